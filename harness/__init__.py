@@ -1,0 +1,1 @@
+"""harness: a research benchmark harness for attention code generation."""

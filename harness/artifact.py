@@ -1,0 +1,99 @@
+"""What a build leaves behind, and how it is run."""
+
+import importlib
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from harness.case import Case
+from harness.inputs import Inputs
+
+ARTIFACT_FILE = "artifact.json"
+
+ExecutorName = Literal["native", "device", "emulator", "none"]
+
+
+class StaticFigures(BaseModel):
+    """What is known of a build without running it; None is "not known for this kind of artifact"."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    registers: int | None = None
+    spills: int | None = None
+    shared_bytes: int | None = None
+    code_bytes: int | None = None
+    workspace_bytes: int | None = None
+    """Scratch memory that a call needs besides inputs and output."""
+    flops_executed: int | None = None
+    """Matrix-product operations that the generated code executes, recomputation and hidden pairs included."""
+
+
+class Artifact(BaseModel):
+    """A built case: a folder of files (binary, IR of every stage) described by its `artifact.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    case: Case
+    key: str
+    """Content key: source IR, parameters, tool versions, code of this package, device."""
+    executor: ExecutorName
+    loader: str
+    """`package.module:function` that turns (artifact, folder) into an `Executable`."""
+    figures: StaticFigures = StaticFigures()
+    stage_seconds: dict[str, float] = {}
+    """Build time of each named stage."""
+    stage_files: dict[str, str] = {}
+    """File in the folder that holds each stage's output."""
+    launch: dict[str, Any] = {}
+    """What the loader needs: entry points, grid, workspace."""
+
+    @property
+    def build_seconds(self) -> float:
+        """Build time, all stages together."""
+        return sum(self.stage_seconds.values())
+
+    def load(self, folder: Path) -> "Executable":
+        """Load the artifact's code into this process."""
+        module, _, function = self.loader.partition(":")
+        return getattr(importlib.import_module(module), function)(self, folder)
+
+
+class BoundCall(ABC):
+    """An executable bound to concrete inputs: what the checker and the timer call."""
+
+    @abstractmethod
+    def poison(self) -> None:
+        """Fill outputs and scratch memory with NaN, so that what is never written is seen."""
+
+    @abstractmethod
+    def run(self) -> None:
+        """Compute once and wait for the result; this is what is timed."""
+
+    @abstractmethod
+    def output(self) -> np.ndarray:
+        """Return the output of the last run, in the problem's output shape and dtype."""
+
+
+class Executable(ABC):
+    """Code loaded into this process, ready to be called any number of times."""
+
+    @abstractmethod
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Prepare a call: convert inputs, allocate output and workspace."""
+
+    def __call__(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        v: np.ndarray,
+        *,
+        mask: np.ndarray | None = None,
+        bias: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Compute attention of q, k and v (shapes and dtype of the problem it was built for)."""
+        call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias))
+        call.run()
+        return call.output()

@@ -1,0 +1,44 @@
+"""Element types by the names that the harness uses everywhere: `f32`, `f16`, `bf16`."""
+
+from typing import Literal, cast
+
+import ml_dtypes
+import numpy as np
+
+from harness.errors import InputError
+
+DTypeName = Literal["f32", "f16", "bf16"]
+
+NUMPY_DTYPES: dict[str, np.dtype] = {
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+}
+
+LONG_NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+
+
+def canonical_dtype(name: str) -> DTypeName:
+    """Return the short name of a dtype given by its short or long name."""
+    short = LONG_NAMES.get(name, name)
+    if short not in NUMPY_DTYPES:
+        raise InputError(f"unknown dtype {name!r}; expected one of {', '.join(NUMPY_DTYPES)}")
+    return cast(DTypeName, short)
+
+
+def numpy_dtype(name: str) -> np.dtype:
+    """Return the NumPy dtype (bfloat16 through ml_dtypes) of a dtype name."""
+    return NUMPY_DTYPES[canonical_dtype(name)]
+
+
+def dtype_name(dtype: np.dtype) -> DTypeName:
+    """Return the harness's name of a NumPy dtype."""
+    for name, candidate in NUMPY_DTYPES.items():
+        if candidate == dtype:
+            return cast(DTypeName, name)
+    raise InputError(f"unsupported dtype {dtype}; expected one of {', '.join(LONG_NAMES)}")
+
+
+def itemsize(name: str) -> int:
+    """Return the size of one element in bytes."""
+    return numpy_dtype(name).itemsize

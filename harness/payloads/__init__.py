@@ -1,0 +1,1 @@
+"""Payloads of the harness; see docs/architecture.md."""

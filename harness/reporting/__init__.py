@@ -1,0 +1,1 @@
+"""Reporting of the harness; see docs/architecture.md."""

@@ -1,0 +1,1 @@
+"""Figures of the harness; see docs/architecture.md."""

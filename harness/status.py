@@ -1,0 +1,37 @@
+"""What became of a case."""
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Outcome of a case; a time may stand only on a `passed` row."""
+
+    PASSED = "passed"
+    """Checked against the oracle on the CPU or on a real device."""
+    EMULATED = "emulated"
+    """Checked against the oracle on the emulator."""
+    BUILT = "built"
+    """Compiled; there is nothing here to run it on."""
+    WRONG = "wrong"
+    """Ran, and the output is outside the tolerance."""
+    UNSUPPORTED = "unsupported"
+    """The variant or the target cannot do it; `reason` says why."""
+    BUILD_FAILED = "build-failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether `harness check` must exit with 1 because of this case."""
+        return self in FAILURES
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the output was compared with the oracle and accepted."""
+        return self in (Status.PASSED, Status.EMULATED)
+
+
+FAILURES = frozenset(
+    {Status.WRONG, Status.BUILD_FAILED, Status.CRASHED, Status.TIMED_OUT, Status.OUT_OF_MEMORY}
+)

@@ -1,0 +1,1 @@
+"""Targets of the harness; see docs/architecture.md."""

@@ -1,0 +1,50 @@
+"""What a target is: a machine that code is generated for."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+
+class TargetOptions(BaseModel):
+    """A target's options, set in an experiment under `[target.NAME]`; a list is an axis of the sweep."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Capability(BaseModel):
+    """One row of `harness doctor`: can this machine build, run or emulate for a target, and if not why."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: str
+    """`build`, `run` or `emulate`."""
+    available: bool
+    detail: str
+    """What makes it possible, or what to install or connect."""
+
+
+class Target(ABC):
+    """A named machine kind, found through the entry points `harness.targets`."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    options: ClassVar[type[TargetOptions]] = TargetOptions
+    stages: ClassVar[tuple[str, ...]] = ()
+    """Names of the pipeline's stages, in order."""
+
+    @abstractmethod
+    def chips(self) -> dict[str, str]:
+        """Return each chip name that may follow the target's name (`cpu:avx2`) and what it means."""
+
+    @abstractmethod
+    def capabilities(self) -> list[Capability]:
+        """Return what can be done for this target on this machine."""
+
+    @abstractmethod
+    def device(self, chip: str | None) -> str:
+        """Return the name of the device that runs this target's code here, for keys and tables."""
+
+    @abstractmethod
+    def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
+        """Return the measured peak in FLOP/s, or None where it cannot be measured."""

@@ -1,0 +1,1 @@
+"""Variants of the harness; see docs/architecture.md."""

@@ -1,0 +1,1 @@
+"""Baselines of the harness; see docs/architecture.md."""
