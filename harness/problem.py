@@ -3,6 +3,7 @@
 Knows nothing of MLIR.  Conventions of the field that are easy to get wrong are stated at each field.
 """
 
+import itertools
 import math
 from typing import Any, Literal, Self
 
@@ -43,13 +44,13 @@ class AttentionProblem(BaseModel):
     """Bottom-right (FlashAttention 2): query i sees keys j ≤ i + seq_kv − seq_q.  Top-left: j ≤ i."""
     mask: bool = False
     """A boolean mask, true where a key is visible, is an input that broadcasts to
-    `[batch, heads, seq_q, seq_kv]`."""
+    `[batch, heads, seq_q, seq_kv]`; see `mask_shape`."""
     bias: bool = False
-    """An additive bias on the scaled scores is an input that broadcasts likewise."""
+    """An additive bias on the scaled scores is an input that broadcasts likewise; see `bias_shape`."""
     window: tuple[int | None, int | None] | None = None
     """Query i sees keys from i + shift − left to i + shift + right, where shift is seq_kv − seq_q; None is
     unlimited."""
-    softcap: float | None = Field(default=None, gt=0)
+    softcap: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Scaled scores become `softcap · tanh(score / softcap)` before bias and masks."""
     scale: float
     """Multiplies Q·Kᵀ.  Defaults to 1/√head_dim."""
@@ -69,12 +70,10 @@ class AttentionProblem(BaseModel):
             return data
         data = dict(data)
         _lengths_from_cumulative(data)
-        _default(data, "kv_heads", data.get("heads"))
-        _default(data, "seq_kv", data.get("seq_q"))
-        _default(data, "head_dim_v", data.get("head_dim"))
-        head_dim = data.get("head_dim")
-        if isinstance(head_dim, int) and head_dim > 0:
-            _default(data, "scale", 1.0 / math.sqrt(head_dim))
+        _default(data, "kv_heads", _positive_or_one(data.get("heads")))
+        _default(data, "seq_kv", _positive_or_one(data.get("seq_q")))
+        _default(data, "head_dim_v", _positive_or_one(data.get("head_dim")))
+        _default(data, "scale", 1.0 / math.sqrt(_positive_or_one(data.get("head_dim"))))
         return data
 
     @field_validator("dtype", mode="before")
@@ -114,6 +113,12 @@ class AttentionProblem(BaseModel):
             for name, values in (("q", self.cu_seqlens_q), ("kv", self.cu_seqlens_kv)):
                 if len(values) != self.batch + 1:
                     raise ValueError(f"cu_seqlens_{name} has {len(values)} values for batch {self.batch}")
+            longest_q, longest_kv = (max(lengths) for lengths in zip(*self.sequence_lengths(), strict=True))
+            for name, found, longest in (("q", self.seq_q, longest_q), ("kv", self.seq_kv, longest_kv)):
+                if found != max(1, longest):
+                    raise ValueError(
+                        f"seq_{name} is {found}, the longest sequence of cu_seqlens_{name} {longest}"
+                    )
         return self
 
     @property
@@ -149,6 +154,16 @@ class AttentionProblem(BaseModel):
     def output_shape(self) -> tuple[int, ...]:
         """Shape of the output."""
         return (*self.q_shape[:-1], self.head_dim_v)
+
+    @property
+    def mask_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the boolean mask, one for all heads, where the problem has one."""
+        return (self.batch, 1, self.seq_q, self.seq_kv)
+
+    @property
+    def bias_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the bias, one for all batch entries, where the problem has one."""
+        return (1, self.heads, self.seq_q, self.seq_kv)
 
     def sequence_lengths(self) -> list[tuple[int, int]]:
         """Return (queries, keys) of each batch entry."""
@@ -203,8 +218,10 @@ class AttentionProblem(BaseModel):
     def bytes(self) -> int:
         """Return the least traffic: Q, K, V, mask and bias read once and the output written once."""
         elements = sum(math.prod(s) for s in (self.q_shape, self.k_shape, self.v_shape, self.output_shape))
-        scores = self.seq_q * self.seq_kv
-        return elements * itemsize(self.dtype) + self.mask * scores + self.bias * scores * itemsize(self.dtype)
+        if self.bias:
+            elements += math.prod(self.bias_shape)
+        mask_bytes = math.prod(self.mask_shape) if self.mask else 0
+        return elements * itemsize(self.dtype) + mask_bytes
 
     @property
     def mask_name(self) -> str:
@@ -235,6 +252,11 @@ class AttentionProblem(BaseModel):
         return " ".join(words)
 
 
+def _positive_or_one(value: Any) -> Any:
+    """Return what other fields default to: 1 for a bad or missing value, so that only its own error shows."""
+    return value if isinstance(value, (int, np.integer)) and value > 0 else 1
+
+
 def _default(data: dict[str, Any], key: str, value: Any) -> None:
     if data.get(key) is None and value is not None:
         data[key] = value
@@ -247,7 +269,7 @@ def _lengths_from_cumulative(data: dict[str, Any]) -> None:
         if values is None:
             continue
         values = tuple(int(value) for value in values)
-        steps = [after - before for before, after in zip(values, values[1:], strict=False)]
+        steps = [after - before for before, after in itertools.pairwise(values)]
         if not steps or values[0] != 0 or min(steps) < 0:
             raise ValueError(f"{key} must start at 0 and never fall, with at least two values: {values}")
         data[key] = values

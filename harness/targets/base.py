@@ -1,9 +1,22 @@
 """What a target is: a machine that code is generated for."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import BaseModel, ConfigDict
+
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.variants.tiling import TileSizes
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+
+def chip_of(target: str) -> str | None:
+    """Return the chip of a target name, `avx2` of `cpu:avx2`, or None."""
+    return target.partition(":")[2] or None
 
 
 class TargetOptions(BaseModel):
@@ -48,3 +61,16 @@ class Target(ABC):
     @abstractmethod
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
         """Return the measured peak in FLOP/s, or None where it cannot be measured."""
+
+    @abstractmethod
+    def tile_sizes(self, chip: str | None) -> TileSizes:
+        """Return the tile sizes that suit the chip, for what a variant's parameters leave open."""
+
+    @abstractmethod
+    def compile(
+        self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
+    ) -> Artifact:
+        """Compile tiled kernels (see `harness.variants.tiled_function`) into the folder.
+
+        The module is consumed.  Its MLIR context must be current.  Raises `BuildError`.
+        """

@@ -1,0 +1,40 @@
+# Everything needs Python 3.11 or later and make; the first target that is made sets up .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help run test lint types clean
+
+help:
+	@echo "make run    check and time the attention variants on this machine, then report"
+	@echo "make test   run the tests"
+	@echo "make lint   check style and types"
+	@echo "make types  check types only"
+	@echo "make clean  remove the environment and all caches; results stay"
+
+run: $(INSTALLED)
+	@$(BIN)/harness run experiments/seq_sweep.toml
+
+test: $(INSTALLED)
+	@$(BIN)/pytest
+
+lint: $(INSTALLED) types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	@$(BIN)/mypy
+
+clean:
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A changed pyproject.toml installs again.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "make: $(PYTHON) is $$($(PYTHON) --version 2>&1); expected Python 3.11 or later: make PYTHON=python3.12"; exit 1; }
+	@echo "setting up $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

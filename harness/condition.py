@@ -1,0 +1,121 @@
+"""Conditions in an experiment, such as `seq <= 2048 and head_dim == 64`, read without `eval`.
+
+A condition is a Python expression of comparisons, `and`, `or`, `not`, `in` and integer arithmetic over the
+names that the caller gives; anything else is refused.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from harness.validation import suggestion
+
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda value, values: value in values,
+    ast.NotIn: lambda value, values: value not in values,
+}
+ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+OPERATORS: tuple[type[ast.AST], ...] = (ast.boolop, ast.Not, ast.USub, *COMPARISONS, *ARITHMETIC)
+EXPRESSIONS: tuple[type[ast.AST], ...] = (
+    ast.BoolOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.BinOp,
+    ast.Tuple,
+    ast.List,
+)
+ALLOWED_NODES: tuple[type[ast.AST], ...] = (*EXPRESSIONS, *OPERATORS, ast.Load)
+"""What a condition may hold besides names and constants."""
+
+WORDS = {"true": True, "false": False, "none": None}
+"""TOML's spelling of constants, accepted beside Python's."""
+
+EXPECTED = "expected comparisons joined by and, or, not, such as 'seq <= 2048 and head_dim == 64'"
+
+
+def parse_condition(text: str, names: Collection[str]) -> ast.expr:
+    """Return the syntax tree of a condition over `names`; raises `ValueError` for anything else."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"cannot read {text!r}; {EXPECTED}") from error
+    for node in ast.walk(tree):
+        _check_node(node, text, names)
+    return tree
+
+
+def _check_node(node: ast.AST, text: str, names: Collection[str]) -> None:
+    """Raise `ValueError` unless a condition may hold this node."""
+    if isinstance(node, ast.Name):
+        if node.id not in names and node.id not in WORDS:
+            hint = suggestion(node.id, names)
+            raise ValueError(
+                f"unknown name {node.id!r} in {text!r}{hint}; expected one of {', '.join(names)}"
+            )
+    elif isinstance(node, ast.Constant):
+        if not isinstance(node.value, int | float | str | bool | None):
+            raise ValueError(f"unexpected constant in {text!r}; {EXPECTED}")
+    elif not isinstance(node, ALLOWED_NODES):
+        raise ValueError(f"unexpected {type(node).__name__} in {text!r}; {EXPECTED}")
+
+
+def holds(condition: ast.expr, values: Mapping[str, Any]) -> bool:
+    """Return whether a parsed condition is true of these values; raises `ValueError` without an answer."""
+    try:
+        return bool(_evaluate(condition, values))
+    except (TypeError, ZeroDivisionError, OverflowError) as error:
+        raise ValueError(f"cannot evaluate {ast.unparse(condition)!r}: {error}") from error
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Name():
+            return values[node.id] if node.id in values else WORDS[node.id]
+        case ast.Tuple() | ast.List():
+            return [_evaluate(element, values) for element in node.elts]
+        case ast.BoolOp(op=ast.And()):
+            return all(_evaluate(operand, values) for operand in node.values)
+        case ast.BoolOp():
+            return any(_evaluate(operand, values) for operand in node.values)
+        case ast.UnaryOp(op=ast.Not()):
+            return not _evaluate(node.operand, values)
+        case ast.UnaryOp():
+            return -_number(node.operand, values)
+        case ast.BinOp():
+            return ARITHMETIC[type(node.op)](_number(node.left, values), _number(node.right, values))
+        case ast.Compare():
+            return _compare(node, values)
+    raise AssertionError(f"{type(node).__name__} passed parse_condition")
+
+
+def _number(node: ast.expr, values: Mapping[str, Any]) -> int | float:
+    value = _evaluate(node, values)
+    if not isinstance(value, int | float):
+        raise TypeError(f"{ast.unparse(node)} is {value!r}, not a number")
+    return value
+
+
+def _compare(node: ast.Compare, values: Mapping[str, Any]) -> bool:
+    """Evaluate a chain of comparisons, `64 <= head_dim <= 128`."""
+    left = _evaluate(node.left, values)
+    for comparison, operand in zip(node.ops, node.comparators, strict=True):
+        right = _evaluate(operand, values)
+        if not COMPARISONS[type(comparison)](left, right):
+            return False
+        left = right
+    return True

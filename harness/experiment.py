@@ -1,0 +1,275 @@
+"""An experiment: a TOML file that asks one question, read, checked and turned into cases.
+
+`load_experiment` accepts nothing that it does not understand: every mistake ends in one line that names the
+file, the key, what was found and what was expected.
+"""
+
+import itertools
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+
+from harness import plugins
+from harness.axes import PROBLEM_NAMES, ProblemAxes, problem_values
+from harness.case import Case, ParameterValue
+from harness.condition import holds, parse_condition
+from harness.cores import available_cores
+from harness.errors import HarnessError, InputError
+from harness.inputs import DISTRIBUTIONS
+from harness.problem import AttentionProblem
+from harness.selection import select
+from harness.settings import (
+    CheckSettings,
+    LimitSettings,
+    Names,
+    SettingsAxes,
+    TimingSettings,
+    VariantSettings,
+)
+from harness.validation import first_line, messages, unknown_name
+
+Settings = dict[str, ParameterValue]
+"""One value for each parameter of a variant, or each option of a target, that the experiment sets."""
+
+
+class Experiment(BaseModel):
+    """A question, and the cases that answer it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    """Names the folder of results, hence letters, digits, `_`, `.` and `-` only."""
+    question: Annotated[str, Field(min_length=1)]
+    variants: Names
+    targets: Names = ("cpu",)
+    baseline: str | None = None
+    """The variant that speed-ups compare with."""
+    problem: ProblemAxes | None = None
+    problems: tuple[ProblemAxes, ...] = ()
+    """Further products of axes, `[[problems]]`, each independent of the others and of `[problem]`."""
+    variant: dict[str, VariantSettings] = {}
+    target: dict[str, SettingsAxes] = {}
+    """Options of each target by its name without a chip."""
+    check: CheckSettings = CheckSettings()
+    timing: TimingSettings = TimingSettings()
+    limits: LimitSettings = LimitSettings()
+    figures: dict[str, dict[str, Any]] = {}
+    """Settings of each figure to draw, which the figure itself validates."""
+
+    _path: Path | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _has_problems(self) -> Self:
+        if self.problem is None and not self.problems:
+            raise ValueError("no problem is given; expected a table [problem] or [[problems]]")
+        return self
+
+    @property
+    def path(self) -> Path | None:
+        """The file that the experiment was read from."""
+        return self._path
+
+    def cases(self, only: Sequence[str] = ()) -> list[Case]:
+        """Return the cases, those of one problem and target side by side, variants in their listed order.
+
+        `only` holds filters such as `variant=flash,naive` or `seq=256`, see `harness.selection.select`.
+        Raises `InputError` for an invalid combination of values, and where no case is left.
+        """
+        cases = list({case.id: case for case in self._cases()}.values())
+        if not cases:
+            raise self._error("variant", "the conditions 'where' leave no case")
+        return select(cases, only) if only else cases
+
+    @staticmethod
+    def groups(cases: Iterable[Case]) -> list[list[Case]]:
+        """Return the cases by problem, target and target options: what is timed against each other."""
+        groups: dict[Any, list[Case]] = {}
+        for case in cases:
+            key = (case.problem, case.target, tuple(sorted(case.target_options.items())))
+            groups.setdefault(key, []).append(case)
+        return list(groups.values())
+
+    def _cases(self) -> Iterator[Case]:
+        """Yield every case of every product of axes."""
+        options = {target: self._target_options(target) for target in self.targets}
+        parameters = {variant: self._parameters(variant) for variant in self.variants}
+        for problem in self._problems():
+            variants = [variant for variant in self.variants if self._takes_part(variant, problem)]
+            for target in self.targets:
+                for target_options, variant in itertools.product(options[target], variants):
+                    for params in parameters[variant]:
+                        yield Case(
+                            problem=problem,
+                            variant=variant,
+                            target=target,
+                            params=params,
+                            target_options=target_options,
+                        )
+
+    def _problems(self) -> Iterator[AttentionProblem]:
+        """Yield the problems of `[problem]`, then those of each `[[problems]]`."""
+        tables = [("problem", self.problem)] if self.problem is not None else []
+        tables += [(f"problems[{index}]", table) for index, table in enumerate(self.problems)]
+        for key, table in tables:
+            try:
+                yield from table.problems()
+            except ValueError as error:
+                raise self._error(key, str(error)) from error
+
+    def _takes_part(self, variant: str, problem: AttentionProblem) -> bool:
+        where = self.variant[variant].where if variant in self.variant else None
+        if where is None:
+            return True
+        try:
+            return holds(parse_condition(where, PROBLEM_NAMES), problem_values(problem))
+        except ValueError as error:
+            raise self._error(f"variant.{variant}.where", str(error)) from error
+
+    def _parameters(self, variant: str) -> list[Settings]:
+        """Return each combination of the parameters that the experiment sets for a variant."""
+        settings = self.variant.get(variant)
+        if settings is None or not settings.parameters:
+            return [{}]
+        model = self._plugin("variant", variant).parameters
+        return self._combinations(f"variant.{variant}", settings.parameters, model, extra_keys=("where",))
+
+    def _target_options(self, target: str) -> list[Settings]:
+        """Return each combination of the options that the experiment sets for a target.
+
+        `threads = "all"` becomes the number of cores here, so that cases say what they mean.
+        """
+        name = target.partition(":")[0]
+        axes = self.target.get(name, {})
+        if not axes:
+            return [{}]
+        model = self._plugin("target", name).options
+        combinations = self._combinations(f"target.{name}", axes, model)
+        for options in combinations:
+            if options.get("threads") == "all":
+                options["threads"] = available_cores()
+        return combinations
+
+    def _combinations(
+        self,
+        key: str,
+        axes: dict[str, tuple[ParameterValue, ...]],
+        model: type[BaseModel],
+        extra_keys: tuple[str, ...] = (),
+    ) -> list[Settings]:
+        """Return the product of axes, each point validated and coerced by the plugin's model."""
+        combinations: list[Settings] = []
+        problems: list[str] = []
+        for point in itertools.product(*axes.values()):
+            values = dict(zip(axes, point, strict=True))
+            try:
+                # JSON's strictness: no number from a string, but an enumeration from its value.
+                checked = model.model_validate_json(json.dumps(values, default=str), strict=True)
+                combinations.append(checked.model_dump(mode="json", include=set(values)))
+            except ValidationError as error:
+                problems += messages(error, model, prefix=key, extra_keys=extra_keys)
+        if problems:
+            raise InputError(f"{self._source}: {first_line(list(dict.fromkeys(problems)))}")
+        return combinations
+
+    def _plugin(self, kind: str, name: str) -> Any:
+        try:
+            return plugins.load(kind, name)
+        except HarnessError as error:
+            raise self._error(f"{kind}.{name}", str(error)) from error
+
+    @property
+    def _source(self) -> str:
+        return str(self._path or self.name)
+
+    def _error(self, key: str, message: str) -> InputError:
+        return InputError(f"{self._source}: {key}: {message}")
+
+
+def load_experiment(path: Path | str) -> Experiment:
+    """Read and check an experiment, its plan of cases included.
+
+    Raises `InputError`, one line that names the file and the key, for whatever is wrong with it.
+    """
+    path = Path(path)
+    data = _read(path)
+    try:
+        experiment = Experiment.model_validate(_with_tuples(data), strict=True)
+    except ValidationError as error:
+        raise InputError(f"{path}: {first_line(messages(error, Experiment))}") from error
+    experiment._path = path
+    wrong_names = list(_wrong_names(experiment))
+    if wrong_names:
+        raise InputError(f"{path}: {first_line(wrong_names)}")
+    experiment.cases()
+    return experiment
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the contents of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; expected an experiment in TOML") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: is a folder; expected an experiment in TOML") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not UTF-8 text (byte {error.start}); expected an experiment in TOML"
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from error
+
+
+def _with_tuples(value: Any) -> Any:
+    """Return TOML data with lists as tuples, which strict validation asks for."""
+    if isinstance(value, dict):
+        return {key: _with_tuples(element) for key, element in value.items()}
+    if isinstance(value, list):
+        return tuple(_with_tuples(element) for element in value)
+    return value
+
+
+def _wrong_names(experiment: Experiment) -> Iterator[str]:
+    """Yield a message for each name that means nothing: variants, targets, chips, distributions, figures."""
+    for variant in experiment.variants:
+        if variant not in plugins.names("variant"):
+            yield f"variants: {unknown_name('variant', variant, plugins.names('variant'))}"
+    for target in experiment.targets:
+        yield from _wrong_target(target)
+    if experiment.baseline is not None and experiment.baseline not in experiment.variants:
+        yield f"baseline: {unknown_name('variant', experiment.baseline, experiment.variants)}"
+    for name in experiment.variant:
+        if name not in experiment.variants:
+            listed = ", ".join(experiment.variants)
+            yield f"variant.{name}: 'variants' does not list it; expected one of {listed}"
+    target_names = dict.fromkeys(target.partition(":")[0] for target in experiment.targets)
+    for name in experiment.target:
+        if name not in target_names:
+            yield f"target.{name}: 'targets' does not list it; expected one of {', '.join(target_names)}"
+    for distribution in experiment.check.distributions:
+        if distribution not in DISTRIBUTIONS:
+            yield f"check.distributions: {unknown_name('distribution', distribution, DISTRIBUTIONS)}"
+    for figure in experiment.figures:
+        if figure not in plugins.names("figure"):
+            yield f"figures.{figure}: {unknown_name('figure', figure, plugins.names('figure'))}"
+
+
+def _wrong_target(target: str) -> Iterator[str]:
+    """Yield a message if a target, or the chip after its colon, is unknown."""
+    name, colon, chip = target.partition(":")
+    if name not in plugins.names("target"):
+        yield f"targets: {unknown_name('target', name, plugins.names('target'))}"
+    elif colon:
+        try:
+            chips = plugins.target(name).chips()
+        except HarnessError as error:
+            yield f"targets: {error}"
+            return
+        if chip not in chips:
+            yield f"targets: {unknown_name(f'chip of {name}', chip, chips)}"

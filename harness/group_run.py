@@ -1,0 +1,121 @@
+"""One group of a run: the cases of one problem on one target, built, checked and timed against each other."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from harness.case import Case
+from harness.checking import CheckFailure, check_case
+from harness.group_timing import time_group
+from harness.results import Result
+from harness.rows import CaseRecord
+from harness.run_context import RunContext
+from harness.status import Status
+from harness.worker_process import WorkerFailure, WorkerProcess
+from harness.worker_protocol import BuildRequest, Built, KeyFound, KeyRequest
+
+TIMED_EXECUTORS = ("native", "device")
+
+
+class GroupRun:
+    """Takes the cases of one group from plan to row."""
+
+    def __init__(self, context: RunContext, cases: Sequence[Case]) -> None:
+        """Prepare to run `cases`, which differ in variant and parameters only."""
+        self._context = context
+        self._records = {case.id: CaseRecord(case) for case in cases}
+        self._baseline = next((case for case in cases if case.variant == context.experiment.baseline), None)
+
+    def run(self) -> None:
+        """Add a row for each case to the context's."""
+        self._find_keys()
+        self._keep_earlier_rows()
+        self._build()
+        with ExitStack() as stack:
+            workers = self._check(stack)
+            if workers:
+                if self._baseline is not None and self._baseline.id not in workers:
+                    self._find_artifact_of_baseline(self._baseline)
+                time_group(self._context, self._records, self._baseline, workers, stack)
+
+    def _unfinished(self) -> list[CaseRecord]:
+        return [record for case_id, record in self._records.items() if case_id not in self._context.rows]
+
+    def _find_keys(self) -> None:
+        """Compute every case's content key; what fails here is final."""
+        requests = [KeyRequest(case=record.case) for record in self._records.values()]
+        for outcome in self._context.builders.run(requests, self._context.announce("plan")):
+            record = self._records[outcome.case.id]
+            if isinstance(outcome.answer, KeyFound):
+                record.key, record.device = outcome.answer.key, outcome.answer.device
+            elif isinstance(outcome.answer, WorkerFailure):
+                phase = "plan" if outcome.answer.status is Status.UNSUPPORTED else "build"
+                self._context.fail(record, phase, outcome.answer)
+
+    def _keep_earlier_rows(self) -> None:
+        """Keep the rows of a resumed run that still hold."""
+        unfinished = self._unfinished()
+        kept = [record for record in unfinished if self._still_holds(record)]
+        redone = [record.case for record in unfinished if record not in kept]
+        if self._baseline in redone:
+            kept = [record for record in kept if self._context.earlier[record.case.id].time_s is None]
+        for record in kept:
+            self._context.keep(record, self._context.earlier[record.case.id])
+
+    def _still_holds(self, record: CaseRecord) -> bool:
+        """Return whether the journal has the row of a case, and it is what this run would find, too."""
+        row = self._context.earlier.get(record.case.id)
+        if row is None or row.key != record.key or row.status is Status.UNSUPPORTED:
+            return False
+        needs_time = self._context.timed and row.executor in TIMED_EXECUTORS
+        return row.status is not Status.PASSED or row.time_s is not None or not needs_time
+
+    def _build(self) -> None:
+        """Build cases, or find them in the cache."""
+        requests = [self._build_request(record) for record in self._unfinished()]
+        for outcome in self._context.builders.run(requests, self._context.announce("build")):
+            record = self._records[outcome.case.id]
+            if isinstance(outcome.answer, Built):
+                record.note_build(outcome.answer)
+                if outcome.answer.artifact.executor == "none":
+                    self._context.finish(record, self._context.row_maker.success(record, Status.BUILT))
+            elif isinstance(outcome.answer, WorkerFailure):
+                self._context.fail(record, "build", outcome.answer)
+
+    def _build_request(self, record: CaseRecord) -> BuildRequest:
+        return BuildRequest(case=record.case, key=record.key, cache_root=self._context.cache_root)
+
+    def _find_artifact_of_baseline(self, baseline: Case) -> None:
+        """Find what a baseline that keeps its row was built into, for others to be compared with it."""
+        row: Result | None = self._context.rows.get(baseline.id)
+        if row is None or row.time_s is None:
+            return
+        record = self._records[baseline.id]
+        request = self._build_request(record)
+        for outcome in self._context.builders.run([request], self._context.announce("build")):
+            if isinstance(outcome.answer, Built):
+                record.note_build(outcome.answer)
+
+    def _check(self, stack: ExitStack) -> dict[str, WorkerProcess]:
+        """Check built cases, each in a worker of its own; return the workers of those that will be timed."""
+        workers: dict[str, WorkerProcess] = {}
+        settings = self._context.experiment.check
+        for record in self._unfinished():
+            self._context.observer.started(record.case, "check")
+            try:
+                expected = self._context.expectations.files(record.case.problem, settings.distributions)
+            except WorkerFailure as failure:
+                self._context.fail(record, "check", failure, prefix="the oracle: ")
+                continue
+            worker = stack.enter_context(self._context.worker(record.case))
+            try:
+                check_case(worker, record, expected, settings.seed, self._context.step_limit_s)
+            except CheckFailure as failed:
+                self._context.fail(record, failed.phase, failed.failure)
+            else:
+                if self._context.timed and record.executor in TIMED_EXECUTORS:
+                    workers[record.case.id] = worker
+                    continue
+                status = Status.EMULATED if record.executor == "emulator" else Status.PASSED
+                self._context.finish(record, self._context.row_maker.success(record, status))
+            worker.close()
+        return workers

@@ -1,0 +1,190 @@
+"""Small helpers over the MLIR Python bindings to write linalg on tensors legibly.
+
+Structured operations are written with subscripts as in `numpy.einsum`: `structured("qd,kd->qk", …)` has
+the loops q, k (parallel) and d (reduction).  All helpers insert at the current insertion point.
+"""
+
+from collections.abc import Callable, Sequence
+
+from mlir import ir
+from mlir.dialects import affine, arith, linalg, tensor
+
+Body = Callable[..., ir.Value]
+"""From scalars to a scalar."""
+Expressions = Callable[..., Sequence["ir.AffineExpr | int"]]
+
+
+def element_type(dtype: str) -> ir.Type:
+    """Return the MLIR type of a dtype name (`f32`, `f16`, `bf16`)."""
+    return ir.Type.parse(dtype)
+
+
+def tensor_type(shape: Sequence[int], dtype: str) -> ir.RankedTensorType:
+    """Return `tensor<shape x dtype>`."""
+    return ir.RankedTensorType.get(shape, element_type(dtype))
+
+
+def constant(value: float, dtype: str = "f32") -> ir.Value:
+    """Return a floating-point constant."""
+    return arith.constant(element_type(dtype), value)
+
+
+def index(value: int) -> ir.Value:
+    """Return a constant of type index."""
+    return arith.constant(ir.IndexType.get(), value)
+
+
+def integer(value: int, width: int = 32) -> ir.Value:
+    """Return an integer constant."""
+    return arith.constant(ir.IntegerType.get_signless(width), value)
+
+
+def shape_of(value: ir.Value) -> list[int]:
+    """Return the static shape of a tensor value."""
+    return list(ir.RankedTensorType(value.type).shape)
+
+
+def dtype_of(value: ir.Value) -> str:
+    """Return the dtype name of a tensor's elements or of a scalar."""
+    if isinstance(value.type, ir.RankedTensorType):
+        return str(ir.RankedTensorType(value.type).element_type)
+    return str(value.type)
+
+
+def empty(shape: Sequence[int], dtype: str = "f32") -> ir.Value:
+    """Return a tensor without defined contents."""
+    return tensor.empty(list(shape), element_type(dtype))
+
+
+def filled(value: float, shape: Sequence[int], dtype: str = "f32") -> ir.Value:
+    """Return a tensor with every element equal to `value`."""
+    return linalg.fill(constant(value, dtype), outs=[empty(shape, dtype)])
+
+
+def affine_value(expression: Callable[..., ir.AffineExpr], *operands: ir.Value) -> ir.Value:
+    """Return `expression(d0, d1, …)` of index operands as one `affine.apply`."""
+    dims = [ir.AffineDimExpr.get(position) for position in range(len(operands))]
+    mapping = ir.AffineMap.get(len(operands), 0, [expression(*dims)])
+    return affine.AffineApplyOp(mapping, list(operands)).result
+
+
+def affine_minimum(expressions: Expressions, *operands: ir.Value) -> ir.Value:
+    """Return the least of several affine expressions of index operands."""
+    return affine.AffineMinOp(_results_map(expressions, operands), list(operands)).result
+
+
+def affine_maximum(expressions: Expressions, *operands: ir.Value) -> ir.Value:
+    """Return the largest of several affine expressions of index operands."""
+    return affine.AffineMaxOp(_results_map(expressions, operands), list(operands)).result
+
+
+def _results_map(expressions: Expressions, operands: Sequence[ir.Value]) -> ir.AffineMap:
+    dims = [ir.AffineDimExpr.get(position) for position in range(len(operands))]
+    results = [
+        ir.AffineConstantExpr.get(result) if isinstance(result, int) else result
+        for result in expressions(*dims)
+    ]
+    return ir.AffineMap.get(len(operands), 0, results)
+
+
+def structured(
+    subscripts: str,
+    inputs: Sequence[ir.Value],
+    init: ir.Value,
+    body: Body,
+    *,
+    loops: str | None = None,
+    takes_init: bool | None = None,
+) -> ir.Value:
+    """Build a `linalg.generic` with one result.
+
+    Args:
+        subscripts: `ab,bc->ac`; a letter that the result lacks is a reduction.
+        inputs: tensors, one per subscript before the arrow.
+        init: the result's initial contents (`outs`).
+        body: gets one scalar per input, then `init`'s scalar if there is a reduction or `takes_init`;
+            returns the result's scalar.  It may call `loop_index`.
+        loops: order of the loops; by default the result's letters, then the reductions.
+        takes_init: whether the body gets the scalar of `init`.
+    """
+    before, _, result = subscripts.partition("->")
+    operands = before.split(",") if before else []
+    letters = "".join(dict.fromkeys(result + "".join(operands)))
+    order = loops or letters
+    reduces = any(letter not in result for letter in order)
+    maps = [
+        ir.AffineMap.get(len(order), 0, [ir.AffineDimExpr.get(order.index(letter)) for letter in subscript])
+        for subscript in [*operands, result]
+    ]
+    iterators = ["parallel" if letter in result else "reduction" for letter in order]
+    operation = linalg.GenericOp(
+        [init.type],
+        list(inputs),
+        [init],
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(mapping) for mapping in maps]),
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]),
+    )
+    element_types = [ir.RankedTensorType(value.type).element_type for value in [*inputs, init]]
+    block = operation.regions[0].blocks.append(*element_types)
+    with ir.InsertionPoint(block):
+        arguments = list(block.arguments)
+        if not (reduces if takes_init is None else takes_init):
+            arguments = arguments[:-1]
+        linalg.YieldOp([body(*arguments)])
+    return operation.results[0]
+
+
+def loop_index(position: int) -> ir.Value:
+    """Return the current index of a structured operation's loop, as a 32-bit integer."""
+    value = linalg.IndexOp(position).result
+    return arith.index_cast(ir.IntegerType.get_signless(32), value)
+
+
+def widen(value: ir.Value) -> ir.Value:
+    """Return a scalar as f32."""
+    target = ir.F32Type.get()
+    return value if value.type == target else arith.extf(target, value)
+
+
+def narrow(value: ir.Value, dtype: str) -> ir.Value:
+    """Return an f32 scalar rounded to `dtype`."""
+    target = element_type(dtype)
+    return value if value.type == target else arith.truncf(target, value)
+
+
+def slice_of(
+    source: ir.Value, offsets: Sequence[ir.Value | int], sizes: Sequence[int], keep: Sequence[int]
+) -> ir.Value:
+    """Return a static-size slice of a tensor, reduced to the dimensions in `keep`."""
+    result = ir.RankedTensorType.get(
+        [sizes[position] for position in keep], ir.RankedTensorType(source.type).element_type
+    )
+    dynamic, static = _split_offsets(offsets)
+    return tensor.ExtractSliceOp(
+        result, source, dynamic, [], [], static, list(sizes), [1] * len(sizes)
+    ).result
+
+
+def insert(
+    source: ir.Value, destination: ir.Value, offsets: Sequence[ir.Value | int], sizes: Sequence[int]
+) -> ir.Value:
+    """Return `destination` with a (possibly rank-reduced) tile replaced by `source`."""
+    dynamic, static = _split_offsets(offsets)
+    return tensor.InsertSliceOp(
+        source, destination, dynamic, [], [], static, list(sizes), [1] * len(sizes)
+    ).result
+
+
+def parallel_insert(
+    source: ir.Value, destination: ir.Value, offsets: Sequence[ir.Value | int], sizes: Sequence[int]
+) -> None:
+    """Publish a tile from inside `scf.forall.in_parallel`."""
+    dynamic, static = _split_offsets(offsets)
+    tensor.ParallelInsertSliceOp(source, destination, dynamic, [], [], static, list(sizes), [1] * len(sizes))
+
+
+def _split_offsets(offsets: Sequence[ir.Value | int]) -> tuple[list[ir.Value], list[int]]:
+    dynamic = [offset for offset in offsets if not isinstance(offset, int)]
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    static = [offset if isinstance(offset, int) else unknown for offset in offsets]
+    return dynamic, static

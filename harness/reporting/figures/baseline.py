@@ -1,0 +1,88 @@
+"""Speed-ups over a baseline: the paired ones of a run, or for another baseline ratios of medians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.errors import InputError
+from harness.reporting.figures.base import NothingToDraw
+from harness.reporting.frames import (
+    PROBLEM_COLUMNS,
+    RUN_COLUMNS,
+    labels_in,
+    runs_must_be_told_apart,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAIRED_NOTE = "Error bars: 95 % bootstrap interval of the median ratio, paired by timing round."
+MEDIANS_NOTE = "Ratios of median times: the run's baseline was not {}, so there are no paired intervals."
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows with speed-ups over one baseline, which is itself left out."""
+
+    frame: pd.DataFrame
+    baseline: str
+    """The baseline's variant or, where that is not enough, its series."""
+    note: str
+    """What the speed-ups and their intervals are."""
+
+
+def compare(frame: pd.DataFrame, wanted: str | None) -> Comparison:
+    """Compare a prepared frame with a baseline: a variant, a series, or by default the experiment's.
+
+    Raises `NothingToDraw` when no baseline is named and none was timed, and `InputError` when the one
+    named is not in the frame or has several parameter sets.
+    """
+    recorded = [str(name) for name in dict.fromkeys(frame["baseline"].dropna())]
+    if wanted is None and len(recorded) != 1:
+        reason = "no baseline was timed" if not recorded else f"several baselines: {', '.join(recorded)}"
+        raise NothingToDraw(f"{reason}; name one as figures.speedup.baseline")
+    name = recorded[0] if wanted is None else wanted
+    return _paired(frame, name) if name in recorded else _ratios_of_medians(frame, name)
+
+
+def _paired(frame: pd.DataFrame, variant: str) -> Comparison:
+    """Take the speed-ups that the run recorded; the series that is always 1 is the baseline itself."""
+    columns = ["speedup", "speedup_low", "speedup_high"]
+    is_paired = frame["baseline"] == variant
+    paired = frame.assign(**{name: frame[name].where(is_paired) for name in columns})
+    own = [
+        label
+        for label in labels_in(frame[frame["variant"] == variant])
+        if (paired.loc[paired["label"] == label, "speedup"].dropna() == 1).all()
+    ]
+    baseline = own[0] if len(own) == 1 else variant
+    return Comparison(paired[~paired["label"].isin(own)], baseline, PAIRED_NOTE)
+
+
+def _ratios_of_medians(frame: pd.DataFrame, wanted: str) -> Comparison:
+    """Divide the baseline's median time by each row's, within a run unless the series names the run."""
+    labels = labels_in(frame)
+    is_series = wanted in labels
+    is_baseline = frame["label" if is_series else "variant"] == wanted
+    if not is_baseline.any():
+        raise InputError(f"figures.speedup.baseline: found {wanted!r}, expected one of {', '.join(labels)}")
+    keys = [column for column in PROBLEM_COLUMNS if column in frame]
+    if not (is_series and runs_must_be_told_apart(frame)):
+        keys += RUN_COLUMNS
+    times = frame.loc[is_baseline, [*keys, "time_s"]].rename(columns={"time_s": "baseline_time_s"})
+    if times.duplicated(keys).any():
+        expected = ", ".join(labels_in(frame[is_baseline]))
+        raise InputError(
+            f"figures.speedup.baseline: {wanted!r} has several parameter sets, expected one of {expected}"
+        )
+    joined = frame[~is_baseline].merge(times, on=keys, how="left")
+    return Comparison(
+        joined.assign(
+            speedup=joined["baseline_time_s"] / joined["time_s"],
+            speedup_low=float("nan"),
+            speedup_high=float("nan"),
+        ),
+        wanted,
+        MEDIANS_NOTE.format(wanted),
+    )

@@ -1,0 +1,155 @@
+"""Panels side by side with a shared legend above and the caption below."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.reporting.figures.style import CAPTION_SIZE, PAPER_WIDTH
+from harness.reporting.frames import PROBLEM_COLUMNS, format_value, is_missing, sort_key, varying
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+POINTS_PER_INCH = 72
+TITLE_SIZE = 9.0
+HEADING_HEIGHT = 0.45
+"""Inches for the legend above the panels."""
+CAPTION_CHARACTERS_PER_INCH = 21.5
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: its place, its heading, and its rows of the frame."""
+
+    row: int
+    column: int
+    heading: str
+    frame: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class PanelGrid:
+    """All panels of a figure."""
+
+    panels: tuple[Panel, ...]
+    rows: int
+    columns: int
+
+
+def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None) -> list[str]:
+    """Return the columns to split by: those wanted that vary, and more where one panel would mix problems.
+
+    Within a panel, a series must have one row at each x; whatever else tells its rows apart (dtype, target,
+    threads …) becomes a further split rather than a silent mixture.
+    """
+    chosen = varying(frame, wanted)
+    key = ["label"] if x is None else ["label", x]
+    for column in varying(frame, PROBLEM_COLUMNS):
+        if not bool(frame.duplicated([*key, *chosen]).any()):
+            break
+        is_new = column not in chosen and column != x
+        if is_new and frame.groupby([*key, *chosen], observed=True, dropna=False)[column].nunique().max() > 1:
+            chosen.append(column)
+    return chosen
+
+
+def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 2) -> PanelGrid:
+    """Split a frame into panels; the values of the second column, if any, lie side by side.
+
+    With one column its values fill rows of `most_columns` panels; with more than two, the first and
+    the later ones together make the rows.  `most_columns = 1` stacks everything.
+    """
+    if not columns:
+        return PanelGrid((Panel(0, 0, "", frame),), 1, 1)
+    keys = sorted(
+        {tuple(row) for row in frame[list(columns)].itertuples(index=False, name=None)},
+        key=lambda values: [sort_key(value) for value in values],
+    )
+    across = sorted({values[1] for values in keys}, key=sort_key) if len(columns) > 1 else []
+    side_by_side = 1 < len(across) <= most_columns
+    down = sorted({(values[0], *values[2:]) for values in keys}, key=lambda v: [sort_key(x) for x in v])
+    panels = []
+    for index, values in enumerate(keys):
+        if side_by_side:
+            place = down.index((values[0], *values[2:])), across.index(values[1])
+        else:
+            place = divmod(index, min(most_columns, len(keys)))
+        rows = frame
+        for column, value in zip(columns, values, strict=True):
+            rows = rows[rows[column].isna()] if is_missing(value) else rows[rows[column] == value]
+        panels.append(Panel(*place, heading=_heading(columns, values), frame=rows))
+    return PanelGrid(
+        tuple(panels),
+        rows=1 + max(panel.row for panel in panels),
+        columns=1 + max(panel.column for panel in panels),
+    )
+
+
+def new_drawing(
+    grid: PanelGrid, panel_height: float, caption: str, notes: Sequence[str] = (), width: float = PAPER_WIDTH
+) -> tuple[Drawing, list[Axes]]:
+    """Make a drawing with the axes of each panel, all on one vertical scale; notes and caption below.
+
+    `panel_height` and `width` are in inches; the former includes a panel's title and tick labels.
+    """
+    from matplotlib.figure import Figure as Drawing
+
+    characters = round(width * CAPTION_CHARACTERS_PER_INCH)
+    lines = textwrap.wrap(" ".join([*notes, caption]), characters)
+    caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
+    height = grid.rows * panel_height + HEADING_HEIGHT + caption_height
+    drawing = Drawing(figsize=(width, height))
+    share_of_caption = caption_height / height
+    drawing.set_layout_engine("constrained", rect=(0, share_of_caption, 1, 1 - share_of_caption))
+    all_axes = drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=True)
+    taken = {(panel.row, panel.column) for panel in grid.panels}
+    for row in range(grid.rows):
+        for column in range(grid.columns):
+            if (row, column) not in taken:
+                all_axes[row, column].set_visible(False)
+    drawing.text(
+        0.07 / width,
+        2 / POINTS_PER_INCH / height,
+        "\n".join(lines),
+        fontsize=CAPTION_SIZE,
+        color="0.25",
+        va="bottom",
+        linespacing=1.2,
+        gid="caption",
+    )
+    return drawing, [all_axes[panel.row, panel.column] for panel in grid.panels]
+
+
+def add_heading(drawing: Drawing, title: str | None, handles: Sequence[Any], columns: int = 4) -> None:
+    """Put the legend, with the figure's title if it has one, above the panels, outside the data."""
+    drawing.legend(
+        handles=list(handles),
+        title=title,
+        title_fontsize=TITLE_SIZE,
+        loc="outside upper center",
+        ncols=min(columns, len(handles)),
+        handlelength=3.0,
+        columnspacing=1.5,
+        borderaxespad=0.2,
+    )
+
+
+def describe_value(column: str, value: Any) -> str:
+    """Return a panel's value in words: `head dim 64`, `causal mask`, `f32`."""
+    if column == "mask":
+        return f"{value} mask"
+    if column == "causal":
+        return "causal mask" if value else "full mask"
+    if column in ("dtype", "target"):
+        return str(value)
+    name = column.replace("_", " ")
+    return f"{name} –" if is_missing(value) else f"{name} {format_value(value)}"
+
+
+def _heading(columns: Sequence[str], values: Sequence[Any]) -> str:
+    return ", ".join(describe_value(column, value) for column, value in zip(columns, values, strict=True))

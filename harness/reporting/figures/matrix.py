@@ -1,0 +1,209 @@
+"""The status of every variant on every target: how many cases passed, and what became of the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, check_variants
+from harness.reporting.figures.layout import POINTS_PER_INCH, Panel, PanelGrid, new_drawing
+from harness.reporting.figures.style import PAPER_WIDTH, STATUS_WORDS, paper_style
+from harness.reporting.frames import format_value, labels_in, select_variants, sort_key, varying
+from harness.status import FAILURES, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+CELL_HEIGHT = 0.34
+HEADER_HEIGHT = 0.45
+LABEL_WIDTH = 1.3
+"""Inches for the variants' names."""
+WIDEST_CELL = 1.6
+NARROWEST_DRAWING = 3.4
+NOTE = "✓: output accepted against the float64 reference.  3 wrong / 24: of 24 cases the other 21 passed."
+LARGEST_TEXT = 7.0
+COMFORTABLE_TEXT = 5.5
+CHARACTER_WIDTH = {False: 0.57, True: 0.63}
+"""Mean width of a character over the font size, normal and bold."""
+CELL_FILL = 0.92
+"""Share of a cell's width for its text."""
+
+FAILED_HATCH = "////"
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Fill of a cell; the text in it says the same without colour."""
+
+    color: str
+    hatch: str = ""
+
+
+FAILED = _Look("#f4b183", FAILED_HATCH)
+LOOKS = {
+    Status.PASSED: _Look("#a8dcc9"),
+    Status.EMULATED: _Look("#bfe0f5"),
+    Status.BUILT: _Look("#f6f2b8"),
+    Status.UNSUPPORTED: _Look("#e6e6e6"),
+}
+"""From best to worst; a cell has the look of its worst status."""
+
+ACCEPTED = {Status.PASSED: "✓", Status.EMULATED: "✓ emulated"}
+
+ColumnName = Literal["target", "dtype", "mask", "head_dim", "executor", "threads", "batch", "heads", "seq_q"]
+
+
+class MatrixSettings(FigureSettings):
+    """`[figures] matrix = { … }`."""
+
+    columns: tuple[ColumnName, ...] = ("target", "dtype", "mask")
+    """A column of the matrix for each combination of these; all but the target only where they vary."""
+
+
+class Matrix(Figure):
+    """Variants down, targets across; `24 ✓` is 24 checked cases, `3 wrong / 24` names what failed."""
+
+    name = "matrix"
+    summary = "how many cases of each variant passed on each target, and what became of the others"
+    settings = MatrixSettings
+
+    def draw(self, frame: pd.DataFrame, settings: MatrixSettings, caption: str) -> Drawing:
+        """Draw it; see `Figure.draw`."""
+        check_variants(self, settings, frame)
+        shown = select_variants(frame, settings.variants)
+        if shown.empty:
+            raise NothingToDraw("no case has a result")
+        changing = varying(shown, settings.columns)
+        columns = [name for name in settings.columns if name == "target" or name in changing]
+        keys = sorted(
+            {tuple(row) for row in shown[columns].itertuples(index=False, name=None)},
+            key=lambda values: [sort_key(value) for value in values],
+        )
+        labels = labels_in(shown)
+        height = HEADER_HEIGHT + CELL_HEIGHT * len(labels)
+        with paper_style():
+            grid = PanelGrid((Panel(0, 0, "", shown),), 1, 1)
+            drawing, (axes,) = new_drawing(grid, height, caption, [NOTE], _width(len(keys)))
+            drawing.suptitle(settings.title or "cases by status")
+            _draw_cells(axes, shown, columns, keys, labels)
+            _label_cells(axes, columns, keys, labels)
+        return drawing
+
+
+def cell_text(counts: Counter[Status], words: Mapping[Status, str] | None = None) -> str:
+    """Return what a cell says, by the number of cases of each status.
+
+    Where nothing failed, every status with its count: `24 ✓`, `12 ✓ emulated`, `20 ✓, 4 unsupported`.  Else
+    what did not pass, failures first, over the total: `3 wrong, 4 unsupported / 24`.  `words` may hold
+    shorter words for statuses.
+    """
+    total = sum(counts.values())
+    spelled = {status: (words or {}).get(status, str(status)) for status in counts}
+    if not FAILURES & set(counts) or len(counts) == 1:
+        spelled |= {status: word for status, word in ACCEPTED.items() if status in counts}
+        return ", ".join(f"{counts[status]} {spelled[status]}" for status in Status if status in counts)
+    others = sorted(set(counts) - {Status.PASSED}, key=lambda status: (status not in FAILURES, str(status)))
+    return f"{', '.join(f'{counts[status]} {spelled[status]}' for status in others)} / {total}"
+
+
+def cell_look(counts: Counter[Status]) -> tuple[str, str]:
+    """Return colour and hatch of a cell: those of its worst status, of failures the same for all."""
+    if FAILURES & set(counts):
+        return FAILED.color, FAILED.hatch
+    checked = [status for status in counts if status.is_checked]
+    # What cannot be done is no blemish on what was checked: the text names it.
+    worst = max(checked or counts, key=list(LOOKS).index)
+    return LOOKS[worst].color, LOOKS[worst].hatch
+
+
+def _width(columns: int) -> float:
+    return min(PAPER_WIDTH, max(NARROWEST_DRAWING, LABEL_WIDTH + WIDEST_CELL * columns))
+
+
+def _draw_cells(
+    axes: Axes,
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    keys: Sequence[tuple[Hashable, ...]],
+    labels: Sequence[str],
+) -> None:
+    from matplotlib.patches import Rectangle
+
+    counts = {
+        (label, key): Counter(Status(value) for value in rows["status"])
+        for (label, *key_list), rows in frame.groupby(["label", *columns], observed=True, dropna=False)
+        for key in [tuple(key_list)]
+    }
+    cell_points = CELL_FILL * (_width(len(keys)) - LABEL_WIDTH) / len(keys) * POINTS_PER_INCH
+    for row, label in enumerate(labels):
+        for column, key in enumerate(keys):
+            cell = counts.get((label, key))
+            color, hatch = cell_look(cell) if cell else ("white", "")
+            axes.add_patch(
+                Rectangle((column, row), 1, 1, facecolor=color, hatch=hatch, edgecolor="white", linewidth=1.5)
+            )
+            _write_cell(axes, column, row, cell, cell_points, is_failure=bool(hatch))
+    axes.set_xlim(0, len(keys))
+    axes.set_ylim(len(labels), 0)
+
+
+def _write_cell(
+    axes: Axes, column: int, row: int, counts: Counter[Status] | None, cell_points: float, *, is_failure: bool
+) -> None:
+    weight = CHARACTER_WIDTH[is_failure]
+    lines, size = _fitting_text(counts, cell_points / weight) if counts else (["no case"], LARGEST_TEXT)
+    axes.text(
+        column + 0.5,
+        row + 0.5,
+        "\n".join(lines),
+        ha="center",
+        va="center_baseline" if len(lines) == 1 else "center",
+        fontsize=size,
+        fontweight="bold" if is_failure else "normal",
+        color="0.05" if counts else "0.6",
+        linespacing=1.0,
+        gid="cell",
+    )
+
+
+def _fitting_text(counts: Counter[Status], width: float) -> tuple[list[str], float]:
+    """Return a cell's lines and font size: short words, then more lines, then smaller, as the width demands.
+
+    `width` is what the text may take, in points divided by a character's width at size 1.
+    """
+    short = cell_text(counts, STATUS_WORDS)
+    choices = [[cell_text(counts)], [short], short.replace(", ", ",\n").split("\n")]
+    sizes = [
+        min(width / max(len(line) for line in lines), CELL_HEIGHT * POINTS_PER_INCH / (1.3 * len(lines)))
+        for lines in choices
+    ]
+    for lines, size in zip(choices, sizes, strict=True):
+        if size >= COMFORTABLE_TEXT:
+            return lines, min(size, LARGEST_TEXT)
+    best = max(range(len(choices)), key=lambda index: sizes[index])
+    return choices[best], min(sizes[best], LARGEST_TEXT)
+
+
+def _label_cells(
+    axes: Axes, columns: Sequence[str], keys: Sequence[tuple[Hashable, ...]], labels: Sequence[str]
+) -> None:
+    names = [
+        "\n".join(_name(column, value) for column, value in zip(columns, key, strict=True)) for key in keys
+    ]
+    axes.set_xticks([index + 0.5 for index in range(len(keys))], names)
+    axes.set_yticks([index + 0.5 for index in range(len(labels))], list(labels))
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _name(column: str, value: Any) -> str:
+    if column in ("target", "dtype", "mask", "executor"):
+        return str(value)
+    return f"{column} {format_value(value)}"

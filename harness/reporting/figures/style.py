@@ -1,0 +1,164 @@
+"""How each variant looks, the same in every figure, in print without colour, and to the colour-blind.
+
+A variant has a colour of seaborn's colour-blind palette (after Okabe and Ito), a marker, a line style and
+a hatch.  Several parameter sets, or several runs, of one variant share its colour family and
+differ in tint, marker and hatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.reporting.frames import variant_of_labels
+from harness.status import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAPER_WIDTH = 7.0
+"""Inches; the text width of a two-column paper."""
+
+FONT_SIZES = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "figure.titlesize": 9,
+}
+CAPTION_SIZE = 6.0
+SMALLEST_TEXT = 4.5
+
+
+@dataclass(frozen=True)
+class SeriesStyle:
+    """The look of one series as line and as bar."""
+
+    color: str
+    marker: str
+    line: str | tuple[int, tuple[float, ...]]
+    hatch: str
+    is_hollow: bool = False
+    """Whether the marker is filled with white."""
+
+
+DOTTED = (0, (1.0, 1.2))
+DASHED = (0, (4.0, 1.5))
+DASH_DOTTED = (0, (4.0, 1.2, 1.0, 1.2))
+
+KNOWN_VARIANTS = {
+    "flash": SeriesStyle("#0173b2", "o", "-", ""),
+    "naive": SeriesStyle("#de8f05", "s", "-", "////"),
+    "unfused": SeriesStyle("#3b3b3b", "D", DASHED, ""),
+    "iree": SeriesStyle("#029e73", "^", "-", "...."),
+    "iree-unfused": SeriesStyle("#56b4e9", "v", DASHED, "xxxx"),
+    "torch": SeriesStyle("#d55e00", "P", "-", "\\\\\\\\"),
+    "torch-unfused": SeriesStyle("#cc78bc", "X", DASHED, "----"),
+}
+OTHER_VARIANTS = (
+    SeriesStyle("#ca9161", "h", DASH_DOTTED, "||||"),
+    SeriesStyle("#949494", "p", DASH_DOTTED, "++++"),
+    SeriesStyle("#ece133", "*", DASH_DOTTED, "oo"),
+    SeriesStyle("#fbafe4", "d", DASH_DOTTED, "**"),
+)
+"""For variants that others add, in the order in which they appear."""
+
+SIBLING_MARKERS = ("s", "<", ">", "8", "H", "d")
+TINT_STEP = 0.3
+
+STATUS_WORDS = {
+    Status.PASSED: "not timed",
+    Status.EMULATED: "emulated",
+    Status.BUILT: "built",
+    Status.WRONG: "wrong",
+    Status.UNSUPPORTED: "unsupp.",
+    Status.BUILD_FAILED: "no build",
+    Status.CRASHED: "crashed",
+    Status.TIMED_OUT: "timeout",
+    Status.OUT_OF_MEMORY: "OOM",
+}
+"""What stands in a figure where a measurement would be."""
+
+
+def series_styles(frame: pd.DataFrame) -> dict[str, SeriesStyle]:
+    """Return the style of each label of a prepared frame.
+
+    Call it with the whole frame, not with what one figure shows, so that styles agree between figures.
+    """
+    styles: dict[str, SeriesStyle] = {}
+    others = iter(range(len(frame)))
+    base_of: dict[str, SeriesStyle] = {}
+    siblings: dict[str, int] = {}
+    for label, variant in variant_of_labels(frame).items():
+        if variant not in base_of:
+            base_of[variant] = (
+                KNOWN_VARIANTS.get(variant) or OTHER_VARIANTS[next(others) % len(OTHER_VARIANTS)]
+            )
+        rank = siblings.get(variant, 0)
+        siblings[variant] = rank + 1
+        styles[label] = _sibling(base_of[variant], rank)
+    return styles
+
+
+@contextmanager
+def paper_style() -> Iterator[None]:
+    """Apply fonts, ticks and grid of a two-column paper to what is drawn inside the block."""
+    import matplotlib
+    import seaborn
+
+    settings = {
+        **seaborn.axes_style("ticks"),
+        **FONT_SIZES,
+        "axes.linewidth": 0.6,
+        "axes.titlepad": 4,
+        "axes.axisbelow": True,
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans"],
+        "grid.color": "0.88",
+        "grid.linewidth": 0.5,
+        "hatch.linewidth": 0.5,
+        "lines.linewidth": 1.2,
+        "lines.markersize": 5,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "xtick.major.size": 2.5,
+        "ytick.major.size": 2.5,
+        "legend.frameon": False,
+    }
+    with matplotlib.rc_context(settings):
+        yield
+
+
+def text_color(style: SeriesStyle) -> str:
+    """Return the series' colour, darkened so that small text in it can be read on white."""
+    red, green, blue = _channels(style.color)
+    luminance = 0.299 * red + 0.587 * green + 0.114 * blue
+    return _hexadecimal(channel * min(1.0, 0.4 / luminance) for channel in (red, green, blue))
+
+
+def _sibling(base: SeriesStyle, rank: int) -> SeriesStyle:
+    """Return the style of the rank-th series of one variant: lighter, another marker, another dash."""
+    if rank == 0:
+        return base
+    share = min(TINT_STEP * rank, 0.75)
+    lines = (DOTTED, DASH_DOTTED, DASHED)
+    return SeriesStyle(
+        color=_hexadecimal(channel + (1 - channel) * share for channel in _channels(base.color)),
+        marker=SIBLING_MARKERS[rank % len(SIBLING_MARKERS)],
+        line=lines[(rank - 1) % len(lines)],
+        hatch=(base.hatch or "/")[0] * (2 if rank % 2 else 6),
+        is_hollow=True,
+    )
+
+
+def _channels(color: str) -> tuple[float, float, float]:
+    red, green, blue = (int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
+    return red, green, blue
+
+
+def _hexadecimal(channels: Iterator[float]) -> str:
+    return "#" + "".join(f"{round(channel * 255):02x}" for channel in channels)

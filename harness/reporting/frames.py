@@ -1,0 +1,219 @@
+"""From the raw results frame to the one that tables and figures work on.
+
+The raw frame has one column for each field of `harness.results.Result`, parameters as `param.NAME` plus
+the printable `params`.  `prepare` keeps the last row of each case and adds `label`: an ordered
+categorical that names the series of a row (`flash`, `naive tile_kv=128`) and carries the order in which
+variants are shown.  Subsets of a prepared frame keep all categories, so order and style stay the same from
+one table or figure to the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARAMETER_PREFIX = "param."
+
+PROBLEM_COLUMNS = (
+    "target",
+    "executor",
+    "threads",
+    "dtype",
+    "model_width",
+    "head_dim",
+    "head_dim_v",
+    "mask",
+    "causal_alignment",
+    "window",
+    "softcap",
+    "scale",
+    "bias",
+    "boolean_mask",
+    "kv_lengths",
+    "cu_seqlens_q",
+    "cu_seqlens_kv",
+    "heads",
+    "kv_heads",
+    "seq_q",
+    "seq_kv",
+    "batch",
+)
+"""What tells one problem (and the machine it runs on) from another, in the order that rows are sorted by."""
+
+FIRST_WORDS = ("full", "causal", "f32", "f16", "bf16")
+"""Masks and dtypes in their usual order; other words follow by the alphabet."""
+
+RUN_COLUMNS = ("experiment", "run")
+
+
+def latest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the last row of each case in each run: a resumed run appends, it does not rewrite."""
+    return frame.drop_duplicates([*RUN_COLUMNS, "case"], keep="last").reset_index(drop=True)
+
+
+def prepare(frame: pd.DataFrame, variant_order: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the frame that tables and figures take.
+
+    `variant_order` is the experiment's list of variants; variants it does not name follow in order of
+    appearance, a baseline first.
+    """
+    import pandas as pd
+
+    prepared = latest(frame) if not frame.empty else frame.copy()
+    labels = series_labels(prepared)
+    order = _label_order(prepared, labels, variant_order)
+    return prepared.assign(label=pd.Categorical(labels, categories=order, ordered=True))
+
+
+def series_labels(frame: pd.DataFrame) -> list[str]:
+    """Return the name of each row's series.
+
+    It is the variant, with the parameters that distinguish its rows where it appears with several
+    parameter sets, and with the run where several runs measured the same case or one target's cases on
+    different devices.
+    """
+    varying_parameters = {
+        str(variant): varying(rows, _parameter_columns(rows))
+        for variant, rows in frame.groupby("variant", sort=False)
+    }
+    run_names = _run_names(frame) if runs_must_be_told_apart(frame) else {}
+    labels = []
+    for row in records(frame):
+        words = [str(row["variant"])]
+        for column in varying_parameters[str(row["variant"])]:
+            if not is_missing(row[column]):
+                words.append(f"{column.removeprefix(PARAMETER_PREFIX)}={format_value(row[column])}")
+        if run_names:
+            words.append(f"({run_names[row['experiment'], row['run']]})")
+        labels.append(" ".join(words))
+    return labels
+
+
+def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
+    """Whether rows of several runs would be mixed up in one series without the run in its name."""
+    if frame.empty or len(frame.drop_duplicates(list(RUN_COLUMNS))) < 2:
+        return False
+    same_case_twice = bool((frame.groupby("case")["run"].count() > 1).any())
+    several_devices = bool((frame.groupby("target")["device"].nunique() > 1).any())
+    return same_case_twice or several_devices
+
+
+def select_variants(frame: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
+    """Keep the rows whose variant or label is wanted; None keeps all."""
+    if wanted is None:
+        return frame
+    return frame[frame["variant"].isin(wanted) | frame["label"].isin(wanted)]
+
+
+def labels_in(frame: pd.DataFrame) -> list[str]:
+    """Return the labels that occur in a prepared frame, in their order."""
+    return [str(label) for label in frame["label"].cat.remove_unused_categories().cat.categories]
+
+
+def variant_of_labels(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the variant of each label, in the labels' order."""
+    pairs = frame.drop_duplicates("label").sort_values("label")
+    return {str(row["label"]): str(row["variant"]) for row in records(pairs)}
+
+
+def varying(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Return those of the columns that have more than one value (missing counts as a value)."""
+    return [column for column in columns if column in frame and frame[column].nunique(dropna=False) > 1]
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as dictionaries."""
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict(orient="records")]
+
+
+def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sort by problem, then by label."""
+    columns = [column for column in PROBLEM_COLUMNS if column in frame]
+    keys = frame[columns].map(sort_key)
+    order = keys.assign(label=frame["label"]).sort_values([*columns, "label"], kind="stable").index
+    return frame.loc[order].reset_index(drop=True)
+
+
+def pivot(frame: pd.DataFrame, values: str, index: str | Sequence[str]) -> pd.DataFrame:
+    """Return `values` with one column a label; NaN where there is no such row or no such value.
+
+    Where several rows share a cell the last one counts: distinguish them by `index`.
+    """
+    keys = [index] if isinstance(index, str) else list(index)
+    return frame.pivot_table(
+        index=keys, columns="label", values=values, aggfunc="last", observed=True, dropna=False
+    )
+
+
+def describe_problem(row: dict[str, Any]) -> str:
+    """Return a row's problem in one short line, `b1 h8 s256 d64 f32 causal`."""
+    words = [
+        f"b{row['batch']}",
+        f"h{row['heads']}" + (f"/{row['kv_heads']}" if row["kv_heads"] != row["heads"] else ""),
+        f"s{row['seq_q']}" + (f"×{row['seq_kv']}" if row["seq_kv"] != row["seq_q"] else ""),
+        f"d{row['head_dim']}" + (f"/{row['head_dim_v']}" if row["head_dim_v"] != row["head_dim"] else ""),
+        str(row["dtype"]),
+        str(row["mask"]),
+    ]
+    if row.get("bias") is True:
+        words.append("bias")
+    for key in ("softcap", "model_width", "threads"):
+        if not is_missing(row.get(key)):
+            words.append(f"{key}={format_value(row[key])}")
+    return " ".join(words)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN or pandas' NA."""
+    return value is None or str(value) == "<NA>" or value != value
+
+
+def format_value(value: Any) -> str:
+    """Format a parameter or problem value; whole numbers that a column with gaps made floats stay whole."""
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return str(int(value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _parameter_columns(frame: pd.DataFrame) -> list[str]:
+    return [str(column) for column in frame.columns if str(column).startswith(PARAMETER_PREFIX)]
+
+
+def _run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
+    """Name each run, with its experiment where two experiments have runs of one name."""
+    pairs = [(row["experiment"], row["run"]) for row in records(frame[list(RUN_COLUMNS)].drop_duplicates())]
+    names = [run for _, run in pairs]
+    return {
+        (experiment, run): str(run) if names.count(run) == 1 else f"{experiment}/{run}"
+        for experiment, run in pairs
+    }
+
+
+def _label_order(frame: pd.DataFrame, labels: Sequence[str], variant_order: Sequence[str]) -> list[str]:
+    """Order labels by variant (experiment's order, then baselines, then appearance), then parameters, run."""
+    if frame.empty:
+        return []
+    baselines = set(frame["baseline"].dropna())
+    appearance = list(dict.fromkeys(frame["variant"]))
+    unnamed_last = [variant for variant in appearance if variant not in variant_order]
+    variants = [*variant_order, *sorted(unnamed_last, key=lambda variant: variant not in baselines)]
+    parameters = _parameter_columns(frame)
+    keys: dict[str, tuple[Any, ...]] = {}
+    for label, row in zip(labels, records(frame), strict=True):
+        values = tuple(sort_key(row[column]) for column in parameters)
+        keys.setdefault(label, (variants.index(row["variant"]), values, str(row["run"])))
+    return sorted(keys, key=lambda label: keys[label])
+
+
+def sort_key(value: Any) -> tuple[int, float, str]:
+    """Order missing values first, then numbers by size, then text: `full`, `causal`; `f32`, `f16`, `bf16`."""
+    if is_missing(value):
+        return (0, 0.0, "")
+    if isinstance(value, str):
+        rank = FIRST_WORDS.index(value) if value in FIRST_WORDS else len(FIRST_WORDS)
+        return (2, float(rank), value)
+    return (1, float(value), "")

@@ -1,0 +1,75 @@
+"""A correctness matrix as JUnit XML, which continuous-integration services show as tests."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from xml.etree import ElementTree
+
+from harness.errors import InputError
+from harness.reporting.frames import describe_problem
+from harness.results import Result
+from harness.status import Status
+
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold, such as a compiler's colour codes."""
+
+
+def write_junit(results: Iterable[Result], path: Path) -> None:
+    """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped.
+
+    A build with nothing to run it on counts as skipped too, since nothing was checked.  Raises `InputError`
+    if the file cannot be written.
+    """
+    rows = list(results)
+    suite = ElementTree.Element(
+        "testsuite",
+        name=rows[0].experiment if rows else "harness",
+        tests=str(len(rows)),
+        failures=str(sum(row.status.is_failure for row in rows)),
+        errors="0",
+        skipped=str(sum(_is_skipped(row) for row in rows)),
+    )
+    for row in rows:
+        suite.append(_test_case(row))
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise InputError(f"--junit {path}: {error.strerror}; expected a file that can be written") from error
+
+
+def _is_skipped(row: Result) -> bool:
+    return not row.status.is_failure and not row.status.is_checked
+
+
+def _test_case(row: Result) -> ElementTree.Element:
+    params = "".join(f" {key}={value}" for key, value in sorted(row.params.items()))
+    case = ElementTree.Element(
+        "testcase",
+        classname=f"{row.experiment}.{row.target}.{row.variant}",
+        name=f"{describe_problem(row.as_row())}{params} [{row.case}]",
+    )
+    reason = NOT_IN_XML.sub("", row.reason or _default_reason(row))
+    if row.status.is_failure:
+        failure = ElementTree.SubElement(
+            case, "failure", type=row.status.value, message=_headline(row, reason)
+        )
+        failure.text = reason + (f"\nrerun: {row.rerun}" if row.rerun else "")
+    elif _is_skipped(row):
+        ElementTree.SubElement(case, "skipped", message=reason)
+    return case
+
+
+def _headline(row: Result, reason: str) -> str:
+    where = f" in {row.phase}" if row.phase else ""
+    return f"{row.status.value}{where}: {reason.splitlines()[0] if reason else ''}"
+
+
+def _default_reason(row: Result) -> str:
+    """Return what to say of a row without a reason."""
+    if row.status is Status.BUILT:
+        return "built; there is nothing here to run it on"
+    return row.status.value

@@ -1,0 +1,81 @@
+"""The runs that a report is about: their rows, merged and prepared, and what their experiments ask for."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import InputError
+from harness.reporting.frames import prepare
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.provenance import Manifest
+    from harness.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One or several runs, read."""
+
+    folders: tuple[Path, ...]
+    manifests: tuple[Manifest, ...]
+    frame: pd.DataFrame
+    """Their rows, see `harness.reporting.frames.prepare`."""
+    figures: dict[str, dict[str, Any]]
+    """The figures that the experiments name, with their settings; empty when none does."""
+
+
+def read_runs(folders: Sequence[str | Path]) -> Runs:
+    """Read runs, each given by its folder or by its experiment's, of which the newest run is taken.
+
+    Where several experiments set up one figure, the first one's settings hold.  Raises `InputError` when a
+    folder holds no results, or their format is another version's.
+    """
+    from harness.results import results_frame
+
+    if not folders:
+        raise InputError("no results folder given; expected at least one")
+    opened = {run.path.resolve(): run for run in (_open(Path(folder)) for folder in folders)}
+    runs = list(opened.values())
+    rows = [result for run in runs for result in run.results()]
+    experiments = [_experiment(run) for run in runs]
+    variants = [variant for experiment in experiments for variant in experiment.get("variants", [])]
+    figures: dict[str, dict[str, Any]] = {}
+    for experiment in experiments:
+        for name, settings in experiment.get("figures", {}).items():
+            figures.setdefault(name, settings)
+    return Runs(
+        folders=tuple(run.path for run in runs),
+        manifests=tuple(run.manifest for run in runs),
+        frame=prepare(results_frame(rows), list(dict.fromkeys(variants))),
+        figures=figures,
+    )
+
+
+def _open(folder: Path) -> RunFolder:
+    from harness.run_folder import MANIFEST_FILE, RunFolder
+
+    if (folder / MANIFEST_FILE).exists():
+        return RunFolder.open(folder)
+    newest = RunFolder.latest_in(folder)
+    if newest is None:
+        problem = "holds no results" if folder.is_dir() else "no such folder"
+        raise InputError(
+            f"{folder}: {problem}; expected a run's folder with {MANIFEST_FILE}, or an experiment's folder"
+        )
+    return newest
+
+
+def _experiment(run: RunFolder) -> dict[str, Any]:
+    """Return the run's experiment as the manifest keeps it; empty where it was run from Python."""
+    if not run.manifest.source:
+        return {}
+    try:
+        return tomllib.loads(run.manifest.source)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{run.path}: the experiment in its manifest is not TOML: {error}") from error

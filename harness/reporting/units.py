@@ -1,0 +1,86 @@
+"""Numbers as people read them: three significant digits, and a unit that fits their size."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+EMPTY = "–"
+"""What stands in a cell whose value was not measured; never 0."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit for a whole column or axis: `value in base unit × factor` is the number shown."""
+
+    symbol: str
+    factor: float
+
+
+SECONDS = Unit("s", 1.0)
+MILLISECONDS = Unit("ms", 1e3)
+MICROSECONDS = Unit("µs", 1e6)
+
+GFLOPS = Unit("GFLOP/s", 1e3)
+"""From TFLOP/s, the unit of the column `tflops`."""
+TFLOPS = Unit("TFLOP/s", 1.0)
+
+
+def is_number(value: object) -> bool:
+    """Whether a cell holds a measured, finite number."""
+    if value is None or isinstance(value, str | bool):
+        return False
+    try:
+        return math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+
+
+def time_unit(seconds: Iterable[float]) -> Unit:
+    """Choose seconds, milliseconds or microseconds by the median of the times."""
+    times = sorted(value for value in seconds if is_number(value))
+    if not times:
+        return MILLISECONDS
+    median = times[len(times) // 2]
+    if median >= 1.0:
+        return SECONDS
+    return MILLISECONDS if median >= 1e-3 else MICROSECONDS
+
+
+def rate_unit(tflops: Iterable[float]) -> Unit:
+    """Choose TFLOP/s where the largest rate reaches one, else GFLOP/s."""
+    largest = max((value for value in tflops if is_number(value)), default=0.0)
+    return TFLOPS if largest >= 1.0 else GFLOPS
+
+
+def significant(value: object, digits: int = 3) -> str:
+    """Format a number with so many significant digits and no exponent; `–` where there is none.
+
+    Very large and very small numbers, above 10⁶ and below 10⁻⁴, keep an exponent.
+    """
+    if not is_number(value):
+        return EMPTY
+    number = float(value)  # type: ignore[arg-type]
+    if number == 0:
+        return "0"
+    rounded = float(f"{number:.{digits - 1}e}")
+    exponent = math.floor(math.log10(abs(rounded)))
+    if exponent >= 6 or exponent < -4:
+        return f"{number:.{digits - 1}e}"
+    return f"{rounded:.{max(digits - 1 - exponent, 0)}f}"
+
+
+def scaled(value: object, factor: float, digits: int = 3) -> str:
+    """Format a value in another unit, see `Unit`."""
+    return significant(float(value) * factor, digits) if is_number(value) else EMPTY  # type: ignore[arg-type]
+
+
+def interval(low: object, high: object, factor: float = 1.0) -> str:
+    """Format `[12.1, 12.6]`, or `–` where the interval is not known."""
+    if not (is_number(low) and is_number(high)):
+        return EMPTY
+    return f"[{scaled(low, factor)}, {scaled(high, factor)}]"
+
+
+def percent(value: object, digits: int = 3) -> str:
+    """Format a share as a number of per cent, without the sign: it belongs in the header."""
+    return scaled(value, 100.0, digits)

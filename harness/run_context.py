@@ -1,0 +1,110 @@
+"""What all groups of a run share: settings, workers, the journal and the rows so far."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from harness.build_pool import BuildPool
+from harness.case import Case
+from harness.expectations import Expectations
+from harness.experiment import Experiment
+from harness.peaks import Peaks
+from harness.progress import Observer
+from harness.results import Result
+from harness.rows import CaseRecord, RowMaker
+from harness.run_folder import RunFolder
+from harness.worker_process import WorkerFailure, WorkerProcess
+
+LOGS = "logs"
+EXPECTATIONS = ".expectations"
+
+
+@dataclass
+class RunContext:
+    """One run of an experiment while it goes on."""
+
+    experiment: Experiment
+    folder: RunFolder
+    observer: Observer
+    timed: bool
+    jobs: int = 1
+    cache_root: Path | None = None
+    earlier: Mapping[str, Result] = field(default_factory=dict)
+    """The rows by case id that a resumed run may keep."""
+    rows: dict[str, Result] = field(default_factory=dict)
+    """The rows that are final, by case id."""
+
+    @cached_property
+    def builders(self) -> BuildPool:
+        """The workers that build."""
+        limits = self.experiment.limits
+        return BuildPool(self.jobs, limits.build_timeout_s, limits.memory_gb)
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        """The oracle's expectations of the problem at hand."""
+        return Expectations(self.folder.path / EXPECTATIONS, self.experiment.check.seed)
+
+    @cached_property
+    def peaks(self) -> Peaks:
+        """The measured peaks of the targets."""
+        return Peaks(self.folder, self.step_limit_s)
+
+    @cached_property
+    def row_maker(self) -> RowMaker:
+        """Makes this run's rows."""
+        return RowMaker(
+            experiment=self.experiment.name,
+            run=self.folder.run,
+            experiment_file=str(self.experiment.path or self.experiment.name),
+            command="run" if self.timed else "check",
+        )
+
+    @property
+    def step_limit_s(self) -> float:
+        """Seconds that loading, one checked run or one sample may take."""
+        return self.experiment.limits.run_timeout_s
+
+    def worker(self, case: Case) -> WorkerProcess:
+        """Start a worker to run a case in."""
+        return WorkerProcess(threads=case_threads(case), memory_gb=self.experiment.limits.memory_gb)
+
+    def announce(self, phase: str) -> Callable[[Case], None]:
+        """Return what tells the observer that a case enters this phase."""
+        return lambda case: self.observer.started(case, phase)
+
+    def keep(self, record: CaseRecord, row: Result) -> None:
+        """Let the row stand that the journal has of a case already."""
+        self.rows[record.case.id] = row
+        self.observer.kept(record.case, row)
+
+    def finish(self, record: CaseRecord, row: Result) -> None:
+        """Journal a final row, unless the resumed run's journal holds the very same."""
+        if self.earlier.get(record.case.id) == row:
+            self.keep(record, row)
+            return
+        self.rows[record.case.id] = row
+        self.folder.append_result(row)
+        self.observer.finished(record.case, row)
+
+    def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure, prefix: str = "") -> None:
+        """Journal the row of a case that ended in this phase, and keep what its worker wrote."""
+        reason = prefix + failure.reason
+        if failure.log.strip() and failure.status.is_failure:
+            log = self.folder.path / LOGS / f"{record.case.id}.log"
+            log.parent.mkdir(exist_ok=True)
+            log.write_text(failure.log)
+            reason += f" (log: {LOGS}/{log.name})"
+        self.finish(record, self.row_maker.failure(record, failure.status, phase, reason))
+
+    def close(self) -> None:
+        """End the workers and remove the temporary files that the groups share."""
+        self.builders.close()
+        self.expectations.close()
+
+
+def case_threads(case: Case) -> int:
+    """Return how many threads a case's code may use: the target's option `threads`, else 1."""
+    threads = case.target_options.get("threads", 1)
+    return threads if isinstance(threads, int) else 1

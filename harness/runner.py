@@ -1,0 +1,95 @@
+"""Runs an experiment: every case of the plan becomes one row, whatever happens to it.
+
+Cases of one problem on one target form a group (`harness.group_run`): they are built, checked, and timed
+against each other.  Rows and timing rounds go to the run's journal as soon as they are known, so a run that
+is killed loses at most the case in flight.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import provenance
+from harness.case import Case
+from harness.experiment import Experiment
+from harness.group_run import GroupRun
+from harness.progress import Observer
+from harness.results import Result
+from harness.run_context import RunContext
+from harness.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run leaves behind."""
+
+    folder: Path
+    results: list[Result]
+    """One row for each case, in the plan's order."""
+
+
+def run_experiment(
+    experiment: Experiment,
+    cases: Sequence[Case],
+    *,
+    out: Path,
+    resume: bool,
+    timed: bool,
+    observer: Observer,
+    command: Sequence[str],
+    jobs: int = 1,
+    cache_root: Path | None = None,
+) -> RunSummary:
+    """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
+
+    Results go to `out/<experiment>/<run>/`.  Up to `jobs` cases are built at a time; checks and timings never
+    overlap.  `command` is the command line, for the manifest.
+
+    With `resume` the newest run in `out` goes on instead of a new one; without any, a new one starts.  A row
+    is kept when its case is still in the plan, its content key (source IR, parameters, tool versions, this
+    package's code, device) is what it would be now, and it has what is asked for: a row that passed needs a
+    time if `timed`.  Failures are kept too: repeat them with the command in their row, without `resume`.  A
+    case that was in flight when the run was killed is done again; timing rounds that were journaled are
+    not.  When a baseline has changed, all cases that are compared with it are timed again.  What a changed
+    `[check]` or `[timing]` section asks for is not seen: start a new run for that.
+
+    Raises `InputError` when `out` cannot be written or a journal cannot be read.  After Ctrl-C all workers
+    are killed, the tables are written, and `KeyboardInterrupt` goes on.
+    """
+    folder, earlier = _open_folder(experiment, out, resume, observer, command)
+    context = RunContext(
+        experiment=experiment,
+        folder=folder,
+        observer=observer,
+        timed=timed and experiment.timing.enabled,
+        jobs=jobs,
+        cache_root=cache_root,
+        earlier=earlier,
+    )
+    try:
+        observer.planned(len(cases))
+        for group in experiment.groups(cases):
+            GroupRun(context, group).run()
+    finally:
+        context.close()
+        folder.finish()
+        observer.done()
+    return RunSummary(folder=folder.path, results=[context.rows[case.id] for case in cases])
+
+
+def _open_folder(
+    experiment: Experiment, out: Path, resume: bool, observer: Observer, command: Sequence[str]
+) -> tuple[RunFolder, dict[str, Result]]:
+    """Return the run's folder, and the rows that it holds already by case id."""
+    folder = RunFolder.latest(out, experiment.name) if resume else None
+    if folder is not None:
+        folder.mark_resumed()
+        observer.message(f"resuming run {folder.run}")
+        return folder, {result.case: result for result in folder.results()}
+    if resume:
+        observer.message(f"no run of {experiment.name} in {out} to resume: starting a new one")
+    source = experiment.path.read_text() if experiment.path else experiment.model_dump_json(indent=2)
+    manifest = provenance.collect(
+        experiment.name, experiment.question, source, list(command), source_name=experiment.path
+    )
+    return RunFolder.create(out, experiment.name, manifest), {}

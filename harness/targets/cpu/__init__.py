@@ -1,0 +1,101 @@
+"""The CPU target: tiled kernels through MLIR and LLVM to machine code, run in this process."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from harness.artifact import Artifact, StaticFigures
+from harness.case import Case
+from harness.targets.base import Capability, Target, TargetOptions, chip_of
+from harness.variants.tiling import TileSizes
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+KEY_TILE = 64
+"""Keys of a tile: with head_dim 64 or 128, K, V and the scores of a tile stay in the first-level caches."""
+
+
+class CpuOptions(TargetOptions):
+    """Options of the CPU target."""
+
+    threads: int | Literal["all"] = Field(default=1, ge=1)
+    """Threads that share the grid; `all` is every core that this process may use."""
+
+
+class CpuTarget(Target):
+    """The machine that the harness runs on, or code for another x86-64."""
+
+    name = "cpu"
+    summary = "this machine's processor through MLIR and LLVM; runs natively"
+    options = CpuOptions
+
+    @property
+    def stages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the pipeline's stages, in order."""
+        from harness.targets.cpu.stages import STAGES
+
+        return STAGES
+
+    def chips(self) -> dict[str, str]:
+        """Return the instruction sets that code can be generated for."""
+        from harness.targets.cpu.chip import DESCRIPTIONS
+
+        return DESCRIPTIONS
+
+    def capabilities(self) -> list[Capability]:
+        """Return what can be built and run here."""
+        from harness.targets.cpu.chip import DESCRIPTIONS, chip
+
+        runnable = [name for name in DESCRIPTIONS if chip(name).runs_here]
+        return [
+            Capability(action="build", available=True, detail=f"chips {', '.join(DESCRIPTIONS)}"),
+            Capability(action="run", available=True, detail=f"natively: {', '.join(runnable)}"),
+        ]
+
+    def device(self, chip: str | None) -> str:
+        """Return the processor's name."""
+        from harness.machine import device_name
+
+        return device_name()
+
+    def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
+        """Return the measured f32 peak; f16 and bf16 problems are computed in f32, too."""
+        from harness.targets.cpu.peak import measure_peak
+
+        threads = getattr(options, "threads", 1)
+        return measure_peak(threads)
+
+    def tile_sizes(self, chip: str | None) -> TileSizes:
+        """Return a query tile of two vectors and a key tile that fits the caches."""
+        from harness.targets.cpu.chip import chip as chip_named
+
+        registers = chip_named(chip).registers
+        return TileSizes(query=registers.lanes, key=KEY_TILE, query_granule=registers.vector_length)
+
+    def compile(
+        self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
+    ) -> Artifact:
+        """Compile tiled kernels to an object file."""
+        from harness.targets.cpu.chip import chip
+        from harness.targets.cpu.launch import Launch
+        from harness.targets.cpu.stages import compile_kernels
+
+        target_chip = chip(chip_of(case.target))
+        compiled = compile_kernels(module, target_chip, folder)
+        launch = Launch(kernels=compiled.kernels, threads=int(case.target_options.get("threads", 1)))
+        return Artifact(
+            case=case,
+            key=key,
+            executor="native" if target_chip.runs_here else "none",
+            loader="harness.targets.cpu.executable:load",
+            figures=StaticFigures(
+                code_bytes=compiled.code.code_bytes if compiled.code else None,
+                workspace_bytes=launch.workspace_bytes(),
+                flops_executed=flops_executed,
+            ),
+            stage_seconds=compiled.stage_seconds,
+            stage_files=compiled.stage_files,
+            launch=launch.as_json(),
+        )

@@ -1,0 +1,91 @@
+"""The `bufferized` and `scratch` stages: tensors become memory that the caller provides."""
+
+import math
+
+from mlir import ir
+from mlir.dialects import arith, func, memref
+
+from harness.errors import BuildError
+from harness.targets.cpu.lanes import operations_within
+from harness.targets.cpu.transforms import run_passes
+
+ALIGNMENT = 64
+"""Bytes: a cache line, and the widest vector register."""
+
+
+def bufferize(module: ir.Module) -> None:
+    """Turn tensors into buffers; kernels write their last argument in place and return nothing."""
+    run_passes(
+        module,
+        "eliminate-empty-tensors",
+        "one-shot-bufferize{bufferize-function-boundaries=true "
+        "function-boundary-type-conversion=identity-layout-map}",
+        "canonicalize",
+        "cse",
+        "canonicalize",
+    )
+    for function in module.body.operations:
+        if isinstance(function, func.FuncOp):
+            _return_nothing(function)
+
+
+def scratch_from_caller(module: ir.Module) -> dict[str, int]:
+    """Replace every allocation in a kernel by a piece of one scratch argument, in place.
+
+    Threads then bring their own scratch memory: no allocator runs while a kernel is timed, and how much a
+    kernel needs is known.  Returns the bytes for each kernel.
+    """
+    return {
+        ir.StringAttr(function.name).value: _scratch_of(function)
+        for function in module.body.operations
+        if isinstance(function, func.FuncOp)
+    }
+
+
+def _scratch_of(function: func.FuncOp) -> int:
+    allocations = [op for op in operations_within(function) if op.name == "memref.alloc"]
+    offsets, size = [], 0
+    for allocation in allocations:
+        offsets.append(size)
+        size += _padded_bytes(allocation.results[0].type)
+    scratch_type = ir.MemRefType.get([max(size, ALIGNMENT)], ir.IntegerType.get_signless(8))
+    scratch = function.entry_block.add_argument(scratch_type, ir.Location.unknown())
+    _append_to_signature(function, scratch_type)
+    for allocation, offset in zip(allocations, offsets, strict=True):
+        with ir.InsertionPoint(allocation), allocation.location:
+            start = arith.constant(ir.IndexType.get(), offset)
+            view = memref.ViewOp(allocation.results[0].type, scratch, start, [])
+        allocation.results[0].replace_all_uses_with(view.result)
+        allocation.operation.erase()
+    return max(size, ALIGNMENT)
+
+
+def _return_nothing(function: func.FuncOp) -> None:
+    """Drop the returned buffer, which is the argument that the kernel wrote in place."""
+    block = function.entry_block
+    returned = block.operations[len(block.operations) - 1]
+    if [value for value in returned.operands if value not in list(block.arguments)]:
+        raise BuildError(
+            f"kernel {function.name} returns a buffer of its own: its output was not bufferized in place"
+        )
+    with ir.InsertionPoint(returned), returned.location:
+        func.ReturnOp([])
+    returned.operation.erase()
+    signature = ir.FunctionType.get(function.type.inputs, [])
+    function.attributes["function_type"] = ir.TypeAttr.get(signature)
+
+
+def _append_to_signature(function: func.FuncOp, extra: ir.Type) -> None:
+    inputs = [*function.type.inputs, extra]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, function.type.results))
+    attributes = [*function.arg_attrs, ir.DictAttr.get({})]
+    function.arg_attrs = attributes
+
+
+def _padded_bytes(buffer_type: ir.MemRefType) -> int:
+    element = buffer_type.element_type
+    width = (
+        ir.IntegerType(element).width if isinstance(element, ir.IntegerType) else ir.FloatType(element).width
+    )
+    size = math.prod(buffer_type.shape) * width // 8
+    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,138 @@
+"""The executor `native`: kernels loaded from an object file and called from Python threads.
+
+ctypes releases the interpreter's lock during a call, so that plain Python threads, each calling the kernel
+on parts of the grid, keep all cores busy without a runtime library.
+"""
+
+import ctypes
+import itertools
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from harness.artifact import Artifact, BoundCall, Executable
+from harness.dtypes import numpy_dtype
+from harness.errors import InputError
+from harness.inputs import Inputs
+from harness.problem import AttentionProblem
+from harness.targets.cpu.chip import chip
+from harness.targets.cpu.launch import Kernel, Launch
+from harness.targets.cpu.object_code import target_machine
+
+ALIGNMENT = 64
+CHUNKS_PER_THREAD = 8
+"""Grid ranges that each thread takes one after another, so that uneven tiles (causal) balance out."""
+
+OBJECT_FILE = "kernels.o"
+
+
+def load(artifact: Artifact, folder: Path) -> "NativeExecutable":
+    """Load an artifact of the CPU target into this process."""
+    return NativeExecutable(
+        artifact.case.problem, Launch.model_validate(artifact.launch), folder / OBJECT_FILE
+    )
+
+
+class NativeExecutable(Executable):
+    """Kernels in this process's memory."""
+
+    def __init__(self, problem: AttentionProblem, launch: Launch, object_file: Path) -> None:
+        self.problem = problem
+        self.launch = launch
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine(chip("host")))
+        self._engine.add_object_file(str(object_file))
+        self._engine.finalize_object()
+        self._functions = {
+            kernel.name: _function(self._engine.get_function_address(kernel.name), len(kernel.buffers))
+            for kernel in launch.kernels
+        }
+
+    def bind(self, inputs: Inputs) -> "NativeCall":
+        """Check the inputs' shapes and dtypes and allocate output, workspaces and scratch memory."""
+        dtype = numpy_dtype(self.problem.dtype)
+        buffers: dict[str, np.ndarray] = {}
+        expected = {"q": self.problem.q_shape, "k": self.problem.k_shape, "v": self.problem.v_shape}
+        for (name, shape), buffer in zip(expected.items(), ("query", "key", "value"), strict=True):
+            array = getattr(inputs, name)
+            if array.shape != shape or array.dtype != dtype:
+                raise InputError(
+                    f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}"
+                )
+            buffers[buffer] = np.ascontiguousarray(array)
+        buffers["output"] = aligned_array(self.problem.output_shape, dtype)
+        for kernel in self.launch.kernels:
+            for workspace in kernel.buffers:
+                if workspace.is_workspace and workspace.name not in buffers:
+                    buffers[workspace.name] = aligned_array(workspace.shape, numpy_dtype(workspace.dtype))
+        return NativeCall(self, buffers)
+
+    def call_kernel(
+        self, kernel: Kernel, buffers: dict[str, np.ndarray], scratch: np.ndarray, points: range
+    ) -> None:
+        """Run a kernel on a range of its grid."""
+        pointers = [buffers[buffer.name].ctypes.data for buffer in kernel.buffers]
+        self._functions[kernel.name](*pointers, points.start, points.stop, scratch.ctypes.data)
+
+
+class NativeCall(BoundCall):
+    """Kernels bound to arrays."""
+
+    def __init__(self, executable: NativeExecutable, buffers: dict[str, np.ndarray]) -> None:
+        self._executable = executable
+        self._buffers = buffers
+        launch = executable.launch
+        largest = max(kernel.scratch_bytes for kernel in launch.kernels)
+        self._scratch = [aligned_array((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
+        self._pool = ThreadPoolExecutor(launch.threads - 1) if launch.threads > 1 else None
+
+    def poison(self) -> None:
+        """Fill output, workspaces and scratch memory with NaN."""
+        for name, array in self._buffers.items():
+            if name not in ("query", "key", "value"):
+                array.fill(np.nan)
+        for scratch in self._scratch:
+            scratch.view(np.float32).fill(np.nan)
+
+    def run(self) -> None:
+        """Run the kernels one after another, each on all threads."""
+        for kernel in self._executable.launch.kernels:
+            if self._pool is None:
+                self._call(kernel, self._scratch[0], iter([range(kernel.points)]))
+                continue
+            ranges = _ranges(kernel.points, len(self._scratch) * CHUNKS_PER_THREAD)
+            others = [self._pool.submit(self._call, kernel, scratch, ranges) for scratch in self._scratch[1:]]
+            self._call(kernel, self._scratch[0], ranges)
+            for finished in wait(others).done:
+                finished.result()
+
+    def output(self) -> np.ndarray:
+        """Return the output array of the last run, a copy."""
+        return self._buffers["output"].copy()
+
+    def _call(self, kernel: Kernel, scratch: np.ndarray, ranges: Iterator[range]) -> None:
+        for points in ranges:
+            self._executable.call_kernel(kernel, self._buffers, scratch, points)
+
+
+def aligned_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return an uninitialised array that starts at a cache line."""
+    size = math.prod(shape) * dtype.itemsize
+    raw = np.empty(size + ALIGNMENT, dtype=np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def _ranges(points: int, count: int) -> Iterator[range]:
+    """Cut a grid into up to `count` ranges; threads draw from this iterator, which C code makes safe."""
+    size = max(1, -(-points // count))
+    starts = itertools.chain(range(0, points, size))
+    return map(range, starts, itertools.chain(range(size, points, size), [points]))
+
+
+def _function(address: int, buffers: int) -> "ctypes._FuncPointer":
+    arguments = [ctypes.c_void_p] * buffers + [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    return ctypes.CFUNCTYPE(None, *arguments)(address)

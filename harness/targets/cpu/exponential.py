@@ -1,0 +1,56 @@
+"""The `exponential` stage: 2^x as arithmetic that vectorises.
+
+No pass of MLIR or LLVM turns `math.exp2` on vectors into anything but one library call per element.
+Written as a polynomial and integer arithmetic on the exponent, it becomes a dozen vector instructions.
+"""
+
+from mlir import ir
+from mlir.dialects import arith
+from mlir.dialects import math as mlir_math
+
+from harness.payloads import builder as b
+
+COEFFICIENTS = (1.0, 0.6931470037, 0.2402224243, 0.0555073358, 0.0096715130, 0.0013264727)
+"""Minimax polynomial of 2^r on [−½, ½] with 2^0 exact; see `tests/targets/cpu/test_exponential.py`."""
+
+ROUNDING = 12582912.0
+"""1.5 · 2²³: adding it leaves the nearest integer in the low bits of an f32."""
+
+LOWEST_EXPONENT = -127.0
+"""2^x is 0 from here down: the biased exponent becomes 0."""
+
+
+def expand_exponentials(module: ir.Module) -> None:
+    """Replace every scalar f32 `math.exp2` in the module, in place.
+
+    Valid for x ≤ 127.5: attention only exponentiates differences to a maximum, which are ≤ 0.
+    Keeps NaN; −inf gives exactly 0; results below 2^−126 lose precision or become 0.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "math.exp2":
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for operation in found:
+        with ir.InsertionPoint(operation), operation.location:
+            result = exp2(operation.operands[0])
+        operation.results[0].replace_all_uses_with(result)
+        operation.erase()
+
+
+def exp2(exponent: ir.Value) -> ir.Value:
+    """Build 2^exponent: split into integer n and remainder r, polynomial for 2^r, n added to its exponent."""
+    lowest = b.constant(LOWEST_EXPONENT)
+    too_small = arith.cmpf(arith.CmpFPredicate.OLT, exponent, lowest)
+    limited = arith.select(too_small, lowest, exponent)
+    shifted = arith.addf(limited, b.constant(ROUNDING))
+    remainder = arith.subf(limited, arith.subf(shifted, b.constant(ROUNDING)))
+    power = b.constant(COEFFICIENTS[-1])
+    for coefficient in reversed(COEFFICIENTS[:-1]):
+        power = mlir_math.fma(power, remainder, b.constant(coefficient))
+    i32 = ir.IntegerType.get_signless(32)
+    exponent_bits = arith.shli(arith.bitcast(i32, shifted), b.integer(23))
+    return arith.bitcast(ir.F32Type.get(), arith.addi(arith.bitcast(i32, power), exponent_bits))

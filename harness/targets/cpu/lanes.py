@@ -1,0 +1,263 @@
+"""The `lanes` stage: give tiles the layout in which queries lie in vector lanes.
+
+The tiled forms hold scores as `[queries, keys]`.  On a CPU the transposed layout is better: with queries in
+the lanes of a vector, K and V are read in place as scalar broadcasts, row maxima and sums are plain vector
+operations without horizontal reductions, and only the Q and O tiles are transposed, once each.
+
+The stage is a layout assignment: it finds every tile dimension that runs over queries, starting from the
+dimension names of the kernels' arguments, and stores those tensors with that dimension last.  Loops,
+indexing maps and slices follow.  Slices of arguments keep their layout in memory.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from mlir import ir
+from mlir.dialects import func
+
+from harness.variants.tiled_function import DIMENSIONS, FREE_LAYOUT
+
+LANE_DIMENSION = "query"
+
+Dimension = tuple[ir.Value, int]
+
+
+def queries_in_lanes(module: ir.Module) -> None:
+    """Rewrite every kernel of the module, in place."""
+    for function in module.body.operations:
+        if isinstance(function, func.FuncOp):
+            _LaneLayout(function).apply()
+
+
+def operations_within(operation: ir.OpView | ir.Operation) -> Iterator[ir.OpView]:
+    """Yield all nested operations, outermost first."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for nested in list(block.operations):
+                yield nested
+                yield from operations_within(nested)
+
+
+class _LaneLayout:
+    """The layout assignment of one kernel."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.function = function
+        self.operations = list(operations_within(function))
+        self.parents: dict[Dimension, Dimension] = {}
+        self.in_memory = self._values_in_memory()
+
+    def apply(self) -> None:
+        for operation in self.operations:
+            self._join(operation)
+        lanes = {self._root(seed) for seed in self._seeds()}
+        orders: dict[ir.Value, list[int]] = {}
+        for value in self._tile_values():
+            for position in range(_rank(value) - 1):
+                if self._root((value, position)) in lanes and value not in self.in_memory:
+                    orders[value] = [p for p in range(_rank(value)) if p != position] + [position]
+        for operation in self.operations:
+            _rewrite(operation, orders)
+        for value, order in orders.items():
+            value.set_type(_permuted_type(value.type, order))
+        self._update_signature()
+
+    def _seeds(self) -> Iterator[Dimension]:
+        """Yield the argument dimensions that run over queries."""
+        for argument, attributes in zip(self.function.arguments, self.function.arg_attrs, strict=True):
+            names = [ir.StringAttr(name).value for name in ir.DictAttr(attributes)[DIMENSIONS]]
+            if LANE_DIMENSION in names:
+                yield argument, names.index(LANE_DIMENSION)
+
+    def _values_in_memory(self) -> set[ir.Value]:
+        """Return the values whose layout is given: arguments, slices of them, and results written there."""
+        given: set[ir.Value] = set()
+        for argument, attributes in zip(self.function.arguments, self.function.arg_attrs, strict=True):
+            if FREE_LAYOUT not in ir.DictAttr(attributes):
+                given.add(argument)
+        for operation in self.operations:
+            for source, result in _same_storage(operation):
+                if source in given:
+                    given.add(result)
+        return given
+
+    def _tile_values(self) -> Iterator[ir.Value]:
+        """Yield every tensor of the kernel: arguments, block arguments and results."""
+        yield from self.function.arguments
+        for operation in self.operations:
+            for region in operation.regions:
+                for block in region.blocks:
+                    yield from (value for value in block.arguments if _is_tensor(value))
+            yield from (value for value in operation.results if _is_tensor(value))
+
+    def _root(self, dimension: Dimension) -> Dimension:
+        while dimension in self.parents:
+            dimension = self.parents[dimension]
+        return dimension
+
+    def _unite(self, left: Dimension, right: Dimension) -> None:
+        left, right = self._root(left), self._root(right)
+        if left != right:
+            self.parents[left] = right
+
+    def _unite_all(self, left: ir.Value, right: ir.Value) -> None:
+        for position in range(_rank(left)):
+            self._unite((left, position), (right, position))
+
+    def _join(self, operation: ir.OpView) -> None:
+        """Unite the dimensions that an operation makes run over the same thing."""
+        if operation.name == "linalg.generic":
+            first_of_loop: dict[int, Dimension] = {}
+            for value, mapping in zip(operation.operands, _maps(operation), strict=True):
+                for position, expression in enumerate(mapping.results):
+                    dimension = (value, position)
+                    loop = ir.AffineDimExpr(expression).position
+                    self._unite(dimension, first_of_loop.setdefault(loop, dimension))
+        for source, result in _same_storage(operation):
+            if _rank(source) == _rank(result):
+                self._unite_all(source, result)
+            elif "slice" in operation.name:
+                self._join_slice(operation, source, result)
+        if operation.name in ("tensor.insert_slice", "tensor.parallel_insert_slice"):
+            self._join_slice(operation, operation.operands[1], operation.operands[0])
+
+    def _join_slice(self, operation: ir.OpView, whole: ir.Value, tile: ir.Value) -> None:
+        for tile_position, position in enumerate(_kept_dimensions(operation, tile)):
+            self._unite((tile, tile_position), (whole, position))
+
+    def _update_signature(self) -> None:
+        types = [argument.type for argument in self.function.arguments]
+        results = [
+            operation.operands[0].type for operation in self.operations if operation.name == "func.return"
+        ]
+        signature = ir.FunctionType.get(types, results)
+        self.function.attributes["function_type"] = ir.TypeAttr.get(signature)
+
+
+def _same_storage(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
+    """Yield (operand, result or block argument) pairs that bufferization will place in the same buffer."""
+    operands = list(operation.operands)
+    if operation.name in ("linalg.generic", "linalg.fill"):
+        yield operands[-1], operation.results[0]
+    elif operation.name == "tensor.extract_slice":
+        yield operands[0], operation.results[0]
+    elif operation.name == "tensor.insert_slice":
+        yield operands[1], operation.results[0]
+    elif operation.name == "scf.for":
+        body = operation.regions[0].blocks[0]
+        yielded = body.operations[len(body.operations) - 1].operands
+        carried = zip(operands[3:], list(body.arguments)[1:], yielded, operation.results, strict=True)
+        for initial, argument, next_value, result in carried:
+            yield initial, argument
+            yield next_value, argument
+            yield initial, result
+    elif operation.name == "scf.forall":
+        count = len(operation.results)
+        arguments = list(operation.regions[0].blocks[0].arguments)[-count:]
+        for initial, argument, result in zip(operands[-count:], arguments, operation.results, strict=True):
+            yield initial, argument
+            yield initial, result
+
+
+def _rewrite(operation: ir.OpView, orders: dict[ir.Value, list[int]]) -> None:
+    """Adapt one operation to the new dimension order of its operands and results."""
+    if operation.name == "linalg.generic":
+        _rewrite_structured(operation, orders)
+    elif operation.name == "tensor.extract_slice":
+        _rewrite_slice(operation, operation.operands[0], operation.results[0], orders)
+    elif operation.name in ("tensor.insert_slice", "tensor.parallel_insert_slice"):
+        _rewrite_slice(operation, operation.operands[1], operation.operands[0], orders)
+
+
+def _rewrite_structured(operation: ir.OpView, orders: dict[ir.Value, list[int]]) -> None:
+    """Permute operands in the indexing maps, then order the loops as the result's dimensions lie."""
+    loops_of = []
+    for value, mapping in zip(operation.operands, _maps(operation), strict=True):
+        loops = [ir.AffineDimExpr(expression).position for expression in mapping.results]
+        loops_of.append([loops[position] for position in orders.get(value, range(len(loops)))])
+    count = len(ir.ArrayAttr(operation.attributes["iterator_types"]))
+    is_contraction = len(loops_of) == 3 and count > len(loops_of[-1])
+    if is_contraction and loops_of[0][-1] == loops_of[-1][-1]:
+        _swap_factors(operation, loops_of)
+    order = [*loops_of[-1], *(loop for loop in range(count) if loop not in loops_of[-1])]
+    iterators = list(ir.ArrayAttr(operation.attributes["iterator_types"]))
+    operation.attributes["iterator_types"] = ir.ArrayAttr.get([iterators[loop] for loop in order])
+    operation.attributes["indexing_maps"] = ir.ArrayAttr.get(
+        [
+            ir.AffineMapAttr.get(
+                ir.AffineMap.get(count, 0, [ir.AffineDimExpr.get(order.index(loop)) for loop in loops])
+            )
+            for loops in loops_of
+        ]
+    )
+    for nested in operations_within(operation):
+        if nested.name == "linalg.index":
+            loop = ir.IntegerAttr(nested.attributes["dim"]).value
+            nested.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), order.index(loop))
+
+
+def _swap_factors(operation: ir.OpView, loops_of: list[list[int]]) -> None:
+    """Put the factor of a contraction that runs along the lanes second, as vector lowerings expect it.
+
+    The body multiplies its first two arguments, both f32, so that only the operands trade places.
+    """
+    left, right = operation.operands[0], operation.operands[1]
+    operation.operands[0], operation.operands[1] = right, left
+    loops_of[0], loops_of[1] = loops_of[1], loops_of[0]
+
+
+def _rewrite_slice(
+    operation: ir.OpView, whole: ir.Value, tile: ir.Value, orders: dict[ir.Value, list[int]]
+) -> None:
+    """Permute the offsets, sizes and strides of a slice of a tensor whose dimensions were reordered."""
+    if whole not in orders:
+        if tile in orders:
+            raise AssertionError(f"a reordered tile meets memory in a fixed layout: {operation}")
+        return
+    order = orders[whole]
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    static = _static(operation, "static_offsets")
+    count = sum(offset == dynamic for offset in static)
+    before = list(operation.operands)[: len(operation.operands) - count]
+    remaining = list(operation.operands)[len(operation.operands) - count :]
+    by_position = {position: remaining.pop(0) for position, offset in enumerate(static) if offset == dynamic}
+    moved = [by_position[position] for position in order if position in by_position]
+    for position, value in enumerate([*before, *moved]):
+        operation.operands[position] = value
+    for name in ("static_offsets", "static_sizes", "static_strides"):
+        values = _static(operation, name)
+        operation.attributes[name] = ir.DenseI64ArrayAttr.get([values[position] for position in order])
+
+
+def _kept_dimensions(operation: ir.OpView, tile: ir.Value) -> Sequence[int]:
+    """Return which dimensions of the whole tensor a rank-reduced slice keeps."""
+    sizes = _static(operation, "static_sizes")
+    shape = list(tile.type.shape)
+    kept: list[int] = []
+    for position in reversed(range(len(sizes))):
+        if shape and sizes[position] == shape[-1]:
+            kept.insert(0, position)
+            shape.pop()
+    return kept
+
+
+def _static(operation: ir.OpView, name: str) -> list[int]:
+    return list(ir.DenseI64ArrayAttr(operation.attributes[name]))
+
+
+def _maps(operation: ir.OpView) -> list[ir.AffineMap]:
+    return [
+        ir.AffineMapAttr(mapping).value for mapping in ir.ArrayAttr(operation.attributes["indexing_maps"])
+    ]
+
+
+def _permuted_type(tensor_type: ir.RankedTensorType, order: Sequence[int]) -> ir.RankedTensorType:
+    shape = list(tensor_type.shape)
+    return ir.RankedTensorType.get([shape[position] for position in order], tensor_type.element_type)
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+def _rank(value: ir.Value) -> int:
+    return value.type.rank

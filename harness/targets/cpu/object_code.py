@@ -1,0 +1,58 @@
+"""The `llvm-ir` and `object` stages: machine code through llvmlite."""
+
+import functools
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+from mlir import ir
+from mlir.dialects.llvm import translate_module_to_llvmir
+
+from harness.errors import BuildError
+from harness.targets.cpu.chip import Chip
+
+
+@dataclass(frozen=True)
+class ObjectCode:
+    """Relocatable machine code and what is known of it."""
+
+    object_file: bytes
+    assembly: str
+    code_bytes: int
+
+
+@functools.cache
+def initialize_llvm() -> None:
+    """Make LLVM's back end for this machine's architecture known, once per process."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+
+
+def emit_llvm_ir(module: ir.Module) -> str:
+    """Translate a module in the LLVM dialect to LLVM IR."""
+    return translate_module_to_llvmir(module.operation)
+
+
+def target_machine(chip: Chip) -> llvm.TargetMachine:
+    """Return LLVM's code generator for a chip."""
+    initialize_llvm()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=chip.llvm_cpu, features=chip.llvm_features, opt=3, codemodel="jitdefault", jit=True
+    )
+
+
+def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
+    """Optimise LLVM IR for a chip and emit its object file."""
+    machine = target_machine(chip)
+    try:
+        module = llvm.parse_assembly(llvm_ir)
+        module.verify()
+    except RuntimeError as error:
+        raise BuildError(f"LLVM refuses the IR: {str(error).splitlines()[0]}") from error
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(module, builder)
+    assembly = machine.emit_assembly(module.clone())
+    object_file = machine.emit_object(module)
+    sections = llvm.ObjectFileRef.from_data(object_file).sections()
+    code_bytes = sum(section.size() for section in sections if section.is_text())
+    return ObjectCode(object_file, assembly, code_bytes)

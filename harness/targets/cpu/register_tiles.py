@@ -1,0 +1,128 @@
+"""The `register-tiled` stage: cut every structured operation to what fits in vector registers.
+
+A contraction keeps a block of accumulators, `rows` × all lanes of the query tile, in registers while it
+walks its reduction loop; elementwise operations and reductions go through a few rows at a time;
+transpositions through small squares.  Which block sizes to use follows from the width of the vectors and
+their number.
+"""
+
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import transform
+from mlir.dialects.transform import structured
+
+from harness.targets.cpu.lanes import operations_within
+from harness.targets.cpu.register_tile import RegisterTile
+from harness.targets.cpu.transforms import run_sequence
+
+TILE_KIND = "harness.register_tile"
+INNER_LOOP = "harness.inner_loop"
+"""Marks the `scf.forall` around the rows of a contraction, which becomes a plain loop later."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """How one operation is to be tiled."""
+
+    kind: str
+    sizes: tuple[int, ...]
+
+
+def tile_for_registers(module: ir.Module, registers: RegisterTile) -> None:
+    """Tile all structured operations of the module, in place."""
+    requests: dict[str, _Request] = {}
+    for operation in operations_within(module.operation):
+        request = _request(operation, registers)
+        if request is not None:
+            label = f"{request.kind}-{len(requests)}"
+            requests[label] = request
+            operation.attributes[TILE_KIND] = ir.StringAttr.get(label)
+            if request.kind == "zeroed-contraction":
+                fill = list(operation.operands)[-1].owner
+                fill.attributes[TILE_KIND] = ir.StringAttr.get(f"fill-of-{label}")
+
+    def build(root: ir.Value) -> None:
+        for label, request in requests.items():
+            _tile(root, label, request)
+
+    run_sequence(module, build)
+
+
+def matched(root: ir.Value, label: str) -> ir.Value:
+    """Return a handle to the operations that carry a tile label."""
+    return structured.MatchOp(
+        transform.any_op_t(), root, op_attrs={TILE_KIND: ir.StringAttr.get(label)}
+    ).results_
+
+
+def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
+    if operation.name == "linalg.fill":
+        shape = operation.results[0].type.shape
+        if len(shape) < 2 or _is_only_init_of_contraction(operation):
+            return None
+        return _Request("elementwise", (_divisor(shape[0], registers.rows), 0))
+    if operation.name != "linalg.generic":
+        return None
+    sizes = _loop_sizes(operation)
+    reductions = [loop for loop, kind in enumerate(_iterators(operation)) if kind == "reduction"]
+    if len(reductions) == 1 and len(sizes) == 3:
+        rows = _divisor(sizes[0], registers.contraction_rows)
+        starts_at_zero = _is_fill(list(operation.operands)[-1])
+        return _Request("zeroed-contraction" if starts_at_zero else "contraction", (rows, 0, 1))
+    if len(reductions) == 1 and len(sizes) == 2:
+        return _Request("elementwise", (0, _divisor(sizes[1], registers.rows)))
+    if len(sizes) == 2 and _transposes(operation):
+        side = min(registers.vector_length, 16)
+        return _Request("elementwise", (_divisor(sizes[0], side), _divisor(sizes[1], side)))
+    if len(sizes) == 2:
+        return _Request("elementwise", (_divisor(sizes[0], registers.rows), 0))
+    return None
+
+
+def _tile(root: ir.Value, label: str, request: _Request) -> None:
+    target = matched(root, label)
+    if request.kind == "zeroed-contraction":
+        rows = structured.TileUsingForallOp(target, tile_sizes=[request.sizes[0], 0, 0])
+        fill = matched(root, f"fill-of-{label}")
+        fused = structured.FuseIntoContainingOp(fill, rows.forall_op)
+        transform.AnnotateOp(fused.new_containing_op, INNER_LOOP)
+        structured.TileUsingForOp(rows.tiled_op, sizes=[0, 0, request.sizes[2]])
+    else:
+        structured.TileUsingForOp(target, sizes=list(request.sizes))
+
+
+def _divisor(size: int, limit: int) -> int:
+    """Return the largest divisor of `size` that is at most `limit`."""
+    return max(candidate for candidate in range(1, limit + 1) if size % candidate == 0)
+
+
+def _iterators(operation: ir.OpView) -> list[str]:
+    return [
+        "reduction" if "reduction" in str(kind) else "parallel"
+        for kind in operation.attributes["iterator_types"]
+    ]
+
+
+def _loop_sizes(operation: ir.OpView) -> list[int]:
+    sizes = [0] * len(_iterators(operation))
+    maps = [ir.AffineMapAttr(mapping).value for mapping in operation.attributes["indexing_maps"]]
+    for value, mapping in zip(operation.operands, maps, strict=True):
+        for size, expression in zip(value.type.shape, mapping.results, strict=True):
+            sizes[ir.AffineDimExpr(expression).position] = size
+    return sizes
+
+
+def _transposes(operation: ir.OpView) -> bool:
+    maps = [ir.AffineMapAttr(mapping).value for mapping in operation.attributes["indexing_maps"]]
+    orders = [[ir.AffineDimExpr(expression).position for expression in mapping.results] for mapping in maps]
+    return any(order == [1, 0] for order in orders)
+
+
+def _is_fill(value: ir.Value) -> bool:
+    return isinstance(value.owner, ir.Operation | ir.OpView) and value.owner.name == "linalg.fill"
+
+
+def _is_only_init_of_contraction(fill: ir.OpView) -> bool:
+    users = [use.owner for use in fill.results[0].uses]
+    return len(users) == 1 and users[0].name == "linalg.generic" and "reduction" in _iterators(users[0])

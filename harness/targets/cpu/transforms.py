@@ -1,0 +1,53 @@
+"""Running transform-dialect scripts and passes on a module."""
+
+from collections.abc import Callable
+
+from mlir import ir, passmanager
+from mlir.dialects import transform
+from mlir.dialects.transform import interpreter
+
+from harness.errors import BuildError
+
+
+def run_script(module: ir.Module, text: str) -> None:
+    """Apply a transform script, given as the text of a module with `@__transform_main`, in place."""
+    script = ir.Module.parse(text)
+    _interpret(module, script.body.operations[0], script)
+
+
+def run_sequence(module: ir.Module, build: Callable[[ir.Value], None]) -> None:
+    """Apply a transform sequence that `build(root)` writes with the bindings, in place."""
+    script = ir.Module.create()
+    script.operation.attributes["transform.with_named_sequence"] = ir.UnitAttr.get()
+    with ir.InsertionPoint(script.body):
+        sequence = transform.NamedSequenceOp(
+            "__transform_main",
+            [transform.any_op_t()],
+            [],
+            arg_attrs=[{"transform.readonly": ir.UnitAttr.get()}],
+        )
+    with ir.InsertionPoint(sequence.body):
+        build(sequence.bodyTarget)
+        transform.YieldOp([])
+    script.operation.verify()
+    _interpret(module, sequence, script)
+
+
+def run_passes(module: ir.Module, *passes: str) -> None:
+    """Run passes (pipeline syntax) over the module, in place."""
+    try:
+        passmanager.PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
+    except ir.MLIRError as error:
+        raise BuildError(_diagnostics(error)) from error
+
+
+def _interpret(module: ir.Module, sequence: ir.OpView, script: ir.Module) -> None:
+    try:
+        interpreter.apply_named_sequence(module.operation, sequence.operation, script.operation)
+    except ir.MLIRError as error:
+        raise BuildError(_diagnostics(error)) from error
+
+
+def _diagnostics(error: ir.MLIRError) -> str:
+    messages = [diagnostic.message.splitlines()[0] for diagnostic in error.error_diagnostics]
+    return "; ".join(messages) or str(error).splitlines()[0]

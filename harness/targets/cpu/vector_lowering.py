@@ -1,0 +1,97 @@
+"""The `vector-lowered` and `llvm` stages: from n-D vectors on buffers to the LLVM dialect."""
+
+from mlir import ir
+from mlir.dialects import arith
+
+from harness.targets.cpu.lanes import operations_within
+from harness.targets.cpu.transforms import run_passes, run_script
+
+LOWER_VECTORS = """
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
+    %row_loops = transform.structured.match ops{["scf.forall"]} attributes {harness.inner_loop} in %module
+      : (!transform.any_op) -> !transform.any_op
+    transform.foreach %row_loops : !transform.any_op {
+    ^bb0(%row_loop: !transform.any_op):
+      %plain_loop = transform.loop.forall_to_for %row_loop : (!transform.any_op) -> !transform.any_op
+    }
+    %functions = transform.structured.match ops{["func.func"]} in %module
+      : (!transform.any_op) -> !transform.any_op
+    transform.apply_patterns to %functions {
+      transform.apply_patterns.vector.lower_contraction lowering_strategy = "outerproduct"
+      transform.apply_patterns.vector.transfer_permutation_patterns
+      transform.apply_patterns.vector.lower_multi_reduction lowering_strategy = "innerparallel"
+    } : !transform.any_op
+    transform.apply_patterns to %functions {
+      transform.apply_patterns.vector.lower_outerproduct
+      transform.apply_patterns.vector.lower_broadcast
+      transform.apply_patterns.vector.lower_transpose lowering_strategy = "TRANSPOSE" AVX2
+    } : !transform.any_op
+    transform.apply_patterns to %functions {
+      transform.apply_patterns.vector.transfer_to_scf max_transfer_rank = 1 full_unroll = true
+    } : !transform.any_op
+    transform.apply_patterns to %functions {
+      transform.apply_patterns.vector.lower_transfer max_transfer_rank = 1
+    } : !transform.any_op
+    transform.apply_patterns to %functions {
+      transform.apply_patterns.vector.cast_away_vector_leading_one_dim
+      transform.apply_patterns.canonicalization
+    } : !transform.any_op
+    transform.apply_patterns to %functions {
+      transform.apply_patterns.vector.lower_shape_cast
+    } : !transform.any_op
+    transform.yield
+  }
+}
+"""
+
+LLVM_PASSES = (
+    "canonicalize",
+    "cse",
+    "convert-vector-to-scf",
+    "lower-affine",
+    "convert-scf-to-cf",
+    "expand-strided-metadata",
+    "lower-affine",
+    "arith-expand{include-bf16=true}",
+    "convert-vector-to-llvm{enable-x86vector=true}",
+    "convert-math-to-llvm",
+    "convert-arith-to-llvm",
+    "convert-index-to-llvm",
+    "finalize-memref-to-llvm",
+    "convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}",
+    "convert-cf-to-llvm",
+    "convert-ub-to-llvm",
+    "reconcile-unrealized-casts",
+    "canonicalize",
+    "cse",
+)
+
+
+def lower_vectors(module: ir.Module, vector_length: int) -> None:
+    """Turn n-D vectors into rows, contractions into fused multiply-adds, transpositions into shuffles."""
+    strategy = "shuffle_16x16" if vector_length >= 16 else "eltwise"
+    script = LOWER_VECTORS.replace("TRANSPOSE", strategy)
+    script = script.replace(" AVX2", " avx2_lowering_strategy = true" if vector_length == 8 else "")
+    run_script(module, script)
+    _compare_for_maxima(module)
+    run_passes(module, "canonicalize", "cse")
+
+
+def lower_to_llvm(module: ir.Module) -> None:
+    """Lower to the LLVM dialect, in place; kernels take bare pointers."""
+    run_passes(module, *LLVM_PASSES)
+
+
+def _compare_for_maxima(module: ir.Module) -> None:
+    """Write vector maxima as compare and select: one `vmaxps` instead of three instructions for NaN.
+
+    A NaN score then need not reach the maximum; it still reaches the exponential, the sum and the output.
+    """
+    for operation in list(operations_within(module.operation)):
+        if operation.name == "arith.maximumf":
+            left, right = operation.operands
+            with ir.InsertionPoint(operation), operation.location:
+                larger = arith.select(arith.cmpf(arith.CmpFPredicate.OGT, left, right), left, right)
+            operation.results[0].replace_all_uses_with(larger)
+            operation.operation.erase()

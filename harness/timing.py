@@ -1,0 +1,216 @@
+"""Timing candidates against each other: they take turns, round by round, until the ratios are known.
+
+On a shared machine times drift by tens of percent, ratios of neighbours in time by one.  So each round takes
+one sample of every candidate, the order rotates from round to round, and candidates are compared within
+rounds (`harness.statistics.paired_ratio`).  Nothing in here knows of processes: the caller gives the sampler.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import psutil
+
+from harness.settings import TimingSettings
+from harness.statistics import median_interval, paired_ratio, relative_width
+from harness.worker_process import WorkerFailure
+
+LEAST_ROUNDS = 3
+"""Rounds that are taken even when the budget is spent: fewer say nothing about noise."""
+
+
+@dataclass(frozen=True)
+class TimedRound:
+    """One turn of every candidate."""
+
+    seconds: dict[str, float]
+    """Time of one call by case id."""
+    load: float
+    """Share of the machine's processors that others used meanwhile."""
+
+
+class Load(Protocol):
+    """Measures how much of the machine others use."""
+
+    def start(self) -> None:
+        """Begin to measure."""
+
+    def share(self) -> float:
+        """Return the share of the processors, 0 to 1, that others used since the start."""
+
+
+class RoundTimer:
+    """Samples candidates in turns and decides when it is enough.
+
+    It is enough when, after `min_rounds`, the 95 % interval of every candidate's paired ratio to the baseline
+    (without a baseline: of its own median) is at most `interval` wide; or when `budget_s` is spent and there
+    are three rounds; or after `max_rounds`.  A candidate whose single sample takes longer than the whole
+    budget is sampled once.  A candidate that fails leaves, and the others go on.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[str],
+        baseline: str | None,
+        settings: TimingSettings,
+        *,
+        sample: Callable[[str], float],
+        on_round: Callable[[TimedRound, int, dict[str, float]], None],
+        on_failure: Callable[[str, WorkerFailure], None],
+        load: Load,
+        history: Iterable[TimedRound] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare to time `candidates` (case ids), of which `baseline` is one.
+
+        `sample` takes one sample and returns the seconds of one call, or raises `WorkerFailure`, which goes
+        to `on_failure`.  `on_round` gets every finished round, its number from 0 and the relative width of
+        each candidate's interval.  `history` holds rounds of an interrupted run, which count as if they were
+        taken now.
+        """
+        self.candidates = list(candidates)
+        self.rounds = list(history)
+        self._baseline = baseline
+        self._settings = settings
+        self._sample = sample
+        self._on_round = on_round
+        self._on_failure = on_failure
+        self._load = load
+        self._clock = clock
+        self._slow: set[str] = set()
+
+    def run(self) -> list[TimedRound]:
+        """Take rounds until it is enough, and return all rounds, those of the history first."""
+        self._start = self._clock() - self._seconds_in_history()
+        if self._is_enough():
+            return self.rounds
+        for candidate in list(self.candidates):
+            self._take_sample(candidate)
+        while not self._is_enough():
+            self._take_round()
+        return self.rounds
+
+    def widths(self) -> dict[str, float]:
+        """Return the relative width of each candidate's interval, by which the end is decided."""
+        return {
+            candidate: self._width(candidate)
+            for candidate in self.candidates
+            if candidate not in self._slow and (candidate != self._baseline or len(self.candidates) == 1)
+        }
+
+    def _take_round(self) -> None:
+        """Sample every candidate once, beginning with another one in every round."""
+        turn = len(self.rounds) % len(self.candidates)
+        self._load.start()
+        seconds = {}
+        for candidate in self.candidates[turn:] + self.candidates[:turn]:
+            if self._has_turn(candidate):
+                sample = self._take_sample(candidate)
+                if sample is not None:
+                    seconds[candidate] = sample
+        if seconds:
+            self.rounds.append(TimedRound(seconds=seconds, load=self._load.share()))
+            self._on_round(self.rounds[-1], len(self.rounds) - 1, self.widths())
+
+    def _take_sample(self, candidate: str) -> float | None:
+        """Return the time of one call, or None when the candidate has failed and left."""
+        start = self._clock()
+        try:
+            seconds = self._sample(candidate)
+        except WorkerFailure as failure:
+            self.candidates.remove(candidate)
+            if candidate == self._baseline:
+                self._baseline = None
+            self._on_failure(candidate, failure)
+            return None
+        if self._clock() - start > self._settings.budget_s:
+            self._slow.add(candidate)
+        return seconds
+
+    def _has_turn(self, candidate: str) -> bool:
+        return candidate not in self._slow or not self._has_sample(candidate)
+
+    def _has_sample(self, candidate: str) -> bool:
+        return any(candidate in taken.seconds for taken in self.rounds)
+
+    def _is_enough(self) -> bool:
+        if not any(self._has_turn(candidate) for candidate in self.candidates):
+            return True
+        if not all(self._has_sample(candidate) for candidate in self.candidates):
+            return False
+        count = len(self.rounds)
+        if count >= self._settings.max_rounds:
+            return True
+        if count >= LEAST_ROUNDS and self._clock() - self._start >= self._settings.budget_s:
+            return True
+        return count >= self._settings.min_rounds and all(
+            width <= self._settings.interval for width in self.widths().values()
+        )
+
+    def _width(self, candidate: str) -> float:
+        own = [taken.seconds for taken in self.rounds if candidate in taken.seconds]
+        baseline = self._baseline
+        if baseline is None or baseline == candidate:
+            return (
+                relative_width(median_interval([taken[candidate] for taken in own])) if own else float("inf")
+            )
+        pairs = [(taken[baseline], taken[candidate]) for taken in own if baseline in taken]
+        if not pairs:
+            return float("inf")
+        baseline_seconds, seconds = zip(*pairs, strict=True)
+        return relative_width(paired_ratio(baseline_seconds, seconds))
+
+    def _seconds_in_history(self) -> float:
+        """Return about how long the rounds of the history took: a sample lasts `min_sample_s` or one call."""
+        return sum(
+            max(seconds, self._settings.min_sample_s)
+            for taken in self.rounds
+            for seconds in taken.seconds.values()
+        )
+
+
+class MachineLoad:
+    """What others use of the machine: all processor time less that of this process and its workers."""
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        """Count the processes of these ids, and this process, as ours."""
+        self._processes = [psutil.Process()]
+        for pid in pids:
+            try:
+                self._processes.append(psutil.Process(pid))
+            except psutil.NoSuchProcess:
+                continue
+
+    def start(self) -> None:
+        """Begin to measure."""
+        self._busy, self._total = machine_seconds()
+        self._own = self._own_seconds()
+
+    def share(self) -> float:
+        """Return the share of the processors, 0 to 1, that others used since the start."""
+        busy, total = machine_seconds()
+        own = sum(seconds - self._own.get(pid, 0.0) for pid, seconds in self._own_seconds().items())
+        if total <= self._total:
+            return 0.0
+        return min(1.0, max(0.0, (busy - self._busy - own) / (total - self._total)))
+
+    def _own_seconds(self) -> dict[int, float]:
+        seconds = {}
+        for process in self._processes:
+            try:
+                times = process.cpu_times()
+            except psutil.Error:
+                continue
+            seconds[process.pid] = times.user + times.system
+        return seconds
+
+
+def machine_seconds() -> tuple[float, float]:
+    """Return the processor seconds (busy, in total) of the whole machine since it started.
+
+    What a hypervisor gave to other machines is busy; a guest's time is part of the user's time already.
+    """
+    times = psutil.cpu_times()._asdict()
+    total = sum(seconds for name, seconds in times.items() if not name.startswith("guest"))
+    return total - times["idle"] - times.get("iowait", 0.0), total

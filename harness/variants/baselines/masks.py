@@ -1,0 +1,55 @@
+"""What a baseline needs to know of masks: their shape at build time, their values at bind time.
+
+Libraries take causal, window, length and boolean masks as one boolean operand, true where a key is
+visible.  Its leading sizes are 1 where nothing differs between batch entries or heads.
+"""
+
+import numpy as np
+
+from harness.errors import InputError
+from harness.inputs import Inputs
+from harness.problem import AttentionProblem
+
+
+def mask_shape(problem: AttentionProblem) -> tuple[int, int, int, int] | None:
+    """Return the shape `[1 or batch, 1 or heads, seq_q, seq_kv]` of `visible_keys`, or None without masks."""
+    if not (problem.causal or problem.window or problem.mask or problem.kv_lengths):
+        return None
+    per_batch = problem.mask or problem.kv_lengths is not None
+    batch = problem.batch if per_batch else 1
+    heads = problem.heads if problem.mask else 1
+    return (batch, heads, problem.seq_q, problem.seq_kv)
+
+
+def visible_keys(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarray | None:
+    """Return all masks of the problem as one boolean array of `mask_shape`, true where visible.
+
+    `mask` is the boolean mask among the inputs, broadcastable to `[batch, heads, seq_q, seq_kv]`.
+    """
+    shape = mask_shape(problem)
+    if shape is None:
+        return None
+    visible = np.zeros(shape, dtype=bool)
+    keys = np.arange(problem.seq_kv)
+    for entry in range(shape[0]):
+        seq_q, seq_kv = problem.sequence_lengths()[entry]
+        first, end = problem.visible_range(np.arange(seq_q), seq_q, seq_kv)
+        visible[entry, :] = (keys >= first[:, None]) & (keys < end[:, None])
+    return visible if mask is None else visible & mask
+
+
+def require_operands(problem: AttentionProblem, inputs: Inputs) -> None:
+    """Raise `InputError` unless mask and bias are given exactly where the problem has them."""
+    for name, expected, given in (("mask", problem.mask, inputs.mask), ("bias", problem.bias, inputs.bias)):
+        if expected != (given is not None):
+            found, wanted = ("none was given", "has one") if expected else ("one was given", "has none")
+            raise InputError(f"{name}: {found}, but the problem {wanted}")
+
+
+def queries_without_keys(problem: AttentionProblem) -> int:
+    """Return how many queries of one head see no key, whatever the boolean mask hides besides."""
+    empty = 0
+    for seq_q, seq_kv in problem.sequence_lengths():
+        first, end = problem.visible_range(np.arange(seq_q), seq_q, seq_kv)
+        empty += int((end == first).sum())
+    return empty

@@ -1,0 +1,47 @@
+"""Fixtures that several test modules share."""
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import plugins
+
+EXAMPLE_PLUGIN = Path(__file__).parent / "example_plugin"
+
+
+def forget_plugins() -> None:
+    """Let plugins be looked up anew."""
+    plugins._registered.cache_clear()
+    plugins.load.cache_clear()
+    importlib.invalidate_caches()
+
+
+@pytest.fixture(scope="session")
+def example_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the example distribution is installed, the way a user would install it."""
+    site = tmp_path_factory.mktemp("site")
+    source = tmp_path_factory.mktemp("source") / "example_plugin"
+    shutil.copytree(EXAMPLE_PLUGIN, source)
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    install += ["--no-build-isolation", "--target", str(site), str(source)]
+    subprocess.run(install, check=True, capture_output=True, text=True)
+    return site
+
+
+@pytest.fixture(scope="module")
+def example_plugin(example_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The example distribution, importable here and in workers, with an artifact cache of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(example_site))
+        path = os.pathsep.join(filter(None, [str(example_site), os.environ.get("PYTHONPATH")]))
+        patch.setenv("PYTHONPATH", path)
+        patch.setenv("HARNESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        forget_plugins()
+        yield example_site
+    forget_plugins()

@@ -1,0 +1,27 @@
+"""Tiny cases and experiments over the variants of the example distribution."""
+
+from typing import Any
+
+from harness.case import Case
+from harness.experiment import Experiment
+from harness.problem import AttentionProblem
+
+PROBLEM = AttentionProblem(heads=2, seq_q=16, head_dim=8)
+
+
+def example_case(variant: str = "numpy-attention", **params: int) -> Case:
+    """A case of the target `numpy`."""
+    return Case(problem=PROBLEM, variant=variant, target="numpy", params=dict(params))
+
+
+def example_experiment(variants: list[str], **sections: Any) -> Experiment:
+    """An experiment of one problem, with short limits and short timing."""
+    settings: dict[str, Any] = {
+        "name": "tiny",
+        "question": "What becomes of each case?",
+        "targets": ["numpy"],
+        "variants": variants,
+        "problem": {"seq": PROBLEM.seq_q, "heads": PROBLEM.heads, "head_dim": PROBLEM.head_dim},
+        "timing": {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "budget_s": 60.0},
+    }
+    return Experiment.model_validate({**settings, **sections})

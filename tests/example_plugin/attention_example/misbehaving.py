@@ -1,0 +1,229 @@
+"""Variants that misbehave, each in one way: what the harness must turn into a row and survive."""
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from attention_example.variant import NumpyAttention, NumpyCall, NumpyExecutable
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.errors import BuildError
+from harness.problem import AttentionProblem
+
+CALLS_BEFORE_DEATH = 3
+
+
+class Misbehaving(NumpyAttention):
+    """Builds like `numpy-attention`; its call is of the class named `<variant class>Call`."""
+
+    summary = "misbehaves, for tests"
+    loader = "attention_example.misbehaving:load"
+
+
+class Abort(Misbehaving):
+    """A compiler whose assertion fails."""
+
+    name = "abort"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Die as LLVM does."""
+        print("Loading the module", file=sys.stderr)
+        print("Assertion `isa<To>(Val)' failed.", file=sys.stderr, flush=True)
+        os.abort()
+
+
+class CompilerError(Misbehaving):
+    """A compiler that refuses the code."""
+
+    name = "build-error"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Refuse."""
+        raise BuildError("error: 'linalg.generic' op expected 3 operands")
+
+
+class HangBuild(Misbehaving):
+    """A compiler that never ends."""
+
+    name = "hang-build"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Run for ever."""
+        endless_loop()
+
+
+class Exits(Misbehaving):
+    """A compiler that ends the process."""
+
+    name = "exits"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Leave without a word."""
+        os._exit(7)
+
+
+class BuildOnly(Misbehaving):
+    """Builds for a device that is not here."""
+
+    name = "build-only"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Say that nothing can run it."""
+        return super().build(case, key, folder).model_copy(update={"executor": "none"})
+
+
+class MissingDependency(Misbehaving):
+    """Needs a package that is not installed, and says so."""
+
+    name = "missing-dependency"
+
+    def supports(self, problem: AttentionProblem, target: str) -> str | None:
+        """Return what to install."""
+        return "install attention-harness[baselines]"
+
+
+class Segfault(Misbehaving):
+    """Code that reads address 0."""
+
+    name = "segfault"
+
+    class Call(NumpyCall):
+        """Crashes."""
+
+        def run(self) -> None:
+            """Read address 0."""
+            ctypes.string_at(0)
+
+
+class Hang(Misbehaving):
+    """Code that never ends."""
+
+    name = "hang"
+
+    class Call(NumpyCall):
+        """Hangs."""
+
+        def run(self) -> None:
+            """Run for ever."""
+            endless_loop()
+
+
+class OutOfMemory(Misbehaving):
+    """Code that asks for more and more memory."""
+
+    name = "oom"
+
+    class Call(NumpyCall):
+        """Allocates."""
+
+        def run(self) -> None:
+            """Allocate 64 MiB again and again; only under a memory limit does this end well."""
+            blocks = []
+            while len(blocks) < 1000:
+                blocks.append(np.empty(2**23))
+
+
+class Killed(Misbehaving):
+    """Code that the system kills."""
+
+    name = "killed"
+
+    class Call(NumpyCall):
+        """Is killed."""
+
+        def run(self) -> None:
+            """Do what the kernel does when memory runs out."""
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Raises(Misbehaving):
+    """Code whose runtime raises an exception."""
+
+    name = "raises"
+
+    class Call(NumpyCall):
+        """Raises."""
+
+        def run(self) -> None:
+            """Raise."""
+            raise RuntimeError("the launch was refused\nwith details on a second line")
+
+
+class Wrong(Misbehaving):
+    """Code that is off in one tile."""
+
+    name = "wrong"
+
+    class Call(NumpyCall):
+        """Computes one tile wrongly."""
+
+        def run(self) -> None:
+            """Shift the last two queries of the last head."""
+            super().run()
+            self.result[-1, -1, -2:] += 0.5
+
+
+class Stale(Misbehaving):
+    """Code that writes one part of the output only when it runs for the first time in a process."""
+
+    name = "stale"
+
+    class Call(NumpyCall):
+        """Leaves a part as it was."""
+
+        runs: ClassVar[int] = 0
+
+        def run(self) -> None:
+            """Skip the first queries from the second run on."""
+            first = 0 if Stale.Call.runs == 0 else 2
+            Stale.Call.runs += 1
+            self.run_block(slice(first, None))
+
+
+class DiesWhenTimed(Misbehaving):
+    """Code that passes the check and crashes while it is timed."""
+
+    name = "dies-when-timed"
+
+    class Call(NumpyCall):
+        """Crashes after some calls on the same memory."""
+
+        runs = 0
+
+        def run(self) -> None:
+            """Compute, a few times."""
+            self.runs += 1
+            if self.runs >= CALLS_BEFORE_DEATH:
+                ctypes.string_at(0)
+            super().run()
+
+
+CALLS: dict[str, type[NumpyCall]] = {
+    variant.name: variant.Call
+    for variant in (Segfault, Hang, OutOfMemory, Killed, Raises, Wrong, Stale, DiesWhenTimed)
+}
+
+
+class MisbehavingExecutable(NumpyExecutable):
+    """Binds calls of the variant's own class."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        super().__init__(artifact)
+        self.call = CALLS[artifact.case.variant]
+
+
+def load(artifact: Artifact, folder: Path) -> MisbehavingExecutable:
+    """Load a built artifact."""
+    return MisbehavingExecutable(artifact)
+
+
+def endless_loop() -> None:
+    """Never return."""
+    print("hanging", file=sys.stderr, flush=True)
+    while True:
+        pass

@@ -1,0 +1,45 @@
+"""The target `numpy`: this machine, driven through NumPy."""
+
+import time
+
+import numpy as np
+from pydantic import PositiveInt
+
+from harness.targets.base import Capability, Target, TargetOptions
+
+
+class NumpyOptions(TargetOptions):
+    """Options of the target `numpy`."""
+
+    threads: PositiveInt = 1
+    """Threads of the linear algebra library."""
+
+
+class NumpyTarget(Target):
+    """Runs on the CPU by calling NumPy; nothing is compiled."""
+
+    name = "numpy"
+    summary = "this machine through NumPy"
+    options = NumpyOptions
+    stages = ("source",)
+
+    def chips(self) -> dict[str, str]:
+        """Return no chips: NumPy hides them."""
+        return {}
+
+    def capabilities(self) -> list[Capability]:
+        """Return that everything is possible wherever NumPy is."""
+        detail = f"NumPy {np.__version__}"
+        return [Capability(action=action, available=True, detail=detail) for action in ("build", "run")]
+
+    def device(self, chip: str | None) -> str:
+        """Return a name for the machine that NumPy runs on."""
+        return f"NumPy {np.__version__}"
+
+    def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
+        """Return the speed of a matrix product, which attention is compared with."""
+        a = np.ones((256, 256), np.float32)
+        a @ a
+        start = time.perf_counter()
+        a @ a
+        return 2 * 256**3 / (time.perf_counter() - start)

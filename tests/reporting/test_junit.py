@@ -1,0 +1,75 @@
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from example_results import example_result, failed_result
+
+from harness.errors import InputError
+from harness.reporting.junit import write_junit
+from harness.results import Result
+from harness.status import Status
+
+
+def suite_of(results: list[Result], path: Path) -> ElementTree.Element:
+    write_junit(results, path)
+    suite = ElementTree.parse(path).getroot().find("testsuite")
+    assert suite is not None
+    return suite
+
+
+def outcome(suite: ElementTree.Element) -> ElementTree.Element:
+    """Return the one element inside the one test case."""
+    ((element,),) = (list(case) for case in suite)
+    return element
+
+
+def test_counts_of_tests_failures_and_skipped(tmp_path: Path) -> None:
+    results = [
+        example_result("a"),
+        failed_result("b", Status.EMULATED, phase=None, reason=None),
+        failed_result("c", Status.UNSUPPORTED),
+        failed_result("d", Status.BUILT),
+        *(failed_result(status.value, status) for status in Status if status.is_failure),
+    ]
+    suite = suite_of(results, tmp_path / "junit.xml")
+    counts = {key: suite.get(key) for key in ("name", "tests", "failures", "skipped", "errors")}
+    assert counts == {"name": "sweep", "tests": "9", "failures": "5", "skipped": "2", "errors": "0"}
+    assert [len(case.findall("failure")) for case in suite] == [0, 0, 0, 0, 1, 1, 1, 1, 1]
+    assert [len(case.findall("skipped")) for case in suite] == [0, 0, 1, 1, 0, 0, 0, 0, 0]
+
+
+def test_a_case_is_named_by_variant_target_problem_and_id(tmp_path: Path) -> None:
+    (case,) = suite_of([example_result("9f3c00000000", params={"tile_kv": 64})], tmp_path / "junit.xml")
+    assert case.get("classname") == "sweep.cpu.flash"
+    assert case.get("name") == "b1 h2 s64 d16 f32 causal tile_kv=64 [9f3c00000000]"
+
+
+def test_a_failure_gives_reason_and_rerun_command(tmp_path: Path) -> None:
+    row = failed_result(
+        status=Status.WRONG, phase="check", reason="error 3.0\nrow 7", rerun="harness check x"
+    )
+    failure = outcome(suite_of([row], tmp_path / "junit.xml"))
+    assert (failure.tag, failure.get("type")) == ("failure", "wrong")
+    assert failure.get("message") == "wrong in check: error 3.0"
+    assert failure.text == "error 3.0\nrow 7\nrerun: harness check x"
+
+
+def test_an_unsupported_case_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    row = failed_result(status=Status.UNSUPPORTED, reason="install attention-harness[baselines]")
+    skipped = outcome(suite_of([row], tmp_path / "junit.xml"))
+    assert (skipped.tag, skipped.get("message")) == ("skipped", "install attention-harness[baselines]")
+
+
+def test_control_characters_of_a_compiler_do_not_break_the_file(tmp_path: Path) -> None:
+    failure = outcome(suite_of([failed_result(reason="\x1b[31merror\x00 <&> é")], tmp_path / "junit.xml"))
+    assert failure.text == "[31merror <&> é"
+
+
+def test_no_results_give_an_empty_suite(tmp_path: Path) -> None:
+    assert suite_of([], tmp_path / "new" / "junit.xml").get("tests") == "0"
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"--junit .*/file/x: .*; expected a file that can be written"):
+        write_junit([], tmp_path / "file" / "x")

@@ -1,0 +1,64 @@
+"""The experiments in `experiments/`: each loads with the real plugins and has the cases it should."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.cores import available_cores
+from harness.experiment import Experiment, load_experiment
+
+FOLDER = Path(__file__).parent.parent / "experiments"
+
+
+def shipped(name: str) -> Experiment:
+    return load_experiment(FOLDER / f"{name}.toml")
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_experiment_loads_under_its_files_name(path: Path) -> None:
+    experiment = load_experiment(path)
+    assert experiment.name == path.stem
+    assert experiment.question.endswith("?")
+
+
+def test_the_default_sweep() -> None:
+    experiment = shipped("seq_sweep")
+    cases = experiment.cases()
+    everywhere, short, to_2048 = 20, 12, 16
+    assert Counter(case.variant for case in cases) == {
+        "unfused": everywhere,
+        "naive": to_2048,
+        "flash": everywhere,
+        "iree": short,
+        "iree-unfused": short,
+        "torch": everywhere,
+        "torch-unfused": everywhere,
+    }
+    assert {case.problem.seq_q for case in cases} == {256, 512, 1024, 2048, 4096}
+    assert {case.target_options["threads"] for case in cases} == {available_cores()}
+    assert experiment.baseline == "unfused"
+    assert len(Experiment.groups(cases)) * experiment.timing.budget_s < 6 * 60
+
+
+def test_the_smoke_test_is_small() -> None:
+    experiment = shipped("smoke")
+    cases = experiment.cases()
+    assert len(cases) == 28
+    assert len(Experiment.groups(cases)) * experiment.timing.budget_s < 30
+
+
+def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
+    experiment = shipped("correctness")
+    cases = experiment.cases()
+    problems = [group[0].problem for group in Experiment.groups(cases)]
+    assert len(cases) == 7 * len(problems)
+    assert len(problems) == 28
+    assert experiment.timing.enabled is False
+    assert {problem.dtype for problem in problems} == {"f32", "f16", "bf16"}
+    assert {problem.causal for problem in problems} == {False, True}
+    assert {problem.head_dim for problem in problems} == {32, 64, 128}
+    assert {problem.seq_q for problem in problems} >= {1, 64, 77, 256, 333, 512}
+    assert any(problem.group_size == 4 for problem in problems)
+    assert any(problem.seq_q > problem.seq_kv for problem in problems)
+    assert any(problem.head_dim_v != problem.head_dim for problem in problems)

@@ -1,0 +1,210 @@
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from dense_attention import assert_attention, build_and_load
+
+from harness.case import Case
+from harness.errors import BuildError, InputError, UnsupportedError
+from harness.inputs import Inputs
+from harness.problem import AttentionProblem
+from harness.variants.baselines.iree import Iree, IreeUnfused, compile_module, first_error
+
+BOTH = pytest.mark.parametrize("variant", [Iree(), IreeUnfused()], ids=lambda variant: variant.name)
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_computes_attention_of_ragged_lengths_in_each_dtype(variant, dtype, tmp_path):
+    problem = AttentionProblem(heads=2, seq_q=77, seq_kv=333, head_dim=64, dtype=dtype)
+    assert_attention(variant, problem, tmp_path)
+
+
+@BOTH
+def test_causal_is_aligned_bottom_right_for_grouped_queries(variant, tmp_path):
+    problem = AttentionProblem(
+        heads=6, kv_heads=2, batch=2, seq_q=33, seq_kv=65, head_dim=16, head_dim_v=24, causal=True, scale=0.3
+    )
+    assert_attention(variant, problem, tmp_path)
+
+
+@BOTH
+def test_window_and_lengths_of_each_batch_entry(variant, tmp_path):
+    problem = AttentionProblem(
+        batch=2, heads=2, seq_q=9, seq_kv=30, head_dim=8, kv_lengths=(20, 30), window=(5, 3)
+    )
+    assert_attention(variant, problem, tmp_path)
+
+
+@BOTH
+def test_softcap_then_bias_then_boolean_mask(variant, tmp_path):
+    problem = AttentionProblem(
+        heads=4, kv_heads=2, seq_q=17, seq_kv=30, head_dim=16, mask=True, bias=True, softcap=0.7
+    )
+    assert_attention(variant, problem, tmp_path)
+
+
+def test_builds_for_the_avx2_chip(tmp_path):
+    assert_attention(IreeUnfused(), AttentionProblem(heads=1, seq_q=16, head_dim=16), tmp_path, "cpu:avx2")
+    assert "--iree-llvmcpu-target-cpu=x86-64-v3" in (tmp_path / "input.mlir").read_text()
+
+
+def test_artifact_names_its_stages_and_the_size_of_its_code(tmp_path):
+    artifact, _, _ = build_and_load(Iree(), AttentionProblem(heads=1, seq_q=16, head_dim=16), tmp_path)
+    assert artifact.stage_files == {"source": "input.mlir", "iree-compile": "module.vmfb"}
+    assert all((tmp_path / name).stat().st_size > 0 for name in artifact.stage_files.values())
+    assert artifact.figures.code_bytes is not None
+    assert 0 < artifact.figures.code_bytes < (tmp_path / "module.vmfb").stat().st_size
+    assert artifact.stage_seconds["iree-compile"] > 0
+
+
+def test_unfused_form_is_two_matmuls_around_a_softmax():
+    text = IreeUnfused().payload(AttentionProblem(heads=1, seq_q=16, head_dim=16))
+    operations = [word for word in text.split() if word in ("linalg.batch_matmul", "linalg.softmax")]
+    assert operations == ["linalg.batch_matmul", "linalg.softmax", "linalg.batch_matmul"]
+
+
+def test_source_differs_by_problem_and_by_chip():
+    problem = AttentionProblem(heads=1, seq_q=16, head_dim=16)
+    sources = {
+        Iree().source(Case(problem=problem, variant="iree", target="cpu")),
+        Iree().source(Case(problem=problem, variant="iree", target="cpu:avx2")),
+        Iree().source(Case(problem=problem.model_copy(update={"scale": 1.0}), variant="iree", target="cpu")),
+    }
+    assert len(sources) == 3
+
+
+def test_tool_versions_name_compiler_and_runtime():
+    assert set(Iree().tool_versions()) == {"iree-base-compiler", "iree-base-runtime"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "target", "reason"),
+    [
+        ({}, "cuda:sm_80", "not for cuda:sm_80"),
+        ({}, "cpu:neon", "not for cpu:neon"),
+        ({"causal": True, "seq_kv": 4}, "cpu", "IREE gives NaN for a query that sees no key"),
+        ({"model_width": 32}, "cpu", "projections are not part of this baseline"),
+        ({"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8)}, "cpu", "packed sequences"),
+    ],
+)
+def test_unsupported_problems_have_a_reason(fields, target, reason):
+    problem = AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
+    assert reason in (Iree().supports(problem, target) or "")
+
+
+def test_compiler_error_is_one_line():
+    with pytest.raises(BuildError) as caught:
+        compile_module("func.func @f() -> tensor<2xf32> { return }", ["--iree-llvmcpu-target-cpu=host"])
+    assert str(caught.value).startswith("iree-compile: ")
+    assert "operands" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "expected"),
+    [
+        ("<stdin>:4:8: error: no such op\n  more\nb: error: second", "no such op"),
+        ("iree-compile: Assertion failed\n\n", "iree-compile: Assertion failed (exit status -6)"),
+        ("", "no diagnostics (exit status -6)"),
+    ],
+)
+def test_first_error_is_one_line_whatever_the_compiler_wrote(diagnostics, expected):
+    assert first_error(diagnostics, -6) == expected
+
+
+def test_missing_compiler_names_what_to_install(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
+    assert Iree().supports(problem, "cpu") == "install iree-base-compiler and iree-base-runtime"
+
+
+BESIDE_MLIR = """
+import sys
+from pathlib import Path
+from mlir import ir
+from harness.case import Case
+from harness.problem import AttentionProblem
+from harness.variants.baselines.iree import Iree
+
+case = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="iree", target="cpu")
+Iree().build(case, "key", Path(sys.argv[1])).load(Path(sys.argv[1]))
+print("loaded")
+"""
+
+
+def test_builds_and_loads_in_a_process_that_uses_the_mlir_bindings(tmp_path):
+    script = [sys.executable, "-c", BESIDE_MLIR, str(tmp_path)]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "loaded", done.stderr
+
+
+def test_mask_that_hides_all_keys_of_a_query_is_unsupported_when_bound(tmp_path):
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8, mask=True)
+    artifact, _, inputs = build_and_load(Iree(), problem, tmp_path)
+    mask = inputs.mask.copy()
+    mask[0, 0, 3] = False
+    with pytest.raises(UnsupportedError, match="sees no key"):
+        artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, mask=mask))
+
+
+def test_missing_bias_is_bad_input(tmp_path):
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8, bias=True)
+    artifact, _, inputs = build_and_load(IreeUnfused(), problem, tmp_path)
+    with pytest.raises(InputError, match="bias: none was given, but the problem has one"):
+        artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v))
+
+
+def test_output_survives_the_next_run_and_poison_forgets_it(tmp_path):
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
+    artifact, expected, inputs = build_and_load(Iree(), problem, tmp_path)
+    call = artifact.load(tmp_path).bind(inputs)
+    call.run()
+    kept = call.output()
+    call.run()
+    np.testing.assert_array_equal(kept, expected)
+    call.poison()
+    with pytest.raises(RuntimeError):
+        call.output()
+
+
+TWO_THREADS = """
+import sys
+from pathlib import Path
+import numpy as np
+from harness.artifact import Artifact
+from harness.errors import HarnessError
+from harness.inputs import Inputs
+from harness.variants.baselines.iree_calls import open_device
+
+folder = Path(sys.argv[1])
+artifact = Artifact.model_validate_json((folder / "artifact.json").read_text())
+problem = artifact.case.problem
+zeros = np.zeros(problem.q_shape, np.float32)
+ones = np.ones(problem.v_shape, np.float32)
+call = artifact.load(folder).bind(Inputs(q=zeros, k=zeros, v=ones))
+call.run()
+np.testing.assert_allclose(call.output(), ones, rtol=1e-6)
+tasks = len(list(Path("/proc/self/task").iterdir())) if sys.platform == "linux" else 3
+assert tasks >= 3, tasks
+assert open_device(2) is open_device(2)
+try:
+    open_device(3)
+except HarnessError as error:
+    print(error)
+"""
+
+
+def test_worker_threads_are_set_once_for_a_process(tmp_path):
+    problem = AttentionProblem(heads=2, seq_q=16, head_dim=8)
+    case = Case(problem=problem, variant="iree", target="cpu", target_options={"threads": 2})
+    artifact = Iree().build(case, "key", tmp_path)
+    (tmp_path / "artifact.json").write_text(artifact.model_dump_json())
+    script = [sys.executable, "-c", TWO_THREADS, str(tmp_path)]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == (
+        "IREE runs with 2 threads in this process and cannot change to 3; use a new process"
+    )

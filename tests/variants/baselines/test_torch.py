@@ -1,0 +1,191 @@
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from dense_attention import assert_attention, build_and_load
+
+from harness.case import Case
+from harness.errors import InputError, UnsupportedError
+from harness.inputs import Inputs
+from harness.problem import AttentionProblem
+from harness.variants.baselines.torch import Torch, TorchUnfused
+
+BOTH = pytest.mark.parametrize("variant", [Torch(), TorchUnfused()], ids=lambda variant: variant.name)
+SMALL = AttentionProblem(heads=2, seq_q=8, head_dim=8)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Make `supports` find a PyTorch, whether or not one is there."""
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found("json" if name == "torch" else name))
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_computes_attention_of_ragged_lengths_in_each_dtype(variant, dtype, tmp_path):
+    pytest.importorskip("torch")
+    problem = AttentionProblem(heads=2, seq_q=77, seq_kv=333, head_dim=64, dtype=dtype)
+    assert_attention(variant, problem, tmp_path)
+
+
+@BOTH
+@pytest.mark.parametrize("alignment", ["bottom-right", "top-left"])
+@pytest.mark.parametrize("seq_kv", [33, 65])
+def test_causal_with_grouped_queries(variant, alignment, seq_kv, tmp_path):
+    pytest.importorskip("torch")
+    problem = AttentionProblem(
+        heads=6, kv_heads=2, batch=2, seq_q=33, seq_kv=seq_kv, head_dim=16, head_dim_v=24, causal=True,
+        causal_alignment=alignment, scale=0.3,
+    )  # fmt: skip
+    assert_attention(variant, problem, tmp_path)
+
+
+@BOTH
+def test_window_and_lengths_of_each_batch_entry(variant, tmp_path):
+    pytest.importorskip("torch")
+    problem = AttentionProblem(
+        batch=2, heads=2, seq_q=9, seq_kv=30, head_dim=8, kv_lengths=(20, 30), window=(5, 3)
+    )
+    assert_attention(variant, problem, tmp_path)
+
+
+@BOTH
+def test_bias_and_boolean_mask(variant, tmp_path):
+    pytest.importorskip("torch")
+    problem = AttentionProblem(heads=4, kv_heads=2, seq_q=17, seq_kv=30, head_dim=16, mask=True, bias=True)
+    assert_attention(variant, problem, tmp_path)
+
+
+def test_unfused_softcap(tmp_path):
+    pytest.importorskip("torch")
+    problem = AttentionProblem(heads=2, seq_q=17, seq_kv=30, head_dim=16, softcap=0.7, causal=True)
+    assert_attention(TorchUnfused(), problem, tmp_path)
+
+
+def test_fused_gives_zero_for_queries_without_keys(tmp_path):
+    pytest.importorskip("torch")
+    problem = AttentionProblem(heads=2, seq_q=30, seq_kv=9, head_dim=16, causal=True)
+    assert_attention(Torch(), problem, tmp_path)
+
+
+def test_unfused_refuses_a_mask_that_hides_all_keys_of_a_query(tmp_path):
+    pytest.importorskip("torch")
+    problem = SMALL.model_copy(update={"mask": True})
+    artifact, _, inputs = build_and_load(TorchUnfused(), problem, tmp_path)
+    mask = inputs.mask.copy()
+    mask[0, 0, 3] = False
+    with pytest.raises(UnsupportedError, match="sees no key"):
+        artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, mask=mask))
+
+
+@BOTH
+def test_unexpected_bias_is_bad_input(variant, tmp_path):
+    pytest.importorskip("torch")
+    artifact, _, inputs = build_and_load(variant, SMALL, tmp_path)
+    with pytest.raises(InputError, match="bias: one was given, but the problem has none"):
+        artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, bias=np.zeros((8, 8))))
+
+
+def test_poison_fills_all_buffers_of_the_unfused_call(tmp_path):
+    pytest.importorskip("torch")
+    artifact, expected, inputs = build_and_load(TorchUnfused(), SMALL, tmp_path)
+    call = artifact.load(tmp_path).bind(inputs)
+    call.run()
+    call.poison()
+    assert np.isnan(call.output()).all()
+    assert bool(call.scores.isnan().all())
+    assert bool(call.probabilities.isnan().all())
+    call.run()
+    np.testing.assert_array_equal(call.output(), expected)
+
+
+def test_inputs_are_not_copied():
+    torch = pytest.importorskip("torch")
+    from harness.dtypes import numpy_dtype
+    from harness.variants.baselines.torch_calls import to_array, to_tensor
+
+    array = np.arange(6).reshape(2, 3).astype(numpy_dtype("bf16"))
+    tensor = to_tensor(array)
+    assert tensor.dtype == torch.bfloat16
+    assert np.shares_memory(to_array(tensor), array)
+
+
+def test_loading_sets_the_number_of_threads(tmp_path):
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    try:
+        for threads in (2, 1):
+            build_and_load(Torch(), SMALL, tmp_path, threads=threads)
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+
+
+@BOTH
+def test_missing_torch_names_what_to_install(variant, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert variant.supports(SMALL, "cpu") == "install attention-harness[baselines]"
+
+
+def test_asking_and_building_do_not_import_torch():
+    script = (
+        "import sys\n"
+        "from harness.problem import AttentionProblem\n"
+        "from harness.variants.baselines.torch import Torch\n"
+        "Torch().supports(AttentionProblem(heads=1, seq_q=1, head_dim=1), 'cpu')\n"
+        "print('torch' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("variant", "fields", "target", "reason"),
+    [
+        (Torch(), {}, "cuda:sm_80", "not on cuda"),
+        (Torch(), {}, "cpu:avx2", "avx2 cannot be asked for"),
+        (Torch(), {"softcap": 2.0}, "cpu", "scaled_dot_product_attention has no softcap"),
+        (Torch(), {"model_width": 32}, "cpu", "projections are not part of this baseline"),
+        (Torch(), {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8)}, "cpu", "packed sequences"),
+        (TorchUnfused(), {"causal": True, "seq_kv": 4}, "cpu", "NaN for a query that sees no key"),
+    ],
+)
+def test_unsupported_problems_have_a_reason(variant, fields, target, reason):
+    problem = AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
+    assert reason in (variant.supports(problem, target) or "")
+
+
+@pytest.mark.usefixtures("installed")
+def test_supported_problems_have_no_reason():
+    assert Torch().supports(SMALL, "cpu:host") is None
+    assert TorchUnfused().supports(SMALL.model_copy(update={"softcap": 2.0}), "cpu") is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "argument"),
+    [
+        ({"causal": True}, "is_causal=True"),
+        ({"causal": True, "seq_kv": 16}, "attn_mask="),
+        ({"causal": True, "seq_kv": 16, "causal_alignment": "top-left"}, "is_causal=True"),
+        ({"causal": True, "window": (2, 0)}, "attn_mask="),
+        ({"bias": True}, "attn_mask="),
+        ({"kv_heads": 1}, "enable_gqa=True"),
+    ],
+)
+def test_source_shows_how_the_library_is_called(fields, argument):
+    problem = AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
+    source = Torch().source(Case(problem=problem, variant="torch", target="cpu"))
+    assert "scaled_dot_product_attention(" in source
+    assert argument in source
+
+
+def test_unfused_figures_count_both_buffers_and_hidden_pairs(tmp_path):
+    problem = AttentionProblem(heads=2, seq_q=8, head_dim=4, causal=True, dtype="f16")
+    case = Case(problem=problem, variant="torch-unfused", target="cpu")
+    figures = TorchUnfused().build(case, "key", tmp_path).figures
+    assert figures.workspace_bytes == 2 * (2 * 8 * 8) * 2
+    assert figures.flops_executed == 4 * (2 * 8 * 8) * 4
