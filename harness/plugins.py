@@ -46,7 +46,7 @@ def load(kind: str, name: str) -> Any:
     entry = _registered(kind)[name]
     try:
         plugin = entry.load()
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         raise HarnessError(f"{kind} {name!r} ({entry.value}) cannot be imported: {error}") from error
     return plugin()
 

@@ -165,6 +165,16 @@ class AttentionProblem(BaseModel):
         """Shape of the bias, one for all batch entries, where the problem has one."""
         return (1, self.heads, self.seq_q, self.seq_kv)
 
+    @property
+    def causal_shift(self) -> int | None:
+        """Offset s such that query i sees keys j ≤ i + s, or None without a causal mask.
+
+        For sequences of full length; with `kv_lengths` the shift differs by batch entry.
+        """
+        if not self.causal:
+            return None
+        return self.seq_kv - self.seq_q if self.causal_alignment == "bottom-right" else 0
+
     def sequence_lengths(self) -> list[tuple[int, int]]:
         """Return (queries, keys) of each batch entry."""
         if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:

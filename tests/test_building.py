@@ -87,6 +87,11 @@ def test_a_build_that_fails_raises(variant: str, error: type[Exception], message
         build(example_case(variant))
 
 
+def test_a_target_may_refuse_generated_kernels() -> None:
+    with pytest.raises(UnsupportedError, match="flash on numpy: target numpy compiles no kernels"):
+        build(example_case("flash"))
+
+
 def test_a_build_that_hangs_raises_after_its_limit() -> None:
     with pytest.raises(BuildError, match="timed-out: no answer within the limit of 2 s"):
         build(example_case("hang-build"), timeout_s=2.0)

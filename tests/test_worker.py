@@ -52,7 +52,7 @@ from harness.worker_process import WorkerProcess
 from harness.worker_protocol import BuildRequest
 worker = WorkerProcess()
 worker.send(BuildRequest(case=example_case("hang-build")), 60)
-while "hanging" not in worker.log():
+while "hanging" not in worker.log() and worker.time_left > 0:
     pass
 print(worker.pid, flush=True)
 sys.stdin.readline()

@@ -31,13 +31,6 @@ def unsupported_by_payload(problem: AttentionProblem) -> str | None:
     return None
 
 
-def causal_shift(problem: AttentionProblem) -> int | None:
-    """Return s such that query i sees keys j ≤ i + s, or None without a causal mask."""
-    if not problem.causal:
-        return None
-    return problem.seq_kv - problem.seq_q if problem.causal_alignment == "bottom-right" else 0
-
-
 def single_attention(problem: AttentionProblem) -> ir.Module:
     """Return one head's attention: `@attention(Q[q,d], K[k,d], V[k,e]) -> O[q,e]`.
 
@@ -129,7 +122,7 @@ def _payload(
 def _visible_score(problem: AttentionProblem, score: ir.Value, query_loop: int) -> ir.Value:
     """Scale a score and hide it where the causal mask does."""
     scaled = arith.mulf(score, b.constant(problem.scale))
-    shift = causal_shift(problem)
+    shift = problem.causal_shift
     if shift is None:
         return scaled
     last_visible = arith.addi(b.loop_index(query_loop), b.integer(shift))

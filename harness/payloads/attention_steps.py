@@ -34,10 +34,10 @@ def oriented_query(query: ir.Value, scale: float) -> ir.Value:
     factor = 1.0 if scale > 0 else scale
 
     def body(element: ir.Value) -> ir.Value:
-        wide = b.widen(element)
-        return wide if factor == 1.0 else arith.mulf(wide, b.constant(factor))
+        return element if factor == 1.0 else arith.mulf(element, b.constant(factor))
 
-    return b.structured("qd->qd", [query], b.empty(b.shape_of(query)), body)
+    wide = widened(query)
+    return b.structured("qd->qd", [wide], b.empty(b.shape_of(query)), body)
 
 
 def score_factor(scale: float) -> float:
@@ -134,15 +134,8 @@ def narrowed(tile: ir.Value, init: ir.Value) -> ir.Value:
 
 
 def divided_rows(tile: ir.Value, divisor: ir.Value, init: ir.Value) -> ir.Value:
-    """Return each row divided by its divisor, 0 where that is 0, in the dtype of `init`."""
-    dtype = b.dtype_of(init)
-
-    return b.structured(
-        "qd,q->qd",
-        [tile, divisor],
-        init,
-        lambda element, total: b.narrow(safe_quotient(element, total), dtype),
-    )
+    """Return each row divided by its divisor, 0 where that is 0; all f32."""
+    return b.structured("qd,q->qd", [tile, divisor], init, safe_quotient)
 
 
 def safe_quotient(element: ir.Value, total: ir.Value) -> ir.Value:

@@ -9,7 +9,6 @@ from mlir import ir
 
 from harness.payloads import attention_steps as steps
 from harness.payloads import builder as b
-from harness.payloads.attention import causal_shift
 from harness.variants import tiled_function as tiled
 from harness.variants.tiling import Tiling
 
@@ -83,7 +82,7 @@ def _key_step(
 def _key_tile_bounds(tiling: Tiling, point: tiled.GridPoint) -> tuple[ir.Value | int, ir.Value | int]:
     """Return how many leading key tiles are seen whole by every query of the tile, and how many at all."""
     seq_kv, key = tiling.problem.seq_kv, tiling.key
-    shift = causal_shift(tiling.problem)
+    shift = tiling.problem.causal_shift
     if shift is None:
         return seq_kv // key, tiling.key_tiles
     seen_by_first = _clamped(point.first_query, shift + 1, seq_kv)

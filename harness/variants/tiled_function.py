@@ -12,7 +12,6 @@ from mlir.dialects import arith, func, scf
 
 from harness.payloads import attention_steps as steps
 from harness.payloads import builder as b
-from harness.payloads.attention import causal_shift
 from harness.problem import AttentionProblem
 from harness.variants.tiling import Tiling
 
@@ -172,7 +171,7 @@ def first_key_of(tiling: Tiling, tile: ir.Value) -> ir.Value:
 
 def causal_visibility(tiling: Tiling, point: GridPoint, first_key: ir.Value | int) -> steps.Visible | None:
     """Return the causal mask of a score tile whose keys start at `first_key`, or None without one."""
-    shift = causal_shift(tiling.problem)
+    shift = tiling.problem.causal_shift
     if shift is None:
         return None
     query_base = _as_i32(point.first_query, shift)
@@ -222,9 +221,11 @@ def store_output(
     if tiling.padded_query != tiling.query:
         accumulator = b.slice_of(accumulator, [0, 0], [tiling.query, width], keep=[0, 1])
         total = total and b.slice_of(total, [0], [tiling.query], keep=[0])
-    tile = (
-        steps.narrowed(accumulator, place) if total is None else steps.divided_rows(accumulator, total, place)
-    )
+    is_f32 = tiling.problem.dtype == "f32"
+    if total is not None:
+        quotient_place = place if is_f32 else b.empty([tiling.query, width])
+        accumulator = steps.divided_rows(accumulator, total, quotient_place)
+    tile = accumulator if is_f32 and total is not None else steps.narrowed(accumulator, place)
     publish(tile, output, offsets, sizes)
 
 

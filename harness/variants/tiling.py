@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from harness.payloads.attention import causal_shift
 from harness.problem import AttentionProblem
 
 
@@ -63,7 +62,7 @@ class Tiling:
 
     def visited_key_tiles(self) -> int:
         """Return how many key tiles all query tiles of one head visit when hidden tiles are skipped."""
-        shift = causal_shift(self.problem)
+        shift = self.problem.causal_shift
         if shift is None:
             return self.query_tiles * self.key_tiles
         visited = 0

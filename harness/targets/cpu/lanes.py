@@ -69,15 +69,22 @@ class _LaneLayout:
                 yield argument, names.index(LANE_DIMENSION)
 
     def _values_in_memory(self) -> set[ir.Value]:
-        """Return the values whose layout is given: arguments, slices of them, and results written there."""
+        """Return the values whose layout is given.
+
+        These are arguments, slices of them, results written there, and their conversions between the
+        storage dtype and f32: rows convert as whole vectors, and only f32 tiles are transposed.
+        """
         given: set[ir.Value] = set()
         for argument, attributes in zip(self.function.arguments, self.function.arg_attrs, strict=True):
             if FREE_LAYOUT not in ir.DictAttr(attributes):
                 given.add(argument)
-        for operation in self.operations:
-            for source, result in _same_storage(operation):
-                if source in given:
-                    given.add(result)
+        pairs = [pair for operation in self.operations for pair in _same_storage(operation)]
+        forward = [*pairs, *(pair for op in self.operations for pair in _conversions(op))]
+        backward = [(result, source) for source, result in forward if _is_tile_result(source)]
+        size = -1
+        while len(given) != size:
+            size = len(given)
+            given.update(result for source, result in [*forward, *backward] if source in given)
         return given
 
     def _tile_values(self) -> Iterator[ir.Value]:
@@ -156,6 +163,19 @@ def _same_storage(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
         for initial, argument, result in zip(operands[-count:], arguments, operation.results, strict=True):
             yield initial, argument
             yield initial, result
+
+
+def _conversions(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
+    """Yield (operand, result) of an elementwise operation that only changes the element type."""
+    if operation.name == "linalg.generic" and len(operation.operands) == 2:
+        source, result = operation.operands[0], operation.results[0]
+        if source.type.shape == result.type.shape and source.type.element_type != result.type.element_type:
+            yield source, result
+
+
+def _is_tile_result(value: ir.Value) -> bool:
+    """Whether a value is computed here (not an argument, a slice of one, or a loop's)."""
+    return isinstance(value, ir.OpResult) and value.owner.name in ("linalg.generic", "tensor.empty")
 
 
 def _rewrite(operation: ir.OpView, orders: dict[ir.Value, list[int]]) -> None:

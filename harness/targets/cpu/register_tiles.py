@@ -76,7 +76,8 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
         side = min(registers.vector_length, 16)
         return _Request("elementwise", (_divisor(sizes[0], side), _divisor(sizes[1], side)))
     if len(sizes) == 2:
-        return _Request("elementwise", (_divisor(sizes[0], registers.rows), 0))
+        rows = 1 if _converts(operation) else registers.rows
+        return _Request("elementwise", (_divisor(sizes[0], rows), 0))
     return None
 
 
@@ -117,6 +118,11 @@ def _transposes(operation: ir.OpView) -> bool:
     maps = [ir.AffineMapAttr(mapping).value for mapping in operation.attributes["indexing_maps"]]
     orders = [[ir.AffineDimExpr(expression).position for expression in mapping.results] for mapping in maps]
     return any(order == [1, 0] for order in orders)
+
+
+def _converts(operation: ir.OpView) -> bool:
+    """Whether the element type changes; row by row, because 2-D vector conversions are not unrolled."""
+    return len({str(value.type.element_type) for value in operation.operands}) > 1
 
 
 def _is_fill(value: ir.Value) -> bool:

@@ -167,14 +167,14 @@ def tools_folder() -> Path:
 def first_error(diagnostics: str, status: int) -> str:
     """Return the first error of iree-compile's diagnostics in one line, without its position in the input.
 
-    A compiler that died without one is described by the last line it wrote and its exit status.
+    A compiler that died without one is described by the first line it wrote and its exit status.
     """
     lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
     for line in lines:
         _, found, message = line.partition("error: ")
         if found:
             return message
-    return f"{lines[-1] if lines else 'no diagnostics'} (exit status {status})"
+    return f"{lines[0] if lines else 'no diagnostics'} (exit status {status})"
 
 
 def _flags(case: Case) -> list[str]:

@@ -1,11 +1,17 @@
 """The target `numpy`: this machine, driven through NumPy."""
 
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
 
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.errors import UnsupportedError
 from harness.targets.base import Capability, Target, TargetOptions
+from harness.variants.tiling import TileSizes
 
 
 class NumpyOptions(TargetOptions):
@@ -43,3 +49,11 @@ class NumpyTarget(Target):
         start = time.perf_counter()
         a @ a
         return 2 * 256**3 / (time.perf_counter() - start)
+
+    def tile_sizes(self, chip: str | None) -> TileSizes:
+        """Return tile sizes for variants that generate kernels, though this target compiles none."""
+        return TileSizes(query=16, key=64)
+
+    def compile(self, module: Any, case: Case, key: str, folder: Path, *, flops_executed: int) -> Artifact:
+        """Refuse generated kernels: on this target a variant brings its own code."""
+        raise UnsupportedError("target numpy compiles no kernels; expected a variant such as numpy-attention")

@@ -107,7 +107,7 @@ def test_compiler_error_is_one_line():
     ("diagnostics", "expected"),
     [
         ("<stdin>:4:8: error: no such op\n  more\nb: error: second", "no such op"),
-        ("iree-compile: Assertion failed\n\n", "iree-compile: Assertion failed (exit status -6)"),
+        ("iree-compile: Assertion failed\nStack dump:\n", "iree-compile: Assertion failed (exit status -6)"),
         ("", "no diagnostics (exit status -6)"),
     ],
 )
