@@ -1,0 +1,67 @@
+import io
+
+from rich.console import Console
+from synthetic_results import make_result
+
+from harness.reporting.failures import failures_of, print_failure_list
+from harness.reporting.frames import prepare
+from harness.reporting.tables import markdown_failures
+from harness.results import results_frame
+from harness.status import Status
+
+CRASHED = make_result(
+    "flash",
+    512,
+    status=Status.CRASHED,
+    phase="run",
+    reason="signal 11",
+    rerun="harness run x.toml --only case=9f",
+)
+UNSUPPORTED = [
+    make_result("torch", seq, status=Status.UNSUPPORTED, phase="plan", reason="install it")
+    for seq in (256, 512)
+]
+
+
+def failures(*results: object) -> list:
+    return failures_of(prepare(results_frame(results)))  # type: ignore[arg-type]
+
+
+def test_what_passed_is_no_failure() -> None:
+    assert failures(make_result(time_s=1.0), make_result("naive", status=Status.BUILT)) == []
+
+
+def test_a_failure_says_what_where_why_and_how_to_rerun() -> None:
+    (failure,) = failures(CRASHED, make_result())
+    assert failure.status == "crashed"
+    assert failure.what == "flash · cpu · b1 h16 s512 d64 f32 full threads=1"
+    assert failure.where == " in run"
+    assert failure.reason == "signal 11"
+    assert failure.rerun == "harness run x.toml --only case=9f"
+
+
+def test_unsupported_cases_of_one_reason_become_one_entry_after_the_failures() -> None:
+    first, second = failures(*UNSUPPORTED, CRASHED)
+    assert first.status == "crashed"
+    assert (second.what, second.reason, second.rerun) == ("torch · cpu · 2 cases", "install it", None)
+
+
+def test_a_reason_of_several_lines_becomes_one() -> None:
+    (failure,) = failures(make_result(status=Status.BUILD_FAILED, reason="error:\n  bad op"))
+    assert failure.reason == "error: bad op"
+
+
+def test_markdown_lists_reason_and_command() -> None:
+    assert markdown_failures(failures(CRASHED)) == (
+        "- **crashed** flash · cpu · b1 h16 s512 d64 f32 full threads=1 in run: signal 11\n"
+        "  <br>rerun: `harness run x.toml --only case=9f`\n"
+    )
+    assert markdown_failures([]) == ""
+
+
+def test_the_terminal_prints_square_brackets_as_they_are() -> None:
+    console = Console(file=io.StringIO(), width=40)
+    reason = "install attention-harness[baselines]"
+    print_failure_list(failures(make_result("torch", status=Status.UNSUPPORTED, reason=reason)), console)
+    assert isinstance(console.file, io.StringIO)
+    assert reason in console.file.getvalue()

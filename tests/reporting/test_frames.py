@@ -1,0 +1,131 @@
+import pandas as pd
+from synthetic_results import make_result, sweep_results
+
+from harness.reporting.frames import (
+    describe_problem,
+    labels_in,
+    pivot,
+    prepare,
+    records,
+    runs_must_be_told_apart,
+    select_variants,
+    sort_rows,
+    variant_of_labels,
+)
+from harness.results import Result, results_frame
+from harness.status import Status
+
+
+def frame_of(*results: Result, order: tuple[str, ...] = ()) -> pd.DataFrame:
+    return prepare(results_frame(results), order)
+
+
+def test_the_last_row_of_a_case_counts() -> None:
+    crashed = make_result(case="a", status=Status.CRASHED)
+    passed = make_result(case="a", time_s=0.5)
+    assert list(frame_of(crashed, passed)["status"]) == ["passed"]
+    assert list(frame_of(passed, crashed)["status"]) == ["crashed"]
+
+
+def test_a_variant_with_one_parameter_set_is_labelled_by_its_name() -> None:
+    assert labels_in(frame_of(make_result("naive", params={"tile_kv": 64}))) == ["naive"]
+
+
+def test_several_parameter_sets_are_labelled_by_what_differs() -> None:
+    tiles = [make_result("naive", params={"tile_q": 32, "tile_kv": tile}) for tile in (128, 64)]
+    assert labels_in(frame_of(*tiles, make_result("flash"))) == [
+        "naive tile_kv=64",
+        "naive tile_kv=128",
+        "flash",
+    ]
+
+
+def test_a_parameter_that_only_one_set_has_is_left_out_of_the_other_label() -> None:
+    frame = frame_of(make_result("naive"), make_result("naive", params={"tile_kv": 64}))
+    assert labels_in(frame) == ["naive", "naive tile_kv=64"]
+
+
+def test_variants_come_in_the_experiments_order() -> None:
+    rows = [make_result(name) for name in ("torch", "flash", "unfused")]
+    assert labels_in(frame_of(*rows, order=("flash", "unfused", "torch"))) == ["flash", "unfused", "torch"]
+
+
+def test_without_an_order_the_baseline_comes_first() -> None:
+    rows = [make_result(name, baseline="unfused") for name in ("torch", "flash", "unfused")]
+    assert labels_in(frame_of(*rows)) == ["unfused", "torch", "flash"]
+
+
+def test_one_case_in_two_runs_makes_two_series() -> None:
+    frame = frame_of(make_result(run="monday"), make_result(run="tuesday"))
+    assert labels_in(frame) == ["flash (monday)", "flash (tuesday)"]
+
+
+def test_runs_of_one_name_in_two_experiments_are_told_apart() -> None:
+    frame = frame_of(make_result(run="r", experiment="a"), make_result(run="r", experiment="b"))
+    assert labels_in(frame) == ["flash (a/r)", "flash (b/r)"]
+
+
+def test_two_runs_on_different_devices_are_told_apart() -> None:
+    frame = frame_of(
+        make_result(seq=256, run="monday", device="CPU one"),
+        make_result(seq=512, run="tuesday", device="CPU two"),
+    )
+    assert labels_in(frame) == ["flash (monday)", "flash (tuesday)"]
+
+
+def test_runs_that_complete_each_other_make_one_series() -> None:
+    frame = frame_of(make_result(seq=256, run="monday"), make_result(seq=512, run="tuesday"))
+    assert not runs_must_be_told_apart(frame)
+    assert labels_in(frame) == ["flash"]
+
+
+def test_a_subset_keeps_the_order_of_the_whole() -> None:
+    frame = prepare(results_frame(sweep_results()), ("torch", "naive", "flash"))
+    subset = select_variants(frame, ["flash", "naive tile_kv=128", "torch"])
+    assert labels_in(subset) == ["torch", "naive tile_kv=128", "flash"]
+    assert list(subset["label"].cat.categories) == list(frame["label"].cat.categories)
+
+
+def test_each_label_knows_its_variant() -> None:
+    tiles = [make_result("naive", params={"tile_kv": tile}) for tile in (64, 128)]
+    assert variant_of_labels(frame_of(*tiles)) == {"naive tile_kv=64": "naive", "naive tile_kv=128": "naive"}
+
+
+def test_rows_are_sorted_by_numbers_not_by_text_and_full_before_causal() -> None:
+    rows = [make_result(seq=seq, mask=mask) for seq in (1024, 256, 4096) for mask in ("causal", "full")]
+    sorted_rows = records(sort_rows(frame_of(*rows)))
+    assert [(row["mask"], row["seq_q"]) for row in sorted_rows] == [
+        ("full", 256),
+        ("full", 1024),
+        ("full", 4096),
+        ("causal", 256),
+        ("causal", 1024),
+        ("causal", 4096),
+    ]
+
+
+def test_dtypes_are_sorted_as_usual() -> None:
+    rows = [make_result(dtype=dtype) for dtype in ("bf16", "f16", "f32")]
+    assert list(sort_rows(frame_of(*rows))["dtype"]) == ["f32", "f16", "bf16"]
+
+
+def test_pivot_leaves_a_gap_where_nothing_was_measured() -> None:
+    frame = frame_of(
+        make_result("flash", 256, time_s=0.5),
+        make_result("torch", 256, status=Status.CRASHED),
+        make_result("torch", 512, time_s=0.25),
+    )
+    table = pivot(frame, "time_s", "seq_q")
+    assert table.loc[256, "flash"] == 0.5
+    assert pd.isna(table.loc[256, "torch"])
+    assert pd.isna(table.loc[512, "flash"])
+    assert table.loc[512, "torch"] == 0.25
+
+
+def test_a_problem_in_one_line() -> None:
+    row = make_result(seq=333, mask="causal", kv_heads=4, head_dim_v=32, softcap=20.0).as_row()
+    assert describe_problem(row) == "b1 h16/4 s333 d64/32 f32 causal softcap=20 threads=1"
+
+
+def test_an_empty_frame_can_be_prepared() -> None:
+    assert labels_in(prepare(results_frame([]))) == []

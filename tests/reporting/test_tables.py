@@ -1,0 +1,136 @@
+import io
+
+import pandas as pd
+import pytest
+from rich.console import Console
+from synthetic_results import make_result
+
+from harness.reporting.frames import prepare
+from harness.reporting.tables import (
+    full_csv,
+    markdown_table,
+    rich_table,
+    summarize,
+    summary_csv,
+)
+from harness.results import results_frame
+from harness.status import Status
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    """Two problems; one variant fails on the second."""
+    timed = {"baseline": "unfused", "noise": 0.0123, "busy": False, "error_ratio": 0.314}
+    return prepare(
+        results_frame(
+            [
+                make_result(
+                    "flash",
+                    256,
+                    time_s=0.00136957,
+                    time_low_s=0.00134903,
+                    time_high_s=0.00139696,
+                    fraction_of_peak=0.784,
+                    speedup=2.0631,
+                    speedup_low=2.02,
+                    speedup_high=2.129,
+                    recompute_factor=1.0,
+                    **timed,
+                ),
+                make_result("unfused", 256, time_s=0.00282563, speedup=1.0, **timed | {"busy": True}),
+                make_result("flash", 512, time_s=0.00534, **timed),
+                make_result("unfused", 512, status=Status.OUT_OF_MEMORY, phase="run", reason="killed"),
+            ]
+        ),
+        ("flash", "unfused"),
+    )
+
+
+EXPECTED_MARKDOWN = """\
+| seq | variant | status | error / tolerance | time (ms) | time [95 %] | GFLOP/s | % of peak \
+| speed-up vs unfused | speed-up [95 %] | recompute | noise (%) | busy |
+| ---: | :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | :--- |
+| 256 | flash | passed | 0.31 | 1.37 | [1.35, 1.40] | 196 | 78.4 | 2.06 | [2.02, 2.13] | 1.00 | 1.2 | no |
+| 256 | unfused | passed | 0.31 | 2.83 | – | 95.0 | – | 1.00 | – | – | 1.2 | busy |
+| 512 | flash | passed | 0.31 | 5.34 | – | 201 | – | – | – | – | 1.2 | no |
+| 512 | unfused | out-of-memory | – | – | – | – | – | – | – | – | – | – |
+"""
+
+
+def test_markdown_holds_units_rounded_numbers_and_dashes(frame: pd.DataFrame) -> None:
+    assert markdown_table(summarize(frame)) == EXPECTED_MARKDOWN
+
+
+def test_the_title_holds_what_all_rows_share(frame: pd.DataFrame) -> None:
+    assert (
+        summarize(frame).title
+        == "seq_sweep · cpu · threads 1 · f32 · head_dim 64 · full · heads 16 · batch 1"
+    )
+
+
+def test_a_column_that_nothing_was_measured_in_is_left_out() -> None:
+    frame = prepare(results_frame([make_result(error_ratio=0.5)]))
+    assert summarize(frame).headers == ("variant", "status", "error / tolerance")
+
+
+def test_several_baselines_get_a_column() -> None:
+    rows = [
+        make_result("flash", seq, time_s=1.0, speedup=2.0, baseline=name)
+        for seq, name in ((256, "torch"), (512, "unfused"))
+    ]
+    headers = summarize(prepare(results_frame(rows))).headers
+    assert "baseline" in headers
+    assert "speed-up" in headers
+
+
+def rendered(frame: pd.DataFrame, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(rich_table(summarize(frame), width), soft_wrap=True)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_wide_terminal_shows_every_column(frame: pd.DataFrame) -> None:
+    text = rendered(frame, 200)
+    assert "left out" not in text
+    for cell in ("[1.35, 1.40]", "78.4", "[2.02, 2.13]", "out-of-memory", "busy"):
+        assert cell in text
+
+
+@pytest.mark.parametrize("width", [120, 80, 40])
+def test_a_narrow_terminal_leaves_out_columns_and_never_cuts_numbers(frame: pd.DataFrame, width: int) -> None:
+    text = rendered(frame, width)
+    assert "…" not in text
+    assert "left out for width: noise (%)" in text
+    for cell in ("1.37", "2.06", "out-of-memory"):
+        assert cell in text
+
+
+def test_a_table_that_fits_stays_within_the_width(frame: pd.DataFrame) -> None:
+    assert (
+        max(len(line.rstrip()) for line in rendered(frame, 80).splitlines() if "left out" not in line) <= 80
+    )
+
+
+def test_a_problem_is_named_once(frame: pd.DataFrame) -> None:
+    lines = [line for line in rendered(frame, 200).splitlines() if " passed " in line or "out-of" in line]
+    assert [line.split()[0] for line in lines] == ["256", "unfused", "512", "unfused"]
+
+
+def test_the_summary_csv_holds_base_units_and_empty_cells(frame: pd.DataFrame) -> None:
+    header, first, *_, last = summary_csv(frame).splitlines()
+    values = dict(zip(header.split(","), first.split(","), strict=True))
+    assert (values["label"], values["time_s"], values["speedup"]) == ("flash", "0.00136957", "2.0631")
+    failed = dict(zip(header.split(","), last.split(","), strict=True))
+    assert (failed["status"], failed["time_s"], failed["speedup"]) == ("out-of-memory", "", "")
+
+
+def test_the_full_csv_holds_every_column(frame: pd.DataFrame) -> None:
+    header, first, *_ = full_csv(frame).splitlines()
+    assert header.split(",") == [str(column) for column in frame.columns]
+    assert first.split(",")[header.split(",").index("flops")] == str(4 * 16 * 256 * 256 * 64)
+
+
+def test_a_bar_in_a_cell_does_not_end_it() -> None:
+    frame = prepare(results_frame([make_result("a|b")]))
+    assert "| a\\|b | passed |" in markdown_table(summarize(frame))
