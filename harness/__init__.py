@@ -1,1 +1,56 @@
-"""harness: a research benchmark harness for attention code generation."""
+"""harness: a research benchmark harness for attention code generation.
+
+One attention problem, built through competing ways of generating code, checked against one oracle and
+timed.  `harness.attention`, `harness.build`, `harness.run` and `harness.load` are the Python interface;
+they are imported when first used, so that `import harness` stays cheap.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.api import BuiltArtifact, attention, build, load, run
+    from harness.artifact import Artifact, Executable
+    from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
+    from harness.problem import AttentionProblem
+
+__all__ = [
+    "Artifact",
+    "AttentionProblem",
+    "BuildError",
+    "BuiltArtifact",
+    "Executable",
+    "HarnessError",
+    "InputError",
+    "UnsupportedError",
+    "attention",
+    "build",
+    "load",
+    "run",
+]
+
+_HOMES = {
+    "Artifact": "harness.artifact",
+    "AttentionProblem": "harness.problem",
+    "BuildError": "harness.errors",
+    "BuiltArtifact": "harness.api",
+    "Executable": "harness.artifact",
+    "HarnessError": "harness.errors",
+    "InputError": "harness.errors",
+    "UnsupportedError": "harness.errors",
+    "attention": "harness.api",
+    "build": "harness.api",
+    "load": "harness.api",
+    "run": "harness.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

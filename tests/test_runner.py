@@ -23,8 +23,8 @@ FAILURES = {
     "build-error": (Status.BUILD_FAILED, "build", "error: 'linalg.generic' op expected 3 operands"),
     "dies-when-timed": (Status.CRASHED, "time", "SIGSEGV"),
     "exits": (Status.CRASHED, "build", "the worker ended with exit status 7"),
-    "hang": (Status.TIMED_OUT, "run", "no answer within the limit of 2 s"),
-    "hang-build": (Status.TIMED_OUT, "build", "no answer within the limit of 2 s"),
+    "hang": (Status.TIMED_OUT, "run", "no answer within the limit of 1 s"),
+    "hang-build": (Status.TIMED_OUT, "build", "no answer within the limit of 1.5 s"),
     "killed": (Status.OUT_OF_MEMORY, "run", "killed by the system (SIGKILL), most likely out of memory"),
     "missing-dependency": (Status.UNSUPPORTED, "plan", "install attention-harness[baselines]"),
     "not-importable": (Status.UNSUPPORTED, "plan", "No module named 'a_package_that_is_not_installed'"),
@@ -87,7 +87,7 @@ def sweep(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Run
         ["numpy-attention", *FAILURES, "build-only"],
         baseline="numpy-attention",
         variant={"numpy-attention": {"block": [4, 16]}},
-        limits={"build_timeout_s": 2.0, "run_timeout_s": 2.0, "memory_gb": 1.0},
+        limits={"build_timeout_s": 1.5, "run_timeout_s": 1.0, "memory_gb": 1.0},
     )
     return run(experiment, tmp_path_factory.mktemp("results"), jobs=2)
 

@@ -26,6 +26,7 @@ def queries_in_lanes(module: ir.Module) -> None:
     for function in module.body.operations:
         if isinstance(function, func.FuncOp):
             _LaneLayout(function).apply()
+    module.operation.verify()
 
 
 def operations_within(operation: ir.OpView | ir.Operation) -> Iterator[ir.OpView]:
@@ -80,7 +81,7 @@ class _LaneLayout:
                 given.add(argument)
         pairs = [pair for operation in self.operations for pair in _same_storage(operation)]
         forward = [*pairs, *(pair for op in self.operations for pair in _conversions(op))]
-        backward = [(result, source) for source, result in forward if _is_tile_result(source)]
+        backward = [(result, source) for source, result in forward if _has_own_storage(source)]
         size = -1
         while len(given) != size:
             size = len(given)
@@ -173,9 +174,14 @@ def _conversions(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
             yield source, result
 
 
-def _is_tile_result(value: ir.Value) -> bool:
-    """Whether a value is computed here (not an argument, a slice of one, or a loop's)."""
-    return isinstance(value, ir.OpResult) and value.owner.name in ("linalg.generic", "tensor.empty")
+def _has_own_storage(value: ir.Value) -> bool:
+    """Whether a value is new storage, or computed into it; its layout then binds no accumulator or loop."""
+    if not isinstance(value, ir.OpResult):
+        return False
+    if value.owner.name == "linalg.generic":
+        init = value.owner.operands[len(value.owner.operands) - 1]
+        return isinstance(init, ir.OpResult) and init.owner.name == "tensor.empty"
+    return value.owner.name == "tensor.empty"
 
 
 def _rewrite(operation: ir.OpView, orders: dict[ir.Value, list[int]]) -> None:

@@ -1,0 +1,120 @@
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure as Drawing
+from synthetic_results import make_result
+
+from harness.reporting.figures.base import NothingToDraw, parse_settings
+from harness.reporting.figures.matrix import FAILED, Matrix, cell_look, cell_text
+from harness.reporting.frames import prepare
+from harness.results import Result, results_frame
+from harness.status import FAILURES, Status
+
+
+def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
+    figure = Matrix()
+    return figure.draw(frame, parse_settings(figure, settings), "")
+
+
+def frame_of(*results: Result) -> pd.DataFrame:
+    return prepare(results_frame(results), ("flash", "torch"))
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ({Status.PASSED: 24}, "24 ✓"),
+        ({Status.EMULATED: 24}, "24 ✓ emulated"),
+        ({Status.BUILT: 2}, "2 built"),
+        ({Status.UNSUPPORTED: 24}, "24 unsupported"),
+        ({Status.CRASHED: 24}, "24 crashed"),
+        ({Status.WRONG: 3, Status.PASSED: 21}, "3 wrong / 24"),
+        ({Status.UNSUPPORTED: 4, Status.PASSED: 20}, "20 ✓, 4 unsupported"),
+        ({Status.EMULATED: 2, Status.BUILT: 1}, "2 ✓ emulated, 1 built"),
+        (
+            {Status.UNSUPPORTED: 4, Status.WRONG: 1, Status.CRASHED: 2, Status.PASSED: 17},
+            "2 crashed, 1 wrong, 4 unsupported / 24",
+        ),
+    ],
+)
+def test_a_cell_says_what_became_of_its_cases(counts: dict[Status, int], text: str) -> None:
+    assert cell_text(Counter(counts)) == text
+
+
+@pytest.mark.parametrize("failure", sorted(FAILURES))
+def test_one_failure_makes_a_cell_failed(failure: Status) -> None:
+    assert cell_look(Counter({failure: 1, Status.PASSED: 99})) == (FAILED.color, FAILED.hatch)
+
+
+def test_other_statuses_have_looks_of_their_own() -> None:
+    looks = [cell_look(Counter({status: 1})) for status in Status if status not in FAILURES]
+    assert len(set(looks)) == 4
+    assert FAILED.color not in {color for color, _ in looks}
+
+
+def test_unsupported_cases_do_not_hide_what_was_checked() -> None:
+    assert cell_look(Counter({Status.PASSED: 1, Status.UNSUPPORTED: 9})) == cell_look(
+        Counter({Status.PASSED: 1})
+    )
+
+
+def cells(drawing: Drawing) -> list[str]:
+    return [text.get_text() for text in drawing.axes[0].texts if text.get_gid() == "cell"]
+
+
+def test_variants_down_and_targets_across() -> None:
+    rows = [
+        make_result(variant, seq, target=target, case=f"{variant}{seq}{target}")
+        for variant in ("flash", "torch")
+        for target in ("cpu", "cuda:sm_80")
+        for seq in (1, 2, 3)
+        if (variant, target) != ("torch", "cuda:sm_80")
+    ]
+    drawing = draw(frame_of(*rows))
+    (axes,) = drawing.axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["cpu", "cuda:sm_80"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["flash", "torch"]
+    assert cells(drawing) == ["3 ✓", "3 ✓", "3 ✓", "no case"]
+
+
+def test_dtypes_and_masks_are_columns_where_they_vary() -> None:
+    rows = [make_result(dtype=dtype, mask=mask) for dtype in ("bf16", "f32") for mask in ("causal", "full")]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        "cpu\nf32\nfull",
+        "cpu\nf32\ncausal",
+        "cpu\nbf16\nfull",
+        "cpu\nbf16\ncausal",
+    ]
+
+
+def test_the_columns_can_be_chosen() -> None:
+    rows = [make_result(head_dim=head_dim) for head_dim in (64, 128)]
+    (axes,) = draw(frame_of(*rows), columns=["head_dim"]).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["head_dim 64", "head_dim 128"]
+
+
+def test_long_texts_stay_inside_their_narrow_cells() -> None:
+    statuses = (Status.OUT_OF_MEMORY, Status.BUILD_FAILED, Status.UNSUPPORTED, Status.PASSED)
+    rows = [
+        make_result(seq=seq, dtype=dtype, mask=mask, status=status)
+        for dtype in ("f32", "f16", "bf16")
+        for mask in ("full", "causal", "boolean", "lengths")
+        for seq, status in enumerate(statuses, start=1)
+    ]
+    drawing = draw(frame_of(*rows))
+    drawing.canvas.draw()
+    (axes,) = drawing.axes
+    for patch, text in zip(axes.patches, axes.texts, strict=True):
+        cell, words = patch.get_window_extent(), text.get_window_extent()
+        assert cell.x0 <= words.x0
+        assert words.x1 <= cell.x1
+        assert cell.y0 <= words.y0
+        assert words.y1 <= cell.y1
+
+
+def test_no_results_give_the_reason() -> None:
+    with pytest.raises(NothingToDraw, match="no case has a result"):
+        draw(prepare(results_frame([])))

@@ -1,0 +1,175 @@
+from typing import Any
+
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from synthetic_results import make_result
+
+from harness.errors import InputError
+from harness.reporting.figures.base import NothingToDraw, parse_settings
+from harness.reporting.figures.speedup import Speedup
+from harness.reporting.frames import prepare
+from harness.results import Result, results_frame
+from harness.status import Status
+
+
+def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
+    figure = Speedup()
+    return figure.draw(frame, parse_settings(figure, settings), "the caption")
+
+
+def frame_of(*results: Result) -> pd.DataFrame:
+    return prepare(results_frame(results), ("flash", "torch", "unfused"))
+
+
+def timed(variant: str, time_s: float, speedup: float | None, **fields: Any) -> Result:
+    return make_result(variant, time_s=time_s, speedup=speedup, baseline="unfused", **fields)
+
+
+def heights(axes: Axes) -> list[float]:
+    return [float(patch.get_height()) for patch in axes.patches]  # type: ignore[attr-defined]
+
+
+def words(axes: Axes, gid: str) -> list[str]:
+    return [text.get_text() for text in axes.texts if text.get_gid() == gid]
+
+
+def caption(drawing: Drawing) -> str:
+    (text,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
+    return text.replace("\n", " ")
+
+
+FRAME = (timed("unfused", 2.0, 1.0), timed("flash", 1.0, 2.031), timed("torch", 2.5, 0.8))
+
+
+def test_one_bar_a_variant_with_its_value_and_none_for_the_baseline() -> None:
+    (axes,) = draw(frame_of(*FRAME)).axes
+    assert heights(axes) == [2.031, 0.8]
+    assert words(axes, "value") == ["2.03", "0.800"]
+    assert axes.get_ylabel() == "speed-up\n(unfused = 1)"
+
+
+def test_a_line_marks_the_baseline() -> None:
+    (axes,) = draw(frame_of(*FRAME)).axes
+    (line,) = [line for line in axes.lines if line.get_gid() == "baseline"]
+    assert list(line.get_ydata()) == [1, 1]
+
+
+def test_error_bars_are_the_paired_interval() -> None:
+    rows = [timed("unfused", 2.0, 1.0), timed("flash", 1.0, 2.0, speedup_low=1.9, speedup_high=2.2)]
+    drawing = draw(frame_of(*rows))
+    (bars,) = [entry for entry in drawing.axes[0].containers if hasattr(entry, "has_yerr")]
+    (segment,) = bars.lines[2][0].get_segments()
+    assert sorted(segment[:, 1]) == pytest.approx([1.9, 2.2])
+    assert "paired by timing round" in caption(drawing)
+
+
+def test_a_missing_bar_is_a_word() -> None:
+    rows = [*FRAME, make_result("naive", status=Status.OUT_OF_MEMORY)]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert words(axes, "missing") == ["OOM"]
+    assert len(heights(axes)) == 2
+
+
+def test_a_missing_baseline_is_said_at_every_bar() -> None:
+    rows = [*FRAME, timed("flash", 1.0, None, seq=512), make_result("unfused", 512, status=Status.TIMED_OUT)]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert words(axes, "missing") == ["no baseline"]
+
+
+def test_bars_and_labels_agree_over_a_whole_sweep(sweep: pd.DataFrame) -> None:
+    drawing = draw(sweep)
+    shown = sweep[(sweep["variant"] != "unfused") & sweep["speedup"].notna()]
+    values = [height for axes in drawing.axes for height in heights(axes)]
+    labels = [float(word) for axes in drawing.axes for word in words(axes, "value")]
+    assert sorted(values) == pytest.approx(sorted(shown["speedup"]))
+    assert labels == pytest.approx(values, rel=5e-3)
+
+
+def test_values_do_not_overlap(sweep: pd.DataFrame) -> None:
+    drawing = draw(sweep)
+    drawing.canvas.draw()
+    for axes in drawing.axes:
+        boxes = sorted(
+            (text.get_window_extent() for text in axes.texts if text.get_gid() in ("value", "missing")),
+            key=lambda box: float(box.x0),
+        )
+        for left, right in zip(boxes, boxes[1:], strict=False):
+            assert not left.overlaps(right)
+
+
+def test_values_stay_inside_the_panel(sweep: pd.DataFrame) -> None:
+    drawing = draw(sweep)
+    drawing.canvas.draw()
+    for axes in drawing.axes:
+        top = axes.get_window_extent().y1
+        assert all(text.get_window_extent().y1 <= top for text in axes.texts if text.get_gid() == "value")
+
+
+def test_another_baseline_gives_ratios_of_medians_and_says_so() -> None:
+    drawing = draw(frame_of(*FRAME), baseline="torch")
+    assert words(drawing.axes[0], "value") == ["2.50", "1.25"]
+    assert "Ratios of median times: the run's baseline was not torch" in caption(drawing)
+
+
+def test_a_series_of_one_run_can_be_the_baseline_of_another_run() -> None:
+    rows = [make_result("flash", time_s=1.0, run="old"), make_result("flash", time_s=0.5, run="new")]
+    (axes,) = draw(frame_of(*rows), baseline="flash (old)").axes
+    assert words(axes, "value") == ["2.00"]
+
+
+def test_two_runs_stand_side_by_side_each_over_its_own_baseline() -> None:
+    rows = [row.model_copy(update={"run": run}) for run in ("a", "b") for row in FRAME]
+    drawing = draw(frame_of(*rows))
+    assert heights(drawing.axes[0]) == [2.031, 2.031, 0.8, 0.8]
+    assert [text.get_text() for text in drawing.legends[0].get_texts()] == [
+        "flash (a)",
+        "flash (b)",
+        "torch (a)",
+        "torch (b)",
+    ]
+
+
+def test_an_unknown_baseline_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"figures\.speedup\.baseline: found 'tor', expected one of flash, torch, unfused"
+    ):
+        draw(frame_of(*FRAME), baseline="tor")
+
+
+def test_a_baseline_of_several_parameter_sets_must_be_named_in_full() -> None:
+    tiles = [make_result("naive", time_s=1.0, params={"tile_kv": tile}) for tile in (64, 128)]
+    with pytest.raises(
+        InputError, match="'naive' has several parameter sets, expected one of naive tile_kv=64"
+    ):
+        draw(frame_of(*tiles, make_result("flash", time_s=1.0)), baseline="naive")
+
+
+def test_the_other_parameter_sets_of_the_baseline_variant_are_compared_with_it() -> None:
+    rows = [
+        make_result("naive", time_s=1.0, params={"tile_kv": 64}, baseline="naive", speedup=1.0),
+        make_result("naive", time_s=0.8, params={"tile_kv": 128}, baseline="naive", speedup=1.25),
+    ]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert words(axes, "value") == ["1.25"]
+    assert axes.get_ylabel() == "speed-up\n(naive tile_kv=64 = 1)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([make_result(time_s=1.0)], "no baseline was timed"),
+        ([timed("unfused", 1.0, 1.0), timed("flash", 1.0, None)], "no case was timed together with unfused"),
+        (
+            [
+                make_result("flash", seq, time_s=1.0, speedup=1.5, baseline=name)
+                for seq, name in ((1, "iree"), (2, "torch"))
+            ],
+            "several baselines: iree, torch",
+        ),
+    ],
+)
+def test_nothing_to_compare_gives_the_reason(rows: list[Result], reason: str) -> None:
+    with pytest.raises(NothingToDraw, match=reason):
+        draw(frame_of(*rows))

@@ -1,0 +1,43 @@
+import matplotlib.colors
+import pandas as pd
+from synthetic_results import make_result
+
+from harness.reporting.figures.style import STATUS_WORDS, series_styles, text_color
+from harness.reporting.frames import prepare
+from harness.results import results_frame
+from harness.status import Status
+
+
+def luminance(color: str) -> float:
+    red, green, blue = matplotlib.colors.to_rgb(color)
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+def test_all_series_differ_without_colour(sweep: pd.DataFrame) -> None:
+    styles = series_styles(sweep).values()
+    assert len({(style.marker, style.is_hollow) for style in styles}) == len(styles)
+    assert len({style.hatch for style in styles if luminance(style.color) > 0.36}) == len(styles) - 2
+
+
+def test_known_colours_are_of_the_colour_blind_palette() -> None:
+    import seaborn
+
+    names = ["flash", "naive", "iree", "iree-unfused", "torch", "torch-unfused", "new-one", "new-two"]
+    styles = series_styles(prepare(results_frame(make_result(name) for name in names), names))
+    palette = {color.lower() for color in seaborn.color_palette("colorblind").as_hex()}
+    assert {style.color for style in styles.values()} <= palette
+    assert len({style.color for style in styles.values()}) == len(names)
+
+
+def test_a_variant_looks_the_same_in_every_company(sweep: pd.DataFrame) -> None:
+    alone = series_styles(prepare(results_frame([make_result("torch")])))
+    assert alone["torch"] == series_styles(sweep)["torch"]
+
+
+def test_small_text_is_dark_enough_on_white(sweep: pd.DataFrame) -> None:
+    assert all(luminance(text_color(style)) <= 0.42 for style in series_styles(sweep).values())
+
+
+def test_every_status_has_a_word_of_its_own() -> None:
+    assert set(STATUS_WORDS) == set(Status)
+    assert len(set(STATUS_WORDS.values())) == len(Status)

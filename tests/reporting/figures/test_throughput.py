@@ -1,0 +1,168 @@
+from typing import Any
+
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from synthetic_results import make_result
+
+from harness.reporting.figures.base import NothingToDraw, parse_settings
+from harness.reporting.figures.throughput import Throughput
+from harness.reporting.frames import prepare
+from harness.results import Result, results_frame
+from harness.status import Status
+
+
+def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
+    figure = Throughput()
+    return figure.draw(frame, parse_settings(figure, settings), "the caption")
+
+
+def frame_of(*results: Result) -> pd.DataFrame:
+    return prepare(results_frame(results), ("flash", "torch"))
+
+
+def points(axes: Axes, label: str) -> list[tuple[float, float]]:
+    (container,) = [entry for entry in axes.containers if entry.get_label() == label]
+    line = container.lines[0]
+    return [(float(x), float(y)) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]
+
+
+def words(axes: Axes, gid: str) -> list[str]:
+    return [text.get_text() for text in axes.texts if text.get_gid() == gid]
+
+
+def test_a_panel_for_each_head_dim_and_mask(sweep: pd.DataFrame) -> None:
+    drawing = draw(sweep)
+    assert [axes.get_title() for axes in drawing.axes] == [
+        "head dim 64, full mask",
+        "head dim 64, causal mask",
+        "head dim 128, full mask",
+        "head dim 128, causal mask",
+    ]
+    assert [tick.get_text() for tick in drawing.axes[0].get_xticklabels()] == [
+        "256",
+        "512",
+        "1024",
+        "2048",
+        "4096",
+    ]
+
+
+def test_lines_pass_through_the_measured_rates() -> None:
+    rows = [make_result("flash", seq, time_s=1.0, tflops=rate) for seq, rate in ((512, 0.21), (256, 0.2))]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert points(axes, "flash") == [(256, pytest.approx(200)), (512, pytest.approx(210))]
+    assert axes.get_ylabel() == "throughput (GFLOP/s)"
+
+
+@pytest.mark.parametrize(
+    ("y", "value", "label"),
+    [
+        ("gflops", 2000.0, "throughput (GFLOP/s)"),
+        ("tflops", 2.0, "throughput (TFLOP/s)"),
+        ("auto", 2.0, "throughput (TFLOP/s)"),
+        ("time", 4.0, "time (ms)"),
+    ],
+)
+def test_the_vertical_axis_can_be_chosen(y: str, value: float, label: str) -> None:
+    (axes,) = draw(frame_of(make_result("flash", time_s=0.004, tflops=2.0)), y=y).axes
+    assert points(axes, "flash") == [(256, pytest.approx(value))]
+    assert axes.get_ylabel() == label
+
+
+def test_error_bars_reach_the_ends_of_the_interval() -> None:
+    row = make_result("flash", time_s=0.010, time_low_s=0.008, time_high_s=0.0125, tflops=0.1)
+    (axes,) = draw(frame_of(row)).axes
+    (bars,) = axes.containers[0].lines[2]
+    (segment,) = bars.get_segments()
+    assert sorted(segment[:, 1]) == pytest.approx([80.0, 125.0])
+
+
+def test_the_measured_peak_is_a_line_where_it_is_near(sweep: pd.DataFrame) -> None:
+    axes = draw(sweep).axes[0]
+    (line,) = [line for line in axes.lines if line.get_gid() == "peak"]
+    assert line.get_ydata()[0] == pytest.approx(250)
+    assert "measured peak 250 GFLOP/s" in [text.get_text() for text in axes.texts]
+
+
+def test_a_peak_far_above_the_data_is_only_written() -> None:
+    (axes,) = draw(frame_of(make_result("flash", time_s=1.0, tflops=0.01, fraction_of_peak=0.04))).axes
+    assert [line for line in axes.lines if line.get_gid() == "peak"] == []
+    assert "measured peak 250 GFLOP/s ↑" in [text.get_text() for text in axes.texts]
+
+
+def test_without_a_peak_there_is_no_line() -> None:
+    (axes,) = draw(frame_of(make_result("flash", time_s=1.0))).axes
+    assert [line for line in axes.lines if line.get_gid() == "peak"] == []
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [(Status.OUT_OF_MEMORY, "OOM"), (Status.TIMED_OUT, "timeout"), (Status.UNSUPPORTED, "unsupp.")],
+)
+def test_a_missing_point_says_why(status: Status, word: str) -> None:
+    rows = [make_result("flash", 256, time_s=1.0), make_result("flash", 512, status=status)]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert words(axes, "missing") == [word]
+    assert points(axes, "flash")[0][0] == 256
+
+
+def test_a_series_without_any_time_is_named_below_instead() -> None:
+    rows = [make_result("flash", time_s=1.0), make_result("torch", status=Status.UNSUPPORTED)]
+    drawing = draw(frame_of(*rows))
+    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
+    assert "Not measured: torch (unsupported)." in caption.replace("\n", " ")
+    assert words(drawing.axes[0], "missing") == []
+    assert [text.get_text() for text in drawing.legends[0].get_texts()] == ["flash"]
+
+
+def test_the_strip_of_missing_points_lies_below_zero() -> None:
+    rows = [make_result("flash", 256, time_s=1.0), make_result("flash", 512, status=Status.CRASHED)]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert axes.get_ylim()[0] < 0
+    assert min(axes.get_yticks()) == 0
+
+
+def test_what_else_varies_becomes_a_panel_not_a_mixture() -> None:
+    rows = [make_result("flash", dtype=dtype, time_s=1.0) for dtype in ("f32", "bf16")]
+    assert [axes.get_title() for axes in draw(frame_of(*rows)).axes] == ["f32", "bf16"]
+
+
+def test_a_batch_that_follows_the_sequence_makes_no_panels() -> None:
+    rows = [make_result("flash", seq, batch=1024 // seq, time_s=1.0) for seq in (256, 512)]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert [x for x, _ in points(axes, "flash")] == [256, 512]
+
+
+def test_panels_by_causal(sweep: pd.DataFrame) -> None:
+    titles = [axes.get_title() for axes in draw(sweep, panels=["causal"]).axes]
+    assert titles[:2] == ["full mask, head dim 64", "full mask, head dim 128"]
+
+
+def test_a_subset_of_variants_keeps_its_colours(sweep: pd.DataFrame) -> None:
+    def colour(drawing: Drawing, label: str) -> Any:
+        (line,) = [entry for entry in drawing.legends[0].get_lines() if entry.get_label() == label]
+        return line.get_color()
+
+    subset = draw(sweep, variants=["torch", "naive tile_kv=128"])
+    whole = draw(sweep)
+    assert [text.get_text() for text in subset.legends[0].get_texts()] == ["naive tile_kv=128", "torch"]
+    assert colour(subset, "naive tile_kv=128") == colour(whole, "naive tile_kv=128")
+
+
+def test_caption_and_title_are_there() -> None:
+    drawing = draw(frame_of(make_result(time_s=1.0)), title="One core")
+    assert drawing.legends[0].get_title().get_text() == "One core"
+    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
+    assert caption.endswith("the caption")
+
+
+def test_nothing_timed_gives_the_reason() -> None:
+    with pytest.raises(NothingToDraw, match="no case was timed"):
+        draw(frame_of(make_result(), make_result("torch", status=Status.CRASHED)))
+
+
+def test_an_empty_frame_gives_the_reason() -> None:
+    with pytest.raises(NothingToDraw, match="no case was timed"):
+        draw(prepare(results_frame([])))

@@ -1,0 +1,33 @@
+from conftest import example_manifest
+from synthetic_results import make_result
+
+from harness.problem import FLOP_CONVENTION
+from harness.reporting.captions import figure_caption
+from harness.reporting.frames import prepare
+from harness.results import results_frame
+
+MANIFEST = example_manifest("", "sweep")
+
+
+def test_a_caption_names_machine_problem_code_date_and_convention() -> None:
+    frame = prepare(results_frame([make_result(time_s=1.0)]))
+    assert figure_caption(frame, [MANIFEST]) == (
+        "Example CPU; threads 1; f32; batch 1; heads 16; head dim 64. "
+        f"harness 0.1.0, commit 0123456, 2026-01-02. FLOPs: {FLOP_CONVENTION}."
+    )
+
+
+def test_a_modified_checkout_is_named() -> None:
+    frame = prepare(results_frame([make_result()]))
+    modified = MANIFEST.model_copy(update={"git_dirty": True})
+    assert "commit 0123456 (modified), 2026-01-02." in figure_caption(frame, [modified])
+
+
+def test_without_times_there_is_no_convention() -> None:
+    assert "FLOPs" not in figure_caption(prepare(results_frame([make_result()])), [MANIFEST])
+
+
+def test_what_differs_is_listed_and_many_values_become_a_range() -> None:
+    rows = [make_result(batch=batch, device=f"CPU {batch % 2}") for batch in (1, 2, 4, 8, 16)]
+    caption = figure_caption(prepare(results_frame(rows)), [MANIFEST])
+    assert caption.startswith("CPU 1, CPU 0; threads 1; f32; batch 1 … 16; heads 16;")

@@ -1,0 +1,176 @@
+import io
+from pathlib import Path
+
+import pytest
+from conftest import WriteRun
+from rich.console import Console
+from synthetic_results import make_result
+
+import harness.reporting
+from harness.errors import InputError
+from harness.reporting import print_failures, print_tables, write_report
+from harness.results import Result
+from harness.status import Status
+
+RESULTS = [
+    make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),
+    make_result("flash", 256, time_s=0.002, speedup=2.0, baseline="unfused"),
+    make_result(
+        "flash",
+        512,
+        status=Status.CRASHED,
+        phase="run",
+        reason="signal 11",
+        rerun="harness run --only case=9f",
+    ),
+]
+
+
+def png_only(*figures: str) -> str:
+    return "[figures]\n" + "".join(f"{name} = {{}}\n" for name in figures)
+
+
+def test_a_report_has_summary_tables_and_figures_in_three_formats(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, png_only("throughput"))
+    paths = write_report([folder])
+    assert paths.folder == folder / "report"
+    assert {file.name for file in paths.folder.iterdir()} == {
+        "summary.md",
+        "summary.csv",
+        "results.csv",
+        "throughput.png",
+        "throughput.svg",
+        "throughput.pdf",
+    }
+    assert paths.figures == {
+        "throughput": tuple(paths.folder / f"throughput.{name}" for name in ("png", "svg", "pdf"))
+    }
+    assert (paths.folder / "throughput.png").read_bytes().startswith(b"\x89PNG")
+    assert (paths.folder / "throughput.svg").read_text().startswith("<?xml")
+    assert (paths.folder / "throughput.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_text_holds_question_table_failures_and_figures(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, png_only("matrix"))
+    text = write_report([folder], formats=("png",)).summary_markdown.read_text()
+    assert text.startswith("# seq_sweep\n\n**seq_sweep**: How fast?\n\n")
+    assert f"`{folder.name}`: Example CPU, harness 0.1.0, commit 0123456, 2026-01-02" in text
+    assert "| 256 | flash | passed | 2.00 |" in text
+    assert "- **crashed** flash · cpu · b1 h16 s512 d64 f32 full threads=1 in run: signal 11" in text
+    assert "rerun: `harness run --only case=9f`" in text
+    assert "![matrix](matrix.png)\n\n*matrix*: Example CPU;" in text
+
+
+def test_without_a_choice_all_figures_that_apply_are_drawn(write_run: WriteRun) -> None:
+    folder = write_run([make_result()])
+    paths = write_report([folder], formats=("svg",))
+    assert "matrix" in paths.figures
+    assert paths.skipped["throughput"] == "no case was timed"
+    assert "*throughput* not drawn: no case was timed." in paths.summary_markdown.read_text()
+
+
+def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> None:
+    folder = write_run(RESULTS, png_only("throughput", "speedup", "matrix"))
+    first = write_report([folder], tmp_path / "first")
+    second = write_report([folder], tmp_path / "second")
+    names = sorted(file.name for file in first.folder.iterdir())
+    assert len(names) == 12
+    for name in names:
+        assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
+
+
+def test_several_runs_are_merged_into_the_first_ones_report(write_run: WriteRun) -> None:
+    first = write_run([make_result("flash", 256)], png_only("matrix"))
+    second = write_run([make_result("flash", 512)], png_only("matrix"))
+    paths = write_report([first, second], formats=("png",))
+    assert paths.folder == first / "report"
+    lines = paths.results_csv.read_text().splitlines()
+    run = lines[0].split(",").index("run")
+    assert [line.split(",")[run] for line in lines[1:]] == [first.name, second.name]
+
+
+def test_a_run_given_twice_counts_once(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, png_only("matrix"))
+    paths = write_report([folder, folder], formats=("png",))
+    assert len(paths.results_csv.read_text().splitlines()) == 1 + len(RESULTS)
+
+
+def test_an_experiments_folder_means_its_newest_run(write_run: WriteRun) -> None:
+    write_run([make_result("torch")], png_only("matrix"))
+    newest = write_run([make_result("flash")], png_only("matrix"))
+    assert write_report([newest.parent], formats=("png",)).folder == newest / "report"
+
+
+def test_variants_come_in_the_experiments_order(write_run: WriteRun) -> None:
+    folder = write_run(
+        [make_result("flash"), make_result("torch")],
+        'variants = ["torch", "flash"]\n' + png_only("matrix"),
+    )
+    text = write_report([folder], formats=("png",)).summary_markdown.read_text()
+    assert text.index("| torch |") < text.index("| flash |")
+
+
+def test_bad_figure_settings_are_found_before_anything_is_written(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, '[figures]\nmatrix = {}\nthroughput = { x = "sequ" }\n')
+    with pytest.raises(InputError, match=r'figures\.throughput\.x: found "sequ", expected'):
+        write_report([folder])
+    assert not (folder / "report").exists()
+
+
+@pytest.mark.parametrize("make", [True, False])
+def test_a_folder_without_results_is_refused_in_one_line(tmp_path: Path, make: bool) -> None:
+    folder = tmp_path / "nothing"
+    if make:
+        folder.mkdir()
+    problem = "holds no results" if make else "no such folder"
+    with pytest.raises(InputError, match=f"nothing: {problem}; expected a run's folder with manifest.json"):
+        write_report([folder])
+
+
+def test_no_folder_at_all_is_refused() -> None:
+    with pytest.raises(InputError, match="no results folder given"):
+        write_report([])
+
+
+def test_a_run_without_rows_is_refused(write_run: WriteRun) -> None:
+    with pytest.raises(InputError, match="no case has finished yet"):
+        write_report([write_run([])])
+
+
+def test_an_output_folder_that_cannot_be_written_is_refused(write_run: WriteRun, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="report: cannot write the report: Not a directory"):
+        write_report([write_run(RESULTS)], tmp_path / "file" / "report")
+
+
+def printed(print_something: object, results: list[Result], write_run: WriteRun) -> str:
+    stream = io.StringIO()
+    print_something([write_run(results)], Console(file=stream, width=150))  # type: ignore[operator]
+    return stream.getvalue()
+
+
+def test_the_terminal_shows_the_table_then_the_failures(write_run: WriteRun) -> None:
+    text = printed(print_tables, RESULTS, write_run)
+    assert (
+        text.index("seq_sweep · cpu")
+        < text.index("unfused")
+        < text.index("rerun: harness run --only case=9f")
+    )
+
+
+def test_failures_can_be_printed_alone(write_run: WriteRun) -> None:
+    text = printed(print_failures, RESULTS, write_run)
+    assert text.splitlines() == [
+        "crashed  flash · cpu · b1 h16 s512 d64 f32 full threads=1 in run",
+        "    signal 11",
+        "    rerun: harness run --only case=9f",
+    ]
+
+
+def test_a_run_without_rows_prints_so(write_run: WriteRun) -> None:
+    assert printed(print_tables, [], write_run) == "no case has finished yet\n"
+
+
+def test_an_unknown_name_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="write_reports"):
+        harness.reporting.write_reports  # type: ignore[attr-defined] # noqa: B018
