@@ -147,7 +147,7 @@ class _GroupTiming:
     def _journaled_rounds(self) -> list[TimedRound]:
         """Return the rounds of this group that an interrupted run has taken."""
         rounds = []
-        for taken in self._context.folder.rounds():
+        for taken in self._context.earlier_rounds:
             seconds = {
                 case_id: times[0] for case_id, times in taken.seconds.items() if case_id in self._workers
             }

@@ -1,6 +1,6 @@
 """What all groups of a run share: settings, workers, the journal and the rows so far."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from harness.peaks import Peaks
 from harness.progress import Observer
 from harness.results import Result
 from harness.rows import CaseRecord, RowMaker
-from harness.run_folder import RunFolder
+from harness.run_folder import Round, RunFolder
 from harness.worker_process import WorkerFailure, WorkerProcess
 
 LOGS = "logs"
@@ -32,6 +32,8 @@ class RunContext:
     cache_root: Path | None = None
     earlier: Mapping[str, Result] = field(default_factory=dict)
     """The rows by case id that a resumed run may keep."""
+    earlier_rounds: Sequence[Round] = ()
+    """The timing rounds that a resumed run has taken already, of all groups."""
     rows: dict[str, Result] = field(default_factory=dict)
     """The rows that are final, by case id."""
 

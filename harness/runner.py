@@ -56,7 +56,7 @@ def run_experiment(
     Raises `InputError` when `out` cannot be written or a journal cannot be read.  After Ctrl-C all workers
     are killed, the tables are written, and `KeyboardInterrupt` goes on.
     """
-    folder, earlier = _open_folder(experiment, out, resume, observer, command)
+    folder = _open_folder(experiment, out, resume, observer, command)
     context = RunContext(
         experiment=experiment,
         folder=folder,
@@ -64,7 +64,8 @@ def run_experiment(
         timed=timed and experiment.timing.enabled,
         jobs=jobs,
         cache_root=cache_root,
-        earlier=earlier,
+        earlier={result.case: result for result in folder.results()},
+        earlier_rounds=folder.rounds(),
     )
     try:
         observer.planned(len(cases))
@@ -79,17 +80,17 @@ def run_experiment(
 
 def _open_folder(
     experiment: Experiment, out: Path, resume: bool, observer: Observer, command: Sequence[str]
-) -> tuple[RunFolder, dict[str, Result]]:
-    """Return the run's folder, and the rows that it holds already by case id."""
+) -> RunFolder:
+    """Return the folder of the run that goes on, or of a new one."""
     folder = RunFolder.latest(out, experiment.name) if resume else None
     if folder is not None:
         folder.mark_resumed()
         observer.message(f"resuming run {folder.run}")
-        return folder, {result.case: result for result in folder.results()}
+        return folder
     if resume:
         observer.message(f"no run of {experiment.name} in {out} to resume: starting a new one")
     source = experiment.path.read_text() if experiment.path else experiment.model_dump_json(indent=2)
     manifest = provenance.collect(
         experiment.name, experiment.question, source, list(command), source_name=experiment.path
     )
-    return RunFolder.create(out, experiment.name, manifest), {}
+    return RunFolder.create(out, experiment.name, manifest)

@@ -16,6 +16,9 @@ from harness.settings import TimingSettings
 from harness.statistics import median_interval, paired_ratio, relative_width
 from harness.worker_process import WorkerFailure
 
+LOAD_WINDOW_S = 1.0
+"""Load is averaged over at least this long: the kernel counts processor time in hundredths of a second."""
+
 LEAST_ROUNDS = 3
 """Rounds that are taken even when the budget is spent: fewer say nothing about noise."""
 
@@ -181,19 +184,25 @@ class MachineLoad:
                 self._processes.append(psutil.Process(pid))
             except psutil.NoSuchProcess:
                 continue
+        self._restart()
 
     def start(self) -> None:
-        """Begin to measure."""
-        self._busy, self._total = machine_seconds()
-        self._own = self._own_seconds()
+        """Begin to measure; what was measured of a window that is short still is kept."""
+        _, total = machine_seconds()
+        if total - self._total >= LOAD_WINDOW_S * (psutil.cpu_count() or 1):
+            self._restart()
 
     def share(self) -> float:
-        """Return the share of the processors, 0 to 1, that others used since the start."""
+        """Return the share of the processors, 0 to 1, that others used since the window began."""
         busy, total = machine_seconds()
         own = sum(seconds - self._own.get(pid, 0.0) for pid, seconds in self._own_seconds().items())
         if total <= self._total:
             return 0.0
         return min(1.0, max(0.0, (busy - self._busy - own) / (total - self._total)))
+
+    def _restart(self) -> None:
+        self._busy, self._total = machine_seconds()
+        self._own = self._own_seconds()
 
     def _own_seconds(self) -> dict[int, float]:
         seconds = {}

@@ -199,6 +199,17 @@ def test_load_is_the_share_that_others_used(
     ours = iter([{1: 7.0}, {1: 7.0 + own}])
     monkeypatch.setattr(timing, "machine_seconds", lambda: next(machine))
     monkeypatch.setattr(MachineLoad, "_own_seconds", lambda self: next(ours))
+    assert MachineLoad([]).share() == expected
+
+
+def test_load_is_averaged_over_rounds_that_are_too_short_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = iter([(0.0, 0.0), (0.0, 1.0), (1.0, 2.0), (1.0, 2.5), (1.0, 2.5), (1.0, 4.5)])
+    monkeypatch.setattr(timing, "machine_seconds", lambda: next(readings))
+    monkeypatch.setattr(timing.psutil, "cpu_count", lambda: 2)
+    monkeypatch.setattr(MachineLoad, "_own_seconds", lambda self: {})
     load = MachineLoad([])
-    load.start()
-    assert load.share() == expected
+    shares = []
+    for _ in range(2):
+        load.start()
+        shares.append(load.share())
+    assert shares == [0.5, 0.0]

@@ -52,6 +52,16 @@ def print_failure_list(failures: list[Failure], console: Console) -> None:
             console.print(Text(f"    rerun: {failure.rerun}"), soft_wrap=True)
 
 
+def markdown_failures(failures: list[Failure]) -> str:
+    """Return what did not pass as a Markdown list, empty where all did."""
+    lines = []
+    for failure in failures:
+        lines.append(f"- **{failure.status}** {failure.what}{failure.where}: {failure.reason}")
+        if failure.rerun is not None:
+            lines.append(f"  <br>rerun: `{failure.rerun}`")
+    return "\n".join(lines) + "\n" if lines else ""
+
+
 def _failure(row: dict[str, Any]) -> Failure:
     return Failure(
         status=str(row["status"]),

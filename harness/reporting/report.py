@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from harness import plugins
 from harness.errors import InputError
 from harness.reporting.captions import describe_code, figure_caption
-from harness.reporting.failures import failures_of, print_failure_list
+from harness.reporting.failures import failures_of, markdown_failures, print_failure_list
 from harness.reporting.figures.base import (
     FORMATS,
     Figure,
@@ -24,7 +24,6 @@ from harness.reporting.figures.base import (
 from harness.reporting.runs import Runs, read_runs
 from harness.reporting.tables import (
     full_csv,
-    markdown_failures,
     markdown_table,
     rich_table,
     summarize,

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from harness.reporting.failures import Failure
 
 SUMMARY_COLUMNS = (
     *RUN_COLUMNS,
@@ -200,16 +199,6 @@ def markdown_rows(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric
         *(_markdown_line(row) for row in rows),
     ]
     return "\n".join(lines) + "\n"
-
-
-def markdown_failures(failures: Sequence[Failure]) -> str:
-    """Return what did not pass as a Markdown list, empty where all did."""
-    lines = []
-    for failure in failures:
-        lines.append(f"- **{failure.status}** {failure.what}{failure.where}: {failure.reason}")
-        if failure.rerun is not None:
-            lines.append(f"  <br>rerun: `{failure.rerun}`")
-    return "\n".join(lines) + "\n" if lines else ""
 
 
 def summary_csv(frame: pd.DataFrame) -> str:

@@ -1,10 +1,16 @@
-"""Synthetic results: single rows by keyword, and a realistic sweep of seven variants."""
+"""Synthetic results: single rows by keyword, a realistic sweep of seven variants, and a manifest."""
 
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from harness.provenance import Manifest, collect
 from harness.results import Result
 from harness.status import Status
+
+WriteRun = Callable[..., Path]
+"""Writes results into a run's folder, see the fixture `write_run`."""
 
 SHAPE = {"batch": 1, "heads": 16, "kv_heads": 16, "dtype": "f32", "mask": "full", "causal": False}
 
@@ -125,3 +131,17 @@ def _failure(name: str, seq: int, head_dim: int, mask: str) -> tuple[Status, str
     if name == "iree" and mask == "causal" and seq >= 2048:
         return Status.CRASHED, "run", "signal 11 (SIGSEGV)"
     return None
+
+
+def example_manifest(source: str, name: str) -> Manifest:
+    """A manifest with everything fixed that a report prints."""
+    manifest = collect(name, "How fast?", source, ["harness", "run", f"{name}.toml"])
+    return manifest.model_copy(
+        update={
+            "started": "2026-01-02T03:04:05+00:00",
+            "harness_version": "0.1.0",
+            "git_commit": "0123456789abcdef",
+            "git_dirty": False,
+            "device": "Example CPU",
+        }
+    )

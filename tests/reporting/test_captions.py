@@ -1,5 +1,4 @@
-from conftest import example_manifest
-from synthetic_results import make_result
+from synthetic_results import example_manifest, make_result
 
 from harness.problem import FLOP_CONVENTION
 from harness.reporting.captions import figure_caption
@@ -28,6 +27,8 @@ def test_without_times_there_is_no_convention() -> None:
 
 
 def test_what_differs_is_listed_and_many_values_become_a_range() -> None:
-    rows = [make_result(batch=batch, device=f"CPU {batch % 2}") for batch in (1, 2, 4, 8, 16)]
+    rows = [
+        make_result(batch=batch, device=f"CPU {batch % 2}", case=f"{batch}") for batch in (1, 2, 4, 8, 16)
+    ]
     caption = figure_caption(prepare(results_frame(rows)), [MANIFEST])
     assert caption.startswith("CPU 1, CPU 0; threads 1; f32; batch 1 … 16; heads 16;")

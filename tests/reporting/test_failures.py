@@ -3,9 +3,8 @@ import io
 from rich.console import Console
 from synthetic_results import make_result
 
-from harness.reporting.failures import failures_of, print_failure_list
+from harness.reporting.failures import failures_of, markdown_failures, print_failure_list
 from harness.reporting.frames import prepare
-from harness.reporting.tables import markdown_failures
 from harness.results import results_frame
 from harness.status import Status
 

@@ -51,6 +51,8 @@ STATUS_SIZE = 5.0
 INTERVAL_NOTE = "Error bars: 95 % bootstrap interval of the median."
 MARKER_OFFSET = 9.0
 """Points from a missing point's place to its marker on the left; its status follows the marker."""
+SIDE_MARGIN = 0.08
+"""Free space left and right of the points, as a share of their extent."""
 PEAK_IN_SIGHT = 1.6
 """A peak further above the data than this factor is written, not drawn to scale."""
 
@@ -169,11 +171,13 @@ def _draw_panel(
         )
     _draw_peak(axes, frame, axis)
     _write_missing(axes, _missing(frame, x), strip, styles)
-    positions = sorted(frame[x].unique())
+    positions = sorted(frame[x].dropna().unique())
+    margin = (positions[-1] / positions[0]) ** SIDE_MARGIN if len(positions) > 1 else 2.0
     axes.set_xscale("log", base=2)
+    # Explicit, since places where nothing was measured do not count in automatic limits.
+    axes.set_xlim(positions[0] / margin, positions[-1] * margin)
     axes.set_xticks(positions, [str(position) for position in positions])
     axes.set_xticks([], minor=True)
-    axes.margins(x=0.08)
     axes.grid(axis="y")
 
 

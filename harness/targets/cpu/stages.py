@@ -13,6 +13,7 @@ from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range
 from harness.targets.cpu.lanes import queries_in_lanes
 from harness.targets.cpu.launch import Kernel, describe_kernels
+from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
 from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
@@ -28,6 +29,7 @@ STAGES = (
     "bufferized",
     "threaded",
     "vector-lowered",
+    "native-vectors",
     "llvm",
     "llvm-ir",
     "object",
@@ -67,6 +69,7 @@ def compile_kernels(module: ir.Module, chip: Chip, folder: Path) -> Compilation:
         ("bufferized", bufferize),
         ("threaded", lambda module: _thread(module, result)),
         ("vector-lowered", lambda module: lower_vectors(module, registers.vector_length)),
+        ("native-vectors", lambda module: split_vectors(module, registers.vector_length)),
         ("llvm", lower_to_llvm),
     ]
     for name, stage in in_place:

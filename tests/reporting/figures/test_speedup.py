@@ -1,3 +1,4 @@
+import itertools
 from typing import Any
 
 import pandas as pd
@@ -40,6 +41,14 @@ def caption(drawing: Drawing) -> str:
     return text.replace("\n", " ")
 
 
+@pytest.fixture(scope="module")
+def drawn(sweep: pd.DataFrame) -> Drawing:
+    """The realistic sweep, drawn and laid out once."""
+    drawing = draw(sweep)
+    drawing.canvas.draw()
+    return drawing
+
+
 FRAME = (timed("unfused", 2.0, 1.0), timed("flash", 1.0, 2.031), timed("torch", 2.5, 0.8))
 
 
@@ -78,31 +87,26 @@ def test_a_missing_baseline_is_said_at_every_bar() -> None:
     assert words(axes, "missing") == ["no baseline"]
 
 
-def test_bars_and_labels_agree_over_a_whole_sweep(sweep: pd.DataFrame) -> None:
-    drawing = draw(sweep)
+def test_bars_and_labels_agree_over_a_whole_sweep(sweep: pd.DataFrame, drawn: Drawing) -> None:
     shown = sweep[(sweep["variant"] != "unfused") & sweep["speedup"].notna()]
-    values = [height for axes in drawing.axes for height in heights(axes)]
-    labels = [float(word) for axes in drawing.axes for word in words(axes, "value")]
+    values = [height for axes in drawn.axes for height in heights(axes)]
+    labels = [float(word) for axes in drawn.axes for word in words(axes, "value")]
     assert sorted(values) == pytest.approx(sorted(shown["speedup"]))
     assert labels == pytest.approx(values, rel=5e-3)
 
 
-def test_values_do_not_overlap(sweep: pd.DataFrame) -> None:
-    drawing = draw(sweep)
-    drawing.canvas.draw()
-    for axes in drawing.axes:
+def test_values_do_not_overlap(drawn: Drawing) -> None:
+    for axes in drawn.axes:
         boxes = sorted(
             (text.get_window_extent() for text in axes.texts if text.get_gid() in ("value", "missing")),
             key=lambda box: float(box.x0),
         )
-        for left, right in zip(boxes, boxes[1:], strict=False):
+        for left, right in itertools.pairwise(boxes):
             assert not left.overlaps(right)
 
 
-def test_values_stay_inside_the_panel(sweep: pd.DataFrame) -> None:
-    drawing = draw(sweep)
-    drawing.canvas.draw()
-    for axes in drawing.axes:
+def test_values_stay_inside_the_panel(drawn: Drawing) -> None:
+    for axes in drawn.axes:
         top = axes.get_window_extent().y1
         assert all(text.get_window_extent().y1 <= top for text in axes.texts if text.get_gid() == "value")
 

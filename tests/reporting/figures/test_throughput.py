@@ -32,15 +32,20 @@ def words(axes: Axes, gid: str) -> list[str]:
     return [text.get_text() for text in axes.texts if text.get_gid() == gid]
 
 
-def test_a_panel_for_each_head_dim_and_mask(sweep: pd.DataFrame) -> None:
-    drawing = draw(sweep)
-    assert [axes.get_title() for axes in drawing.axes] == [
+@pytest.fixture(scope="module")
+def drawn(sweep: pd.DataFrame) -> Drawing:
+    """The realistic sweep, drawn once."""
+    return draw(sweep)
+
+
+def test_a_panel_for_each_head_dim_and_mask(drawn: Drawing) -> None:
+    assert [axes.get_title() for axes in drawn.axes] == [
         "head dim 64, full mask",
         "head dim 64, causal mask",
         "head dim 128, full mask",
         "head dim 128, causal mask",
     ]
-    assert [tick.get_text() for tick in drawing.axes[0].get_xticklabels()] == [
+    assert [tick.get_text() for tick in drawn.axes[0].get_xticklabels()] == [
         "256",
         "512",
         "1024",
@@ -79,8 +84,8 @@ def test_error_bars_reach_the_ends_of_the_interval() -> None:
     assert sorted(segment[:, 1]) == pytest.approx([80.0, 125.0])
 
 
-def test_the_measured_peak_is_a_line_where_it_is_near(sweep: pd.DataFrame) -> None:
-    axes = draw(sweep).axes[0]
+def test_the_measured_peak_is_a_line_where_it_is_near(drawn: Drawing) -> None:
+    axes = drawn.axes[0]
     (line,) = [line for line in axes.lines if line.get_gid() == "peak"]
     assert line.get_ydata()[0] == pytest.approx(250)
     assert "measured peak 250 GFLOP/s" in [text.get_text() for text in axes.texts]
@@ -117,6 +122,14 @@ def test_a_series_without_any_time_is_named_below_instead() -> None:
     assert [text.get_text() for text in drawing.legends[0].get_texts()] == ["flash"]
 
 
+def test_a_place_where_nothing_was_measured_is_inside_the_panel() -> None:
+    rows = [make_result("flash", 256, time_s=1.0), make_result("flash", 512, status=Status.CRASHED)]
+    (axes,) = draw(frame_of(*rows)).axes
+    left, right = axes.get_xlim()
+    assert left < 256
+    assert right > 512
+
+
 def test_the_strip_of_missing_points_lies_below_zero() -> None:
     rows = [make_result("flash", 256, time_s=1.0), make_result("flash", 512, status=Status.CRASHED)]
     (axes,) = draw(frame_of(*rows)).axes
@@ -140,15 +153,14 @@ def test_panels_by_causal(sweep: pd.DataFrame) -> None:
     assert titles[:2] == ["full mask, head dim 64", "full mask, head dim 128"]
 
 
-def test_a_subset_of_variants_keeps_its_colours(sweep: pd.DataFrame) -> None:
+def test_a_subset_of_variants_keeps_its_colours(sweep: pd.DataFrame, drawn: Drawing) -> None:
     def colour(drawing: Drawing, label: str) -> Any:
         (line,) = [entry for entry in drawing.legends[0].get_lines() if entry.get_label() == label]
         return line.get_color()
 
     subset = draw(sweep, variants=["torch", "naive tile_kv=128"])
-    whole = draw(sweep)
     assert [text.get_text() for text in subset.legends[0].get_texts()] == ["naive tile_kv=128", "torch"]
-    assert colour(subset, "naive tile_kv=128") == colour(whole, "naive tile_kv=128")
+    assert colour(subset, "naive tile_kv=128") == colour(drawn, "naive tile_kv=128")
 
 
 def test_caption_and_title_are_there() -> None:

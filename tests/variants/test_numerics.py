@@ -1,0 +1,183 @@
+"""What the generated variants compute on the CPU target, judged by the oracle."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from variants.native_runs import GENERATED, judge, load, run
+
+from harness.inputs import DISTRIBUTIONS, Inputs, make_inputs
+from harness.problem import AttentionProblem
+from harness.targets.cpu import chip as chips
+from harness.targets.cpu.register_tile import RegisterTile
+
+EACH_VARIANT = pytest.mark.parametrize("variant", GENERATED)
+
+
+def problem(**fields: Any) -> AttentionProblem:
+    """A problem of two heads unless said otherwise."""
+    return AttentionProblem(**{"heads": 2, "head_dim": 16, **fields})
+
+
+SHAPES = {
+    "one query and key": problem(seq_q=1, head_dim=64),
+    "fewer than a vector": problem(seq_q=5, head_dim=33, causal=True),
+    "prime length": problem(seq_q=17, head_dim=40, heads=4, kv_heads=2, batch=2, causal=True),
+    "tiles divide": problem(seq_q=64, head_dim=64, causal=True),
+    "ragged top-left": problem(
+        seq_q=77, head_dim=80, head_dim_v=24, causal=True, causal_alignment="top-left", scale=0.5
+    ),
+    "many ragged tiles": problem(heads=1, seq_q=333, head_dim=128, causal=True),
+    "decoding": problem(seq_q=5, seq_kv=77, head_dim=48, causal=True),
+    "queries that see no key": problem(seq_q=77, seq_kv=5, causal=True),
+    "late queries see all": problem(seq_q=77, seq_kv=33, causal=True, causal_alignment="top-left"),
+    "cross attention": problem(seq_q=33, seq_kv=200, head_dim=40, head_dim_v=48, heads=6, kv_heads=1),
+}
+
+HALF_PRECISION_SHAPES = {
+    "fewer than a vector, f16": problem(seq_q=5, head_dim=33, causal=True, dtype="f16"),
+    "cross attention, f16": problem(seq_q=77, seq_kv=141, head_dim=40, head_dim_v=48, dtype="f16"),
+    "tiles divide, f16": problem(seq_q=64, head_dim=128, dtype="f16"),
+    "grouped, bf16": problem(heads=4, kv_heads=2, seq_q=77, head_dim=64, causal=True, dtype="bf16"),
+}
+
+RAGGED = problem(seq_q=77, head_dim=32, causal=True)
+
+
+@EACH_VARIANT
+@pytest.mark.parametrize("shape", SHAPES)
+def test_equals_the_oracle(variant, shape):
+    assert judge(variant, SHAPES[shape]).first_bad is None
+
+
+@EACH_VARIANT
+@pytest.mark.parametrize("shape", HALF_PRECISION_SHAPES)
+def test_equals_the_oracle_in_half_precision(variant, shape):
+    assert judge(variant, HALF_PRECISION_SHAPES[shape]).first_bad is None
+
+
+@EACH_VARIANT
+@pytest.mark.parametrize("scale", [-0.3, 0.0])
+def test_equals_the_oracle_at_any_scale(variant, scale):
+    assert judge(variant, problem(seq_q=33, scale=scale, causal=True)).first_bad is None
+
+
+@EACH_VARIANT
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_equals_the_oracle_for_every_input_distribution(variant, distribution, dtype):
+    drawn = RAGGED.model_copy(update={"dtype": dtype})
+    assert judge(variant, drawn, distribution).first_bad is None
+
+
+@EACH_VARIANT
+def test_queries_without_a_visible_key_give_exactly_zero(variant):
+    unequal = SHAPES["queries that see no key"]
+    output = run(variant, unequal, make_inputs(unequal))
+    assert not output[:, :, : unequal.seq_q - unequal.seq_kv].any()
+
+
+@EACH_VARIANT
+def test_queries_whose_scores_are_all_minus_infinity_give_exactly_zero(variant):
+    drawn = make_inputs(RAGGED)
+    drawn.q[..., 0] = 1.0
+    drawn.k[..., 0] = -np.inf
+    assert not run(variant, RAGGED, drawn).any()
+
+
+@EACH_VARIANT
+def test_thread_counts_give_bitwise_equal_outputs(variant):
+    inputs = make_inputs(RAGGED)
+    outputs = [run(variant, RAGGED, inputs, threads=threads).tobytes() for threads in (1, 2, 3)]
+    assert outputs == [outputs[0]] * 3
+
+
+@EACH_VARIANT
+def test_repeated_runs_give_bitwise_equal_outputs(variant):
+    call = load(variant, RAGGED).bind(make_inputs(RAGGED))
+    outputs = []
+    for _ in range(2):
+        call.poison()
+        call.run()
+        outputs.append(call.output().tobytes())
+    assert outputs[0] == outputs[1]
+
+
+@EACH_VARIANT
+@pytest.mark.parametrize("row", [0, 15, 16, 70, 76])
+def test_nan_in_a_query_spoils_exactly_its_row(variant, row):
+    inputs = make_inputs(RAGGED)
+    inputs.q[0, 1, row, 3] = np.nan
+    spoiled = np.isnan(run(variant, RAGGED, inputs))
+    expected = np.zeros_like(spoiled)
+    expected[0, 1, row] = True
+    np.testing.assert_array_equal(spoiled, expected)
+
+
+@EACH_VARIANT
+def test_nan_in_a_key_spoils_every_query_that_sees_it(variant):
+    inputs = make_inputs(RAGGED)
+    inputs.k[0, 1, 40, 3] = np.nan
+    spoiled = np.isnan(run(variant, RAGGED, inputs)).all(axis=-1)
+    expected = np.zeros_like(spoiled)
+    expected[0, 1, 40:] = True
+    np.testing.assert_array_equal(spoiled, expected)
+
+
+@EACH_VARIANT
+def test_nan_in_a_value_spoils_its_component_of_every_query(variant):
+    full = SHAPES["cross attention"]
+    inputs = make_inputs(full)
+    inputs.v[0, 0, 40, 7] = np.nan
+    spoiled = np.isnan(run(variant, full, inputs))
+    expected = np.zeros_like(spoiled)
+    expected[..., 7] = True
+    np.testing.assert_array_equal(spoiled, expected)
+
+
+@EACH_VARIANT
+def test_leaves_the_inputs_as_they_were(variant):
+    inputs = make_inputs(RAGGED)
+    before = Inputs(inputs.q.copy(), inputs.k.copy(), inputs.v.copy())
+    run(variant, RAGGED, inputs)
+    for name in ("q", "k", "v"):
+        np.testing.assert_array_equal(getattr(inputs, name), getattr(before, name))
+
+
+@pytest.mark.parametrize(("variant", "dtype"), [("flash", "f16"), ("unfused", "f32")])
+@pytest.mark.parametrize("vector_length", [4, 8, 16])
+def test_equals_the_oracle_at_every_vector_length(variant, vector_length, dtype, monkeypatch):
+    registers = RegisterTile.of_vector_length(vector_length)
+    monkeypatch.setattr(chips, "_host_registers", lambda: registers)
+    drawn = problem(seq_q=45, head_dim=20, dtype=dtype, causal=True)
+    assert judge(variant, drawn).first_bad is None
+
+
+problems = st.builds(
+    AttentionProblem,
+    batch=st.integers(1, 2),
+    heads=st.sampled_from([2, 4]),
+    kv_heads=st.sampled_from([1, 2]),
+    seq_q=st.integers(1, 70),
+    seq_kv=st.integers(1, 70),
+    head_dim=st.integers(1, 40),
+    head_dim_v=st.integers(1, 40),
+    dtype=st.sampled_from(["f32", "f16", "bf16"]),
+    causal=st.booleans(),
+    causal_alignment=st.sampled_from(["bottom-right", "top-left"]),
+    scale=st.floats(-1, 1),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    drawn=problems,
+    variant=st.sampled_from(GENERATED),
+    tile_q=st.sampled_from([1, 7, 16, 24, 48]),
+    tile_kv=st.sampled_from([1, 7, 24, 48, 64]),
+)
+def test_equals_the_oracle_for_any_problem_and_tile_sizes(drawn, variant, tile_q, tile_kv):
+    verdict = judge(variant, drawn, params={"tile_q": tile_q, "tile_kv": tile_kv})
+    assert verdict.first_bad is None
