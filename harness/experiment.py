@@ -258,6 +258,18 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
     for figure in experiment.figures:
         if figure not in plugins.names("figure"):
             yield f"figures.{figure}: {unknown_name('figure', figure, plugins.names('figure'))}"
+        else:
+            yield from _wrong_figure_settings(figure, experiment.figures[figure])
+
+
+def _wrong_figure_settings(figure: str, settings: Any) -> Iterator[str]:
+    """Yield a message if a figure does not take these settings."""
+    from harness.reporting.figures.base import parse_settings
+
+    try:
+        parse_settings(plugins.load("figure", figure), settings)
+    except InputError as error:
+        yield str(error)
 
 
 def _wrong_target(target: str) -> Iterator[str]:

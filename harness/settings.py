@@ -68,7 +68,7 @@ class TimingSettings(Section):
     """Sampling stops when the 95 % interval of every paired ratio is this narrow, relative to the ratio …"""
     budget_s: Seconds = 20.0
     """… or when this many seconds were spent on one problem."""
-    min_rounds: PositiveInt = 5
+    min_rounds: PositiveInt = 6
     max_rounds: PositiveInt = 200
     min_sample_s: Seconds = 0.02
     """A sample repeats the call until it lasts this long."""
@@ -89,4 +89,4 @@ class LimitSettings(Section):
     run_timeout_s: Seconds = 120.0
     """For one step: loading, checking one input, or taking one sample."""
     memory_gb: Seconds | None = None
-    """Address space of a worker in GB; unlimited where not set."""
+    """Data memory of a worker in GB (RLIMIT_DATA); unlimited where not set."""

@@ -13,14 +13,14 @@ from typing import Protocol
 import psutil
 
 from harness.settings import TimingSettings
-from harness.statistics import median_interval, paired_ratio, relative_width
+from harness.statistics import median_interval, min_samples, paired_ratio, relative_width
 from harness.worker_process import WorkerFailure
 
 LOAD_WINDOW_S = 1.0
 """Load is averaged over at least this long: the kernel counts processor time in hundredths of a second."""
 
-LEAST_ROUNDS = 3
-"""Rounds that are taken even when the budget is spent: fewer say nothing about noise."""
+LEAST_ROUNDS = min_samples()
+"""Rounds that are taken even when the budget is spent: fewer bound nothing at 95 %."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class RoundTimer:
 
     It is enough when, after `min_rounds`, the 95 % interval of every candidate's paired ratio to the baseline
     (without a baseline: of its own median) is at most `interval` wide; or when `budget_s` is spent and there
-    are three rounds; or after `max_rounds`.  A candidate whose single sample takes longer than the whole
-    budget is sampled once.  A candidate that fails leaves, and the others go on.
+    are `LEAST_ROUNDS` rounds; or after `max_rounds`.  A candidate whose single sample takes longer than the
+    whole budget is sampled once.  A candidate that fails leaves, and the others go on.
     """
 
     def __init__(

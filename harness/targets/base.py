@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.artifact import Artifact
 from harness.case import Case
+from harness.problem import AttentionProblem
 from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class Target(ABC):
         """Return the measured peak in FLOP/s, or None where it cannot be measured."""
 
     @abstractmethod
-    def tile_sizes(self, chip: str | None) -> TileSizes:
-        """Return the tile sizes that suit the chip, for what a variant's parameters leave open."""
+    def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
+        """Return the tile sizes that suit chip and problem, for what a variant's parameters leave open."""
 
     @abstractmethod
     def compile(

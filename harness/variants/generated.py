@@ -67,7 +67,7 @@ class GeneratedVariant(Variant):
         """Cut the case's problem by its parameters, else by what its target prefers."""
         from harness import plugins
 
-        preferred = plugins.target(case.target).tile_sizes(chip_of(case.target))
+        preferred = plugins.target(case.target).tile_sizes(chip_of(case.target), case.problem)
         chosen = TileParameters.model_validate(case.params)
         sizes = TileSizes(
             query=chosen.tile_q or preferred.query,

@@ -35,9 +35,7 @@ def build(
     return _build(variant, problem, target, tuple((params or {}).items()), tuple(options.items()), host)
 
 
-def load(
-    variant: str, problem: AttentionProblem, threads: int = 1, **settings: Any
-) -> NativeExecutable:
+def load(variant: str, problem: AttentionProblem, threads: int = 1, **settings: Any) -> NativeExecutable:
     """Build a case and load its code, to be run by that many threads."""
     artifact, folder = build(variant, problem, **settings)
     threaded = artifact.model_copy(update={"launch": {**artifact.launch, "threads": threads}})
@@ -52,9 +50,7 @@ def run(variant: str, problem: AttentionProblem, inputs: Inputs, **settings: Any
     return call.output()
 
 
-def judge(
-    variant: str, problem: AttentionProblem, distribution: str = "normal", **settings: Any
-) -> Verdict:
+def judge(variant: str, problem: AttentionProblem, distribution: str = "normal", **settings: Any) -> Verdict:
     """Compute once and compare with the oracle."""
     inputs = make_inputs(problem, distribution)
     return _expected(problem, distribution).check(run(variant, problem, inputs, **settings))

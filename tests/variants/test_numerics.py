@@ -59,7 +59,7 @@ def test_equals_the_oracle_in_half_precision(variant, shape):
 
 
 @EACH_VARIANT
-@pytest.mark.parametrize("scale", [-0.3, 0.0])
+@pytest.mark.parametrize("scale", [-0.3, 0.0, 1e-60])
 def test_equals_the_oracle_at_any_scale(variant, scale):
     assert judge(variant, problem(seq_q=33, scale=scale, causal=True)).first_bad is None
 
@@ -167,7 +167,7 @@ problems = st.builds(
     dtype=st.sampled_from(["f32", "f16", "bf16"]),
     causal=st.booleans(),
     causal_alignment=st.sampled_from(["bottom-right", "top-left"]),
-    scale=st.floats(-1, 1),
+    scale=st.sampled_from([0.2, 1.0, -0.5, 0.0]),
 )
 
 

@@ -1,12 +1,13 @@
 """The CPU target: tiled kernels through MLIR and LLVM to machine code, run in this process."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from harness.artifact import Artifact, StaticFigures
 from harness.case import Case
+from harness.problem import AttentionProblem
 from harness.targets.base import Capability, Target, TargetOptions, chip_of
 from harness.variants.tiling import TileSizes
 
@@ -20,7 +21,7 @@ KEY_TILE = 64
 class CpuOptions(TargetOptions):
     """Options of the CPU target."""
 
-    threads: int | Literal["all"] = Field(default=1, ge=1)
+    threads: Annotated[int, Field(ge=1)] | Literal["all"] = 1
     """Threads that share the grid; `all` is every core that this process may use."""
 
 
@@ -67,12 +68,16 @@ class CpuTarget(Target):
         threads = getattr(options, "threads", 1)
         return measure_peak(threads)
 
-    def tile_sizes(self, chip: str | None) -> TileSizes:
-        """Return a query tile of two vectors and a key tile that fits the caches."""
+    def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
+        """Return a query tile of two or three vectors and a key tile that fits the caches."""
         from harness.targets.cpu.chip import chip as chip_named
 
         registers = chip_named(chip).registers
-        return TileSizes(query=registers.lanes, key=KEY_TILE, query_granule=registers.vector_length)
+        return TileSizes(
+            query=registers.queries(problem.head_dim),
+            key=KEY_TILE,
+            query_granule=registers.vector_length,
+        )
 
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int

@@ -1,9 +1,11 @@
 """The `grid` stage: a kernel computes a sub-range of its grid, so that threads can share it."""
 
+import math
+
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
-from harness.targets.cpu.lanes import operations_within
+from harness.targets.cpu.register_tiles import INNER_LOOP
 
 
 def loop_over_grid_range(module: ir.Module) -> dict[str, int]:
@@ -19,9 +21,10 @@ def loop_over_grid_range(module: ir.Module) -> dict[str, int]:
 
 
 def _number_grid(function: func.FuncOp) -> int:
-    grid = next(op for op in operations_within(function) if op.name == "scf.forall")
-    sizes = list(ir.DenseI64ArrayAttr(grid.attributes["staticUpperBound"]))
     block = function.entry_block
+    grid = _grid_loop(block)
+    sizes = [] if grid is None else list(ir.DenseI64ArrayAttr(grid.attributes["staticUpperBound"]))
+    contents = list(block.operations)[:-1] if grid is None else list(grid.regions[0].blocks[0].operations)
     index = ir.IndexType.get()
     with ir.Location.unknown():
         first = block.add_argument(index, ir.Location.unknown())
@@ -29,26 +32,33 @@ def _number_grid(function: func.FuncOp) -> int:
     inputs = [*function.type.inputs, index, index]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
     function.arg_attrs = [*function.arg_attrs, ir.DictAttr.get({}), ir.DictAttr.get({})]
-    with ir.InsertionPoint(grid), ir.Location.unknown():
+    place = block.operations[len(block.operations) - 1] if grid is None else grid
+    with ir.InsertionPoint(place), ir.Location.unknown():
         loop = scf.ForOp(first, end, arith.constant(index, 1))
         with ir.InsertionPoint(loop.body):
             coordinates = _coordinates(loop.induction_variable, sizes)
             terminator = scf.YieldOp([])
-    body = grid.regions[0].blocks[0]
-    for argument, coordinate in zip(body.arguments, coordinates, strict=True):
-        argument.replace_all_uses_with(coordinate)
-    for operation in list(body.operations):
+    if grid is not None:
+        for argument, coordinate in zip(grid.regions[0].blocks[0].arguments, coordinates, strict=True):
+            argument.replace_all_uses_with(coordinate)
+    for operation in contents:
         if operation.name != "scf.forall.in_parallel":
             operation.move_before(terminator)
-    grid.operation.erase()
-    points = 1
-    for size in sizes:
-        points *= size
-    return points
+    if grid is not None:
+        grid.operation.erase()
+    return math.prod(sizes)
+
+
+def _grid_loop(block: ir.Block) -> ir.OpView | None:
+    """Return the loop over the grid; a grid of one point has lost it to canonicalisation."""
+    loops = [op for op in block.operations if op.name == "scf.forall" and INNER_LOOP not in op.attributes]
+    return loops[0] if loops else None
 
 
 def _coordinates(point: ir.Value, sizes: list[int]) -> list[ir.Value]:
     """Split a point's number into one coordinate per grid dimension."""
+    if not sizes:
+        return []
     index = ir.IndexType.get()
     coordinates: list[ir.Value] = []
     rest = point

@@ -170,7 +170,8 @@ class _Splitter:
         return True
 
     def _split_insert(self, operation: ir.OpView) -> bool:
-        value, destination, result = *operation.operands, operation.results[0]
+        value, destination = operation.operands
+        result = operation.results[0]
         position = tuple(ir.DenseI64ArrayAttr(operation.attributes["static_position"]))
         inserted = self.pieces.get(value) or {(0,): value}
         pieces = dict(self.pieces[destination])
@@ -179,7 +180,7 @@ class _Splitter:
         return True
 
     def _split_to_elements(self, operation: ir.OpView) -> bool:
-        """Note where each scalar comes from; it is extracted only if something else than a vector needs it."""
+        """Note where each scalar comes from; only what no vector takes up again is extracted."""
         source = operation.operands[0]
         if source not in self.pieces:
             return False

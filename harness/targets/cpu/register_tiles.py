@@ -61,7 +61,7 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
         shape = operation.results[0].type.shape
         if len(shape) < 2 or _is_only_init_of_contraction(operation):
             return None
-        return _Request("elementwise", (_divisor(shape[0], registers.rows), 0))
+        return _Request("elementwise", (_divisor(shape[0], registers.elementwise_rows(shape[1])), 0))
     if operation.name != "linalg.generic":
         return None
     sizes = _loop_sizes(operation)
@@ -71,12 +71,12 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
         starts_at_zero = _is_fill(list(operation.operands)[-1])
         return _Request("zeroed-contraction" if starts_at_zero else "contraction", (rows, 0, 1))
     if len(reductions) == 1 and len(sizes) == 2:
-        return _Request("elementwise", (0, _divisor(sizes[1], registers.rows)))
+        return _Request("elementwise", (0, _divisor(sizes[1], registers.elementwise_rows(sizes[0]))))
     if len(sizes) == 2 and _transposes(operation):
         side = min(registers.vector_length, 16)
         return _Request("elementwise", (_divisor(sizes[0], side), _divisor(sizes[1], side)))
     if len(sizes) == 2:
-        rows = 1 if _converts(operation) else registers.rows
+        rows = 1 if _converts(operation) else registers.elementwise_rows(sizes[1])
         return _Request("elementwise", (_divisor(sizes[0], rows), 0))
     return None
 

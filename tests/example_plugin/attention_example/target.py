@@ -10,6 +10,7 @@ from pydantic import PositiveInt
 from harness.artifact import Artifact
 from harness.case import Case
 from harness.errors import UnsupportedError
+from harness.problem import AttentionProblem
 from harness.targets.base import Capability, Target, TargetOptions
 from harness.variants.tiling import TileSizes
 
@@ -50,7 +51,7 @@ class NumpyTarget(Target):
         a @ a
         return 2 * 256**3 / (time.perf_counter() - start)
 
-    def tile_sizes(self, chip: str | None) -> TileSizes:
+    def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return tile sizes for variants that generate kernels, though this target compiles none."""
         return TileSizes(query=16, key=64)
 
