@@ -22,31 +22,39 @@ def loop_over_grid_range(module: ir.Module) -> dict[str, int]:
 
 def _number_grid(function: func.FuncOp) -> int:
     block = function.entry_block
+    first, end = _add_range_arguments(function)
     grid = _grid_loop(block)
-    sizes = [] if grid is None else list(ir.DenseI64ArrayAttr(grid.attributes["staticUpperBound"]))
-    contents = list(block.operations)[:-1] if grid is None else list(grid.regions[0].blocks[0].operations)
-    index = ir.IndexType.get()
-    with ir.Location.unknown():
-        first = block.add_argument(index, ir.Location.unknown())
-        end = block.add_argument(index, ir.Location.unknown())
-    inputs = [*function.type.inputs, index, index]
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
-    function.arg_attrs = [*function.arg_attrs, ir.DictAttr.get({}), ir.DictAttr.get({})]
-    place = block.operations[len(block.operations) - 1] if grid is None else grid
+    if grid is None:
+        sizes: list[int] = []
+        place = block.operations[len(block.operations) - 1]
+        contents = list(block.operations)[:-1]
+    else:
+        sizes = list(ir.DenseI64ArrayAttr(grid.attributes["staticUpperBound"]))
+        place = grid
+        contents = list(grid.regions[0].blocks[0].operations)
     with ir.InsertionPoint(place), ir.Location.unknown():
-        loop = scf.ForOp(first, end, arith.constant(index, 1))
+        loop = scf.ForOp(first, end, arith.constant(ir.IndexType.get(), 1))
         with ir.InsertionPoint(loop.body):
             coordinates = _coordinates(loop.induction_variable, sizes)
             terminator = scf.YieldOp([])
-    if grid is not None:
-        for argument, coordinate in zip(grid.regions[0].blocks[0].arguments, coordinates, strict=True):
-            argument.replace_all_uses_with(coordinate)
     for operation in contents:
         if operation.name != "scf.forall.in_parallel":
             operation.move_before(terminator)
     if grid is not None:
+        for argument, coordinate in zip(grid.regions[0].blocks[0].arguments, coordinates, strict=True):
+            argument.replace_all_uses_with(coordinate)
         grid.operation.erase()
     return math.prod(sizes)
+
+
+def _add_range_arguments(function: func.FuncOp) -> tuple[ir.Value, ir.Value]:
+    """Append `first` and `end` to the kernel's arguments."""
+    index = ir.IndexType.get()
+    first, end = (function.entry_block.add_argument(index, ir.Location.unknown()) for _ in range(2))
+    inputs = [*function.type.inputs, index, index]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+    function.arg_attrs = [*function.arg_attrs, ir.DictAttr.get({}), ir.DictAttr.get({})]
+    return first, end
 
 
 def _grid_loop(block: ir.Block) -> ir.OpView | None:

@@ -1,6 +1,7 @@
 """The `llvm-ir` and `object` stages: machine code through llvmlite."""
 
 import functools
+import re
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -41,6 +42,11 @@ def target_machine(chip: Chip) -> llvm.TargetMachine:
     )
 
 
+def library_calls(assembly: str) -> list[str]:
+    """Return the functions outside the module that x86-64 assembly in the large code model calls."""
+    return sorted(set(re.findall(r"movabsq\s+\$([A-Za-z_]\w*)", assembly)))
+
+
 def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
     """Optimise LLVM IR for a chip and emit its object file."""
     machine = target_machine(chip)
@@ -52,6 +58,9 @@ def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     builder.getModulePassManager().run(module, builder)
     assembly = machine.emit_assembly(module.clone())
+    missing = [name for name in library_calls(assembly) if llvm.address_of_symbol(name) is None]
+    if missing:
+        raise BuildError(f"the machine code calls {', '.join(missing)}, which is not in this process")
     object_file = machine.emit_object(module)
     sections = llvm.ObjectFileRef.from_data(object_file).sections()
     code_bytes = sum(section.size() for section in sections if section.is_text())
