@@ -12,7 +12,7 @@ from harness import plugins
 from harness.artifact import ARTIFACT_FILE, Artifact
 from harness.cache import ArtifactCache
 from harness.case import Case, ParameterValue
-from harness.digest import code_digest, digest
+from harness.digest import code_digest, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
 from harness.status import Status
 from harness.targets.base import Target, TargetOptions
@@ -28,8 +28,9 @@ Model = TypeVar("Model", bound=BaseModel)
 def find_key(case: Case) -> KeyFound:
     """Return the content key of what building this case gives, and the device it is for.
 
-    The key changes with the source IR, the case, the versions of the tools, this package's code and the
-    device, and with nothing else.  Raises `UnsupportedError` with the variant's reason, or `InputError`.
+    The key changes with the source IR, the case, the versions of the tools, the code of this package and of
+    the plugins, and the device, and with nothing else.  Raises `UnsupportedError` with the variant's
+    reason, or `InputError`.
     """
     variant = _variant(case.variant)
     target = _target(case.target)
@@ -39,12 +40,13 @@ def find_key(case: Case) -> KeyFound:
     if reason is not None:
         raise UnsupportedError(reason)
     device = target.device(case.target.partition(":")[2] or None)
+    packages = {"harness", package_of(variant), package_of(target)}
     key = digest(
         {
             "source": variant.source(case),
             "case": case.model_dump(mode="json"),
             "tools": variant.tool_versions(),
-            "code": code_digest(),
+            "code": {package: code_digest(package) for package in packages},
             "device": device,
         }
     )

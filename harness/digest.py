@@ -2,7 +2,9 @@
 
 import functools
 import hashlib
+import importlib.util
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +16,32 @@ def digest(value: Any) -> str:
 
 
 @functools.cache
-def code_digest() -> str:
-    """Return the digest of this package's Python sources.
+def code_digest(package: str = "harness") -> str:
+    """Return the digest of a package's Python sources, by default this package's.
 
     An artifact is a function of the problem, the parameters, the tools *and* the code that generates it,
-    so a change to the harness must not be answered from an old artifact or an old result.
+    so a change to that code must not be answered from an old artifact or an old result.
     """
-    package = Path(__file__).parent
     hasher = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        if "reporting" in path.relative_to(package).parts:
+    for root, path in _sources(package):
+        if package == "harness" and "reporting" in path.relative_to(root).parts:
             continue
-        hasher.update(str(path.relative_to(package)).encode())
+        hasher.update(str(path.relative_to(root)).encode())
         hasher.update(path.read_bytes())
     return hasher.hexdigest()
+
+
+def package_of(plugin: object) -> str:
+    """Return the name of the top-level package or module that defines a plugin's class."""
+    return type(plugin).__module__.partition(".")[0]
+
+
+def _sources(package: str) -> Iterator[tuple[Path, Path]]:
+    """Yield (folder, source file) of a package, or of a module that is a single file."""
+    specification = importlib.util.find_spec(package)
+    if specification is None:
+        return
+    for folder in map(Path, specification.submodule_search_locations or []):
+        yield from ((folder, path) for path in sorted(folder.rglob("*.py")))
+    if not specification.submodule_search_locations and specification.origin:
+        yield Path(specification.origin).parent, Path(specification.origin)

@@ -268,7 +268,7 @@ def _wrong_figure_settings(figure: str, settings: Any) -> Iterator[str]:
 
     try:
         parse_settings(plugins.load("figure", figure), settings)
-    except InputError as error:
+    except HarnessError as error:
         yield str(error)
 
 

@@ -47,7 +47,7 @@ class Round(BaseModel):
     load: float
     """Share of the machine's processors that others used during the round."""
     at: str
-    """When the round began, ISO 8601."""
+    """When the round was over, ISO 8601."""
 
 
 class RunFolder:

@@ -215,7 +215,7 @@ def die_with_parent(parent: int) -> None:
 
 def limit_memory(gigabytes: float) -> None:
     """Limit this process's data; address space that is only reserved (JITs, CUDA) does not count."""
-    limit = int(gigabytes * 2**30)
+    limit = int(gigabytes * 1e9)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 

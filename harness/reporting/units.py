@@ -57,6 +57,8 @@ def significant(value: object, digits: int = 3) -> str:
 
     Very large and very small numbers, above 10⁶ and below 10⁻⁴, keep an exponent.
     """
+    if isinstance(value, float) and math.isinf(value):
+        return "∞" if value > 0 else "−∞"
     if not is_number(value):
         return EMPTY
     number = float(value)  # type: ignore[arg-type]

@@ -58,7 +58,9 @@ def test_flash_divides_once_after_the_key_loop():
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_flash_holds_no_whole_row_of_scores(causal):
-    shapes = {tuple(map(int, shape.split("x"))) for shape in re.findall(r"tensor<([\dx]+)xf32>", form("flash"))}
+    shapes = {
+        tuple(map(int, shape.split("x"))) for shape in re.findall(r"tensor<([\dx]+)xf32>", form("flash"))
+    }
     assert not [shape for shape in shapes if len(shape) == 2 and 24 in shape]
 
 
@@ -125,7 +127,9 @@ def test_naive_recomputes_the_row_statistics_for_every_key_tile():
 def test_naive_starts_the_output_at_zero_outside_the_key_loop():
     text = form("naive")
     key_loop = text.index("scf.for ")
-    assert [match.start() < key_loop for match in re.finditer("linalg.fill .*tensor<16x4xf32>", text)] == [True]
+    assert [match.start() < key_loop for match in re.finditer("linalg.fill .*tensor<16x4xf32>", text)] == [
+        True
+    ]
 
 
 def test_unfused_is_three_kernels_around_the_score_matrix():
