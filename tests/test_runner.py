@@ -93,6 +93,12 @@ def sweep(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Run
 
 
 @pytest.mark.parametrize("variant", FAILURES)
+def living_workers() -> list[psutil.Process]:
+    """Return the worker processes of this process; other tests may have left children of other kinds."""
+    children = psutil.Process().children(recursive=True)
+    return [child for child in children if "harness.worker" in child.cmdline()]
+
+
 def test_each_misbehaviour_becomes_a_row(sweep: RunSummary, variant: str) -> None:
     (row,) = [result for result in sweep.results if result.variant == variant]
     status, phase, reason = FAILURES[variant]
@@ -153,7 +159,7 @@ def test_no_temporary_file_and_no_worker_is_left(sweep: RunSummary) -> None:
         "rounds.jsonl",
         "samples.parquet",
     }
-    assert psutil.Process().children(recursive=True) == []
+    assert living_workers() == []
 
 
 def test_the_peak_is_measured_once_and_kept_in_the_manifest(sweep: RunSummary) -> None:
@@ -210,5 +216,5 @@ def test_ctrl_c_ends_the_workers_and_writes_the_tables(tmp_path: Path) -> None:
     assert folder is not None
     assert [row.variant for row in folder.results()] == ["raises"]
     assert (folder.path / "results.parquet").exists()
-    assert psutil.Process().children(recursive=True) == []
+    assert living_workers() == []
     assert observer.was_done

@@ -7,6 +7,7 @@ row statistics `[queries]`.  Arithmetic is in f32 whatever the storage dtype, as
 import math
 from collections.abc import Callable
 
+import numpy as np
 from mlir import ir
 from mlir.dialects import arith
 from mlir.dialects import math as mlir_math
@@ -31,7 +32,7 @@ def oriented_query(query: ir.Value, scale: float) -> ir.Value:
 
     The positive part of the scale is left to the exponential, see `score_factor`.
     """
-    factor = 1.0 if scale > 0 else scale
+    factor = 1.0 if _suits_exponential(scale) else scale
 
     def body(element: ir.Value) -> ir.Value:
         return element if factor == 1.0 else arith.mulf(element, b.constant(factor))
@@ -46,7 +47,12 @@ def score_factor(scale: float) -> float:
     Scaling inside the exponential costs nothing (one fused multiply-add) and rounds once, where scaling Q
     would round every element.
     """
-    return LOG2_E * (scale if scale > 0 else 1.0)
+    return LOG2_E * (scale if _suits_exponential(scale) else 1.0)
+
+
+def _suits_exponential(scale: float) -> bool:
+    """Whether the scale is positive in f32; a factor of 0 would meet −inf."""
+    return bool(np.float32(scale) >= np.finfo(np.float32).tiny)
 
 
 def widened(tile: ir.Value) -> ir.Value:
@@ -126,6 +132,11 @@ def divided_scores(tile: ir.Value, divisor: ir.Value) -> ir.Value:
     return b.structured(
         "q->qk", [divisor], tile, lambda total, element: safe_quotient(element, total), takes_init=True
     )
+
+
+def copied(tile: ir.Value, init: ir.Value) -> ir.Value:
+    """Return a tile written to `init`, of the same dtype."""
+    return b.structured("qd->qd", [tile], init, lambda element: element)
 
 
 def narrowed(tile: ir.Value, init: ir.Value) -> ir.Value:

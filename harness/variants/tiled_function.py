@@ -222,11 +222,12 @@ def store_output(
         accumulator = b.slice_of(accumulator, [0, 0], [tiling.query, width], keep=[0, 1])
         total = total and b.slice_of(total, [0], [tiling.query], keep=[0])
     is_f32 = tiling.problem.dtype == "f32"
-    if total is not None:
-        quotient_place = place if is_f32 else b.empty([tiling.query, width])
-        accumulator = steps.divided_rows(accumulator, total, quotient_place)
-    tile = accumulator if is_f32 and total is not None else steps.narrowed(accumulator, place)
-    publish(tile, output, offsets, sizes)
+    wide_place = place if is_f32 else b.empty([tiling.query, width])
+    if total is None:
+        tile = steps.copied(accumulator, wide_place)
+    else:
+        tile = steps.divided_rows(accumulator, total, wide_place)
+    publish(tile if is_f32 else steps.narrowed(tile, place), output, offsets, sizes)
 
 
 def _as_i32(value: ir.Value | int, offset: int = 0) -> ir.Value:

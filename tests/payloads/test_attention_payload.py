@@ -101,7 +101,8 @@ def test_half_precision_accumulates_in_f32(dtype):
     check_ir(
         payload_text(single_attention, SMALL.model_copy(update={"dtype": dtype})),
         f"""
-        CHECK: linalg.generic {{{{.*}}}}tensor<4x8x{dtype}>, tensor<6x8x{dtype}>) outs({{{{.*}}}}tensor<4x6xf32>)
+        CHECK: linalg.generic {{{{.*}}}}tensor<4x8x{dtype}>, tensor<6x8x{dtype}>)
+        CHECK-SAME: outs({{{{.*}}}}tensor<4x6xf32>)
         CHECK: arith.extf {{{{.*}}}} : {dtype} to f32
         CHECK: arith.extf {{{{.*}}}} : {dtype} to f32
         CHECK: arith.mulf {{{{.*}}}} : f32

@@ -33,12 +33,14 @@ SHAPES = {
     "decoding": problem(seq_q=5, seq_kv=77, head_dim=48, causal=True),
     "queries that see no key": problem(seq_q=77, seq_kv=5, causal=True),
     "late queries see all": problem(seq_q=77, seq_kv=33, causal=True, causal_alignment="top-left"),
+    "one grid point": problem(heads=1, seq_q=12, seq_kv=26, head_dim=24),
     "cross attention": problem(seq_q=33, seq_kv=200, head_dim=40, head_dim_v=48, heads=6, kv_heads=1),
 }
 
 HALF_PRECISION_SHAPES = {
     "fewer than a vector, f16": problem(seq_q=5, head_dim=33, causal=True, dtype="f16"),
     "cross attention, f16": problem(seq_q=77, seq_kv=141, head_dim=40, head_dim_v=48, dtype="f16"),
+    "fewer than a vector, bf16": problem(seq_q=12, head_dim=24, head_dim_v=8, dtype="bf16"),
     "tiles divide, f16": problem(seq_q=64, head_dim=128, dtype="f16"),
     "grouped, bf16": problem(heads=4, kv_heads=2, seq_q=77, head_dim=64, causal=True, dtype="bf16"),
 }
@@ -65,6 +67,11 @@ def test_equals_the_oracle_at_any_scale(variant, scale):
 
 
 @EACH_VARIANT
+def test_a_single_key_gives_its_value_although_its_score_is_huge(variant):
+    assert judge(variant, problem(seq_q=3, seq_kv=1, scale=1e6)).first_bad is None
+
+
+@EACH_VARIANT
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 def test_equals_the_oracle_for_every_input_distribution(variant, distribution, dtype):
@@ -88,9 +95,10 @@ def test_queries_whose_scores_are_all_minus_infinity_give_exactly_zero(variant):
 
 
 @EACH_VARIANT
-def test_thread_counts_give_bitwise_equal_outputs(variant):
-    inputs = make_inputs(RAGGED)
-    outputs = [run(variant, RAGGED, inputs, threads=threads).tobytes() for threads in (1, 2, 3)]
+@pytest.mark.parametrize("drawn", [RAGGED, SHAPES["one grid point"]], ids=["many points", "one point"])
+def test_thread_counts_give_bitwise_equal_outputs(variant, drawn):
+    inputs = make_inputs(drawn)
+    outputs = [run(variant, drawn, inputs, threads=threads).tobytes() for threads in (1, 2, 3)]
     assert outputs == [outputs[0]] * 3
 
 

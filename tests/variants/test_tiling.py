@@ -145,7 +145,7 @@ def test_parameters_reach_the_tiling(variant):
 def test_what_no_parameter_sets_comes_from_the_target():
     problem = AttentionProblem(heads=1, seq_q=500, head_dim=8)
     case = Case(problem=problem, variant="flash", target="cpu:avx2")
-    preferred = plugins.target("cpu").tile_sizes("avx2")
+    preferred = plugins.target("cpu").tile_sizes("avx2", problem)
     tiling = plugins.variant("flash").tiling(case)
     assert (tiling.query, tiling.key) == (preferred.query, preferred.key)
 

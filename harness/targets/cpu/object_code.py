@@ -1,5 +1,6 @@
 """The `llvm-ir` and `object` stages: machine code through llvmlite."""
 
+import ctypes
 import functools
 import re
 from dataclasses import dataclass
@@ -58,7 +59,8 @@ def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     builder.getModulePassManager().run(module, builder)
     assembly = machine.emit_assembly(module.clone())
-    missing = [name for name in library_calls(assembly) if llvm.address_of_symbol(name) is None]
+    this_process = ctypes.CDLL(None)
+    missing = [name for name in library_calls(assembly) if not hasattr(this_process, name)]
     if missing:
         raise BuildError(f"the machine code calls {', '.join(missing)}, which is not in this process")
     object_file = machine.emit_object(module)

@@ -1,12 +1,12 @@
 """The `vector-lowered` and `llvm` stages: from n-D vectors on buffers to the LLVM dialect."""
 
 from mlir import ir
-from mlir.dialects import arith
+from mlir.dialects import arith, vector
 
 from harness.targets.cpu.lanes import operations_within
 from harness.targets.cpu.transforms import run_passes, run_script
 
-LOWER_VECTORS = """
+LOWER_CONTRACTIONS = """
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
     %row_loops = transform.structured.match ops{["scf.forall"]} attributes {harness.inner_loop} in %module
@@ -22,6 +22,16 @@ module attributes {transform.with_named_sequence} {
       transform.apply_patterns.vector.transfer_permutation_patterns
       transform.apply_patterns.vector.lower_multi_reduction lowering_strategy = "innerparallel"
     } : !transform.any_op
+    transform.yield
+  }
+}
+"""
+
+LOWER_TO_ROWS = """
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%module: !transform.any_op {transform.readonly}) {
+    %functions = transform.structured.match ops{["func.func"]} in %module
+      : (!transform.any_op) -> !transform.any_op
     transform.apply_patterns to %functions {
       transform.apply_patterns.vector.lower_outerproduct
       transform.apply_patterns.vector.lower_broadcast
@@ -71,8 +81,11 @@ LLVM_PASSES = (
 def lower_vectors(module: ir.Module, vector_length: int) -> None:
     """Turn n-D vectors into rows, contractions into fused multiply-adds, transpositions into shuffles."""
     strategy = "shuffle_16x16" if vector_length >= 16 else "eltwise"
-    script = LOWER_VECTORS.replace("TRANSPOSE", strategy)
+    script = LOWER_TO_ROWS.replace("TRANSPOSE", strategy)
     script = script.replace(" AVX2", " avx2_lowering_strategy = true" if vector_length == 8 else "")
+    run_script(module, LOWER_CONTRACTIONS)
+    if strategy == "shuffle_16x16":
+        _lower_other_transpositions(module)
     run_script(module, script)
     _compare_for_maxima(module)
     run_passes(module, "canonicalize", "cse")
@@ -81,6 +94,25 @@ def lower_vectors(module: ir.Module, vector_length: int) -> None:
 def lower_to_llvm(module: ir.Module) -> None:
     """Lower to the LLVM dialect, in place; kernels take bare pointers."""
     run_passes(module, *LLVM_PASSES)
+
+
+def _lower_other_transpositions(module: ir.Module) -> None:
+    """Write transpositions that are not 16 × 16 element by element.
+
+    The strategy for 16 × 16 would flatten them to one long vector, which cannot be cut to registers.
+    """
+    for operation in list(operations_within(module.operation)):
+        if operation.name != "vector.transpose" or operation.results[0].type.shape == [16, 16]:
+            continue
+        source, result = operation.operands[0], operation.results[0]
+        columns, rows = result.type.shape
+        with ir.InsertionPoint(operation), operation.location:
+            elements = [
+                vector.extract(source, [], [row, column]) for column in range(columns) for row in range(rows)
+            ]
+            transposed = vector.from_elements(result.type, elements)
+        result.replace_all_uses_with(transposed)
+        operation.operation.erase()
 
 
 def _compare_for_maxima(module: ir.Module) -> None:

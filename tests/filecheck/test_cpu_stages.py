@@ -1,0 +1,59 @@
+"""Every file `cpu/*.mlir`: the stage that its first line names, applied to its IR, meets its CHECK lines.
+
+The first line is `// STAGE: name`, or `// STAGE: name vector-length` where the stage depends on it.
+"""
+
+from pathlib import Path
+
+import pytest
+from mlir import ir
+from payloads.ir_checks import check_ir
+
+from harness.mlir_context import mlir_context
+from harness.targets.cpu.bufferize import bufferize, scratch_from_caller
+from harness.targets.cpu.exponential import expand_exponentials
+from harness.targets.cpu.grid import loop_over_grid_range
+from harness.targets.cpu.lanes import queries_in_lanes
+from harness.targets.cpu.native_vectors import split_vectors
+from harness.targets.cpu.register_tile import RegisterTile
+from harness.targets.cpu.register_tiles import tile_for_registers
+from harness.targets.cpu.vector_lowering import lower_vectors
+from harness.targets.cpu.vectorize import hoist_from_innermost_loops, vectorize
+
+FILES = sorted((Path(__file__).parent / "cpu").glob("*.mlir"))
+
+
+def thread(module: ir.Module) -> None:
+    loop_over_grid_range(module)
+    scratch_from_caller(module)
+
+
+STAGES = {
+    "lanes": queries_in_lanes,
+    "exponential": expand_exponentials,
+    "register-tiled": lambda module, length: tile_for_registers(
+        module, RegisterTile.of_vector_length(length)
+    ),
+    "vectorized": vectorize,
+    "hoisted": hoist_from_innermost_loops,
+    "bufferized": bufferize,
+    "threaded": thread,
+    "vector-lowered": lower_vectors,
+    "native-vectors": split_vectors,
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_stage_meets_the_checks_of_the_file(path):
+    text = path.read_text()
+    stage, *arguments = text.splitlines()[0].removeprefix("// STAGE: ").split()
+    with mlir_context():
+        module = ir.Module.parse(text)
+        STAGES[stage](module, *map(int, arguments))
+        assert module.operation.verify()
+        check_ir(module, text)
+
+
+def test_every_stage_on_the_way_to_vectors_has_a_file():
+    named = {path.read_text().splitlines()[0].split()[2] for path in FILES}
+    assert named == set(STAGES)

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from variants.native_runs import build, judge
+
+from harness import plugins
+from harness.case import Case
+from harness.problem import AttentionProblem
+from harness.targets.cpu import chip as chips
+from harness.targets.cpu.chip import AVX2, AVX512, DESCRIPTIONS, chip
+from harness.targets.cpu.peak import measure_peak
+
+PROBLEM = AttentionProblem(heads=2, seq_q=20, head_dim=8)
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Pretend that this machine has exactly the given instruction-set features."""
+
+    def pretend(features):
+        monkeypatch.setattr(chips, "host_features", lambda: dict.fromkeys(features, True))
+
+    return pretend
+
+
+@pytest.mark.parametrize(
+    ("features", "vector_length"), [(AVX512, 16), (AVX2, 8), (("sse2",), 4), (AVX512[:-1], 8)]
+)
+def test_the_host_s_vectors_follow_from_its_features(machine, features, vector_length):
+    machine(features)
+    assert chip("host").registers.vector_length == chip(None).registers.vector_length == vector_length
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "runs"),
+    [("avx512", AVX512, True), ("avx512", AVX2, False), ("avx2", AVX512, True), ("avx2", ("sse2",), False)],
+)
+def test_code_runs_where_every_feature_that_it_needs_is_there(machine, name, features, runs):
+    machine(features)
+    assert chip(name).runs_here is runs
+
+
+@pytest.mark.parametrize(("features", "executor"), [(AVX512, "native"), (AVX2, "none")])
+def test_code_for_avx512_is_built_anywhere_and_run_where_it_can(machine, tmp_path, features, executor):
+    machine(features)
+    case = Case(problem=PROBLEM, variant="flash", target="cpu:avx512")
+    artifact = plugins.variant("flash").build(case, "key", tmp_path)
+    assert artifact.executor == executor
+
+
+@pytest.mark.skipif(not chip("avx2").runs_here, reason="this machine has no AVX2")
+def test_code_for_avx2_is_right():
+    assert build("flash", PROBLEM, target="cpu:avx2")[0].executor == "native"
+    assert judge("flash", PROBLEM, target="cpu:avx2").first_bad is None
+
+
+def test_every_chip_has_a_description():
+    assert plugins.target("cpu").chips() == DESCRIPTIONS
+    assert {chip(name).meaning for name in DESCRIPTIONS} == set(DESCRIPTIONS.values())
+
+
+def test_capabilities_name_the_chips_that_run_here(machine):
+    machine(AVX2)
+    details = {row.action: row.detail for row in plugins.target("cpu").capabilities()}
+    assert details == {"build": "chips host, avx2, avx512", "run": "natively: host, avx2"}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_peak_is_a_plausible_rate(threads, monkeypatch):
+    monkeypatch.setattr("harness.targets.cpu.peak.STEPS", 100_000)
+    peak = measure_peak(threads)
+    assert np.isfinite(peak)
+    assert 1e9 < peak < 1e13
+
+
+def test_target_measures_its_peak_for_every_dtype(monkeypatch):
+    monkeypatch.setattr("harness.targets.cpu.peak.measure_peak", lambda threads: 1e9 * threads)
+    target = plugins.target("cpu")
+    peaks = {dtype: target.peak_flops(None, dtype, target.options(threads=2)) for dtype in ("f32", "bf16")}
+    assert peaks == {"f32": 2e9, "bf16": 2e9}

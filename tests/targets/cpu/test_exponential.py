@@ -1,0 +1,98 @@
+"""2^x as the `exponential` stage writes it, computed by machine code for all kinds of float32."""
+
+import ctypes
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+from mlir import ir
+
+from harness.mlir_context import mlir_context
+from harness.targets.cpu.chip import chip
+from harness.targets.cpu.exponential import expand_exponentials
+from harness.targets.cpu.object_code import emit_llvm_ir, target_machine
+from harness.targets.cpu.vector_lowering import lower_to_llvm
+
+KERNEL = """
+func.func @powers(%x: memref<1xf32>, %out: memref<1xf32>, %count: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %from = memref.reinterpret_cast %x to offset: [0], sizes: [%count], strides: [1]
+    : memref<1xf32> to memref<?xf32>
+  %to = memref.reinterpret_cast %out to offset: [0], sizes: [%count], strides: [1]
+    : memref<1xf32> to memref<?xf32>
+  scf.for %i = %c0 to %count step %c1 {
+    %element = memref.load %from[%i] : memref<?xf32>
+    %power = math.exp2 %element : f32
+    memref.store %power, %to[%i] : memref<?xf32>
+  }
+  return
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with mlir_context():
+        module = ir.Module.parse(KERNEL)
+        expand_exponentials(module)
+        lower_to_llvm(module)
+        llvm_ir = emit_llvm_ir(module)
+    machine = target_machine(chip("host"))
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(llvm_ir), machine)
+    engine.finalize_object()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def powers(engine):
+    """The function from a float32 array to 2^x of its elements."""
+    signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    call = signature(engine.get_function_address("powers"))
+
+    def compute(exponents) -> np.ndarray:
+        x = np.ascontiguousarray(exponents, np.float32)
+        result = np.full_like(x, np.nan)
+        call(x.ctypes.data, result.ctypes.data, x.size)
+        return result
+
+    return compute
+
+
+def test_relative_error_over_the_whole_range(powers):
+    exponents = np.linspace(-126, 0, 2_000_001, dtype=np.float32)
+    exact = np.exp2(exponents.astype(np.float64))
+    error = np.abs(powers(exponents) - exact) / exact
+    assert error.max() <= 2.5e-7
+
+
+def test_relative_error_next_to_zero(powers):
+    exponents = -np.logspace(-12, 0, 100_001).astype(np.float32)
+    exact = np.exp2(exponents.astype(np.float64))
+    assert (np.abs(powers(exponents) - exact) / exact).max() <= 2.5e-7
+
+
+def test_whole_exponents_are_exact(powers):
+    exponents = np.arange(-126, 1, dtype=np.float32)
+    np.testing.assert_array_equal(powers(exponents), np.exp2(exponents))
+
+
+@pytest.mark.parametrize("exponent", [-np.inf, -1e30, -1000.0, -128.0, -127.0])
+def test_far_below_the_range_is_exactly_zero(powers, exponent):
+    assert powers([exponent])[0] == 0.0
+
+
+def test_between_the_smallest_normal_number_and_zero_it_stays_small_and_not_negative(powers):
+    results = powers(np.linspace(-127, -126, 10_001))
+    assert results.min() >= 0
+    assert results.max() <= 2.0**-126
+
+
+def test_nan_stays_nan(powers):
+    assert np.isnan(powers([np.nan, -np.nan])).all()
+
+
+def test_rounding_above_zero_is_harmless(powers):
+    exponents = np.linspace(0, 127, 100_001, dtype=np.float32)
+    exact = np.exp2(exponents.astype(np.float64))
+    assert (np.abs(powers(exponents) - exact) / exact).max() <= 2.5e-7

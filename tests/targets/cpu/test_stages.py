@@ -1,0 +1,154 @@
+"""The whole CPU pipeline on real kernels: what holds of each stage's output for every variant."""
+
+import math
+import re
+
+import pytest
+from variants.native_runs import GENERATED, build
+
+from harness import plugins
+from harness.problem import AttentionProblem
+from harness.targets.cpu.launch import Launch
+from harness.targets.cpu.object_code import library_calls
+from harness.targets.cpu.stages import STAGES
+
+EACH_VARIANT = pytest.mark.parametrize("variant", GENERATED)
+PROBLEM = AttentionProblem(heads=2, seq_q=77, head_dim=32, causal=True)
+"""Also what the tests of the numbers use, so that it is built once."""
+
+
+def stage_text(variant: str, stage: str, target: str = "cpu", problem: AttentionProblem = PROBLEM) -> str:
+    """Return what a stage of a build left behind."""
+    artifact, folder = build(variant, problem, target=target)
+    return (folder / artifact.stage_files[stage]).read_text()
+
+
+def innermost_loops(text: str) -> list[str]:
+    """Return the `scf.for` lines of loops that hold no other loop, by indentation."""
+    lines = text.splitlines()
+    loops = []
+    for number, line in enumerate(lines):
+        if "scf.for " in line:
+            indent = len(line) - len(line.lstrip())
+            body = lines[number + 1 :]
+            end = next(i for i, other in enumerate(body) if other.startswith(" " * indent + "}"))
+            if not any("scf.for" in inner for inner in body[:end]):
+                loops.append(line)
+    return loops
+
+
+def test_every_stage_leaves_a_file_and_a_duration():
+    artifact, folder = build("flash", PROBLEM)
+    assert tuple(artifact.stage_files) == tuple(artifact.stage_seconds) == STAGES
+    assert plugins.target("cpu").stages == STAGES
+    assert all((folder / name).stat().st_size > 0 for name in artifact.stage_files.values())
+
+
+@EACH_VARIANT
+def test_no_exponential_function_is_left_for_a_library(variant):
+    assert "math.exp2" in stage_text(variant, "lanes")
+    assert "math.exp2" not in stage_text(variant, "exponential")
+
+
+@EACH_VARIANT
+def test_nothing_structured_is_left_after_vectorisation(variant):
+    assert "linalg." not in stage_text(variant, "vectorized")
+
+
+@EACH_VARIANT
+def test_contractions_accumulate_in_vectors_that_their_loop_carries(variant):
+    text = stage_text(variant, "hoisted")
+    contractions = re.findall(r"vector\.contract .*%(\w+) : vector", text)
+    loops = [loop for loop in innermost_loops(text) if "-> (vector<" in loop]
+    carried = {name for loop in loops for name in re.findall(r"%(\w+) = ", loop.partition("iter_args")[2])}
+    assert contractions
+    assert set(contractions) <= carried
+
+
+def test_naive_still_recomputes_the_row_inside_the_key_loop():
+    lines = stage_text("naive", "hoisted").splitlines()
+    indents = [len(line) - len(line.lstrip()) for line in lines if "vector.contract" in line]
+    recomputed, scores, values = indents
+    assert recomputed > scores
+    key_loop = min(len(line) - len(line.lstrip()) for line in lines if "scf.for " in line)
+    assert min(recomputed, scores, values) > key_loop
+
+
+@EACH_VARIANT
+def test_kernels_write_in_place_and_allocate_nothing(variant):
+    text = stage_text(variant, "threaded")
+    assert "memref.alloc" not in text
+    assert "->" not in "".join(line for line in text.splitlines() if "func.func" in line)
+    assert set(re.findall(r"^    (?:func\.)?return.*$", text, re.M)) == {"    return"}
+
+
+@EACH_VARIANT
+def test_scratch_pieces_lie_at_cache_lines_and_do_not_overlap(variant):
+    artifact, _ = build(variant, PROBLEM)
+    kernels = Launch.model_validate(artifact.launch).kernels
+    functions = stage_text(variant, "threaded").split("func.func @")[1:]
+    for kernel, text in zip(kernels, functions, strict=True):
+        assert text.startswith(kernel.name)
+        constants = dict(re.findall(r"%(\w+) = arith\.constant (\d+) : index", text))
+        views = re.findall(r"memref\.view %\w+\[%(\w+)\].* to memref<([\dx]+)xf32", text)
+        end = 0
+        for offset, shape in sorted((int(constants[name]), shape) for name, shape in views):
+            assert offset % 64 == 0
+            assert offset >= end
+            end = offset + 4 * math.prod(map(int, shape.split("x")))
+        assert end <= kernel.scratch_bytes
+
+
+@EACH_VARIANT
+def test_kernels_cover_the_grid(variant):
+    artifact, _ = build(variant, PROBLEM)
+    tiles = plugins.variant(variant).tiling(artifact.case).query_tiles
+    points = [kernel.points for kernel in Launch.model_validate(artifact.launch).kernels]
+    assert points == [2 * tiles] * (3 if variant == "unfused" else 1)
+
+
+@EACH_VARIANT
+def test_vectors_are_lowered_to_rows_and_multiply_adds(variant):
+    text = stage_text(variant, "vector-lowered")
+    assert "arith.maximumf" not in text
+    assert "vector.contract" not in text
+    assert "vector.transfer" not in text
+    assert "vector.fma" in text
+
+
+def test_workspace_bytes_count_the_score_matrix_and_each_thread_s_scratch():
+    artifact, _ = build("unfused", PROBLEM)
+    launch = Launch.model_validate(artifact.launch)
+    matrix = next(buffer for buffer in launch.kernels[0].buffers if buffer.is_workspace)
+    assert matrix.shape[:2] == (1, 2)
+    elements = math.prod(matrix.shape)
+    scratch = max(kernel.scratch_bytes for kernel in launch.kernels)
+    two = launch.model_copy(update={"threads": 2})
+    assert launch.workspace_bytes() == artifact.figures.workspace_bytes == 4 * elements + scratch
+    assert two.workspace_bytes() == 4 * elements + 2 * scratch
+
+
+def test_threads_option_reaches_the_launch():
+    artifact, _ = build("flash", PROBLEM, threads=2)
+    assert Launch.model_validate(artifact.launch).threads == 2
+
+
+@EACH_VARIANT
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_machine_code_for_avx2_multiplies_and_adds_in_one_and_calls_no_library(variant, dtype):
+    problem = PROBLEM.model_copy(update={"dtype": dtype})
+    assembly = stage_text(variant, "object", "cpu:avx2", problem)
+    assert "vfmadd" in assembly
+    assert "zmm" not in assembly
+    assert not [name for name in library_calls(assembly) if not name.startswith("mem")]
+
+
+def test_machine_code_for_avx512_uses_its_registers():
+    assembly = stage_text("flash", "object", "cpu:avx512")
+    assert re.search(r"vfmadd\w+ps\s.*zmm", assembly)
+    assert not [name for name in library_calls(assembly) if not name.startswith("mem")]
+
+
+def test_code_bytes_are_those_of_the_machine_code():
+    artifact, folder = build("flash", PROBLEM)
+    assert 0 < artifact.figures.code_bytes < (folder / "kernels.o").stat().st_size
