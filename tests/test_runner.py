@@ -92,13 +92,13 @@ def sweep(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Run
     return run(experiment, tmp_path_factory.mktemp("results"), jobs=2)
 
 
-@pytest.mark.parametrize("variant", FAILURES)
 def living_workers() -> list[psutil.Process]:
     """Return the worker processes of this process; other tests may have left children of other kinds."""
     children = psutil.Process().children(recursive=True)
     return [child for child in children if "harness.worker" in child.cmdline()]
 
 
+@pytest.mark.parametrize("variant", FAILURES)
 def test_each_misbehaviour_becomes_a_row(sweep: RunSummary, variant: str) -> None:
     (row,) = [result for result in sweep.results if result.variant == variant]
     status, phase, reason = FAILURES[variant]
