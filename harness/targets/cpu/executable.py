@@ -8,7 +8,7 @@ import ctypes
 import itertools
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -70,21 +70,26 @@ class NativeExecutable(Executable):
                     buffers[workspace.name] = aligned_array(workspace.shape, numpy_dtype(workspace.dtype))
         return NativeCall(self, buffers)
 
-    def call_kernel(
-        self, kernel: Kernel, buffers: dict[str, np.ndarray], scratch: np.ndarray, points: range
-    ) -> None:
-        """Run a kernel on a range of its grid."""
-        pointers = [buffers[buffer.name].ctypes.data for buffer in kernel.buffers]
-        self._functions[kernel.name](*pointers, points.start, points.stop, scratch.ctypes.data)
+    def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
+        """Return a kernel's entry point, `(buffers …, first, end, scratch)`."""
+        return self._functions[kernel.name]
 
 
 class NativeCall(BoundCall):
     """Kernels bound to arrays."""
 
     def __init__(self, executable: NativeExecutable, buffers: dict[str, np.ndarray]) -> None:
-        self._executable = executable
+        self._executable = executable  # owns the loaded code
         self._buffers = buffers
         launch = executable.launch
+        self._kernels = [
+            (
+                kernel.points,
+                executable.function(kernel),
+                [buffers[buffer.name].ctypes.data for buffer in kernel.buffers],
+            )
+            for kernel in launch.kernels
+        ]
         largest = max(kernel.scratch_bytes for kernel in launch.kernels)
         self._scratch = [aligned_array((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
         self._pool = ThreadPoolExecutor(launch.threads - 1) if launch.threads > 1 else None
@@ -99,23 +104,31 @@ class NativeCall(BoundCall):
 
     def run(self) -> None:
         """Run the kernels one after another, each on all threads."""
-        for kernel in self._executable.launch.kernels:
+        for points, function, pointers in self._kernels:
             if self._pool is None:
-                self._call(kernel, self._scratch[0], iter([range(kernel.points)]))
+                function(*pointers, 0, points, self._scratch[0].ctypes.data)
                 continue
-            ranges = _ranges(kernel.points, len(self._scratch) * CHUNKS_PER_THREAD)
-            others = [self._pool.submit(self._call, kernel, scratch, ranges) for scratch in self._scratch[1:]]
-            self._call(kernel, self._scratch[0], ranges)
-            for finished in wait(others).done:
-                finished.result()
+            ranges = _ranges(points, len(self._scratch) * CHUNKS_PER_THREAD)
+            others = [
+                self._pool.submit(_run_ranges, function, pointers, scratch, ranges)
+                for scratch in self._scratch[1:]
+            ]
+            _run_ranges(function, pointers, self._scratch[0], ranges)
+            for other in others:
+                other.result()
 
     def output(self) -> np.ndarray:
         """Return the output array of the last run, a copy."""
         return self._buffers["output"].copy()
 
-    def _call(self, kernel: Kernel, scratch: np.ndarray, ranges: Iterator[range]) -> None:
-        for points in ranges:
-            self._executable.call_kernel(kernel, self._buffers, scratch, points)
+
+def _run_ranges(
+    function: "ctypes._FuncPointer", pointers: list[int], scratch: np.ndarray, ranges: Iterator[range]
+) -> None:
+    """Run a kernel on ranges of its grid until none is left, with one thread's scratch memory."""
+    scratch_pointer = scratch.ctypes.data
+    for points in ranges:
+        function(*pointers, points.start, points.stop, scratch_pointer)
 
 
 def aligned_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -1,15 +1,17 @@
 """Binding, poisoning and calling kernels."""
 
+import gc
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from variants.native_runs import load
+from variants.native_runs import build, load
 
 from harness.dtypes import numpy_dtype
 from harness.errors import InputError
 from harness.inputs import make_inputs
+from harness.oracle import expect
 from harness.problem import AttentionProblem
 from harness.targets.cpu.executable import _ranges, aligned_array
 
@@ -92,3 +94,12 @@ def test_arrays_start_at_a_cache_line(dtype):
     array = aligned_array((3, 5), numpy_dtype(dtype))
     assert array.ctypes.data % 64 == 0
     assert (array.shape, array.dtype) == ((3, 5), numpy_dtype(dtype))
+
+
+def test_a_call_keeps_the_code_loaded():
+    artifact, folder = build("flash", PROBLEM)
+    inputs = make_inputs(PROBLEM)
+    call = artifact.load(folder).bind(inputs)
+    gc.collect()
+    call.run()
+    assert expect(inputs, PROBLEM).check(call.output()).ok
