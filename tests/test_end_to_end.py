@@ -1,0 +1,121 @@
+"""The command line from the outside, with the real variants: a user's first steps."""
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+import harness
+
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+
+SWEEP = """
+name = "small"
+question = "Do the generated variants build, check and time?"
+variants = ["unfused", "naive", "flash"]
+targets = ["cpu"]
+baseline = "unfused"
+
+[problem]
+heads = 2
+head_dim = 16
+seq = [48, 77]
+causal = [false, true]
+
+[timing]
+interval = 0.5
+min_sample_s = 0.001
+budget_s = 2
+
+[figures]
+throughput = {}
+speedup = {}
+matrix = {}
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment with an artifact cache of its own."""
+    return {**os.environ, "HARNESS_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+
+
+def command(arguments: list[str], folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run `harness` in a folder and return what it printed and its exit status."""
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Path:
+    """The folder in which a small sweep was run."""
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "small.toml").write_text(SWEEP)
+    done = command(["run", "small.toml", "--plain"], folder, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_a_sweep_checks_and_times_every_case(ran: Path) -> None:
+    frame = harness.load(ran / "results" / "small")
+    assert list(frame["status"].unique()) == ["passed"]
+    assert len(frame) == 12
+    assert (frame["time_s"] > 0).all()
+    assert (frame["error_ratio"] <= 1).all()
+    assert set(frame.loc[frame["variant"] == "unfused", "speedup"]) == {1.0}
+
+
+def test_a_sweep_leaves_a_report(ran: Path) -> None:
+    (report,) = (ran / "results" / "small").glob("*/report")
+    names = {path.name for path in report.iterdir()}
+    assert {"summary.md", "summary.csv", "results.csv"} <= names
+    for figure in ("throughput", "speedup", "matrix"):
+        assert {f"{figure}.png", f"{figure}.svg", f"{figure}.pdf"} <= names
+
+
+def test_resuming_a_complete_run_changes_nothing(ran: Path, environment: dict[str, str]) -> None:
+    before = harness.load(ran / "results" / "small")
+    done = command(["run", "small.toml", "--plain", "--resume"], ran, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = harness.load(ran / "results" / "small")
+    assert after["case"].tolist() == before["case"].tolist()
+    assert after["time_s"].tolist() == before["time_s"].tolist()
+
+
+CHECKED = ["--only", "seq_kv=77", "--only", "dtype=f32", "--plain"]
+
+
+def test_the_correctness_matrix_passes(tmp_path: Path, environment: dict[str, str]) -> None:
+    generated = ["--only", "variant=flash,naive,unfused", "--junit", "junit.xml"]
+    arguments = ["check", str(EXPERIMENTS / "correctness.toml"), *generated, *CHECKED]
+    done = command(arguments, tmp_path, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert len(list(suite.iter("testcase"))) > 0
+    assert list(suite.iter("failure")) == []
+
+
+def test_the_correctness_matrix_fails_for_a_broken_variant(
+    tmp_path: Path, environment: dict[str, str], example_site: Path
+) -> None:
+    broken = (EXPERIMENTS / "correctness.toml").read_text()
+    broken = broken.replace('"flash"', '"flash", "flash-without-rescaling"')
+    (tmp_path / "correctness.toml").write_text(broken)
+    arguments = ["check", "correctness.toml", "--only", "variant=flash,flash-without-rescaling", *CHECKED]
+    done = command(arguments, tmp_path, {**environment, "PYTHONPATH": str(example_site)})
+    assert done.returncode == 1, done.stdout + done.stderr
+    frame = harness.load(tmp_path / "results" / "correctness")
+    assert set(frame.loc[frame["variant"] == "flash", "status"]) == {"passed"}
+    # One key tile holds 64 of the 77 keys, so that every problem rescales.
+    assert set(frame.loc[frame["variant"] == "flash-without-rescaling", "status"]) == {"wrong"}
+    assert "rerun: harness check correctness.toml --only case=" in done.stdout
