@@ -43,7 +43,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**os.environ, "HARNESS_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
 
 
-def command(arguments: list[str], folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def command(
+    arguments: list[str], folder: Path, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     """Run `harness` in a folder and return what it printed and its exit status."""
     return subprocess.run(
         [sys.executable, "-m", "harness", *arguments],
