@@ -6,7 +6,7 @@ from mlir import ir
 from mlir.dialects import arith, func, memref
 
 from harness.errors import BuildError
-from harness.targets.cpu.lanes import operations_within
+from harness.mlir_walk import operations_within
 from harness.targets.cpu.transforms import run_passes
 
 ALIGNMENT = 64

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from mlir import ir
 from mlir.dialects import func
 
+from harness.mlir_walk import operations_within
 from harness.variants.tiled_function import DIMENSIONS, FREE_LAYOUT
 
 LANE_DIMENSION = "query"
@@ -27,15 +28,6 @@ def queries_in_lanes(module: ir.Module) -> None:
         if isinstance(function, func.FuncOp):
             _LaneLayout(function).apply()
     module.operation.verify()
-
-
-def operations_within(operation: ir.OpView | ir.Operation) -> Iterator[ir.OpView]:
-    """Yield all nested operations, outermost first."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for nested in list(block.operations):
-                yield nested
-                yield from operations_within(nested)
 
 
 class _LaneLayout:

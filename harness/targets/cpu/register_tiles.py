@@ -12,7 +12,7 @@ from mlir import ir
 from mlir.dialects import transform
 from mlir.dialects.transform import structured
 
-from harness.targets.cpu.lanes import operations_within
+from harness.mlir_walk import operations_within
 from harness.targets.cpu.register_tile import RegisterTile
 from harness.targets.cpu.transforms import run_sequence
 

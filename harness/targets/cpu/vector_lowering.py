@@ -3,7 +3,7 @@
 from mlir import ir
 from mlir.dialects import arith, vector
 
-from harness.targets.cpu.lanes import operations_within
+from harness.mlir_walk import operations_within
 from harness.targets.cpu.transforms import run_passes, run_script
 
 LOWER_CONTRACTIONS = """

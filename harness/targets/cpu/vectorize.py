@@ -4,7 +4,7 @@ from mlir import ir
 from mlir.dialects import transform
 from mlir.dialects.transform import loop, structured
 
-from harness.targets.cpu.lanes import operations_within
+from harness.mlir_walk import operations_within
 from harness.targets.cpu.transforms import run_passes, run_script, run_sequence
 
 VECTORIZE = """
