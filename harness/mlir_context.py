@@ -5,9 +5,12 @@ from contextlib import contextmanager
 
 from mlir import ir
 
+from harness.dialect import definition
+
 
 @contextmanager
 def mlir_context() -> Iterator[ir.Context]:
-    """Make a fresh context and an unknown location current."""
+    """Make a fresh context, which knows the `attn` dialect, and an unknown location current."""
     with ir.Context() as context, ir.Location.unknown():
+        definition.load(context)
         yield context

@@ -1,17 +1,20 @@
-"""The attention payloads: linalg on tensors, untiled, as in the source documents.
+"""The attention payloads: linalg and `attn` operations on tensors, untiled, as in source document 000.
 
-`single_attention` is one head, `multi_head_attention` a whole problem with a batch × head grid.  Both are
-what every variant's schedule starts from and what the tiled forms are tested against.
+What every variant's schedule starts from.  A payload is a function that takes its output as last argument,
+writes it and returns it.
 """
 
-import math
-
 from mlir import ir
-from mlir.dialects import arith, func
-from mlir.dialects import math as mlir_math
+from mlir.dialects import func, tensor
 
+from harness.payloads import attention_steps as steps
 from harness.payloads import builder as b
-from harness.payloads.attention_steps import LOWEST, multiply_add, safe_quotient
+from harness.payloads.arguments import (
+    UNDOES_PADDING,
+    KernelArgument,
+    attention_arguments,
+    projection_arguments,
+)
 from harness.problem import AttentionProblem
 
 
@@ -31,100 +34,112 @@ def unsupported_by_payload(problem: AttentionProblem) -> str | None:
     return None
 
 
-def single_attention(problem: AttentionProblem) -> ir.Module:
-    """Return one head's attention: `@attention(Q[q,d], K[k,d], V[k,e]) -> O[q,e]`.
+def multi_head_attention(problem: AttentionProblem, query_rows: int | None = None) -> ir.Module:
+    """Return `@attention(Q[b,h,q,d], K[b,g,k,d], V[b,g,k,e], O[b,h,q,e]) -> O`.
+
+    Args:
+        problem: with fewer heads g of K and V than h, each is repeated for h/g query heads.
+        query_rows: compute this many rows, at least seq_q, the rest of them from queries of 0 and not stored:
+            for targets whose smallest tile is larger than the problem.
 
     Needs an MLIR context and location to be current.
     """
-    shapes = [
-        [problem.seq_q, problem.head_dim],
-        [problem.seq_kv, problem.head_dim],
-        [problem.seq_kv, problem.head_dim_v],
-    ]
-    return _payload(problem, shapes, query="qd", key="kd", value="ke", grid="")
-
-
-def multi_head_attention(problem: AttentionProblem) -> ir.Module:
-    """Return `@attention(Q[b,h,q,d], K[b,h,k,d], V[b,h,k,e]) -> O[b,h,q,e]`.
-
-    With grouped queries the head axis of Q is split, `[b, h, g, q, d]` with g queries per K/V head.
-    """
-    if problem.group_size == 1:
-        shapes = [list(problem.q_shape), list(problem.k_shape), list(problem.v_shape)]
-        return _payload(problem, shapes, query="bhqd", key="bhkd", value="bhke", grid="bh")
-    batch, _, seq_q, head_dim = problem.q_shape
-    query_shape = [batch, problem.kv_heads, problem.group_size, seq_q, head_dim]
-    shapes = [query_shape, list(problem.k_shape), list(problem.v_shape)]
-    return _payload(problem, shapes, query="bhgqd", key="bhkd", value="bhke", grid="bhg")
-
-
-def _payload(
-    problem: AttentionProblem, shapes: list[list[int]], *, query: str, key: str, value: str, grid: str
-) -> ir.Module:
-    """Write the five steps once for any leading grid dimensions."""
     module = ir.Module.create()
-    rows = grid + "q"
     with ir.InsertionPoint(module.body):
-        types = [b.tensor_type(shape, problem.dtype) for shape in shapes]
-
-        @func.FuncOp.from_py_func(*types)
-        def attention(q: ir.Value, k: ir.Value, v: ir.Value) -> ir.Value:
-            lead = b.shape_of(q)[:-2]
-            score_shape = [*lead, problem.seq_q, problem.seq_kv]
-            row_shape = [*lead, problem.seq_q]
-            products = b.structured(
-                f"{query},{key}->{rows}k",
-                [q, k],
-                b.filled(0.0, score_shape),
-                lambda x, y, z: multiply_add(b.widen(x), b.widen(y), z),
+        body = payload_function("attention", attention_arguments(problem))
+        query, key, value, output = body.arguments
+        with ir.InsertionPoint(body):
+            padding = (query_rows or problem.seq_q) - problem.seq_q
+            wide_query = padded_rows(steps.widened(query), padding)
+            keys, values = (
+                steps.for_each_query_head(steps.widened(operand), problem.group_size)
+                for operand in (key, value)
             )
-            scaled = b.structured(
-                f"{rows}k->{rows}k",
-                [products],
-                b.empty(score_shape),
-                lambda score: _visible_score(problem, score, len(lead)),
-            )
-            maximum = b.structured(
-                f"{rows}k->{rows}",
-                [scaled],
-                b.filled(LOWEST, row_shape),
-                lambda score, largest: arith.maximumf(score, largest),
-            )
-            exponential = b.structured(
-                f"{rows}k,{rows}->{rows}k",
-                [scaled, maximum],
-                b.empty(score_shape),
-                lambda score, largest: mlir_math.exp(arith.subf(score, largest)),
-            )
-            total = b.structured(
-                f"{rows}k->{rows}",
-                [exponential],
-                b.filled(0.0, row_shape),
-                lambda element, partial: arith.addf(element, partial),
-            )
-            output_shape = [*lead, problem.seq_q, problem.head_dim_v]
-            weighted = b.structured(
-                f"{rows}k,{value}->{rows}e",
-                [exponential, v],
-                b.filled(0.0, output_shape),
-                lambda p, x, z: multiply_add(p, b.widen(x), z),
-            )
-            return b.structured(
-                f"{rows}e,{rows}->{rows}e",
-                [weighted, total],
-                b.empty(output_shape, problem.dtype),
-                lambda x, sum_: b.narrow(safe_quotient(x, sum_), problem.dtype),
-            )
-
+            result = _attention(problem, wide_query, keys, values)
+            if padding:
+                result = b.slice_of(result, [0] * 4, list(problem.output_shape))
+                ir.OpResult(result).owner.attributes[UNDOES_PADDING] = ir.UnitAttr.get()
+            func.ReturnOp([steps.stored(result, output)])
     return module
 
 
-def _visible_score(problem: AttentionProblem, score: ir.Value, query_loop: int) -> ir.Value:
-    """Scale a score and hide it where the causal mask does."""
-    scaled = arith.mulf(score, b.constant(problem.scale))
-    shift = problem.causal_shift
-    if shift is None:
-        return scaled
-    last_visible = arith.addi(b.loop_index(query_loop), b.integer(shift))
-    visible = arith.cmpi(arith.CmpIPredicate.sle, b.loop_index(query_loop + 1), last_visible)
-    return arith.select(visible, scaled, b.constant(-math.inf))
+def multi_head_attention_with_prologue_projections(problem: AttentionProblem) -> ir.Module:
+    """Return `@attention(X[b,s,w], Wq[w,h·d], Wk[w,g·d], Wv[w,g·e], O[b,h,s,e]) -> O`.
+
+    Q, K and V are projected from the same tokens, split into heads and transposed: Q and V to
+    `[b, head, s, d]`, K to `[b, head, d, s]`, as in source document 000.  The problem's `model_width` is w.
+    """
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        body = payload_function("attention", projection_arguments(problem))
+        tokens, *weights, output = body.arguments
+        with ir.InsertionPoint(body):
+            wide = steps.widened(tokens)
+            heads = (problem.heads, problem.kv_heads, problem.kv_heads)
+            orders = ((0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3))
+            query, key, value = (
+                steps.projected(wide, steps.widened(weight), count, order)
+                for weight, count, order in zip(weights, heads, orders, strict=True)
+            )
+            keys, values = (
+                steps.for_each_query_head(operand, problem.group_size) for operand in (key, value)
+            )
+            func.ReturnOp([steps.stored(_attention(problem, query, keys, values, "nn"), output)])
+    return module
+
+
+def single_attention(problem: AttentionProblem) -> ir.Module:
+    """Return one head's attention on matrices: `@attention(Q[q,d], K[k,d], V[k,e], O[q,e]) -> O`."""
+    module = ir.Module.create()
+    shapes = [
+        (problem.seq_q, problem.head_dim),
+        (problem.seq_kv, problem.head_dim),
+        (problem.seq_kv, problem.head_dim_v),
+        (problem.seq_q, problem.head_dim_v),
+    ]
+    arguments = [
+        KernelArgument(argument.buffer, argument.dimensions[2:], shape, problem.dtype)
+        for argument, shape in zip(attention_arguments(problem), shapes, strict=True)
+    ]
+    with ir.InsertionPoint(module.body):
+        body = payload_function("attention", arguments)
+        query, key, value, output = body.arguments
+        with ir.InsertionPoint(body):
+            result = _attention(problem, *(steps.widened(operand) for operand in (query, key, value)))
+            func.ReturnOp([steps.stored(result, output)])
+    return module
+
+
+def payload_function(name: str, arguments: list[KernelArgument]) -> ir.Block:
+    """Add a function that returns its last argument's type; returns its empty body."""
+    types = [b.tensor_type(argument.shape, argument.dtype) for argument in arguments]
+    function = func.FuncOp(name, (types, [types[-1]]))
+    function.arg_attrs = [argument.attributes() for argument in arguments]
+    return function.add_entry_block()
+
+
+def padded_rows(value: ir.Value, rows: int) -> ir.Value:
+    """Return a tensor `[.., queries, width]` with rows of 0 appended."""
+    if rows == 0:
+        return value
+    rank = value.type.rank
+    high = [0] * rank
+    high[-2] = rows
+    shape = list(value.type.shape)
+    shape[-2] += rows
+    zero = b.constant(0.0, b.dtype_of(value))
+    operation = tensor.PadOp(b.tensor_type(shape, b.dtype_of(value)), value, [], [], [0] * rank, high)
+    block = operation.regions[0].blocks.append(*[ir.IndexType.get()] * rank)
+    with ir.InsertionPoint(block):
+        tensor.YieldOp(zero)
+    return operation.result
+
+
+def _attention(
+    problem: AttentionProblem, query: ir.Value, key: ir.Value, value: ir.Value, layout: str = "nt"
+) -> ir.Value:
+    """Return attention of f32 operands `[.., rows, width]`; in layout `nn` the key is `[.., width, rows]`."""
+    score = steps.scaled(steps.scores(query, key, layout), problem.scale)
+    if problem.causal_shift is not None:
+        score = steps.causally_masked(score, problem.causal_shift)
+    return steps.weighted_values(steps.softmax(score).probability, value)

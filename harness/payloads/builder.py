@@ -5,12 +5,15 @@ the loops q, k (parallel) and d (reduction).  All helpers insert at the current 
 """
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from mlir import ir
 from mlir.dialects import affine, arith, linalg, tensor
 
 Body = Callable[..., ir.Value]
 """From scalars to a scalar."""
+Size: TypeAlias = ir.Value | int
+"""A size, an offset or a loop bound: static, or a value of type index."""
 Expressions = Callable[..., Sequence["ir.AffineExpr | int"]]
 
 
@@ -51,12 +54,29 @@ def dtype_of(value: ir.Value) -> str:
     return str(value.type)
 
 
-def empty(shape: Sequence[int], dtype: str = "f32") -> ir.Value:
+def sizes_of(value: ir.Value) -> list[Size]:
+    """Return the shape of a tensor value, a `tensor.dim` for each dynamic size."""
+    return [size_of(value, axis) for axis in range(value.type.rank)]
+
+
+def size_of(value: ir.Value, axis: int) -> Size:
+    """Return one size of a tensor value, a `tensor.dim` if it is dynamic."""
+    if value.type.is_dynamic_dim(axis):
+        return tensor.dim(value, index(axis))
+    return value.type.shape[axis]
+
+
+def empty(shape: Sequence[Size], dtype: str = "f32") -> ir.Value:
     """Return a tensor without defined contents."""
     return tensor.empty(list(shape), element_type(dtype))
 
 
-def filled(value: float, shape: Sequence[int], dtype: str = "f32") -> ir.Value:
+def empty_like(value: ir.Value) -> ir.Value:
+    """Return a tensor of the same type without defined contents."""
+    return tensor.empty(sizes_of(value), value.type.element_type)
+
+
+def filled(value: float, shape: Sequence[Size], dtype: str = "f32") -> ir.Value:
     """Return a tensor with every element equal to `value`."""
     return linalg.fill(constant(value, dtype), outs=[empty(shape, dtype)])
 
@@ -136,13 +156,17 @@ def structured(
 
 def loop_index(position: int) -> ir.Value:
     """Return the current index of a structured operation's loop, as a 32-bit integer."""
-    value = linalg.IndexOp(position).result
+    return as_i32(linalg.IndexOp(position).result)
+
+
+def as_i32(value: ir.Value) -> ir.Value:
+    """Return an index as a 32-bit integer, which is what vectors of positions are made of."""
     return arith.index_cast(ir.IntegerType.get_signless(32), value)
 
 
-def widen(value: ir.Value) -> ir.Value:
-    """Return a scalar as f32."""
-    target = ir.F32Type.get()
+def widen(value: ir.Value, dtype: str = "f32") -> ir.Value:
+    """Return a scalar in a dtype that is at least as wide."""
+    target = element_type(dtype)
     return value if value.type == target else arith.extf(target, value)
 
 
@@ -153,38 +177,47 @@ def narrow(value: ir.Value, dtype: str) -> ir.Value:
 
 
 def slice_of(
-    source: ir.Value, offsets: Sequence[ir.Value | int], sizes: Sequence[int], keep: Sequence[int]
+    source: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size], keep: Sequence[int] | None = None
 ) -> ir.Value:
-    """Return a static-size slice of a tensor, reduced to the dimensions in `keep`."""
-    result = ir.RankedTensorType.get(
-        [sizes[position] for position in keep], ir.RankedTensorType(source.type).element_type
-    )
-    dynamic, static = _split_offsets(offsets)
+    """Return a slice of a tensor, reduced to the dimensions in `keep`; the others have size 1."""
+    kept = range(len(sizes)) if keep is None else keep
+    unknown = ir.ShapedType.get_dynamic_size()
+    shape = [size if isinstance(size, int) else unknown for size in (sizes[axis] for axis in kept)]
+    result = ir.RankedTensorType.get(shape, ir.RankedTensorType(source.type).element_type)
+    dynamic_offsets, static_offsets = _split_sizes(offsets)
+    dynamic_sizes, static_sizes = _split_sizes(sizes)
+    ones = [1] * len(sizes)
     return tensor.ExtractSliceOp(
-        result, source, dynamic, [], [], static, list(sizes), [1] * len(sizes)
+        result, source, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
     ).result
 
 
 def insert(
-    source: ir.Value, destination: ir.Value, offsets: Sequence[ir.Value | int], sizes: Sequence[int]
+    source: ir.Value, destination: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size]
 ) -> ir.Value:
     """Return `destination` with a (possibly rank-reduced) tile replaced by `source`."""
-    dynamic, static = _split_offsets(offsets)
+    dynamic_offsets, static_offsets = _split_sizes(offsets)
+    dynamic_sizes, static_sizes = _split_sizes(sizes)
+    ones = [1] * len(sizes)
     return tensor.InsertSliceOp(
-        source, destination, dynamic, [], [], static, list(sizes), [1] * len(sizes)
+        source, destination, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
     ).result
 
 
 def parallel_insert(
-    source: ir.Value, destination: ir.Value, offsets: Sequence[ir.Value | int], sizes: Sequence[int]
+    source: ir.Value, destination: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size]
 ) -> None:
     """Publish a tile from inside `scf.forall.in_parallel`."""
-    dynamic, static = _split_offsets(offsets)
-    tensor.ParallelInsertSliceOp(source, destination, dynamic, [], [], static, list(sizes), [1] * len(sizes))
+    dynamic_offsets, static_offsets = _split_sizes(offsets)
+    dynamic_sizes, static_sizes = _split_sizes(sizes)
+    ones = [1] * len(sizes)
+    tensor.ParallelInsertSliceOp(
+        source, destination, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
+    )
 
 
-def _split_offsets(offsets: Sequence[ir.Value | int]) -> tuple[list[ir.Value], list[int]]:
-    dynamic = [offset for offset in offsets if not isinstance(offset, int)]
-    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
-    static = [offset if isinstance(offset, int) else unknown for offset in offsets]
-    return dynamic, static
+def _split_sizes(sizes: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
+    """Split offsets or sizes into the dynamic ones and the static ones with markers for the dynamic."""
+    dynamic = [size for size in sizes if not isinstance(size, int)]
+    unknown = ir.ShapedType.get_dynamic_size()
+    return dynamic, [size if isinstance(size, int) else unknown for size in sizes]

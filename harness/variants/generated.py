@@ -1,8 +1,9 @@
 """Variants whose code this harness generates: a payload, a schedule, and a target to compile for."""
 
+import time
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -11,6 +12,7 @@ from harness.case import Case
 from harness.problem import AttentionProblem
 from harness.targets.base import chip_of
 from harness.variants.base import Parameters, Variant
+from harness.variants.schedule import StageRecord, Step, apply
 from harness.variants.tiling import TileSizes, Tiling
 
 if TYPE_CHECKING:
@@ -29,15 +31,21 @@ class TileParameters(Parameters):
 class GeneratedVariant(Variant):
     """A variant that yields tiled kernels as MLIR; any target that takes such kernels can compile it."""
 
-    parameters = TileParameters
+    parameters: ClassVar[type[TileParameters]] = TileParameters
 
     @abstractmethod
-    def schedule(self, tiling: Tiling) -> "ir.Module":
-        """Return the tiled kernels of a problem; an MLIR context is current."""
+    def payload(self, tiling: Tiling) -> "ir.Module":
+        """Return what is computed, untiled; an MLIR context is current."""
 
     @abstractmethod
-    def flops_executed(self, tiling: Tiling) -> int:
-        """Return the matrix-product operations that the kernels execute, all of them."""
+    def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
+        """Return the rewrites from payload to tiled kernels; the last one leaves upstream dialects only."""
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the payload and of the schedule's steps, in order, for default parameters."""
+        example = Tiling.of(AttentionProblem(heads=1, seq_q=256, head_dim=64), TileSizes(query=16, key=64))
+        return ("payload", *(step.name for step in self.schedule(example, self.parameters())))
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or the first feature that is not built."""
@@ -45,36 +53,61 @@ class GeneratedVariant(Variant):
 
         return unsupported_by_payload(problem)
 
+    def kernels(self, case: Case, record: StageRecord | None = None) -> "ir.Module":
+        """Return the tiled kernels of a case; an MLIR context is current."""
+        started = time.perf_counter()
+        tiling = self.tiling(case)
+        module = self.payload(tiling)
+        if record is not None:
+            record.note("payload", started, module)
+        apply(self.schedule(tiling, self._parameters(case)), module, record)
+        return module
+
     def source(self, case: Case) -> str:
         """Return the tiled kernels' IR."""
         from harness.mlir_context import mlir_context
 
         with mlir_context():
-            return str(self.schedule(self.tiling(case)))
+            return str(self.kernels(case))
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Generate the kernels and let the target compile them."""
         from harness import plugins
+        from harness.costs.costs import total
+        from harness.costs.counter import count
         from harness.mlir_context import mlir_context
 
-        tiling = self.tiling(case)
+        record = StageRecord()
         with mlir_context():
-            return plugins.target(case.target).compile(
-                self.schedule(tiling), case, key, folder, flops_executed=self.flops_executed(tiling)
-            )
+            module = self.kernels(case, record)
+            executed = total(count(module)).matmul
+            artifact = plugins.target(case.target).compile(module, case, key, folder, flops_executed=executed)
+        files = {}
+        for number, (name, text) in enumerate(record.texts.items()):
+            files[name] = f"schedule-{number:02}-{name}.mlir"
+            (folder / files[name]).write_text(text)
+        return artifact.model_copy(
+            update={
+                "stage_files": {**files, **artifact.stage_files},
+                "stage_seconds": {**record.seconds, **artifact.stage_seconds},
+            }
+        )
 
     def tiling(self, case: Case) -> Tiling:
         """Cut the case's problem by its parameters, else by what its target prefers."""
         from harness import plugins
 
         preferred = plugins.target(case.target).tile_sizes(chip_of(case.target), case.problem)
-        chosen = TileParameters.model_validate(case.params)
+        chosen = self._parameters(case)
         sizes = TileSizes(
             query=chosen.tile_q or preferred.query,
             key=chosen.tile_kv or preferred.key,
             query_granule=preferred.query_granule,
         )
         return Tiling.of(case.problem, sizes)
+
+    def _parameters(self, case: Case) -> TileParameters:
+        return self.parameters.model_validate(case.params)
 
     def tool_versions(self) -> dict[str, str]:
         """Return the versions of what turns the kernels into machine code."""

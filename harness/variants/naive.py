@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from harness.variants.generated import GeneratedVariant
+from harness.variants.generated import GeneratedVariant, TileParameters
+from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
@@ -15,14 +16,27 @@ class Naive(GeneratedVariant):
     name = "naive"
     summary = "recomputing tile-and-fuse in its correct form; work grows with the number of key tiles"
 
-    def schedule(self, tiling: Tiling) -> "ir.Module":
-        """Return the one kernel of the form."""
-        from harness.variants.naive_form import naive_module
+    def payload(self, tiling: Tiling) -> "ir.Module":
+        """Return the whole problem's attention."""
+        from harness.payloads.attention import multi_head_attention
 
-        return naive_module(tiling)
+        return multi_head_attention(tiling.problem, tiling.query_rows)
 
-    def flops_executed(self, tiling: Tiling) -> int:
-        """Return the operations with all recomputation."""
-        from harness.variants.naive_form import naive_flops
+    def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
+        """Return the steps."""
+        from harness.variants import attention_schedule as steps
 
-        return naive_flops(tiling)
+        return [
+            Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
+            Step("softmax-as-linalg", "maximum, exponential, sum, quotient", steps.decompose_softmaxes),
+            Step("grid", "batch, head and query tiles", lambda module: steps.tile_grid(module, tiling)),
+            Step(
+                "key-loop",
+                "a loop over key tiles, each with the statistics of whole rows",
+                lambda module: steps.tile_keys_recomputing(module, tiling),
+            ),
+            Step(
+                "score-rows", "rows of scores in tiles", lambda module: steps.tile_score_rows(module, tiling)
+            ),
+            Step("tiled", "linalg only", steps.to_linalg),
+        ]

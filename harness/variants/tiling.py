@@ -1,4 +1,4 @@
-"""How a problem is cut into tiles, and how much of it a tiled form computes more than once."""
+"""How a problem is cut into tiles."""
 
 from dataclasses import dataclass
 
@@ -17,13 +17,7 @@ class TileSizes:
 
 @dataclass(frozen=True)
 class Tiling:
-    """Tiles of one problem.
-
-    Sequence lengths need not be multiples of the tile sizes.  The last tile is *shifted back* so that it
-    ends where the sequence ends: tile i starts at min(i · size, length − size).  Every tile thus has one
-    static size and nothing is read out of bounds; what the last two tiles share is computed twice
-    (queries, with identical results) or masked out of the later one (keys).
-    """
+    """Tiles of one problem; lengths need not be multiples of the tile sizes."""
 
     problem: AttentionProblem
     query: int
@@ -40,34 +34,16 @@ class Tiling:
         return cls(problem, query=query, padded_query=padded, key=min(sizes.key, problem.seq_kv))
 
     @property
-    def query_tiles(self) -> int:
-        """Number of query tiles."""
-        return -(-self.problem.seq_q // self.query)
+    def tiles_queries(self) -> bool:
+        """Whether there is more than one tile of queries."""
+        return self.query < self.problem.seq_q
 
     @property
-    def key_tiles(self) -> int:
-        """Number of key tiles."""
-        return -(-self.problem.seq_kv // self.key)
+    def query_rows(self) -> int:
+        """Query rows of the problem that are computed, padding included."""
+        return self.problem.seq_q if self.tiles_queries else self.padded_query
 
     @property
-    def keys_divide(self) -> bool:
-        """Whether the key tiles cover the keys exactly."""
-        return self.problem.seq_kv % self.key == 0
-
-    @property
-    def tile_flops(self) -> tuple[int, int]:
-        """Operations of one tile's Q·Kᵀ and of its P·V."""
-        pairs = self.padded_query * self.key
-        return 2 * pairs * self.problem.head_dim, 2 * pairs * self.problem.head_dim_v
-
-    def visited_key_tiles(self) -> int:
-        """Return how many key tiles all query tiles of one head visit when hidden tiles are skipped."""
-        shift = self.problem.causal_shift
-        if shift is None:
-            return self.query_tiles * self.key_tiles
-        visited = 0
-        for tile in range(self.query_tiles):
-            first_query = min(tile * self.query, self.problem.seq_q - self.query)
-            end = min(max(first_query + self.query + shift, 0), self.problem.seq_kv)
-            visited += -(-end // self.key)
-        return visited
+    def query_rows_of_tile(self) -> int:
+        """Query rows of a tile that are computed."""
+        return self.query if self.tiles_queries else self.padded_query

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from harness.variants.generated import GeneratedVariant
+from harness.variants.generated import GeneratedVariant, TileParameters
+from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
@@ -10,19 +11,34 @@ if TYPE_CHECKING:
 
 
 class Unfused(GeneratedVariant):
-    """The standard three kernels with the score matrix in memory between them."""
+    """The standard three kernels with the score matrix in memory between them.
+
+    A causal mask hides scores but saves no work, as in any implementation from library calls."""
 
     name = "unfused"
     summary = "scores, softmax, values: three kernels, the score matrix materialised"
 
-    def schedule(self, tiling: Tiling) -> "ir.Module":
-        """Return the three kernels."""
-        from harness.variants.unfused_form import unfused_module
+    def payload(self, tiling: Tiling) -> "ir.Module":
+        """Return the whole problem's attention."""
+        from harness.payloads.attention import multi_head_attention
 
-        return unfused_module(tiling)
+        return multi_head_attention(tiling.problem, tiling.query_rows)
 
-    def flops_executed(self, tiling: Tiling) -> int:
-        """Return the operations, hidden pairs included."""
-        from harness.variants.unfused_form import unfused_flops
+    def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
+        """Return the steps."""
+        from harness.variants import attention_schedule as steps
 
-        return unfused_flops(tiling)
+        return [
+            Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
+            Step("grid", "batch, head and query tiles", lambda module: steps.tile_grid(module, tiling)),
+            Step("kernels", "three kernels with the scores in memory between them", steps.split_kernels),
+            Step(
+                "score-rows", "rows of scores in tiles", lambda module: steps.tile_score_rows(module, tiling)
+            ),
+            Step(
+                "key-loop",
+                "a loop over key tiles for the product with V",
+                lambda module: steps.tile_keys(module, tiling, steps.Ragged.PEELED),
+            ),
+            Step("tiled", "linalg only", steps.to_linalg),
+        ]

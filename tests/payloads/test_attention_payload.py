@@ -5,16 +5,20 @@ from hypothesis import strategies as st
 from payloads.ir_checks import check_ir
 from payloads.plain_execution import run_plainly
 
+from harness.dialect.decomposition import decompose_all
+from harness.dialect.verification import verify
 from harness.dtypes import numpy_dtype
 from harness.inputs import make_inputs
 from harness.mlir_context import mlir_context
 from harness.oracle import expect
 from harness.payloads.attention import (
     multi_head_attention,
+    multi_head_attention_with_prologue_projections,
     single_attention,
     unsupported_by_payload,
 )
 from harness.problem import AttentionProblem
+from harness.rewrites.simplifications import decompose_all_pads
 
 SMALL = AttentionProblem(heads=1, seq_q=4, seq_kv=6, head_dim=8)
 
@@ -34,7 +38,7 @@ FIELDS = {
 def payload_text(payload, problem):
     with mlir_context():
         module = payload(problem)
-        assert module.operation.verify()
+        verify(module)
         return str(module)
 
 
@@ -43,7 +47,11 @@ def verdict(payload, problem):
     inputs = make_inputs(problem)
     output = np.full(problem.output_shape, np.nan, numpy_dtype(problem.dtype))
     with mlir_context():
-        run_plainly(payload(problem), "attention", [inputs.q, inputs.k, inputs.v], output)
+        module = payload(problem)
+        decompose_all_pads(module)
+        decompose_all(module)
+        place = np.full_like(output, np.nan)
+        run_plainly(module, "attention", [inputs.q, inputs.k, inputs.v, place], output)
     return expect(inputs, problem).check(output)
 
 
@@ -67,49 +75,44 @@ def test_multi_head_attention_equals_the_oracle(problem):
     assert verdict(multi_head_attention, problem).first_bad is None
 
 
-def test_one_contraction_for_each_product():
-    text = payload_text(single_attention, SMALL)
-    assert text.count('["parallel", "parallel", "reduction"]') == 2
+def test_is_two_products_around_a_softmax():
     check_ir(
-        text,
+        payload_text(single_attention, SMALL),
         """
         CHECK-LABEL: func.func @attention(
-        CHECK-SAME: tensor<4x8xf32>, %{{.*}}: tensor<6x8xf32>, %{{.*}}: tensor<6x8xf32>) -> tensor<4x8xf32>
-        CHECK: ["parallel", "parallel", "reduction"]{{.*}}outs({{.*}}tensor<4x6xf32>)
-        CHECK: math.exp
-        CHECK: ["parallel", "parallel", "reduction"]{{.*}}outs({{.*}}tensor<4x8xf32>)
-        CHECK: arith.divf
+        CHECK-SAME: tensor<4x8xf32> {{{.*}}}, %{{.*}}: tensor<6x8xf32> {{{.*}}}, %{{.*}}: tensor<6x8xf32>
+        CHECK: "attn.batch_matmul"(%arg0, %arg1, {{.*}}) {layout = "nt"} {{.*}} -> tensor<4x6xf32>
+        CHECK: [[WEIGHTS:%.*]]:4 = "attn.softmax"{{.*}}dimension = 1
+        CHECK: "attn.batch_matmul"([[WEIGHTS]]#0, %arg2, {{.*}}) {layout = "nn"} {{.*}} -> tensor<4x8xf32>
+        CHECK: linalg.generic {{.*}}outs(%arg3 : tensor<4x8xf32>)
+        CHECK: return
         """,
     )
 
 
-def test_row_statistics_are_reductions_over_the_keys():
+def test_the_softmax_starts_from_nothing():
     check_ir(
         payload_text(single_attention, SMALL),
         """
-        CHECK: linalg.generic {{.*}}["parallel", "reduction"]{{.*}}outs({{.*}}tensor<4xf32>)
-        CHECK: arith.maximumf
-        CHECK: math.exp
-        CHECK: linalg.generic {{.*}}["parallel", "reduction"]{{.*}}outs({{.*}}tensor<4xf32>)
-        CHECK: arith.addf
+        CHECK-DAG: [[LOWEST:%.*]] = arith.constant -1.000000e+30 : f32
+        CHECK-DAG: [[MAXIMUM:%.*]] = linalg.fill ins([[LOWEST]] : f32) {{.*}} -> tensor<4xf32>
+        CHECK-DAG: [[TOTAL:%.*]] = linalg.fill ins({{.*}}) {{.*}} -> tensor<4xf32>
+        CHECK: "attn.softmax"({{%.*}}, {{%.*}}, [[MAXIMUM]], [[TOTAL]], {{%.*}})
         """,
     )
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
-def test_half_precision_accumulates_in_f32(dtype):
+def test_half_precision_is_widened_first_and_narrowed_last(dtype):
     check_ir(
         payload_text(single_attention, SMALL.model_copy(update={"dtype": dtype})),
         f"""
-        CHECK: linalg.generic {{{{.*}}}}tensor<4x8x{dtype}>, tensor<6x8x{dtype}>)
-        CHECK-SAME: outs({{{{.*}}}}tensor<4x6xf32>)
         CHECK: arith.extf {{{{.*}}}} : {dtype} to f32
         CHECK: arith.extf {{{{.*}}}} : {dtype} to f32
-        CHECK: arith.mulf {{{{.*}}}} : f32
-        CHECK: arith.addf {{{{.*}}}} : f32
-        CHECK: linalg.generic {{{{.*}}}}tensor<6x8x{dtype}>) outs({{{{.*}}}}tensor<4x8xf32>)
-        CHECK: arith.divf {{{{.*}}}} : f32
-        CHECK-NEXT: arith.truncf {{{{.*}}}} : f32 to {dtype}
+        CHECK: arith.extf {{{{.*}}}} : {dtype} to f32
+        CHECK: "attn.batch_matmul"{{{{.*}}}} -> tensor<4x6xf32>
+        CHECK: "attn.batch_matmul"{{{{.*}}}} -> tensor<4x8xf32>
+        CHECK: arith.truncf {{{{.*}}}} : f32 to {dtype}
         """,
     )
 
@@ -118,35 +121,53 @@ def test_causal_hides_keys_by_minus_infinity():
     check_ir(
         payload_text(single_attention, SMALL.model_copy(update={"causal": True})),
         """
-        CHECK: [[SHIFT:%.*]] = arith.constant 2 : i32
-        CHECK: [[LAST:%.*]] = arith.addi {{.*}}, [[SHIFT]] : i32
-        CHECK: [[VISIBLE:%.*]] = arith.cmpi sle, {{.*}}, [[LAST]] : i32
-        CHECK: [[HIDDEN:%.*]] = arith.constant 0xFF800000 : f32
-        CHECK: arith.select [[VISIBLE]], {{.*}}, [[HIDDEN]] : f32
+        CHECK: [[VISIBLE:#.*]] = affine_map<(d0, d1) -> (d0 - d1 + 2)>
+        CHECK: "attn.mask"{{.*}}fill = 0xFF800000 : f32, visible = [[VISIBLE]]
         """,
     )
 
 
 def test_only_causal_problems_compare_positions():
-    check_ir(
-        payload_text(single_attention, SMALL),
-        """
-        CHECK-NOT: linalg.index
-        CHECK-NOT: 0xFF800000
-        CHECK: return
-        """,
-    )
+    assert "attn.mask" not in payload_text(single_attention, SMALL)
 
 
-def test_grouped_queries_share_keys_without_copying_them():
+def test_grouped_queries_share_keys_by_a_broadcast():
     grouped = SMALL.model_copy(update={"heads": 6, "kv_heads": 2})
     check_ir(
         payload_text(multi_head_attention, grouped),
         """
-        CHECK-DAG: [[QUERY:#.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d5)>
-        CHECK-DAG: [[KEY:#.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d4, d5)>
-        CHECK: func.func @attention(%{{.*}}: tensor<1x2x3x4x8xf32>, %{{.*}}: tensor<1x2x6x8xf32>
-        CHECK: linalg.generic {indexing_maps = [[[QUERY]], [[KEY]], {{.*}}outs({{.*}}tensor<1x2x3x4x6xf32>)
+        CHECK: func.func @attention(%{{.*}}: tensor<1x6x4x8xf32> {{{.*}}}, %{{.*}}: tensor<1x2x6x8xf32>
+        CHECK: linalg.broadcast ins(%arg1 {{.*}} outs({{.*}} : tensor<1x2x3x6x8xf32>) dimensions = [2]
+        CHECK: tensor.collapse_shape {{.*}} into tensor<1x6x6x8xf32>
+        """,
+    )
+
+
+def test_query_rows_are_padded_with_zeros_and_cut_off_again():
+    with mlir_context():
+        text = str(multi_head_attention(SMALL, query_rows=16))
+    check_ir(
+        text,
+        """
+        CHECK: tensor.pad %arg0 low[0, 0, 0, 0] high[0, 0, 12, 0]
+        CHECK: tensor.extract_slice {{.*}}[1, 1, 4, 8]{{.*}} {harness.undoes_padding}
+        """,
+    )
+
+
+def test_projections_split_heads_and_transpose_keys():
+    projected = AttentionProblem(heads=4, kv_heads=2, seq_q=6, head_dim=8, model_width=24)
+    check_ir(
+        payload_text(multi_head_attention_with_prologue_projections, projected),
+        r"""
+        CHECK: linalg.broadcast ins(%arg1 {{.*}} dimensions = [0]
+        CHECK: "attn.batch_matmul"(%arg0, {{.*}} -> tensor<1x6x32xf32>
+        CHECK: tensor.expand_shape {{.*}} {{\[}}[0], [1], [2, 3]] output_shape [1, 6, 4, 8]
+        CHECK: linalg.transpose {{.*}} permutation = [0, 2, 1, 3]
+        CHECK: linalg.broadcast ins(%arg2
+        CHECK: linalg.transpose {{.*}} permutation = [0, 2, 3, 1]
+        CHECK: linalg.broadcast ins(%arg3
+        CHECK: linalg.transpose {{.*}} permutation = [0, 2, 1, 3]
         """,
     )
 

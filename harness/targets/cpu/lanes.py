@@ -15,7 +15,7 @@ from mlir import ir
 from mlir.dialects import func
 
 from harness.mlir_walk import operations_within
-from harness.variants.tiled_function import DIMENSIONS, FREE_LAYOUT
+from harness.payloads.arguments import DIMENSIONS, FREE_LAYOUT
 
 LANE_DIMENSION = "query"
 
@@ -26,11 +26,11 @@ def queries_in_lanes(module: ir.Module) -> None:
     """Rewrite every kernel of the module, in place."""
     for function in module.body.operations:
         if isinstance(function, func.FuncOp):
-            _LaneLayout(function).apply()
+            LaneLayout(function).apply()
     module.operation.verify()
 
 
-class _LaneLayout:
+class LaneLayout:
     """The layout assignment of one kernel."""
 
     def __init__(self, function: func.FuncOp) -> None:
@@ -38,16 +38,22 @@ class _LaneLayout:
         self.operations = list(operations_within(function))
         self.parents: dict[Dimension, Dimension] = {}
         self.in_memory = self._values_in_memory()
-
-    def apply(self) -> None:
         for operation in self.operations:
             self._join(operation)
-        lanes = {self._root(seed) for seed in self._seeds()}
+        self.lanes = {self._root(seed) for seed in self._seeds()}
+
+    def lane_axis(self, value: ir.Value) -> int | None:
+        """Return the axis of a tensor that runs over queries, or None."""
+        axes = (axis for axis in range(_rank(value)) if self._root((value, axis)) in self.lanes)
+        return next(axes, None)
+
+    def apply(self) -> None:
+        """Store every tile that has queries and is not in memory with the queries last."""
         orders: dict[ir.Value, list[int]] = {}
         for value in self._tile_values():
-            for position in range(_rank(value) - 1):
-                if self._root((value, position)) in lanes and value not in self.in_memory:
-                    orders[value] = [p for p in range(_rank(value)) if p != position] + [position]
+            axis = self.lane_axis(value)
+            if axis is not None and axis < _rank(value) - 1 and value not in self.in_memory:
+                orders[value] = [p for p in range(_rank(value)) if p != axis] + [axis]
         for operation in self.operations:
             _rewrite(operation, orders)
         for value, order in orders.items():
@@ -72,7 +78,7 @@ class _LaneLayout:
             if FREE_LAYOUT not in ir.DictAttr(attributes):
                 given.add(argument)
         pairs = [pair for operation in self.operations for pair in _same_storage(operation)]
-        forward = [*pairs, *(pair for op in self.operations for pair in _conversions(op))]
+        forward = [*pairs, *(pair for op in self.operations for pair in conversions(op))]
         backward = [(result, source) for source, result in forward if _has_own_storage(source)]
         size = -1
         while len(given) != size:
@@ -158,7 +164,7 @@ def _same_storage(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
             yield initial, result
 
 
-def _conversions(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
+def conversions(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
     """Yield (operand, result) of an elementwise operation that only changes the element type."""
     if operation.name == "linalg.generic" and len(operation.operands) == 2:
         source, result = operation.operands[0], operation.results[0]

@@ -8,7 +8,7 @@ from mlir.dialects import func
 from pydantic import BaseModel, ConfigDict
 
 from harness.dtypes import itemsize
-from harness.variants.tiled_function import BUFFER, FREE_LAYOUT
+from harness.payloads.arguments import BUFFER, FREE_LAYOUT
 
 
 class Buffer(BaseModel):

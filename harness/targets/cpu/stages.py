@@ -15,12 +15,13 @@ from harness.targets.cpu.lanes import queries_in_lanes
 from harness.targets.cpu.launch import Kernel, describe_kernels
 from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
+from harness.targets.cpu.promotion import promote_query_tiles
 from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.cpu.vectorize import hoist_from_innermost_loops, vectorize
 
 STAGES = (
-    "tiled",
+    "promoted",
     "lanes",
     "exponential",
     "register-tiled",
@@ -34,7 +35,7 @@ STAGES = (
     "llvm-ir",
     "object",
 )
-"""Names of the stages, in order; `tiled` is what comes from the variant."""
+"""Names of the stages, in order."""
 
 
 @dataclass
@@ -59,8 +60,9 @@ def compile_kernels(module: ir.Module, chip: Chip, folder: Path) -> Compilation:
     """Run every stage on the module and write each one's output, and the object code, to the folder."""
     result = Compilation(folder)
     registers = chip.registers
+    module.operation.verify()
     in_place: list[tuple[str, Callable[[ir.Module], None]]] = [
-        ("tiled", verify),
+        ("promoted", promote_query_tiles),
         ("lanes", queries_in_lanes),
         ("exponential", expand_exponentials),
         ("register-tiled", lambda module: tile_for_registers(module, registers)),
@@ -84,11 +86,6 @@ def compile_kernels(module: ir.Module, chip: Chip, folder: Path) -> Compilation:
     (folder / "kernels.o").write_bytes(result.code.object_file)
     result.record("object", started, result.code.assembly, "s")
     return result
-
-
-def verify(module: ir.Module) -> None:
-    """Check what a variant hands over."""
-    module.operation.verify()
 
 
 def _thread(module: ir.Module, result: Compilation) -> None:

@@ -1,0 +1,1 @@
+"""Counting what kernels execute, from their IR; see docs/costs.md."""

@@ -1,0 +1,41 @@
+"""Operations that treat every element alike, on scalars, vectors and tensors."""
+
+import math
+
+from mlir import ir
+
+from harness.costs.costs import NotCountable
+from harness.costs.expressions import Constant, Expression, product
+from harness.costs.memory import is_memory
+from harness.costs.trees import Amounts, CostTree, Fixed, repeated, sequence
+from harness.costs.walk import Handler, Walk
+
+
+def elements_of(kind: ir.Type) -> int:
+    """Return the number of elements of a vector, 1 for a scalar."""
+    if not isinstance(kind, ir.VectorType):
+        return 1
+    if kind.scalable:
+        raise NotCountable(f"{kind}: the length of scalable vectors is known only when they run")
+    return math.prod(kind.shape)
+
+
+def elementwise(amounts: Amounts) -> Handler:
+    """Return the handler of an operation that executes the same for each element of its result."""
+
+    def handle(walk: Walk, operation: ir.OpView) -> CostTree:
+        if is_memory(operation.results[0].type):
+            return on_tensors(walk, operation, amounts)
+        count = elements_of(operation.results[0].type)
+        return repeated(Constant(count), Fixed(amounts))
+
+    return handle
+
+
+def on_tensors(walk: Walk, operation: ir.OpView, amounts: Amounts) -> CostTree:
+    """Count an operation on whole tensors, which reads its operands and writes new memory."""
+    operands = [walk.memory(value) for value in operation.operands if is_memory(value.type)]
+    shape: tuple[Expression, ...] = operands[0].shape
+    result = walk.fresh(operation.results[0], shape)
+    moved = [operand.reads() for operand in operands]
+    return sequence([repeated(product(shape), Fixed(amounts)), *moved, result.writes()])

@@ -1,0 +1,234 @@
+"""Integer arithmetic of `arith` and `affine`: costs nothing, but decides what loops execute."""
+
+from collections.abc import Callable
+
+from mlir import ir
+
+from harness.costs.expressions import Constant, Expression, computed, remainder, selected
+from harness.costs.memory import is_memory
+from harness.costs.operations.elementwise import on_tensors
+from harness.costs.trees import NOTHING, CostTree
+from harness.costs.walk import Handler, Walk, is_integer
+
+INDEX_WIDTH = 64
+
+
+def _width(kind: ir.Type) -> int:
+    return ir.IntegerType(kind).width if isinstance(kind, ir.IntegerType) else INDEX_WIDTH
+
+
+def _signed(number: int, width: int) -> int:
+    """Return how an integer of a width is kept here: as a signed number, but an i1 as 0 or 1."""
+    number &= (1 << width) - 1
+    return number - (1 << width) if width > 1 and number >> (width - 1) else number
+
+
+def _as_signed(number: int, width: int) -> int:
+    return -number if width == 1 else number
+
+
+def _unsigned(number: int, width: int) -> int:
+    return number & ((1 << width) - 1)
+
+
+def _truncated_quotient(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _truncated_remainder(a: int, b: int) -> int:
+    return a - b * _truncated_quotient(a, b)
+
+
+def _ceiling_quotient(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+SIGNED: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.divsi": _truncated_quotient,
+    "arith.floordivsi": lambda a, b: a // b,
+    "arith.ceildivsi": _ceiling_quotient,
+    "arith.remsi": _truncated_remainder,
+    "arith.maxsi": max,
+    "arith.minsi": min,
+    "arith.andi": lambda a, b: a & b,
+    "arith.ori": lambda a, b: a | b,
+    "arith.xori": lambda a, b: a ^ b,
+    "arith.shli": lambda a, b: a << b,
+    "arith.shrsi": lambda a, b: a >> b,
+}
+
+UNSIGNED: dict[str, Callable[[int, int], int]] = {
+    "arith.divui": lambda a, b: a // b,
+    "arith.ceildivui": _ceiling_quotient,
+    "arith.remui": lambda a, b: a % b,
+    "arith.maxui": max,
+    "arith.minui": min,
+    "arith.shrui": lambda a, b: a >> b,
+}
+
+REMAINDERS = ("arith.remsi", "arith.remui")
+
+COMPARISONS: tuple[tuple[Callable[[int, int], bool], bool], ...] = (
+    (int.__eq__, True),
+    (int.__ne__, True),
+    (int.__lt__, True),
+    (int.__le__, True),
+    (int.__gt__, True),
+    (int.__ge__, True),
+    (int.__lt__, False),
+    (int.__le__, False),
+    (int.__gt__, False),
+    (int.__ge__, False),
+)
+"""Comparison and whether it is signed, by the number of the `arith.cmpi` predicate."""
+
+SIGN_KEEPING = ("arith.index_cast", "arith.extsi", "arith.trunci")
+ZERO_EXTENDING = ("arith.index_castui", "arith.extui")
+
+
+def _binary(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Evaluate a scalar operation; in vectors and tensors integers are not followed."""
+    result = operation.results[0]
+    if is_memory(result.type):
+        return on_tensors(walk, operation, {})
+    if is_integer(result.type):
+        width = _width(result.type)
+        combine = _at_width(operation.name, width)
+        operands = [walk.integer(operand) for operand in operation.operands]
+        fold = remainder if operation.name in REMAINDERS else computed
+        walk.define(result, fold(combine, *operands))
+    return NOTHING
+
+
+def _at_width(name: str, width: int) -> Callable[[int, int], int]:
+    """Return a binary operation on integers of a width, which wraps around."""
+    signed = SIGNED.get(name)
+    if signed is not None:
+        return lambda a, b: _signed(signed(a, b), width)
+    unsigned = UNSIGNED[name]
+    return lambda a, b: _signed(unsigned(_unsigned(a, width), _unsigned(b, width)), width)
+
+
+def _compare(walk: Walk, operation: ir.OpView) -> CostTree:
+    left, right = operation.operands
+    if is_memory(left.type):
+        return on_tensors(walk, operation, {})
+    if is_integer(left.type):
+        width = _width(left.type)
+        comparison, is_signed = COMPARISONS[ir.IntegerAttr(operation.attributes["predicate"]).value]
+        view = _as_signed if is_signed else _unsigned
+        walk.define(
+            operation.results[0],
+            computed(
+                lambda a, b: int(comparison(view(a, width), view(b, width))),
+                walk.integer(left),
+                walk.integer(right),
+            ),
+        )
+    return NOTHING
+
+
+def _convert(walk: Walk, operation: ir.OpView) -> CostTree:
+    operand, result = operation.operands[0], operation.results[0]
+    if is_memory(result.type):
+        return on_tensors(walk, operation, {})
+    if is_integer(result.type) and is_integer(operand.type):
+        before, after = _width(operand.type), _width(result.type)
+        view = _unsigned if operation.name in ZERO_EXTENDING else _as_signed
+        walk.define(
+            result, computed(lambda number: _signed(view(number, before), after), walk.integer(operand))
+        )
+    return NOTHING
+
+
+def integer_constant(walk: Walk, operation: ir.OpView) -> None:
+    """Define a scalar constant."""
+    result = operation.results[0]
+    if is_integer(result.type):
+        value = operation.attributes["value"]
+        number = int(ir.BoolAttr(value).value if isinstance(value, ir.BoolAttr) else value.value)
+        walk.define(result, Constant(_signed(number, _width(result.type))))
+
+
+def select(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Define the chosen integer."""
+    condition, if_true, if_false = operation.operands
+    if is_integer(operation.results[0].type):
+        walk.define(
+            operation.results[0],
+            selected(walk.integer(condition), walk.integer(if_true), walk.integer(if_false)),
+        )
+    return NOTHING
+
+
+def affine_expression(
+    expression: ir.AffineExpr, dimensions: list[Expression], symbols: list[Expression]
+) -> Expression:
+    """Return an affine expression of integers."""
+    if isinstance(expression, ir.AffineConstantExpr):
+        return Constant(ir.AffineConstantExpr(expression).value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return dimensions[ir.AffineDimExpr(expression).position]
+    if isinstance(expression, ir.AffineSymbolExpr):
+        return symbols[ir.AffineSymbolExpr(expression).position]
+    binary = ir.AffineBinaryExpr(expression)
+    left = affine_expression(binary.lhs, dimensions, symbols)
+    right = affine_expression(binary.rhs, dimensions, symbols)
+    if isinstance(expression, ir.AffineModExpr):
+        return remainder(lambda a, b: a % b, left, right)
+    for kind, function in AFFINE:
+        if isinstance(expression, kind):
+            return computed(function, left, right)
+    raise AssertionError(f"affine expression {expression}")
+
+
+AFFINE: tuple[tuple[type, Callable[[int, int], int]], ...] = (
+    (ir.AffineAddExpr, lambda a, b: a + b),
+    (ir.AffineMulExpr, lambda a, b: a * b),
+    (ir.AffineFloorDivExpr, lambda a, b: a // b),
+    (ir.AffineCeilDivExpr, _ceiling_quotient),
+)
+
+
+def _affine(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Define the result of `affine.apply`, `affine.min` or `affine.max`."""
+    mapping = ir.AffineMapAttr(operation.attributes["map"]).value
+    operands = [walk.integer(operand) for operand in operation.operands]
+    dimensions, symbols = operands[: mapping.n_dims], operands[mapping.n_dims :]
+    numbers = [affine_expression(expression, dimensions, symbols) for expression in mapping.results]
+    if operation.name == "affine.apply":
+        walk.define(operation.results[0], numbers[0])
+        return NOTHING
+    choose: Callable[..., int] = min if operation.name == "affine.min" else max
+    walk.define(operation.results[0], computed(lambda *found: choose(found), *numbers))
+    return NOTHING
+
+
+def _delinearize(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Split an index into coordinates; without a size for the first one, that is what remains."""
+    index, *dynamic = operation.operands
+    sizes = walk.mixed(operation, "static_basis", dynamic)
+    results = list(operation.results)
+    rest = walk.integer(index)
+    for position in reversed(range(len(results))):
+        from_end = len(results) - position
+        if from_end > len(sizes) or position == 0:
+            walk.define(results[position], rest)
+            continue
+        size = sizes[len(sizes) - from_end]
+        walk.define(results[position], remainder(lambda a, b: a % b, rest, size))
+        rest = computed(lambda a, b: a // b, rest, size)
+    return NOTHING
+
+
+INTEGERS: dict[str, Handler] = {
+    **dict.fromkeys((*SIGNED, *UNSIGNED), _binary),
+    **dict.fromkeys((*SIGN_KEEPING, *ZERO_EXTENDING), _convert),
+    **dict.fromkeys(("affine.apply", "affine.min", "affine.max"), _affine),
+    "arith.cmpi": _compare,
+    "affine.delinearize_index": _delinearize,
+}

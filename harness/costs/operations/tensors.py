@@ -1,0 +1,208 @@
+"""Tensors and memrefs: making them, viewing them, and moving single elements."""
+
+from mlir import ir
+
+from harness.costs.expressions import Constant, Expression, Unknown, Variable, computed, product
+from harness.costs.memory import DYNAMIC, Memory, sliced, stored_integer
+from harness.costs.operations.storage import copied, insert, kept_dimensions
+from harness.costs.trees import NOTHING, CostTree, nest, sequence
+from harness.costs.walk import Handler, Walk, body_of, is_integer, operand_groups
+
+
+def _shape_with(walk: Walk, kind: ir.Type, dynamic: list[ir.Value]) -> list[Expression]:
+    """Return the shape of a type whose dynamic sizes are operands."""
+    remaining = iter(dynamic)
+    return [walk.integer(next(remaining)) if size == DYNAMIC else Constant(size) for size in kind.shape]
+
+
+def _allocate(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Make memory; nothing is moved yet."""
+    has_groups = "operandSegmentSizes" in operation.attributes
+    dynamic = operand_groups(operation)[0] if has_groups else list(operation.operands)
+    result = operation.results[0]
+    walk.fresh(result, _shape_with(walk, result.type, dynamic))
+    return NOTHING
+
+
+def _slice(walk: Walk, operation: ir.OpView) -> CostTree:
+    (source,), offsets, sizes, strides = operand_groups(operation)
+    shape = list(operation.results[0].type.shape)
+    static_sizes = list(ir.DenseI64ArrayAttr(operation.attributes["static_sizes"]))
+    walk.define(
+        operation.results[0],
+        sliced(
+            walk.memory(source),
+            walk.mixed(operation, "static_offsets", offsets),
+            walk.mixed(operation, "static_sizes", sizes),
+            walk.mixed(operation, "static_strides", strides),
+            kept_dimensions(static_sizes, shape),
+        ),
+    )
+    return NOTHING
+
+
+def _same_memory(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Define a cast: the same elements under another type."""
+    for result in operation.results:
+        walk.define(result, walk.memory(operation.operands[0]))
+    return NOTHING
+
+
+def _expand(walk: Walk, operation: ir.OpView) -> CostTree:
+    source, *dynamic = operation.operands
+    shape = walk.mixed(operation, "static_output_shape", dynamic)
+    walk.define(operation.results[0], walk.memory(source).viewed(shape))
+    return NOTHING
+
+
+def _collapse(walk: Walk, operation: ir.OpView) -> CostTree:
+    source = walk.memory(operation.operands[0])
+    groups = [[ir.IntegerAttr(p).value for p in group] for group in operation.attributes["reassociation"]]
+    shape = [product([source.shape[position] for position in group]) for group in groups]
+    walk.define(operation.results[0], source.viewed(shape))
+    return NOTHING
+
+
+def _reinterpret(walk: Walk, operation: ir.OpView) -> CostTree:
+    (source,), _, sizes, _ = operand_groups(operation)
+    shape = walk.mixed(operation, "static_sizes", sizes)
+    walk.define(operation.results[0], walk.memory(source).viewed(shape))
+    return NOTHING
+
+
+def _view(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Define a view of bytes as elements of another type."""
+    source, _, *dynamic = operation.operands
+    result = operation.results[0]
+    buffer = walk.memory(source).buffer
+    shape = tuple(_shape_with(walk, result.type, dynamic))
+    walk.define(result, Memory(buffer, shape, result.type.element_type, None))
+    return NOTHING
+
+
+def _global(walk: Walk, operation: ir.OpView) -> CostTree:
+    walk.fresh(operation.results[0])
+    return NOTHING
+
+
+def _dimension(walk: Walk, operation: ir.OpView) -> CostTree:
+    source, position = operation.operands
+    number = walk.integer(position)
+    shape = walk.memory(source).shape
+    is_known = isinstance(number, Constant) and 0 <= number.number < len(shape)
+    if is_known:
+        walk.define(operation.results[0], shape[number.number])  # type: ignore[attr-defined]
+    return NOTHING
+
+
+def _load(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Read one element; an integer is known if the caller told the buffer's contents."""
+    source, *indices = operation.operands
+    memory = walk.memory(source)
+    result = operation.results[0]
+    if is_integer(result.type):
+        name = memory.buffer.name
+        found = stored_integer(memory, [walk.integer(index) for index in indices], operation.name)
+        where = f"buffer {name!r}; pass its contents as known" if name else "a temporary"
+        unknown = Unknown(f"{operation.name}: what is executed depends on an integer in {where}")
+        walk.define(result, found or unknown)
+    return memory.reads_elements(1)
+
+
+def _insert_element(walk: Walk, operation: ir.OpView) -> CostTree:
+    memory = walk.memory(operation.operands[1])
+    for result in operation.results:
+        walk.define(result, memory)
+    return memory.writes_elements(1)
+
+
+def _filled(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Make a tensor of scalars that are operands."""
+    return walk.fresh(operation.results[0]).writes()
+
+
+def _concatenate(walk: Walk, operation: ir.OpView) -> CostTree:
+    reads = [walk.memory(value).reads() for value in operation.operands]
+    return sequence([*reads, walk.fresh(operation.results[0]).writes()])
+
+
+def _pad(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Copy a tensor into a larger one, whose other elements its body computes."""
+    (source,), low, high = operand_groups(operation)
+    memory = walk.memory(source)
+    paddings = zip(
+        memory.shape,
+        walk.mixed(operation, "static_low", low),
+        walk.mixed(operation, "static_high", high),
+        strict=True,
+    )
+    shape = [computed(lambda *sizes: sum(sizes), *sizes) for sizes in paddings]
+    written = _generated(walk, operation, shape)
+    return sequence([memory.reads(), written])
+
+
+def _generate(walk: Walk, operation: ir.OpView) -> CostTree:
+    result = operation.results[0]
+    return _generated(walk, operation, _shape_with(walk, result.type, list(operation.operands)))
+
+
+def _generated(walk: Walk, operation: ir.OpView, shape: list[Expression]) -> CostTree:
+    """Make a tensor from a body that is executed for each element."""
+    result = walk.fresh(operation.results[0], shape)
+    body = body_of(operation)
+    variables = [Variable() for _ in shape]
+    for argument, variable in zip(body.arguments, variables, strict=True):
+        walk.define(argument, variable)
+    return sequence([nest(variables, result.shape, walk.block(body)), result.writes()])
+
+
+def _copy(walk: Walk, operation: ir.OpView) -> CostTree:
+    source, destination = (walk.memory(value) for value in operation.operands)
+    return copied(source, destination)
+
+
+def _allocate_tensor(walk: Walk, operation: ir.OpView) -> CostTree:
+    dynamic, copies, _ = operand_groups(operation)
+    result = operation.results[0]
+    if not copies:
+        walk.fresh(result, _shape_with(walk, result.type, dynamic))
+        return NOTHING
+    source = walk.memory(copies[0])
+    return copied(source, walk.fresh(result, source.shape))
+
+
+def _nothing(walk: Walk, operation: ir.OpView) -> CostTree:
+    return NOTHING
+
+
+TENSORS: dict[str, Handler] = {
+    **dict.fromkeys(("tensor.empty", "memref.alloc", "memref.alloca"), _allocate),
+    **dict.fromkeys(("tensor.extract_slice", "memref.subview"), _slice),
+    **dict.fromkeys(("tensor.expand_shape", "memref.expand_shape"), _expand),
+    **dict.fromkeys(("tensor.collapse_shape", "memref.collapse_shape"), _collapse),
+    **dict.fromkeys(("tensor.dim", "memref.dim"), _dimension),
+    **dict.fromkeys(("tensor.extract", "memref.load"), _load),
+    **dict.fromkeys(("tensor.insert", "memref.store"), _insert_element),
+    **dict.fromkeys(("tensor.from_elements", "tensor.splat"), _filled),
+    **dict.fromkeys(("memref.dealloc", "tensor.yield"), _nothing),
+    **dict.fromkeys(
+        (
+            "tensor.cast",
+            "memref.cast",
+            "memref.assume_alignment",
+            "memref.memory_space_cast",
+            "bufferization.to_tensor",
+            "bufferization.to_buffer",
+        ),
+        _same_memory,
+    ),
+    **dict.fromkeys(("tensor.insert_slice", "bufferization.materialize_in_destination"), insert),
+    "memref.copy": _copy,
+    "tensor.concat": _concatenate,
+    "tensor.pad": _pad,
+    "tensor.generate": _generate,
+    "memref.reinterpret_cast": _reinterpret,
+    "memref.view": _view,
+    "memref.get_global": _global,
+    "bufferization.alloc_tensor": _allocate_tensor,
+}

@@ -1,0 +1,187 @@
+"""Each `attn` operation as upstream linalg.
+
+Functional: a decomposition puts the new operations before the old one, redirects its users, erases it, and
+returns what it made.  The forms compute in place (`outs`) wherever a value is not needed afterwards, so that
+bufferization needs no copies.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from mlir import ir
+from mlir.dialects import arith
+from mlir.dialects import math as mlir_math
+
+from harness.dialect.affine_form import AffineForm
+from harness.dialect.operations import SOFTMAX_NAMES, BatchMatmul, Diag, Mask, Softmax, loop_letters
+from harness.mlir_walk import operations_within
+from harness.payloads import builder as b
+
+LOG2_E = math.log2(math.e)
+
+
+def decompose_all(root: ir.Module | ir.OpView) -> list[ir.OpView]:
+    """Decompose every `attn` operation within, in place; returns all new operations."""
+    operation = root.operation if isinstance(root, ir.Module) else root
+    made: list[ir.OpView] = []
+    for nested in list(operations_within(operation)):
+        if nested.name in _DECOMPOSITIONS:
+            made += decompose(nested)
+    return made
+
+
+def decompose(operation: ir.OpView) -> list[ir.OpView]:
+    """Replace one `attn` operation; returns the operations that now compute its results."""
+    block = operation.operation.block
+    before = {other.operation for other in block.operations}
+    with ir.InsertionPoint(operation), operation.location:
+        values = _DECOMPOSITIONS[operation.name](operation)
+    for result, value in zip(operation.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    operation.operation.erase()
+    return [other for other in block.operations if other.operation not in before]
+
+
+def multiply_add(left: ir.Value, right: ir.Value, accumulator: ir.Value) -> ir.Value:
+    """Body of a contraction that accumulates in the accumulator's type."""
+    dtype = b.dtype_of(accumulator)
+    return arith.addf(arith.mulf(b.widen(left, dtype), b.widen(right, dtype)), accumulator)
+
+
+def safe_quotient(element: ir.Value, total: ir.Value) -> ir.Value:
+    """Divide scalars, except that 0 / 0 is 0: what a row that sees no key is to give."""
+    dtype = b.dtype_of(total)
+    empty_row = arith.cmpf(arith.CmpFPredicate.OEQ, total, b.constant(0.0, dtype))
+    return arith.divf(element, arith.select(empty_row, b.constant(1.0, dtype), total))
+
+
+def rescaled_rows(matrix: ir.Value, factor: ir.Value) -> ir.Value:
+    """Return `[.., rows, width]` or `[.., rows]` with each row multiplied by its factor, in place."""
+    rows = loop_letters(factor.type.rank)
+    width = "z" * (matrix.type.rank - factor.type.rank)
+    return b.structured(
+        f"{rows}->{rows}{width}", [factor], matrix, lambda scalar, x: arith.mulf(scalar, x), takes_init=True
+    )
+
+
+def _batch_matmul(operation: ir.OpView) -> list[ir.Value]:
+    product = BatchMatmul(operation)
+    lhs, rhs, result = product.subscripts()
+    return [b.structured(f"{lhs},{rhs}->{result}", [product.lhs, product.rhs], product.init, multiply_add)]
+
+
+def _diag(operation: ir.OpView) -> list[ir.Value]:
+    diagonal = Diag(operation)
+    rank = diagonal.x.type.rank
+    rows = loop_letters(rank)
+
+    def body(element: ir.Value) -> ir.Value:
+        on_diagonal = arith.cmpi(arith.CmpIPredicate.eq, b.loop_index(rank - 1), b.loop_index(rank))
+        return arith.select(on_diagonal, element, b.constant(0.0, b.dtype_of(element)))
+
+    return [b.structured(f"{rows}->{rows}z", [diagonal.x], operation.operands[1], body)]
+
+
+def _softmax(operation: ir.OpView) -> list[ir.Value]:
+    """See `harness.dialect.definition`; exponentials are powers of two, c·log2 e inside the exponent."""
+    softmax = Softmax(operation)
+    full = loop_letters(softmax.x.type.rank)
+    rows = full[: softmax.dimension] + full[softmax.dimension + 1 :]
+    dtype = b.dtype_of(softmax.x)
+    factor = softmax.scale * LOG2_E
+    maximum = b.structured(f"{full}->{rows}", [softmax.x], softmax.initial_maximum, arith.maximumf)
+    correction = b.structured(
+        f"{rows},{rows}->{rows}",
+        [softmax.initial_maximum, maximum],
+        softmax.correction_out,
+        lambda old, new: mlir_math.exp2(arith.mulf(arith.subf(old, new), b.constant(factor, dtype))),
+    )
+    probability = _exponentials(softmax.x, maximum, f"{rows}->{full}", factor)
+    carried = rescaled_rows(softmax.initial_total, correction)
+    total = b.structured(f"{full}->{rows}", [probability], carried, arith.addf)
+    if not softmax.is_normalized:
+        return [probability, maximum, total, correction]
+    divided = b.structured(
+        f"{rows}->{full}", [total], probability, lambda sum_, x: safe_quotient(x, sum_), takes_init=True
+    )
+    kept = b.structured(f"{rows},{rows}->{rows}", [carried, total], softmax.correction_out, safe_quotient)
+    return [divided, maximum, total, kept]
+
+
+def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float) -> ir.Value:
+    """Return `2^(factor · (x − maximum))` in place: one fused multiply-add and one exponential each."""
+    dtype = b.dtype_of(x)
+    rows = subscripts.partition("->")[0]
+    shift = b.structured(
+        f"{rows}->{rows}",
+        [maximum],
+        b.empty_like(maximum),
+        lambda largest: arith.mulf(largest, b.constant(-factor, dtype)),
+    )
+    return b.structured(
+        subscripts,
+        [shift],
+        x,
+        lambda offset, score: mlir_math.exp2(mlir_math.fma(score, b.constant(factor, dtype), offset)),
+        takes_init=True,
+    )
+
+
+def _mask(operation: ir.OpView) -> list[ir.Value]:
+    mask = Mask(operation)
+    letters = loop_letters(mask.x.type.rank)
+    terms = [_Inequality.of(mask, AffineForm.of(expression)) for expression in mask.visible.results]
+
+    def body(element: ir.Value) -> ir.Value:
+        conditions = [term.holds() for term in terms]
+        visible = conditions[0]
+        for condition in conditions[1:]:
+            visible = arith.andi(visible, condition)
+        return arith.select(visible, element, b.constant(mask.fill, b.dtype_of(element)))
+
+    return [b.structured(f"->{letters}", [], mask.x, body, takes_init=True)]
+
+
+class _Inequality:
+    """One inequality of a mask over a tile's own indices, its constant part computed outside the loops."""
+
+    def __init__(self, coefficients: dict[int, int], base: ir.Value) -> None:
+        self.coefficients = coefficients
+        self.base = base
+
+    @classmethod
+    def of(cls, mask: Mask, form: AffineForm) -> "_Inequality":
+        values = [mask.offsets[d] for d in form.dimensions] + [mask.symbols[s] for s in form.symbols]
+        factors = [*form.dimensions.values(), *form.symbols.values()]
+
+        def expression(*dims: ir.AffineExpr) -> ir.AffineExpr:
+            total = ir.AffineConstantExpr.get(form.constant)
+            for factor, dim in zip(factors, dims, strict=True):
+                total = total + dim * factor
+            return total
+
+        base = b.as_i32(b.affine_value(expression, *values))
+        axes = {dimension: axis for axis, dimension in enumerate(mask.dimensions)}
+        return cls({axes[d]: c for d, c in form.dimensions.items() if d in axes}, base)
+
+    def holds(self) -> ir.Value:
+        """Build the comparison inside a structured operation's body."""
+        left, right = self.base, None
+        for axis, coefficient in self.coefficients.items():
+            term = b.loop_index(axis)
+            if abs(coefficient) != 1:
+                term = arith.muli(term, b.integer(abs(coefficient)))
+            if coefficient > 0:
+                left = arith.addi(left, term)
+            else:
+                right = term if right is None else arith.addi(right, term)
+        return arith.cmpi(arith.CmpIPredicate.sge, left, b.integer(0) if right is None else right)
+
+
+_DECOMPOSITIONS: dict[str, Callable[[ir.OpView], Sequence[ir.Value]]] = {
+    BatchMatmul.NAME: _batch_matmul,
+    SOFTMAX_NAMES[0]: _softmax,
+    SOFTMAX_NAMES[1]: _softmax,
+    Diag.NAME: _diag,
+    Mask.NAME: _mask,
+}

@@ -1,0 +1,252 @@
+"""Builders and typed views of the `attn` operations.
+
+A builder inserts at the current insertion point and returns the new operation's view.  A view reads operands
+and results by name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+
+LAYOUTS = ("nn", "nt", "tn", "tt")
+SOFTMAX_NAMES = ("attn.softmax", "attn.unnormalized_softmax")
+
+
+@dataclass(frozen=True)
+class BatchMatmul:
+    """`product[.., m, n] = init + Σ_k lhs · rhs`; in the layouts `tn`, `tt` lhs is `[.., k, m]`, in `nt`,
+    `tt` rhs is `[.., n, k]`."""
+
+    operation: ir.OpView
+
+    NAME = "attn.batch_matmul"
+
+    @property
+    def lhs(self) -> ir.Value:
+        """The left factor."""
+        return self.operation.operands[0]
+
+    @property
+    def rhs(self) -> ir.Value:
+        """The right factor."""
+        return self.operation.operands[1]
+
+    @property
+    def init(self) -> ir.Value:
+        """What the products are added to."""
+        return self.operation.operands[2]
+
+    @property
+    def layout(self) -> str:
+        """`nn`, `nt`, `tn` or `tt`."""
+        return ir.StringAttr(self.operation.attributes["layout"]).value
+
+    @property
+    def product(self) -> ir.Value:
+        """The result."""
+        return self.operation.results[0]
+
+    def subscripts(self) -> tuple[str, str, str]:
+        """Return the loop letters of lhs, rhs and product; the last three loops are m, n and k."""
+        rank = self.product.type.rank
+        batch = loop_letters(rank - 2, avoid="mnk")
+        left = "mk" if self.layout[0] == "n" else "km"
+        right = "kn" if self.layout[1] == "n" else "nk"
+        return batch + left, batch + right, batch + "mn"
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """`softmax` or `unnormalized_softmax`: see `harness.dialect.definition` for the formulas."""
+
+    operation: ir.OpView
+
+    @property
+    def x(self) -> ir.Value:
+        """The scores."""
+        return self.operation.operands[0]
+
+    @property
+    def probability_out(self) -> ir.Value:
+        """Where the probabilities may be written."""
+        return self.operation.operands[1]
+
+    @property
+    def initial_maximum(self) -> ir.Value:
+        """m0."""
+        return self.operation.operands[2]
+
+    @property
+    def initial_total(self) -> ir.Value:
+        """a0."""
+        return self.operation.operands[3]
+
+    @property
+    def correction_out(self) -> ir.Value:
+        """Where the correction may be written."""
+        return self.operation.operands[4]
+
+    @property
+    def dimension(self) -> int:
+        """The reduced dimension."""
+        return ir.IntegerAttr(self.operation.attributes["dimension"]).value
+
+    @property
+    def scale(self) -> float:
+        """c of e^(c·(x − m))."""
+        return ir.FloatAttr(self.operation.attributes["scale"]).value
+
+    @property
+    def is_normalized(self) -> bool:
+        """Whether probabilities are divided by their total."""
+        return self.operation.name == SOFTMAX_NAMES[0]
+
+    @property
+    def probability(self) -> ir.Value:
+        """Result #0."""
+        return self.operation.results[0]
+
+    @property
+    def maximum(self) -> ir.Value:
+        """Result #1."""
+        return self.operation.results[1]
+
+    @property
+    def total(self) -> ir.Value:
+        """Result #2."""
+        return self.operation.results[2]
+
+    @property
+    def correction(self) -> ir.Value:
+        """Result #3."""
+        return self.operation.results[3]
+
+
+@dataclass(frozen=True)
+class Diag:
+    """`[.., N] → [.., N, N]`."""
+
+    operation: ir.OpView
+
+    NAME = "attn.diag"
+
+    @property
+    def x(self) -> ir.Value:
+        """The diagonal."""
+        return self.operation.operands[0]
+
+    @property
+    def matrix(self) -> ir.Value:
+        """The result."""
+        return self.operation.results[0]
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Keeps the elements of a tile whose position in the whole tensor satisfies affine inequalities."""
+
+    operation: ir.OpView
+
+    NAME = "attn.mask"
+
+    @property
+    def x(self) -> ir.Value:
+        """The tile."""
+        return self.operation.operands[0]
+
+    @property
+    def visible(self) -> ir.AffineMap:
+        """From a position (and symbols) to numbers that are all ≥ 0 where an element is kept."""
+        return ir.AffineMapAttr(self.operation.attributes["visible"]).value
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """Which map dimension each axis of the tile runs along."""
+        return tuple(ir.DenseI64ArrayAttr(self.operation.attributes["dimensions"]))
+
+    @property
+    def fill(self) -> float:
+        """What hidden elements become."""
+        return ir.FloatAttr(self.operation.attributes["fill"]).value
+
+    @property
+    def offsets(self) -> list[ir.Value]:
+        """Where the tile starts, one index per map dimension."""
+        return list(self.operation.operands)[1 : 1 + self.visible.n_dims]
+
+    @property
+    def symbols(self) -> list[ir.Value]:
+        """Values of the map's symbols."""
+        return list(self.operation.operands)[1 + self.visible.n_dims :]
+
+    @property
+    def masked(self) -> ir.Value:
+        """The result."""
+        return self.operation.results[0]
+
+
+def batch_matmul(lhs: ir.Value, rhs: ir.Value, init: ir.Value, layout: str = "nn") -> BatchMatmul:
+    """Build `init + lhs · rhs`."""
+    attributes = {"layout": ir.StringAttr.get(layout)}
+    return BatchMatmul(create(BatchMatmul.NAME, [init.type], [lhs, rhs, init], attributes))
+
+
+def softmax(
+    x: ir.Value,
+    probability_out: ir.Value,
+    initial_maximum: ir.Value,
+    initial_total: ir.Value,
+    correction_out: ir.Value,
+    *,
+    dimension: int,
+    scale: float = 1.0,
+    normalized: bool = True,
+) -> Softmax:
+    """Build a softmax over one dimension, continued from a maximum and a total."""
+    operands = [x, probability_out, initial_maximum, initial_total, correction_out]
+    types = [probability_out.type, initial_maximum.type, initial_total.type, correction_out.type]
+    element = x.type.element_type
+    attributes = {
+        "dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension),
+        "scale": ir.FloatAttr.get(element, scale),
+    }
+    return Softmax(create(SOFTMAX_NAMES[0 if normalized else 1], types, operands, attributes))
+
+
+def diag(x: ir.Value, out: ir.Value) -> Diag:
+    """Build the matrix with x on its diagonal."""
+    return Diag(create(Diag.NAME, [out.type], [x, out], {}))
+
+
+def mask(
+    x: ir.Value,
+    visible: ir.AffineMap,
+    offsets: Sequence[ir.Value],
+    symbols: Sequence[ir.Value] = (),
+    *,
+    dimensions: Sequence[int] | None = None,
+    fill: float,
+) -> Mask:
+    """Build a mask; by default axis a of x runs along map dimension a."""
+    along = range(x.type.rank) if dimensions is None else dimensions
+    attributes = {
+        "visible": ir.AffineMapAttr.get(visible),
+        "dimensions": ir.DenseI64ArrayAttr.get(list(along)),
+        "fill": ir.FloatAttr.get(x.type.element_type, fill),
+    }
+    return Mask(create(Mask.NAME, [x.type], [x, *offsets, *symbols], attributes))
+
+
+def create(
+    name: str, types: Sequence[ir.Type], operands: Sequence[ir.Value], attributes: dict[str, ir.Attribute]
+) -> ir.OpView:
+    """Build an operation of the dialect by name."""
+    operation = ir.Operation.create(name, results=list(types), operands=list(operands), attributes=attributes)
+    return operation.opview
+
+
+def loop_letters(count: int, avoid: str = "") -> str:
+    """Return that many distinct letters for `harness.payloads.builder.structured`."""
+    letters = [letter for letter in "abcdefghijklmnopqrstuvwxyz" if letter not in avoid]
+    return "".join(letters[:count])

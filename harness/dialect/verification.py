@@ -1,0 +1,131 @@
+"""Shape rules of the `attn` operations, which IRDL cannot express, with messages that say what to change."""
+
+from collections.abc import Sequence
+
+from mlir import ir
+
+from harness.dialect.operations import LAYOUTS, SOFTMAX_NAMES, BatchMatmul, Diag, Mask, Softmax
+from harness.errors import BuildError
+from harness.mlir_walk import operations_within
+
+
+class VerificationError(BuildError):
+    """An operation of the dialect is ill-formed."""
+
+
+def verify(root: ir.Module | ir.OpView) -> None:
+    """Check the IR with MLIR's verifier, then every `attn` operation in it.
+
+    Raises `VerificationError`, which names the operation, what was found and what was expected.
+    """
+    operation = root.operation if isinstance(root, ir.Module) else root
+    operation.verify()
+    for nested in operations_within(operation):
+        verify_operation(nested)
+
+
+def verify_operation(operation: ir.OpView) -> None:
+    """Check one operation; those of other dialects pass."""
+    if operation.name == BatchMatmul.NAME:
+        _verify_batch_matmul(BatchMatmul(operation))
+    elif operation.name in SOFTMAX_NAMES:
+        _verify_softmax(Softmax(operation))
+    elif operation.name == Diag.NAME:
+        _verify_diag(Diag(operation))
+    elif operation.name == Mask.NAME:
+        _verify_mask(Mask(operation))
+
+
+def _verify_batch_matmul(product: BatchMatmul) -> None:
+    name = f"{BatchMatmul.NAME} in layout {product.layout}"
+    if product.layout not in LAYOUTS:
+        raise VerificationError(f"{name}: expected one of {', '.join(LAYOUTS)}")
+    rank = product.product.type.rank
+    values = {"lhs": product.lhs, "rhs": product.rhs, "product": product.product}
+    for role, value in values.items():
+        if value.type.rank != rank or rank < 2:
+            raise VerificationError(
+                f"{name}: {role} has rank {value.type.rank}; expected the product's rank {rank}, at least 2"
+            )
+    sizes: dict[str, tuple[str, int]] = {}
+    for (role, value), letters in zip(values.items(), product.subscripts(), strict=True):
+        for axis, letter in enumerate(letters):
+            size = value.type.shape[axis]
+            first_role, first = sizes.setdefault(letter, (role, size))
+            if not _agree(first, size):
+                raise VerificationError(
+                    f"{name}: dimension {_loop_name(letter)} is {_size(first)} in {first_role} "
+                    f"{_shape(values[first_role])} but {_size(size)} in {role} {_shape(value)}"
+                )
+
+
+def _verify_softmax(softmax: Softmax) -> None:
+    name = softmax.operation.name
+    rank = softmax.x.type.rank
+    if not 0 <= softmax.dimension < rank:
+        raise VerificationError(
+            f"{name}: dimension is {softmax.dimension}; expected 0 … {rank - 1} for x {_shape(softmax.x)}"
+        )
+    full = list(softmax.x.type.shape)
+    rows = full[: softmax.dimension] + full[softmax.dimension + 1 :]
+    _expect_shape(name, "probability_out", softmax.probability_out, full, "the shape of x")
+    for role in ("initial_maximum", "initial_total", "correction_out"):
+        reason = f"the shape of x without dimension {softmax.dimension}"
+        _expect_shape(name, role, getattr(softmax, role), rows, reason)
+    element = softmax.x.type.element_type
+    for value in list(softmax.operation.operands)[1:]:
+        if value.type.element_type != element:
+            raise VerificationError(
+                f"{name}: operands of {element} and {value.type.element_type}; expected one element type"
+            )
+
+
+def _verify_diag(diag: Diag) -> None:
+    shape = list(diag.x.type.shape)
+    if not shape:
+        raise VerificationError(f"{Diag.NAME}: x has rank 0; expected at least 1")
+    _expect_shape(Diag.NAME, "result", diag.matrix, [*shape, shape[-1]], "x's shape, its last size twice")
+
+
+def _verify_mask(mask: Mask) -> None:
+    visible = mask.visible
+    expected = visible.n_dims + visible.n_symbols
+    found = len(mask.operation.operands) - 1
+    if found != expected:
+        raise VerificationError(
+            f"{Mask.NAME}: {found} index operands; expected {expected}, one offset for each dimension and "
+            f"one value for each symbol of {visible}"
+        )
+    if len(mask.dimensions) != mask.x.type.rank:
+        raise VerificationError(
+            f"{Mask.NAME}: dimensions {list(mask.dimensions)} for x of rank {mask.x.type.rank}; "
+            "expected one map dimension for each axis of x"
+        )
+    if not all(0 <= dimension < visible.n_dims for dimension in mask.dimensions):
+        raise VerificationError(
+            f"{Mask.NAME}: dimensions {list(mask.dimensions)}; expected 0 … {visible.n_dims - 1}"
+        )
+
+
+def _expect_shape(name: str, role: str, value: ir.Value, expected: Sequence[int], reason: str) -> None:
+    found = list(value.type.shape)
+    if len(found) != len(expected) or not all(map(_agree, found, expected)):
+        wanted = "×".join(map(_size, expected)) or "rank 0"
+        raise VerificationError(f"{name}: {role} is {_shape(value)}; expected {wanted}, {reason}")
+
+
+def _agree(left: int, right: int) -> bool:
+    dynamic = ir.ShapedType.get_dynamic_size()
+    return left == right or dynamic in (left, right)
+
+
+def _size(size: int) -> str:
+    return "?" if size == ir.ShapedType.get_dynamic_size() else str(size)
+
+
+def _shape(value: ir.Value) -> str:
+    return "×".join(_size(size) for size in value.type.shape) or "rank 0"
+
+
+def _loop_name(letter: str) -> str:
+    return letter if letter in "mnk" else f"batch {ord(letter) - ord('a')}"

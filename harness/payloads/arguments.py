@@ -1,0 +1,78 @@
+"""Function arguments of payloads and kernels, and attributes by which rewrites and targets know things."""
+
+from dataclasses import dataclass
+
+from mlir import ir
+
+from harness.problem import AttentionProblem
+
+BUFFER = "harness.buffer"
+"""Argument attribute: which buffer this is, `query`, `key`, `value`, `output` or a workspace."""
+
+DIMENSIONS = "harness.dimensions"
+"""Argument attribute: the name of each dimension; a target decides by it what goes into vector lanes."""
+
+FREE_LAYOUT = "harness.free_layout"
+"""Argument attribute: scratch memory between kernels, which a target may store in any dimension order."""
+
+UNDOES_PADDING = "harness.undoes_padding"
+"""Attribute of an extract_slice that takes padding away again: tiling computes the padding with the rest,
+which is the point of padding to the size of a tile."""
+
+
+@dataclass(frozen=True)
+class KernelArgument:
+    """A tensor that a kernel reads, or (the last one) writes."""
+
+    buffer: str
+    dimensions: tuple[str, ...]
+    """Among them `query`, the dimension that is tiled over the grid."""
+    shape: tuple[int, ...]
+    dtype: str
+    free_layout: bool = False
+
+    def attributes(self) -> ir.DictAttr:
+        """Return the function-argument attributes that carry this to the target."""
+        attributes: dict[str, ir.Attribute] = {
+            BUFFER: ir.StringAttr.get(self.buffer),
+            DIMENSIONS: ir.ArrayAttr.get([ir.StringAttr.get(name) for name in self.dimensions]),
+        }
+        if self.free_layout:
+            attributes[FREE_LAYOUT] = ir.UnitAttr.get()
+        return ir.DictAttr.get(attributes)
+
+
+def attention_arguments(problem: AttentionProblem) -> list[KernelArgument]:
+    """Return Q, K, V and O."""
+    query = ("batch", "head", "query", "width")
+    key = ("batch", "head", "key", "width")
+    return [
+        KernelArgument("query", query, problem.q_shape, problem.dtype),
+        KernelArgument("key", key, problem.k_shape, problem.dtype),
+        KernelArgument("value", key, problem.v_shape, problem.dtype),
+        KernelArgument("output", query, problem.output_shape, problem.dtype),
+    ]
+
+
+def projection_arguments(problem: AttentionProblem) -> list[KernelArgument]:
+    """Return X, the three weight matrices and O of a problem with projections.
+
+    The rows of X are queries and keys alike, so none of its dimensions is named `query`.
+    """
+    width = problem.model_width
+    if width is None:
+        raise ValueError("the problem has no model_width, and so no projections")
+    columns = {
+        "query_weights": problem.heads * problem.head_dim,
+        "key_weights": problem.kv_heads * problem.head_dim,
+        "value_weights": problem.kv_heads * problem.head_dim_v,
+    }
+    tokens = (problem.batch, problem.seq_q, width)
+    return [
+        KernelArgument("tokens", ("batch", "token", "width"), tokens, problem.dtype),
+        *(
+            KernelArgument(name, ("width", "column"), (width, count), problem.dtype)
+            for name, count in columns.items()
+        ),
+        attention_arguments(problem)[-1],
+    ]

@@ -1,0 +1,1 @@
+"""Tensor-level rewrites: tile and fuse, consumer rewriting, and what makes both possible; target-free."""

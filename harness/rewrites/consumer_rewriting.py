@@ -1,0 +1,139 @@
+"""Consumer rewriting: a softmax whose reduced dimension is tiled becomes a running one.
+
+After source document 000.  When the loop over a matrix product's reduced dimension cuts the reduced dimension
+of a softmax that feeds it, producer fusion alone would recompute the statistics of whole rows.  Instead the
+loop carries the softmax's maximum and total from tile to tile, and the *consumer* is rewritten: what has been
+accumulated so far is rescaled by the softmax's fourth result, `init ← diag(correction) · init`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mlir import ir
+
+from harness.dialect import operations as attn
+from harness.payloads import builder as b
+from harness.rewrites.dimensions import sizes_of
+from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.structured import StructuredView, view_of
+
+Tags = tuple[int | None, ...]
+"""For each dimension of a value, the root's loop that cuts it."""
+
+
+@dataclass(frozen=True)
+class RunningSoftmax:
+    """A softmax whose statistics a reduction loop carries."""
+
+    softmax: attn.Softmax
+    row_tags: Tags
+    """The root's loops along the rows' dimensions."""
+
+
+def running_softmaxes(
+    root: StructuredView, tiled: frozenset[int], stop: frozenset[ir.Operation]
+) -> list[RunningSoftmax]:
+    """Find the softmaxes below the root whose reduced dimension a reduction loop of the root cuts.
+
+    Raises `RewriteRefused` where one of them cannot be made a running one.
+    """
+    found: dict[ir.Operation, RunningSoftmax] = {}
+    for view, result, tags in _producers(root, tiled, stop):
+        if view.operation.name not in attn.SOFTMAX_NAMES or result != 0:
+            continue
+        softmax = attn.Softmax(view.operation)
+        loop = tags[softmax.dimension]
+        if loop is None or not root.is_reduction[loop]:
+            continue
+        rows = tuple(tag for axis, tag in enumerate(tags) if axis != softmax.dimension)
+        _check_consumer(root, softmax, loop)
+        found[view.operation.operation] = RunningSoftmax(softmax, rows)
+    return list(found.values())
+
+
+def rescaled_init(root: StructuredView, correction: ir.Value, init: ir.Value) -> ir.Value:
+    """Return `diag(correction) · init` at the current insertion point."""
+    if root.operation.name != attn.BatchMatmul.NAME:
+        raise RewriteRefused(
+            root.operation, "only attn.batch_matmul can be rewritten as the consumer of a running softmax"
+        )
+    rows = sizes_of(correction)
+    dtype = b.dtype_of(init)
+    matrix = attn.diag(correction, b.empty([*rows, rows[-1]], dtype)).matrix
+    zeros = b.filled(0.0, sizes_of(init), dtype)
+    return attn.batch_matmul(matrix, init, zeros).product
+
+
+def _producers(
+    root: StructuredView, tiled: frozenset[int], stop: frozenset[ir.Operation]
+) -> Iterator[tuple[StructuredView, int, Tags]]:
+    """Yield the structured operations below the root, which result is needed, and the loops that cut it."""
+    for value, tags in demanded_values(root, tiled, stop):
+        view = view_of(value.owner.opview) if isinstance(value, ir.OpResult) else None
+        if view is not None and view.operation.operation not in stop:
+            yield view, ir.OpResult(value).result_number, tags
+
+
+def demanded_values(
+    root: StructuredView, tiled: frozenset[int], stop: frozenset[ir.Operation]
+) -> Iterator[tuple[ir.Value, Tags]]:
+    """Yield the values of which a tile of the root needs tiles, with the root's loops that cut each."""
+    pending: list[tuple[ir.Value, Tags]] = []
+    seen: set[tuple[ir.Value, Tags]] = set()
+
+    def demand(view: StructuredView, loop_tags: dict[int, int | None]) -> None:
+        for operand, loops in zip(view.operation.operands, view.operand_loops, strict=True):
+            pending.append((operand, tuple(loop_tags.get(loop) for loop in loops)))
+
+    demand(root, {loop: loop for loop in tiled})
+    while pending:
+        value, tags = pending.pop()
+        if (
+            (value, tags) in seen
+            or not isinstance(value, ir.OpResult)
+            or not any(tag is not None for tag in tags)
+        ):
+            continue
+        seen.add((value, tags))
+        yield value, tags
+        view = view_of(ir.OpResult(value).owner.opview)
+        if view is not None and view.operation.operation not in stop:
+            result = ir.OpResult(value).result_number
+            demand(view, dict(zip(view.result_loops[result], tags, strict=True)))
+
+
+def _check_consumer(root: StructuredView, softmax: attn.Softmax, loop: int) -> None:
+    """Check that the root is the one consumer of the probabilities, and nobody needs the correction."""
+    operation = softmax.operation
+    if list(softmax.correction.uses):
+        raise RewriteRefused(operation, "its correction (result #3) is used; a running softmax needs it")
+    value = softmax.probability
+    while True:
+        users = [use.owner for use in value.uses]
+        if len(users) != 1:
+            names = ", ".join(sorted(user.name for user in users))
+            raise RewriteRefused(
+                operation,
+                f"its probabilities have {len(users)} consumers ({names}); exactly one can be rewritten when "
+                "the reduced dimension is tiled",
+            )
+        user = users[0]
+        if user.operation == root.operation.operation:
+            break
+        if not _is_cast(user):
+            raise RewriteRefused(
+                operation,
+                f"its consumer {user.name} is not the tiled root {root.operation.name}, nor a conversion",
+            )
+        value = user.results[0]
+    if not root.is_reduction[loop]:
+        raise RewriteRefused(
+            operation, f"its consumer {root.operation.name} does not reduce over loop {loop}"
+        )
+
+
+def _is_cast(operation: ir.OpView) -> bool:
+    """Whether an elementwise operation only changes the element type, and so keeps factors."""
+    if operation.name != "linalg.generic" or len(operation.regions[0].blocks[0].operations) != 2:
+        return False
+    return operation.regions[0].blocks[0].operations[0].name in ("arith.truncf", "arith.extf")

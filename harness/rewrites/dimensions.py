@@ -1,0 +1,116 @@
+"""Sizes of tensors, followed back to where they come from.
+
+`tensor.dim` of a computed tensor makes the whole computation look needed, and so keeps it out of fusion
+(source document 000, "simplify tensor dim").  Every tensor operation here has a result as large as something
+that exists before it: its `outs`, a size operand, or sizes of its source.
+"""
+
+import math
+
+from mlir import ir
+from mlir.dialects import tensor
+
+from harness.dialect import operations as attn
+from harness.mlir_walk import operations_within
+from harness.payloads import builder as b
+from harness.rewrites.ranges import add, as_value, multiply
+from harness.rewrites.reshapes import kept_dimensions, mixed_values, reassociation
+from harness.rewrites.structured import view_of
+
+
+def size_of(value: ir.Value, axis: int) -> b.Size:
+    """Return one size of a tensor, a `tensor.dim` of a function argument at worst.
+
+    New operations go to the current insertion point.
+    """
+    if not value.type.is_dynamic_dim(axis):
+        return value.type.shape[axis]
+    if isinstance(value, ir.BlockArgument):
+        initial = _carried_initial(value)
+        return tensor.dim(value, b.index(axis)) if initial is None else size_of(initial, axis)
+    producer = ir.OpResult(value).owner.opview
+    if producer.name in ("scf.for", "scf.forall"):
+        first = len(producer.operands) - len(producer.results)
+        return size_of(producer.operands[first + ir.OpResult(value).result_number], axis)
+    view = view_of(producer)
+    if view is not None:
+        return size_of(producer.operands[view.init_operands[ir.OpResult(value).result_number]], axis)
+    found = _size_of_moved(producer, axis)
+    return tensor.dim(value, b.index(axis)) if found is None else found
+
+
+def sizes_of(value: ir.Value) -> list[b.Size]:
+    """Return all sizes of a tensor."""
+    return [size_of(value, axis) for axis in range(value.type.rank)]
+
+
+def simplify_dims(root: ir.Module | ir.OpView) -> int:
+    """Replace every `tensor.dim` of a computed tensor by where the size comes from; returns how many."""
+    operation = root.operation if isinstance(root, ir.Module) else root
+    count = 0
+    for dim in list(operations_within(operation)):
+        if dim.name != "tensor.dim":
+            continue
+        axis = _constant(dim.operands[1])
+        if axis is None:
+            continue
+        with ir.InsertionPoint(dim), dim.location:
+            size = as_value(size_of(dim.operands[0], axis))
+        is_same = (
+            isinstance(size, ir.OpResult)
+            and size.owner.name == "tensor.dim"
+            and (size.owner.operands[0] == dim.operands[0])
+        )
+        if is_same:
+            ir.OpResult(size).owner.erase()
+            continue
+        dim.results[0].replace_all_uses_with(size)
+        dim.operation.erase()
+        count += 1
+    return count
+
+
+def _size_of_moved(producer: ir.OpView, axis: int) -> b.Size | None:
+    """Return a size of the result of an operation that allocates, reshapes, slices or pads."""
+    if producer.name == "tensor.empty":
+        dynamic = [
+            a for a in range(producer.results[0].type.rank) if producer.results[0].type.is_dynamic_dim(a)
+        ]
+        return producer.operands[dynamic.index(axis)]
+    if producer.name == "tensor.extract_slice":
+        kept = kept_dimensions(producer, producer.results[0])
+        return mixed_values(producer, "sizes")[kept[axis]]
+    if producer.name == "tensor.insert_slice":
+        return size_of(producer.operands[1], axis)
+    if producer.name == "tensor.expand_shape":
+        static = list(ir.DenseI64ArrayAttr(producer.attributes["static_output_shape"]))
+        unknown = ir.ShapedType.get_dynamic_size()
+        return producer.operands[1 + static[:axis].count(unknown)]
+    if producer.name == "tensor.collapse_shape":
+        sizes = [size_of(producer.operands[0], source) for source in reassociation(producer)[axis]]
+        dynamic_sizes = [size for size in sizes if not isinstance(size, int)]
+        static_product = math.prod(size for size in sizes if isinstance(size, int))
+        return multiply(dynamic_sizes[0], static_product) if len(dynamic_sizes) == 1 else None
+    if producer.name == "tensor.pad":
+        low, high = mixed_values(producer, "low")[axis], mixed_values(producer, "high")[axis]
+        return add(add(size_of(producer.operands[0], axis), low), high)
+    if producer.name == attn.Mask.NAME:
+        return size_of(producer.operands[0], axis)
+    return None
+
+
+def _carried_initial(argument: ir.BlockArgument) -> ir.Value | None:
+    """Return what a loop-carried block argument starts from."""
+    owner = argument.owner.owner
+    if owner.name not in ("scf.for", "scf.forall") or not isinstance(argument.type, ir.RankedTensorType):
+        return None
+    arguments = list(argument.owner.arguments)
+    first_argument = len(arguments) - len(owner.results)
+    first_operand = len(owner.operands) - len(owner.results)
+    return owner.operands[first_operand + argument.arg_number - first_argument]
+
+
+def _constant(value: ir.Value) -> int | None:
+    if isinstance(value, ir.OpResult) and value.owner.name == "arith.constant":
+        return ir.IntegerAttr(value.owner.attributes["value"]).value
+    return None

@@ -1,0 +1,104 @@
+"""Rewrites that leave the result as it is and the IR simpler."""
+
+from mlir import ir
+
+from harness.dialect import operations as attn
+from harness.dialect.decomposition import rescaled_rows
+from harness.mlir_walk import operations_within
+from harness.rewrites.fusion import erase_dead
+from harness.rewrites.normalization import constant_of_fill
+from harness.rewrites.reshapes import decompose_pads
+
+
+def fold_diagonal_products(root: ir.Module | ir.OpView) -> int:
+    """Turn `diag(s) · X`, added to 0, into rows of X times s; returns how many there were."""
+    count = 0
+    for operation in _within(root, attn.BatchMatmul.NAME):
+        product = attn.BatchMatmul(operation)
+        diagonal = product.lhs
+        is_diagonal = isinstance(diagonal, ir.OpResult) and diagonal.owner.name == attn.Diag.NAME
+        if not is_diagonal or product.layout[1] != "n" or constant_of_fill(product.init) != 0.0:
+            continue
+        with ir.InsertionPoint(operation), operation.location:
+            scaled = rescaled_rows(product.rhs, attn.Diag(ir.OpResult(diagonal).owner.opview).x)
+        product.product.replace_all_uses_with(scaled)
+        dead = [operation, ir.OpResult(diagonal).owner.opview, ir.OpResult(product.init).owner.opview]
+        erase_dead(list(reversed(dead)))
+        count += 1
+    return count
+
+
+def write_into_place(root: ir.Module | ir.OpView) -> int:
+    """Let an elementwise operation write where its result is only copied to; returns how many there were."""
+    count = 0
+    for copy in _within(root, "linalg.generic"):
+        if not _is_copy(copy):
+            continue
+        source, place = copy.operands[0], copy.operands[1]
+        producer = ir.OpResult(source).owner.opview if isinstance(source, ir.OpResult) else None
+        if producer is None or not _is_elementwise_to_new_tensor(producer) or len(list(source.uses)) != 1:
+            continue
+        if not isinstance(place, ir.BlockArgument):
+            continue
+        producer.operands[len(producer.operands) - 1] = place
+        copy.results[0].replace_all_uses_with(source)
+        copy.operation.erase()
+        count += 1
+    return count
+
+
+def decompose_all_pads(root: ir.Module | ir.OpView) -> int:
+    """Turn every `tensor.pad` into a fill and an insert_slice; returns how many there were."""
+    pads = _within(root, "tensor.pad")
+    for pad in pads:
+        decompose_pads(pad)
+    return len(pads)
+
+
+def erase_unused(root: ir.Module | ir.OpView) -> None:
+    """Erase all operations whose results nothing uses; everything on tensors is free of side effects."""
+    operation = root.operation if isinstance(root, ir.Module) else root
+    erase_dead(list(operations_within(operation)))
+
+
+def merge_index_arithmetic(root: ir.Module | ir.OpView) -> int:
+    """Compute equal index expressions of a block once; returns how many were dropped.
+
+    Only these: merging equal tensors would let a loop write where another value still lies.
+    """
+    operation = root.operation if isinstance(root, ir.Module) else root
+    known: dict[tuple[object, ...], ir.OpView] = {}
+    count = 0
+    for nested in list(operations_within(operation)):
+        if nested.name not in ("affine.apply", "affine.min", "affine.max"):
+            continue
+        block = nested.operation.block
+        key = (hash(block.owner.operation), str(nested.attributes["map"]), *nested.operands)
+        first = known.setdefault(key, nested)
+        if first is not nested:
+            nested.results[0].replace_all_uses_with(first.results[0])
+            nested.operation.erase()
+            count += 1
+    return count
+
+
+def _within(root: ir.Module | ir.OpView, name: str) -> list[ir.OpView]:
+    operation = root.operation if isinstance(root, ir.Module) else root
+    return [nested for nested in operations_within(operation) if nested.name == name]
+
+
+def _is_copy(operation: ir.OpView) -> bool:
+    """Whether a structured operation yields its one input in the same order and type."""
+    block = operation.regions[0].blocks[0]
+    operands = list(operation.operands)
+    if len(operands) != 2 or operands[0].type != operands[1].type or len(block.operations) != 1:
+        return False
+    maps = list(ir.ArrayAttr(operation.attributes["indexing_maps"]))
+    return block.operations[0].operands[0] == block.arguments[0] and maps[0] == maps[1]
+
+
+def _is_elementwise_to_new_tensor(operation: ir.OpView) -> bool:
+    if operation.name != "linalg.generic" or "reduction" in str(operation.attributes["iterator_types"]):
+        return False
+    init = operation.operands[len(operation.operands) - 1]
+    return isinstance(init, ir.OpResult) and init.owner.name == "tensor.empty"

@@ -1,0 +1,310 @@
+"""One view of all structured operations: loops, and along which loops each operand and result lies.
+
+Covers linalg operations, named and generic, whose operands are indexed by loops alone, and the `attn`
+dialect's.  A view can build the same operation on tiles.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import arith, linalg
+
+from harness.dialect import operations as attn
+from harness.mlir_walk import operations_within
+from harness.payloads import builder as b
+from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.ranges import Range, Ranges, add, as_value
+
+Loops = tuple[int, ...]
+"""For each dimension of a value, the loop that runs along it."""
+
+
+@dataclass(frozen=True)
+class StructuredView:
+    """The loops of a structured operation."""
+
+    operation: ir.OpView
+    is_reduction: tuple[bool, ...]
+    operand_loops: tuple[Loops, ...]
+    """Scalars have none."""
+    result_loops: tuple[Loops, ...]
+    init_operands: tuple[int, ...]
+    """For each result, the operand that holds its initial value or just its place."""
+
+    @property
+    def loop_count(self) -> int:
+        """Number of loops."""
+        return len(self.is_reduction)
+
+    def axis_of_loop(self, loop: int) -> tuple[ir.Value, int]:
+        """Return a value and its axis that the loop runs along; operands before results."""
+        for value, loops in zip(self.operation.operands, self.operand_loops, strict=True):
+            if loop in loops:
+                return value, loops.index(loop)
+        raise RewriteRefused(self.operation, f"loop {loop} runs along no operand")
+
+    def loop_ranges(self, result: int, ranges: Ranges) -> Ranges:
+        """Return the ranges of all loops that a tile of one result needs: the others run whole."""
+        by_loop = dict(zip(self.result_loops[result], ranges, strict=True))
+        return tuple(
+            by_loop[loop] if loop in by_loop else self.whole_loop(loop) for loop in range(self.loop_count)
+        )
+
+    def whole_loop(self, loop: int) -> Range:
+        """Return the range of a whole loop; its size is made at the current insertion point."""
+        from harness.rewrites.dimensions import size_of
+
+        value, axis = self.axis_of_loop(loop)
+        return Range(0, size_of(value, axis), is_whole=True)
+
+    def operand_ranges(self, operand: int, loops: Ranges) -> Ranges:
+        """Return which tile of an operand the loop ranges touch."""
+        return tuple(loops[loop] for loop in self.operand_loops[operand])
+
+    def result_ranges(self, result: int, loops: Ranges) -> Ranges:
+        """Return which tile of a result the loop ranges compute."""
+        return tuple(loops[loop] for loop in self.result_loops[result])
+
+    def reads_init(self, result: int) -> bool:
+        """Whether the initial value matters, as it does to a reduction."""
+        operand = self.init_operands[result]
+        if self.operation.name.startswith("attn."):
+            return operand in _ATTN_READ_INITS[self.operation.name]
+        block = self.operation.regions[0].blocks[0]
+        argument = block.arguments[operand]
+        return bool(list(argument.uses)) and self.operation.name != "linalg.fill"
+
+    def build(self, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+        """Build the operation on tiles of its operands, at the current insertion point."""
+        name = self.operation.name
+        if name in _ATTN_BUILDERS:
+            return _ATTN_BUILDERS[name](self.operation, tiles, loops)
+        if name == "linalg.fill":
+            return [linalg.fill(tiles[0], outs=[tiles[1]])]
+        if self._is_copy and tiles[0].type == tiles[1].type:
+            return [tiles[0]]
+        if name != "linalg.generic" and not any(part.is_dropped for part in loops):
+            return _build_named(self.operation, tiles)
+        return _build_generic(self, tiles, loops)
+
+    @property
+    def _is_copy(self) -> bool:
+        return self.operation.name in ("linalg.broadcast", "linalg.transpose")
+
+
+def view_of(operation: ir.OpView | ir.Operation | ir.Block | None) -> StructuredView | None:
+    """Return the view of a structured operation, or None for anything else.
+
+    Operations that index an operand by more than loops (a convolution) have no view either.
+    """
+    if not isinstance(operation, ir.OpView):
+        return None
+    if operation.name in _ATTN_VIEWS:
+        return _ATTN_VIEWS[operation.name](operation)
+    if not operation.name.startswith("linalg.") or not operation.results:
+        return None
+    maps = [attribute.value for attribute in linalg.get_indexing_maps(operation)]
+    if not all(isinstance(result, ir.AffineDimExpr) for mapping in maps for result in mapping.results):
+        return None
+    loops = tuple(tuple(result.position for result in mapping.results) for mapping in maps)
+    result_count = len(operation.results)
+    init_operands = tuple(range(len(loops) - result_count, len(loops)))
+    result_loops = loops[-result_count:]
+    count = maps[0].n_dims
+    parallel = {loop for dims in result_loops for loop in dims}
+    return StructuredView(
+        operation=operation,
+        is_reduction=tuple(loop not in parallel for loop in range(count)),
+        operand_loops=loops,
+        result_loops=result_loops,
+        init_operands=init_operands,
+    )
+
+
+def place_of(value: ir.Value) -> ir.Value:
+    """Return the tensor that a value is computed into: through `outs` to a new tensor, argument or slice."""
+    while isinstance(value, ir.OpResult):
+        view = view_of(ir.OpResult(value).owner.opview)
+        if view is None:
+            break
+        value = view.operation.operands[view.init_operands[ir.OpResult(value).result_number]]
+    return value
+
+
+def _build_named(operation: ir.OpView, tiles: Sequence[ir.Value]) -> list[ir.Value]:
+    """Build a named linalg operation again on tiles of the same rank."""
+    tiled = operation.operation.clone()
+    for position, tile in enumerate(tiles):
+        tiled.operands[position] = tile
+    inits = tiles[len(tiles) - len(operation.results) :]
+    for result, init in zip(tiled.results, inits, strict=True):
+        result.set_type(init.type)
+    return list(tiled.results)
+
+
+def _build_generic(view: StructuredView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+    """Build a `linalg.generic` with the operation's body; loops that tiles lack disappear from the maps."""
+    kept = [loop for loop, part in enumerate(loops) if not part.is_dropped]
+    position = {loop: number for number, loop in enumerate(kept)}
+    maps = [
+        ir.AffineMap.get(
+            len(kept), 0, [ir.AffineDimExpr.get(position[loop]) for loop in operand if loop in position]
+        )
+        for operand in view.operand_loops
+    ]
+    kinds = ["reduction" if view.is_reduction[loop] else "parallel" for loop in kept]
+    first_init = view.init_operands[0]
+    generic = linalg.GenericOp(
+        [tile.type for tile in tiles[first_init:]],
+        list(tiles[:first_init]),
+        list(tiles[first_init:]),
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(mapping) for mapping in maps]),
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
+    )
+    template = view.operation.operation.clone()
+    template.regions[0].blocks[0].append_to(generic.regions[0])
+    template.operation.erase()
+    _move_indices(generic, loops, position)
+    return list(generic.results)
+
+
+def _move_indices(generic: ir.OpView, loops: Ranges, position: dict[int, int]) -> None:
+    """Make `linalg.index` in a tile's body count from the tile's offset."""
+    for operation in list(operations_within(generic)):
+        if operation.name != "linalg.index":
+            continue
+        loop = ir.IntegerAttr(operation.attributes["dim"]).value
+        part = loops[loop]
+        if loop not in position:
+            with ir.InsertionPoint(generic):
+                offset = as_value(part.offset)
+            operation.results[0].replace_all_uses_with(offset)
+            operation.operation.erase()
+            continue
+        operation.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), position[loop])
+        if part.offset != 0:
+            _shift_index(generic, operation, part.offset)
+
+
+def _shift_index(generic: ir.OpView, operation: ir.OpView, offset: b.Size) -> None:
+    with ir.InsertionPoint(generic):
+        start = as_value(offset)
+    with ir.InsertionPoint(operation):
+        local = linalg.IndexOp(ir.IntegerAttr(operation.attributes["dim"]).value).result
+        moved = arith.addi(local, start)
+    operation.results[0].replace_all_uses_with(moved)
+    operation.operation.erase()
+
+
+def _batch_matmul_view(operation: ir.OpView) -> StructuredView:
+    letters = attn.BatchMatmul(operation).subscripts()
+    order = letters[2] + "k"
+    lhs, rhs, product = (tuple(order.index(letter) for letter in operand) for operand in letters)
+    return StructuredView(
+        operation=operation,
+        is_reduction=tuple(letter == "k" for letter in order),
+        operand_loops=(lhs, rhs, product),
+        result_loops=(product,),
+        init_operands=(2,),
+    )
+
+
+def _softmax_view(operation: ir.OpView) -> StructuredView:
+    softmax = attn.Softmax(operation)
+    full = tuple(range(softmax.x.type.rank))
+    rows = tuple(loop for loop in full if loop != softmax.dimension)
+    return StructuredView(
+        operation=operation,
+        is_reduction=tuple(loop == softmax.dimension for loop in full),
+        operand_loops=(full, full, rows, rows, rows),
+        result_loops=(full, rows, rows, rows),
+        init_operands=(1, 2, 3, 4),
+    )
+
+
+def _diag_view(operation: ir.OpView) -> StructuredView:
+    rank = attn.Diag(operation).x.type.rank
+    matrix = tuple(range(rank + 1))
+    return StructuredView(
+        operation=operation,
+        is_reduction=(False,) * (rank + 1),
+        operand_loops=(matrix[:rank], matrix),
+        result_loops=(matrix,),
+        init_operands=(1,),
+    )
+
+
+def _mask_view(operation: ir.OpView) -> StructuredView:
+    rank = attn.Mask(operation).x.type.rank
+    loops = tuple(range(rank))
+    scalars = ((),) * (len(operation.operands) - 1)
+    return StructuredView(
+        operation=operation,
+        is_reduction=(False,) * rank,
+        operand_loops=(loops, *scalars),
+        result_loops=(loops,),
+        init_operands=(0,),
+    )
+
+
+def _build_batch_matmul(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+    if any(part.is_dropped for part in loops[-3:]):
+        raise RewriteRefused(operation, "only its batch dimensions can be left out of a tile")
+    layout = attn.BatchMatmul(operation).layout
+    return [attn.batch_matmul(tiles[0], tiles[1], tiles[2], layout).product]
+
+
+def _build_softmax(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+    softmax = attn.Softmax(operation)
+    if loops[softmax.dimension].is_dropped:
+        raise RewriteRefused(operation, "its reduced dimension cannot be left out of a tile")
+    dropped_before = sum(part.is_dropped for part in loops[: softmax.dimension])
+    tiled = attn.softmax(
+        *tiles,
+        dimension=softmax.dimension - dropped_before,
+        scale=softmax.scale,
+        normalized=softmax.is_normalized,
+    )
+    return list(tiled.operation.results)
+
+
+def _build_diag(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+    if loops[-1].key() != loops[-2].key():
+        raise RewriteRefused(operation, "a tile of it must cover the same rows as columns")
+    return [attn.diag(tiles[0], tiles[1]).matrix]
+
+
+def _build_mask(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+    mask = attn.Mask(operation)
+    offsets = mask.offsets
+    for dimension, part in zip(mask.dimensions, loops, strict=True):
+        offsets[dimension] = as_value(add(offsets[dimension], part.offset))
+    kept = [d for d, part in zip(mask.dimensions, loops, strict=True) if not part.is_dropped]
+    tiled = attn.mask(tiles[0], mask.visible, offsets, mask.symbols, dimensions=kept, fill=mask.fill)
+    return [tiled.masked]
+
+
+_ATTN_VIEWS: dict[str, Callable[[ir.OpView], StructuredView]] = {
+    attn.BatchMatmul.NAME: _batch_matmul_view,
+    attn.SOFTMAX_NAMES[0]: _softmax_view,
+    attn.SOFTMAX_NAMES[1]: _softmax_view,
+    attn.Diag.NAME: _diag_view,
+    attn.Mask.NAME: _mask_view,
+}
+
+_ATTN_BUILDERS: dict[str, Callable[[ir.OpView, Sequence[ir.Value], Ranges], list[ir.Value]]] = {
+    attn.BatchMatmul.NAME: _build_batch_matmul,
+    attn.SOFTMAX_NAMES[0]: _build_softmax,
+    attn.SOFTMAX_NAMES[1]: _build_softmax,
+    attn.Diag.NAME: _build_diag,
+    attn.Mask.NAME: _build_mask,
+}
+
+_ATTN_READ_INITS = {
+    attn.BatchMatmul.NAME: (2,),
+    attn.SOFTMAX_NAMES[0]: (2, 3),
+    attn.SOFTMAX_NAMES[1]: (2, 3),
+    attn.Diag.NAME: (),
+    attn.Mask.NAME: (0,),
+}

@@ -1,0 +1,186 @@
+"""Visit only the tiles that a mask leaves something of, and mask only those that it cuts.
+
+A loop over key tiles that carries a running softmax does nothing on a tile whose scores are all −inf.  From
+the affine inequalities of the masks in its body follow, for each row tile, a range of key tiles that are seen
+at all and within it a range of tiles that are seen whole.  The loop is split into a part without masks and
+one, before or after it, with them.
+"""
+
+from dataclasses import dataclass
+
+from mlir import ir
+
+from harness.dialect import operations as attn
+from harness.dialect.affine_form import AffineForm
+from harness.payloads import builder as b
+from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.ranges import (
+    add,
+    as_value,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+)
+from harness.rewrites.tile_and_fuse import RAGGED_TILE
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """Loop positions: tiles from `first` to `end` are seen, from `whole_first` to `whole_end` whole."""
+
+    first: b.Size
+    whole_first: b.Size
+    whole_end: b.Size
+    end: b.Size
+
+
+def split_at_masks(loop: ir.OpView) -> list[ir.OpView]:
+    """Split a loop over tiles by what its masks leave; returns the loops that replace it.
+
+    Raises `RewriteRefused` if a masked score does not just feed a softmax that the loop carries: skipping
+    a tile would then not be the same as computing it.
+    """
+    masks = [
+        operation for operation in loop.regions[0].blocks[0].operations if operation.name == attn.Mask.NAME
+    ]
+    if not masks:
+        return [loop]
+    for mask in masks:
+        _check_feeds_running_softmax(mask, loop)
+    with ir.InsertionPoint(loop), loop.location:
+        bounds = _bounds(loop, [attn.Mask(mask) for mask in masks])
+        segments = [
+            (bounds.first, bounds.whole_first, True),
+            (bounds.whole_first, bounds.whole_end, False),
+            (_later(bounds.whole_first, bounds.whole_end), bounds.end, True),
+        ]
+        carried = list(loop.operands)[3:]
+        made = []
+        for first, end, is_masked in segments:
+            if isinstance(first, int) and (first == end or (isinstance(end, int) and end <= first)):
+                continue
+            segment = _segment(loop, first, end, carried, is_masked)
+            carried = list(segment.results)
+            made.append(segment)
+    for result, value in zip(loop.results, carried, strict=True):
+        result.replace_all_uses_with(value)
+    loop.operation.erase()
+    return made
+
+
+def _segment(
+    loop: ir.OpView, first: b.Size, end: b.Size, carried: list[ir.Value], is_masked: bool
+) -> ir.OpView:
+    """Copy the loop for some of its tiles."""
+    operands = [as_value(first), as_value(end), loop.operands[2], *carried]
+    segment = loop.operation.clone().opview
+    for position, value in enumerate(operands):
+        segment.operands[position] = value
+    if not is_masked:
+        for operation in list(segment.regions[0].blocks[0].operations):
+            if operation.name == attn.Mask.NAME:
+                _remove_mask(attn.Mask(operation))
+    return segment
+
+
+def _remove_mask(mask: attn.Mask) -> None:
+    if RAGGED_TILE in mask.operation.attributes:
+        # Of whole tiles none is moved back: each starts where the loop stands.
+        start = mask.symbols[0]
+        for offset in mask.offsets:
+            if offset != start and not _is_constant(offset):
+                offset.replace_all_uses_except(start, [mask.operation.operation])
+    mask.masked.replace_all_uses_with(mask.x)
+    mask.operation.operation.erase()
+
+
+def _bounds(loop: ir.OpView, masks: list[attn.Mask]) -> _Bounds:
+    """Intersect what the masks allow."""
+    step, length = _constant(loop.operands[2]), _constant(loop.operands[1])
+    if step is None or length is None:
+        raise RewriteRefused(loop, "its bounds and step are not constant")
+    first: b.Size = 0
+    whole_first: b.Size = 0
+    end: b.Size = length
+    whole_end: b.Size = length
+    for mask in masks:
+        if RAGGED_TILE in mask.operation.attributes:
+            whole_end = minimum(whole_end, length // step * step)
+            continue
+        axis = _loop_dimension(mask, loop.regions[0].blocks[0].arguments[0])
+        for expression in mask.visible.results:
+            form = AffineForm.of(expression)
+            coefficient = form.dimensions.get(axis, 0)
+            if coefficient == -1:
+                least, most = _extremes(mask, form, axis)
+                end = minimum(end, maximum(add(most, 1), 0))
+                whole_end = minimum(whole_end, _rounded_down(maximum(add(least, 1), 0), step))
+            elif coefficient == 1:
+                least, most = (_negated(value) for value in reversed(_extremes(mask, form, axis)))
+                first = maximum(first, _rounded_down(maximum(least, 0), step))
+                whole_first = maximum(whole_first, _rounded_down(add(maximum(most, 0), step - 1), step))
+            else:
+                raise RewriteRefused(mask.operation, f"{expression} does not bound the loop's position")
+    if whole_first != 0:
+        whole_first = minimum(whole_first, end)
+    return _Bounds(first, whole_first, whole_end, end)
+
+
+def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.Size]:
+    """Return the least and the largest value over a tile of an inequality without its loop's dimension."""
+    coefficients = {d: c for d, c in form.dimensions.items() if d != axis}
+    value: b.Size = form.constant
+    slack_down = slack_up = 0
+    for dimension, coefficient in coefficients.items():
+        value = add(value, multiply(mask.offsets[dimension], coefficient))
+        if dimension in mask.dimensions:
+            extent = mask.x.type.shape[mask.dimensions.index(dimension)] - 1
+            slack_up += max(0, coefficient * extent)
+            slack_down += min(0, coefficient * extent)
+    for symbol, coefficient in form.symbols.items():
+        value = add(value, multiply(mask.symbols[symbol], coefficient))
+    return add(value, slack_down), add(value, slack_up)
+
+
+def _loop_dimension(mask: attn.Mask, position: ir.Value) -> int:
+    """Return the map dimension that runs with the loop."""
+    for dimension, offset in enumerate(mask.offsets):
+        if offset == position:
+            return dimension
+        owner = offset.owner if isinstance(offset, ir.OpResult) else None
+        if owner is not None and owner.name == "affine.min" and position in list(owner.operands):
+            return dimension
+    raise RewriteRefused(mask.operation, "its position does not follow the loop")
+
+
+def _check_feeds_running_softmax(mask: ir.OpView, loop: ir.OpView) -> None:
+    for use in mask.results[0].uses:
+        user = use.owner.opview
+        if user.name == attn.Mask.NAME:
+            continue
+        carried = list(loop.regions[0].blocks[0].arguments)[1:]
+        if user.name not in attn.SOFTMAX_NAMES or attn.Softmax(user).initial_maximum not in carried:
+            raise RewriteRefused(mask, f"it feeds {user.name}, not a softmax whose maximum the loop carries")
+
+
+def _later(first: b.Size, second: b.Size) -> b.Size:
+    return second if first == 0 else maximum(first, second)
+
+
+def _rounded_down(value: b.Size, step: int) -> b.Size:
+    return multiply(floor_divide(value, step), step)
+
+
+def _negated(value: b.Size) -> b.Size:
+    return multiply(value, -1)
+
+
+def _constant(value: ir.Value) -> int | None:
+    if isinstance(value, ir.OpResult) and value.owner.name == "arith.constant":
+        return ir.IntegerAttr(value.owner.attributes["value"]).value
+    return None
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return _constant(value) is not None

@@ -1,0 +1,138 @@
+"""Steps that the schedules of attention share, over `harness.rewrites`."""
+
+from collections.abc import Sequence
+
+from mlir import ir
+from mlir.dialects import func
+
+from harness.dialect import operations as attn
+from harness.dialect.decomposition import decompose, decompose_all
+from harness.mlir_walk import operations_within
+from harness.rewrites.fission import Kernel, Workspace, split_grid
+from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
+from harness.rewrites.simplifications import (
+    decompose_all_pads,
+    erase_unused,
+    fold_diagonal_products,
+    merge_index_arithmetic,
+    write_into_place,
+)
+from harness.rewrites.tile_and_fuse import Ragged, TiledNest, TileOptions, tile_and_fuse
+from harness.rewrites.visible_tiles import split_at_masks
+from harness.variants.tiling import Tiling
+
+GRID = frozenset({0, 1})
+"""Batch and head: loops over single elements, which tiles have no dimension for."""
+
+
+def absorb_scales(module: ir.Module) -> None:
+    """Move the scale of scores into the exponent of the softmax that takes them."""
+    for softmax in softmaxes(module):
+        absorb_scale(softmax)
+
+
+def divide_once(module: ir.Module) -> None:
+    """Divide by the total after the product with V, not before."""
+    for softmax in softmaxes(module):
+        defer_division(softmax)
+    write_into_place(module)
+
+
+def decompose_softmaxes(module: ir.Module) -> None:
+    """Turn softmaxes into linalg, so that producer fusion sees maximum, exponential and sum."""
+    for softmax in softmaxes(module):
+        decompose(softmax)
+
+
+def tile_grid(module: ir.Module, tiling: Tiling) -> TiledNest:
+    """Tile every function's result over batch, head and queries and fuse everything into that grid."""
+    nest = TiledNest()
+    for function in functions(module):
+        root = ir.OpResult(returned(function)).owner.opview
+        query = tiling.query if tiling.tiles_queries else 0
+        sizes = [1, 1, query] + [0] * (ir.OpResult(returned(function)).type.rank - 3)
+        options = TileOptions(grid=sum(size > 0 for size in sizes), drop=GRID, ragged=Ragged.SHIFTED)
+        nest = tile_and_fuse(root, sizes, options=options)
+    return nest
+
+
+def tile_keys(module: ir.Module, tiling: Tiling, ragged: Ragged = Ragged.SHIFTED) -> None:
+    """Tile the product with V along the keys, unless one tile holds all of them."""
+    if tiling.key < tiling.problem.seq_kv:
+        tile_and_fuse(products(module)[-1], [0, 0, tiling.key], options=TileOptions(ragged=ragged))
+
+
+def tile_keys_recomputing(module: ir.Module, tiling: Tiling) -> None:
+    """Tile the product with V along the keys by producer fusion alone: every tile makes its own statistics.
+
+    Only the tile of Q, which all of them read, is made once.
+    """
+    scores, values = products(module)[0], products(module)[-1]
+    query = scores.operands[0]
+    stop = [ir.OpResult(query).owner.opview] if isinstance(query, ir.OpResult) else []
+    options = TileOptions(ragged=Ragged.SHIFTED, recompute=True)
+    tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=options)
+
+
+def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
+    """Compute whole rows of scores key tile by key tile."""
+    if tiling.key >= tiling.problem.seq_kv:
+        return
+    for product in products(module):
+        if product.results[0].type.shape[-1] == tiling.problem.seq_kv and _is_scores(product):
+            root = _masked(product)
+            sizes = [0, tiling.key] + [0] * (1 if root is product else 0)
+            tile_and_fuse(root, sizes, options=TileOptions(ragged=Ragged.SHIFTED))
+
+
+def split_kernels(module: ir.Module) -> None:
+    """Make three kernels of the grid: scores, softmax, values, with the score matrix in memory."""
+    softmax = softmaxes(module)[0]
+    kernels = [
+        Kernel("scores", softmax.operands[0]),
+        Kernel("softmax", softmax.results[0]),
+        Kernel("values", None),
+    ]
+    split_grid(functions(module)[0], kernels, Workspace("scores", ("query", "key")))
+
+
+def _is_scores(product: ir.OpView) -> bool:
+    return attn.BatchMatmul(product).layout == "nt"
+
+
+def _masked(product: ir.OpView) -> ir.OpView:
+    """Return the mask of a product's result if that is all that uses it, else the product."""
+    users = [use.owner.opview for use in product.results[0].uses]
+    return users[0] if len(users) == 1 and users[0].name == attn.Mask.NAME else product
+
+
+def visit_visible_tiles(module: ir.Module) -> None:
+    """Skip key tiles that masks hide, and mask only those that they cut."""
+    for loop in [nested for nested in operations_within(module.operation) if nested.name == "scf.for"]:
+        split_at_masks(loop)
+
+
+def to_linalg(module: ir.Module) -> None:
+    """Turn what is left of the `attn` dialect into linalg, and drop what nothing uses."""
+    fold_diagonal_products(module)
+    decompose_all_pads(module)
+    decompose_all(module)
+    merge_index_arithmetic(module)
+    erase_unused(module)
+
+
+def functions(module: ir.Module) -> list[func.FuncOp]:
+    """Return the module's functions."""
+    return [operation for operation in module.body.operations if isinstance(operation, func.FuncOp)]
+
+
+def returned(function: func.FuncOp) -> ir.Value:
+    """Return the value that a function returns."""
+    block = function.entry_block
+    value: ir.Value = block.operations[len(block.operations) - 1].operands[0]
+    return value
+
+
+def products(module: ir.Module) -> Sequence[ir.OpView]:
+    """Return the matrix products in order."""
+    return [nested for nested in operations_within(module.operation) if nested.name == attn.BatchMatmul.NAME]
