@@ -14,7 +14,7 @@ from mlir import ir
 from harness.dialect import operations as attn
 from harness.payloads import builder as b
 from harness.rewrites.dimensions import sizes_of
-from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.structured import StructuredView, view_of
 
 Tags = tuple[int | None, ...]
@@ -35,7 +35,7 @@ def running_softmaxes(
 ) -> list[RunningSoftmax]:
     """Find the softmaxes below the root whose reduced dimension a reduction loop of the root cuts.
 
-    Raises `RewriteRefused` where one of them cannot be made a running one.
+    Raises `RewriteRefusedError` where one of them cannot be made a running one.
     """
     found: dict[ir.Operation, RunningSoftmax] = {}
     for view, result, tags in _producers(root, tiled, stop):
@@ -54,7 +54,7 @@ def running_softmaxes(
 def rescaled_init(root: StructuredView, correction: ir.Value, init: ir.Value) -> ir.Value:
     """Return `diag(correction) · init` at the current insertion point."""
     if root.operation.name != attn.BatchMatmul.NAME:
-        raise RewriteRefused(
+        raise RewriteRefusedError(
             root.operation, "only attn.batch_matmul can be rewritten as the consumer of a running softmax"
         )
     rows = sizes_of(correction)
@@ -106,13 +106,13 @@ def _check_consumer(root: StructuredView, softmax: attn.Softmax, loop: int) -> N
     """Check that the root is the one consumer of the probabilities, and nobody needs the correction."""
     operation = softmax.operation
     if list(softmax.correction.uses):
-        raise RewriteRefused(operation, "its correction (result #3) is used; a running softmax needs it")
+        raise RewriteRefusedError(operation, "its correction (result #3) is used; a running softmax needs it")
     value = softmax.probability
     while True:
         users = [use.owner for use in value.uses]
         if len(users) != 1:
             names = ", ".join(sorted(user.name for user in users))
-            raise RewriteRefused(
+            raise RewriteRefusedError(
                 operation,
                 f"its probabilities have {len(users)} consumers ({names}); exactly one can be rewritten when "
                 "the reduced dimension is tiled",
@@ -121,13 +121,13 @@ def _check_consumer(root: StructuredView, softmax: attn.Softmax, loop: int) -> N
         if user.operation == root.operation.operation:
             break
         if not _is_cast(user):
-            raise RewriteRefused(
+            raise RewriteRefusedError(
                 operation,
                 f"its consumer {user.name} is not the tiled root {root.operation.name}, nor a conversion",
             )
         value = user.results[0]
     if not root.is_reduction[loop]:
-        raise RewriteRefused(
+        raise RewriteRefusedError(
             operation, f"its consumer {root.operation.name} does not reduce over loop {loop}"
         )
 

@@ -5,7 +5,7 @@ from mlir import ir
 from harness.errors import BuildError
 
 
-class RewriteRefused(BuildError):
+class RewriteRefusedError(BuildError):
     """A rewrite that would change what is computed, or that is not known, with the operation and reason."""
 
     def __init__(self, operation: ir.OpView | ir.Operation, reason: str) -> None:

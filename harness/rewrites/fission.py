@@ -12,7 +12,7 @@ from mlir.dialects import func, scf
 
 from harness.payloads import builder as b
 from harness.payloads.arguments import KernelArgument
-from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.structured import place_of
 
 
@@ -38,11 +38,11 @@ def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], workspace: Work
     """Replace a function whose body is one `scf.forall` by kernels that run one after the other.
 
     All tiles handed on have one type and share one workspace argument, `[grid …, tile …]`, which a kernel may
-    read and write in place.  Raises `RewriteRefused` where the function has another form.
+    read and write in place.  Raises `RewriteRefusedError` where the function has another form.
     """
     forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
     if forall is None or len(forall.results) != 1:
-        raise RewriteRefused(function, "its body is not one grid loop with one result")
+        raise RewriteRefusedError(function, "its body is not one grid loop with one result")
     _Fission(function, forall, kernels, workspace).apply()
     function.operation.erase()
 
@@ -61,7 +61,7 @@ class _Fission:
         self.tiles = [kernel.result for kernel in kernels if kernel.result is not None]
         types = {str(tile.type) for tile in self.tiles}
         if len(types) != 1:
-            raise RewriteRefused(
+            raise RewriteRefusedError(
                 forall, f"tiles of types {', '.join(sorted(types))} cannot share a workspace"
             )
         self.grid = list(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from mlir import ir
 from mlir.dialects import tensor
 
-from harness.rewrites.errors import RewriteRefused, describe
+from harness.rewrites.errors import RewriteRefusedError, describe
 from harness.rewrites.ranges import Range, Ranges, extract, is_whole, kept_sizes
 from harness.rewrites.reshapes import source_tile
 from harness.rewrites.structured import StructuredView, view_of
@@ -127,7 +127,7 @@ def _refuse_partial_softmax(view: StructuredView, result: int, ranges: Ranges) -
         return
     for loop, part in zip(view.result_loops[0], ranges, strict=True):
         if view.is_reduction[loop] and not part.is_whole:
-            raise RewriteRefused(
+            raise RewriteRefusedError(
                 view.operation,
                 "a tile of its probabilities along the reduced dimension needs the whole dimension; tile a "
                 "matrix product that reduces over it, decompose the softmax first, or name it as a stop",

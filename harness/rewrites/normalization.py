@@ -13,27 +13,27 @@ from harness.dialect.decomposition import safe_quotient
 from harness.mlir_walk import operations_within
 from harness.payloads import builder as b
 from harness.rewrites.dimensions import sizes_of
-from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.errors import RewriteRefusedError
 
 
 def defer_division(softmax: ir.OpView) -> ir.OpView:
     """Divide the rows of the matrix product that consumes the probabilities, not the probabilities.
 
-    Returns the division.  Raises `RewriteRefused` where probabilities have another consumer, or the product
+    Returns the division.  Raises `RewriteRefusedError` where probabilities have another consumer, or the product
     starts from something other than 0.
     """
     view = attn.Softmax(softmax)
     consumers = [use.owner.opview for use in view.probability.uses]
     if len(consumers) != 1 or consumers[0].name != attn.BatchMatmul.NAME:
         names = ", ".join(consumer.name for consumer in consumers) or "none"
-        raise RewriteRefused(
+        raise RewriteRefusedError(
             softmax, f"its probabilities are consumed by {names}; expected one matrix product"
         )
     product = attn.BatchMatmul(consumers[0])
     if constant_of_fill(product.init) != 0.0:
-        raise RewriteRefused(product.operation, "its initial value is not a fill with 0")
+        raise RewriteRefusedError(product.operation, "its initial value is not a fill with 0")
     if list(view.correction.uses):
-        raise RewriteRefused(softmax, "its correction is used, which means something else without division")
+        raise RewriteRefusedError(softmax, "its correction is used, which means something else without division")
     with ir.InsertionPoint(softmax), softmax.location:
         unnormalized = attn.softmax(
             *softmax.operands, dimension=view.dimension, scale=view.scale, normalized=False

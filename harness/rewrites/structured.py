@@ -13,7 +13,7 @@ from mlir.dialects import arith, linalg
 from harness.dialect import operations as attn
 from harness.mlir_walk import operations_within
 from harness.payloads import builder as b
-from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import Range, Ranges, add, as_value
 
 Loops = tuple[int, ...]
@@ -42,7 +42,7 @@ class StructuredView:
         for value, loops in zip(self.operation.operands, self.operand_loops, strict=True):
             if loop in loops:
                 return value, loops.index(loop)
-        raise RewriteRefused(self.operation, f"loop {loop} runs along no operand")
+        raise RewriteRefusedError(self.operation, f"loop {loop} runs along no operand")
 
     def loop_ranges(self, result: int, ranges: Ranges) -> Ranges:
         """Return the ranges of all loops that a tile of one result needs: the others run whole."""
@@ -250,7 +250,7 @@ def _mask_view(operation: ir.OpView) -> StructuredView:
 
 def _build_batch_matmul(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
     if any(part.is_dropped for part in loops[-3:]):
-        raise RewriteRefused(operation, "only its batch dimensions can be left out of a tile")
+        raise RewriteRefusedError(operation, "only its batch dimensions can be left out of a tile")
     layout = attn.BatchMatmul(operation).layout
     return [attn.batch_matmul(tiles[0], tiles[1], tiles[2], layout).product]
 
@@ -258,7 +258,7 @@ def _build_batch_matmul(operation: ir.OpView, tiles: Sequence[ir.Value], loops: 
 def _build_softmax(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
     softmax = attn.Softmax(operation)
     if loops[softmax.dimension].is_dropped:
-        raise RewriteRefused(operation, "its reduced dimension cannot be left out of a tile")
+        raise RewriteRefusedError(operation, "its reduced dimension cannot be left out of a tile")
     dropped_before = sum(part.is_dropped for part in loops[: softmax.dimension])
     tiled = attn.softmax(
         *tiles,
@@ -271,7 +271,7 @@ def _build_softmax(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Range
 
 def _build_diag(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
     if loops[-1].key() != loops[-2].key():
-        raise RewriteRefused(operation, "a tile of it must cover the same rows as columns")
+        raise RewriteRefusedError(operation, "a tile of it must cover the same rows as columns")
     return [attn.diag(tiles[0], tiles[1]).matrix]
 
 

@@ -26,7 +26,7 @@ from harness.rewrites.consumer_rewriting import (
     running_softmaxes,
 )
 from harness.rewrites.dimensions import size_of, sizes_of
-from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.fusion import FusionLog, FusionRules, TileBuilder, erase_dead, whole_ranges_of_loops
 from harness.rewrites.ranges import (
     Range,
@@ -107,12 +107,12 @@ def tile_and_fuse(
             them as extra results.
         options: see `TileOptions`.
 
-    Raises `RewriteRefused` with the operation and the reason where the result would be wrong or the form is
+    Raises `RewriteRefusedError` with the operation and the reason where the result would be wrong or the form is
     not known.
     """
     view = view_of(root)
     if view is None:
-        raise RewriteRefused(root, "it is not a structured operation with loops that can be tiled")
+        raise RewriteRefusedError(root, "it is not a structured operation with loops that can be tiled")
     nest = _Nest(view, tile_sizes, interchange, stop, keep_intermediates, options)
     nest.check()
     with ir.InsertionPoint(root), root.location:
@@ -161,9 +161,9 @@ class _Nest:
     def check(self) -> None:
         count = self.view.loop_count
         if len(self.sizes) != count or any(size < 0 for size in self.sizes):
-            raise RewriteRefused(self.root, f"tile sizes {self.sizes}; expected {count} sizes ≥ 0")
+            raise RewriteRefusedError(self.root, f"tile sizes {self.sizes}; expected {count} sizes ≥ 0")
         if sorted(self.interchange) != list(range(count)):
-            raise RewriteRefused(
+            raise RewriteRefusedError(
                 self.root, f"interchange {self.interchange}; expected a permutation of 0 … {count - 1}"
             )
         self.order = [loop for loop in self.interchange if self.sizes[loop]]
@@ -171,23 +171,23 @@ class _Nest:
         first = self.order.index(reductions[0]) if reductions else len(self.order)
         self.parallel, self.inner = self.order[:first], self.order[first:]
         if self.options.grid not in (0, len(self.parallel)):
-            raise RewriteRefused(
+            raise RewriteRefusedError(
                 self.root,
                 f"a grid of {self.options.grid} loops; expected all {len(self.parallel)} parallel loops outside "
                 "the reductions",
             )
         if reductions and self.root.name in attn.SOFTMAX_NAMES:
-            raise RewriteRefused(
+            raise RewriteRefusedError(
                 self.root,
                 "its reduced dimension cannot be tiled with the softmax as the root: tile a matrix product that "
                 "consumes its probabilities",
             )
         if reductions and not all(self.view.reads_init(result) for result in range(len(self.root.results))):
-            raise RewriteRefused(self.root, "its reduction does not continue from an initial value")
+            raise RewriteRefusedError(self.root, "its reduction does not continue from an initial value")
         if self.options.ragged is Ragged.SHIFTED and any(
             not self.view.is_reduction[loop] and not self._divides(loop) for loop in self.inner
         ):
-            raise RewriteRefused(
+            raise RewriteRefusedError(
                 self.root,
                 "a shifted tile of a parallel loop inside a reduction loop would be accumulated twice",
             )
@@ -195,7 +195,7 @@ class _Nest:
             for number, operand in enumerate(self.view.init_operands):
                 init = self.root.operands[operand]
                 if self.view.reads_init(number) and place_of(init) == init:
-                    raise RewriteRefused(
+                    raise RewriteRefusedError(
                         self.root, "a shifted tile would continue from what the tile before has written"
                     )
         self.running = running_softmaxes(self.view, frozenset(self.order), self.stop)
@@ -232,7 +232,7 @@ class _Nest:
         for demanded, tags in demanded_values(self.view, frozenset(self.order), self.stop):
             if demanded == value:
                 return tags
-        raise RewriteRefused(self.root, f"the intermediate {value.type} is not among what its tiles need")
+        raise RewriteRefusedError(self.root, f"the intermediate {value.type} is not among what its tiles need")
 
     # ------------------------------------------------------------------ loops
 
@@ -354,7 +354,7 @@ class _Nest:
         if not peels or self._divides(loop):
             return self._for(loop, values, body)
         if not isinstance(length, int):
-            raise RewriteRefused(self.root, "a rest can only be peeled where the length is static")
+            raise RewriteRefusedError(self.root, "a rest can only be peeled where the length is static")
         whole, rest = length - length % size, length % size
         if whole:
             values = self._for(loop, values, body, end=whole)

@@ -13,7 +13,7 @@ from mlir import ir
 from harness.dialect import operations as attn
 from harness.dialect.affine_form import AffineForm
 from harness.payloads import builder as b
-from harness.rewrites.errors import RewriteRefused
+from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import (
     add,
     as_value,
@@ -38,7 +38,7 @@ class _Bounds:
 def split_at_masks(loop: ir.OpView) -> list[ir.OpView]:
     """Split a loop over tiles by what its masks leave; returns the loops that replace it.
 
-    Raises `RewriteRefused` if a masked score does not just feed a softmax that the loop carries: skipping
+    Raises `RewriteRefusedError` if a masked score does not just feed a softmax that the loop carries: skipping
     a tile would then not be the same as computing it.
     """
     masks = [
@@ -99,7 +99,7 @@ def _bounds(loop: ir.OpView, masks: list[attn.Mask]) -> _Bounds:
     """Intersect what the masks allow."""
     step, length = _constant(loop.operands[2]), _constant(loop.operands[1])
     if step is None or length is None:
-        raise RewriteRefused(loop, "its bounds and step are not constant")
+        raise RewriteRefusedError(loop, "its bounds and step are not constant")
     first: b.Size = 0
     whole_first: b.Size = 0
     end: b.Size = length
@@ -121,7 +121,7 @@ def _bounds(loop: ir.OpView, masks: list[attn.Mask]) -> _Bounds:
                 first = maximum(first, _rounded_down(maximum(least, 0), step))
                 whole_first = maximum(whole_first, _rounded_down(add(maximum(most, 0), step - 1), step))
             else:
-                raise RewriteRefused(mask.operation, f"{expression} does not bound the loop's position")
+                raise RewriteRefusedError(mask.operation, f"{expression} does not bound the loop's position")
     if whole_first != 0:
         whole_first = minimum(whole_first, end)
     return _Bounds(first, whole_first, whole_end, end)
@@ -151,7 +151,7 @@ def _loop_dimension(mask: attn.Mask, position: ir.Value) -> int:
         owner = offset.owner if isinstance(offset, ir.OpResult) else None
         if owner is not None and owner.name == "affine.min" and position in list(owner.operands):
             return dimension
-    raise RewriteRefused(mask.operation, "its position does not follow the loop")
+    raise RewriteRefusedError(mask.operation, "its position does not follow the loop")
 
 
 def _check_feeds_running_softmax(mask: ir.OpView, loop: ir.OpView) -> None:
@@ -161,7 +161,7 @@ def _check_feeds_running_softmax(mask: ir.OpView, loop: ir.OpView) -> None:
             continue
         carried = list(loop.regions[0].blocks[0].arguments)[1:]
         if user.name not in attn.SOFTMAX_NAMES or attn.Softmax(user).initial_maximum not in carried:
-            raise RewriteRefused(mask, f"it feeds {user.name}, not a softmax whose maximum the loop carries")
+            raise RewriteRefusedError(mask, f"it feeds {user.name}, not a softmax whose maximum the loop carries")
 
 
 def _later(first: b.Size, second: b.Size) -> b.Size:

@@ -9,6 +9,7 @@ from harness.dialect import operations as attn
 from harness.dialect.decomposition import decompose, decompose_all
 from harness.mlir_walk import operations_within
 from harness.rewrites.fission import Kernel, Workspace, split_grid
+from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
 from harness.rewrites.simplifications import (
     decompose_all_pads,
@@ -115,6 +116,7 @@ def visit_visible_tiles(module: ir.Module) -> None:
 def to_linalg(module: ir.Module) -> None:
     """Turn what is left of the `attn` dialect into linalg, and drop what nothing uses."""
     fold_diagonal_products(module)
+    merge_masks(module)
     decompose_all_pads(module)
     decompose_all(module)
     merge_index_arithmetic(module)

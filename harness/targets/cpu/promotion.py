@@ -14,35 +14,44 @@ from harness.targets.cpu.lanes import LaneLayout, conversions
 
 
 def promote_query_tiles(module: ir.Module) -> None:
-    """Insert the copies, in place."""
+    """Insert the copies, in place, each where its source is made: outside loops that only read it."""
     for function in module.body.operations:
         if isinstance(function, func.FuncOp):
-            layout = LaneLayout(function)
-            for operation in list(operations_within(function)):
-                _promote_operands(operation, layout)
-                _promote_result(operation, layout)
+            _Promotion(function).apply()
 
 
-def _promote_operands(operation: ir.OpView, layout: LaneLayout) -> None:
-    """Copy what a contraction, or an insertion into a padded tile, reads from memory with queries."""
-    if operation.name == "tensor.insert_slice":
-        is_reader = operation.operands[1] not in layout.in_memory
-        operands = [operation.operands[0]]
-    else:
-        is_reader = _is_contraction(operation)
-        operands = list(operation.operands)[:2]
-    for position, value in enumerate(operands if is_reader else []):
-        if value in layout.in_memory and layout.lane_axis(value) is not None:
-            with ir.InsertionPoint(operation), operation.location:
-                operation.operands[position] = _copied(value)
+class _Promotion:
+    """The copies of one kernel."""
 
+    def __init__(self, function: func.FuncOp) -> None:
+        self.operations = list(operations_within(function))
+        self.layout = LaneLayout(function)
+        self.copies: dict[ir.Value, ir.Value] = {}
 
-def _promote_result(operation: ir.OpView, layout: LaneLayout) -> None:
-    """Give a conversion of a result its source in memory order."""
-    for source, result in conversions(operation):
-        if result in layout.in_memory and source not in layout.in_memory:
-            with ir.InsertionPoint(operation), operation.location:
-                operation.operands[0] = _copied(source)
+    def apply(self) -> None:
+        for operation in self.operations:
+            for position in self._operands_to_copy(operation):
+                operation.operands[position] = self._copy(operation.operands[position])
+            for source, result in conversions(operation):
+                if result in self.layout.in_memory and source not in self.layout.in_memory:
+                    operation.operands[0] = self._copy(source)
+
+    def _operands_to_copy(self, operation: ir.OpView) -> list[int]:
+        """Return which tiles of queries a contraction, or an insertion into a tile, reads from memory."""
+        if operation.name == "tensor.insert_slice":
+            positions = [0] if operation.operands[1] not in self.layout.in_memory else []
+        else:
+            positions = [0, 1] if _is_contraction(operation) else []
+        return [position for position in positions if self._has_queries_in_memory(operation.operands[position])]
+
+    def _has_queries_in_memory(self, value: ir.Value) -> bool:
+        return value in self.layout.in_memory and self.layout.lane_axis(value) is not None
+
+    def _copy(self, value: ir.Value) -> ir.Value:
+        if value not in self.copies:
+            with ir.InsertionPoint.after(ir.OpResult(value).owner), ir.Location.unknown():
+                self.copies[value] = _copied(value)
+        return self.copies[value]
 
 
 def _copied(value: ir.Value) -> ir.Value:
