@@ -1,5 +1,6 @@
 """The command `harness`: runs the command line and turns errors into one line and an exit status."""
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -7,36 +8,56 @@ from collections.abc import Sequence
 import typer
 
 from harness.cli import app
-from harness.errors import HarnessError
+from harness.errors import HarnessError, InputError, StoppedError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
+CLOSED_PIPE = 141
+"""What a shell reports for a program whose reader, `head` say, went away: 128 + SIGPIPE."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    0: all went well; 1: a checked case failed; 2: bad input, explained in one line on standard error;
-    130: interrupted.
+    0: all went well; 1: a checked case failed; 2: bad input, explained on standard error, one line a mistake;
+    130: interrupted; 141: nobody reads the output any more.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         status = app(given, prog_name="harness", standalone_mode=False)
+        sys.stdout.flush()
+    except StoppedError as interruption:
+        print(_interrupted_message(given, str(interruption)), file=sys.stderr)
+        return INTERRUPTED
+    except InputError as error:
+        return _fail(*error.lines)
     except HarnessError as error:
-        return _fail(" ".join(str(error).split()))
+        return _fail(str(error))
     except typer.TyperException as error:
         return _fail(_usage_message(error))
     except KeyboardInterrupt:
         status = INTERRUPTED
+    except (BrokenPipeError, SystemExit) as error:
+        # typer and rich make an exit with status 1 of a closed pipe
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        _discard_output()
+        return CLOSED_PIPE
     if status == INTERRUPTED:
-        print(_interrupted_message(given), file=sys.stderr)
+        print("harness: interrupted", file=sys.stderr)
     return status or 0
 
 
-def _fail(message: str) -> int:
-    print(f"harness: {message}", file=sys.stderr)
+def _fail(*messages: str) -> int:
+    for message in messages:
+        print(f"harness: {' '.join(message.split())}", file=sys.stderr)
     return BAD_INPUT
+
+
+def _discard_output() -> None:
+    """Let what is still buffered for a closed pipe go nowhere, instead of failing again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage_message(error: typer.TyperException) -> str:
@@ -47,12 +68,10 @@ def _usage_message(error: typer.TyperException) -> str:
     return f"{message} (see '{command} --help')"
 
 
-def _interrupted_message(arguments: Sequence[str]) -> str:
-    """Return the line that says how to go on: the same command with `--resume`, if it has that."""
-    if not arguments or arguments[0] not in ("run", "check"):
-        return "harness: interrupted"
+def _interrupted_message(arguments: Sequence[str], progress: str) -> str:
+    """Return the line that says how far a run came and how to go on: the same command with `--resume`."""
     words = list(arguments) if "--resume" in arguments else [*arguments, "--resume"]
-    return f"harness: interrupted; finished cases are kept, continue with: harness {shlex.join(words)}"
+    return f"harness: interrupted, {progress}; continue with: harness {shlex.join(words)}"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from harness.artifact import Artifact, Executable, StaticFigures
 from harness.case import Case, ParameterValue
@@ -87,7 +86,8 @@ def build(
         problem: what to compute.
         variant: how its code is generated, see `harness list variants`.
         target: what for, see `harness list targets`; a chip may follow a colon, `cpu:avx2`.
-        params: the variant's parameters, such as `tile_q`; what is left out is chosen by the target.
+        params: the variant's parameters, such as `tile_q`; what is left out has its default, or is chosen by
+            the target.
         **target_options: the target's options; for the CPU `threads`, an int or `"all"`.
 
     Raises:
@@ -96,13 +96,9 @@ def build(
         BuildError: the compiler refused, crashed or took too long.
     """
     from harness import building
-    from harness.cores import available_cores
+    from harness.defaults import complete_case
 
-    if target_options.get("threads") == "all":
-        target_options["threads"] = available_cores()
-    case = Case(
-        problem=problem, variant=variant, target=target, params=params or {}, target_options=target_options
-    )
+    case = complete_case(problem, variant, target, params or {}, target_options)
     artifact, folder = building.build(case)
     return BuiltArtifact(artifact, folder)
 
@@ -192,7 +188,7 @@ def run(
         experiment: a TOML file, or the name of one in `experiments/`.
         only: filters such as `"variant=flash"`.
         out: folder for results; the run's own folder is made below it.
-        resume: continue the experiment's latest run in `out`.
+        resume: continue the experiment's newest unfinished run in `out`, else its newest.
         timed: whether to time what passed the check.
     """
     from harness.experiment import load_experiment
@@ -217,7 +213,7 @@ def run(
 
 
 def load(path: str | Path) -> "pandas.DataFrame":
-    """Return the results table of a run folder, or of the latest run of an experiment's folder."""
+    """Return the results table of a run folder, or of the newest run in an experiment's folder."""
     from harness import results
 
     return results.load(path)
@@ -253,13 +249,7 @@ def _problem_of(q: np.ndarray, k: np.ndarray, v: np.ndarray, options: dict[str, 
         dtype = dtype_name(q.dtype)
     except InputError as error:
         raise InputError(f"q: {error}") from error
-    try:
-        problem = AttentionProblem(**sizes, **options, dtype=dtype)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{place}: {message}" if place else message) from error
+    problem = AttentionProblem(**sizes, **options, dtype=dtype)
     for name, array, shape in (
         ("q", q, problem.q_shape),
         ("k", k, problem.k_shape),

@@ -9,19 +9,20 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     FiniteFloat,
     PositiveInt,
-    ValidationError,
     model_validator,
 )
 
 from harness.dtypes import LONG_NAMES, DTypeName
+from harness.errors import InputError
 from harness.problem import AttentionProblem
-from harness.validation import first_line, messages, shown
+from harness.validation import each_once, shown
 
 T = TypeVar("T")
 
@@ -55,8 +56,10 @@ def _short_dtype(value: Any) -> Any:
     return LONG_NAMES.get(value, value) if isinstance(value, str) else value
 
 
-Axis = Annotated[tuple[T, ...], Field(min_length=1), BeforeValidator(as_axis)]
-AxisOfLists = Annotated[tuple[T, ...], Field(min_length=1), BeforeValidator(_as_axis_of_lists)]
+Axis = Annotated[tuple[T, ...], Field(min_length=1), BeforeValidator(as_axis), AfterValidator(each_once)]
+AxisOfLists = Annotated[
+    tuple[T, ...], Field(min_length=1), BeforeValidator(_as_axis_of_lists), AfterValidator(each_once)
+]
 
 Lengths = Annotated[tuple[int, ...] | None, BeforeValidator(_none_by_name)]
 Window = Annotated[tuple[int, int] | None, BeforeValidator(_pair)]
@@ -129,9 +132,8 @@ def _problem(point: dict[str, Any]) -> AttentionProblem:
         fields["heads"] = _divided(fields, "hidden", "head_dim")
     try:
         return AttentionProblem(**fields)
-    except ValidationError as error:
-        reason = first_line(messages(error, AttentionProblem))
-        raise ValueError(f"{reason} (in {_values(point)})") from error
+    except InputError as error:
+        raise ValueError(f"{'; '.join(error.lines)} (in {_values(point)})") from error
 
 
 def _divided(fields: dict[str, Any], key: str, divisor: str) -> int:

@@ -16,6 +16,7 @@ from harness.digest import code_digest, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
 from harness.status import Status
 from harness.targets.base import Target, TargetOptions
+from harness.validation import messages
 from harness.variants.base import Variant
 from harness.worker_process import WorkerFailure, WorkerProcess
 from harness.worker_protocol import BuildRequest, Built, KeyFound
@@ -133,9 +134,4 @@ def _validated(model: type[Model], values: dict[str, ParameterValue], owner: str
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        allowed = ", ".join(model.model_fields) or "none"
-        raise InputError(
-            f"{owner}: parameter {name!r}: {first['msg']}; its parameters are {allowed}"
-        ) from error
+        raise InputError(f"{owner}: {'; '.join(messages(error, model))}") from error

@@ -20,9 +20,9 @@ class Case(BaseModel):
     target: str
     """Target name, with a chip where it matters: `cpu`, `cpu:avx2`, `cuda:sm_80`."""
     params: dict[str, ParameterValue] = {}
-    """The variant's tunable parameters, only those that the experiment sets."""
+    """The variant's tunable parameters: those that were set, and the defaults that are concrete."""
     target_options: dict[str, ParameterValue] = {}
-    """The target's options, for the CPU `threads`."""
+    """The target's options likewise, for the CPU `threads`."""
 
     @property
     def id(self) -> str:

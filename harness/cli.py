@@ -27,6 +27,8 @@ class Listed(StrEnum):
 
     VARIANTS = "variants"
     TARGETS = "targets"
+    STAGES = "stages"
+    SCHEDULES = "schedules"
     EXPERIMENTS = "experiments"
     FIGURES = "figures"
     DISTRIBUTIONS = "distributions"
@@ -55,7 +57,11 @@ Only = Annotated[
     ),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Continue the latest run: do only what is missing or changed.")
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue the newest unfinished run, else the newest: only what is missing or changed.",
+    ),
 ]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of all results.")]
 Jobs = Annotated[
@@ -122,11 +128,15 @@ def check(
 @app.command()
 def report(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Folders of runs, or of an experiment's runs.")
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Folders of runs, or an experiment's folder: its newest run."),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of the report.  [default: report/ in the run's folder]"),
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the report; needed for several runs.  [default: report/ in the run's folder]",
+        ),
     ] = None,
     formats: Annotated[
         list[FigureFormat] | None, typer.Option("--format", help="File format of figures; may be repeated.")
@@ -143,14 +153,81 @@ def report(
     typer.echo(f"report: {paths.folder}")
 
 
-@app.command("list", short_help="List variants, targets, experiments, cases …")
+@app.command(short_help="Show the IR after each stage of a build.")
+def ir(
+    context: typer.Context,
+    variant: Annotated[
+        str,
+        typer.Argument(
+            help="A variant, or a schedule of 'harness list schedules' (schedule:NAME).", metavar="VARIANT"
+        ),
+    ],
+    target: Annotated[str, typer.Option(help="What for, see 'harness list targets'.")] = "cpu",
+    stage: Annotated[
+        str | None, typer.Option(help="Print this stage's IR instead of a table of all stages.")
+    ] = None,
+    diff: Annotated[bool, typer.Option("--diff", help="How --stage differs from the stage before.")] = False,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Count operations, and what one call executes and moves.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Parameter of the variant or option of the target; repeatable."
+        ),
+    ] = None,
+    batch: Annotated[int | None, typer.Option(help="[default: 1]")] = None,
+    heads: Annotated[int | None, typer.Option(help="[default: 2]")] = None,
+    kv_heads: Annotated[int | None, typer.Option(help="Heads of K and V.  [default: heads]")] = None,
+    seq: Annotated[int | None, typer.Option(help="Queries and keys.  [default: 256]")] = None,
+    seq_q: Annotated[int | None, typer.Option(help="Queries.")] = None,
+    seq_kv: Annotated[int | None, typer.Option(help="Keys.")] = None,
+    head_dim: Annotated[int | None, typer.Option(help="[default: 64]")] = None,
+    head_dim_v: Annotated[int | None, typer.Option(help="Width of V.  [default: head_dim]")] = None,
+    dtype: Annotated[str | None, typer.Option(help="f32, f16 or bf16.  [default: f32]")] = None,
+    causal: Annotated[bool, typer.Option("--causal", help="Hide later keys.")] = False,
+    causal_alignment: Annotated[str | None, typer.Option(help="bottom-right or top-left.")] = None,
+    scale: Annotated[float | None, typer.Option(help="[default: 1/√head_dim]")] = None,
+    mask: Annotated[bool, typer.Option("--mask", help="A boolean mask is an input.")] = False,
+    bias: Annotated[bool, typer.Option("--bias", help="An additive bias is an input.")] = False,
+    window: Annotated[
+        str | None, typer.Option(metavar="LEFT,RIGHT", help="Keys around the diagonal.")
+    ] = None,
+    softcap: Annotated[float | None, typer.Option(help="Cap of the scores.")] = None,
+    model_width: Annotated[
+        int | None, typer.Option(help="Width of the tokens that Q, K and V are projected from.")
+    ] = None,
+    kv_lengths: Annotated[str | None, typer.Option(metavar="N,…", help="Keys of each batch entry.")] = None,
+    cu_seqlens_q: Annotated[
+        str | None, typer.Option(metavar="N,…", help="Cumulative lengths of packed queries.")
+    ] = None,
+    cu_seqlens_kv: Annotated[
+        str | None, typer.Option(metavar="N,…", help="Cumulative lengths of packed keys.")
+    ] = None,
+) -> None:
+    """Build one problem, or take it from the cache, and show the IR after each stage."""
+    from harness.api import build
+    from harness.ir_view.request import problem_of, settings_of
+    from harness.ir_view.show import show
+    from harness.ir_view.subject import build_subject, is_schedule, schedule_subject
+
+    if is_schedule(variant):
+        show(schedule_subject(variant, settings or []), stage=stage, diff=diff, counts=counts)
+        return
+    params, target_options = settings_of(settings or [], variant, target)
+    problem = problem_of(context.params)
+    built = build(problem, variant=variant, target=target, params=params, **target_options)
+    show(build_subject(built), stage=stage, diff=diff, counts=counts)
+
+
+@app.command("list", short_help="List variants, targets, stages, experiments, cases …")
 def list_names(
     what: Annotated[Listed, typer.Argument(help="What to list.")],
     experiment: Annotated[
         str | None, typer.Argument(metavar="[EXPERIMENT]", help="Whose cases to list.")
     ] = None,
 ) -> None:
-    """List variants, targets, experiments, figures, distributions, or the cases of an experiment."""
+    """List variants, targets, stages, experiments, figures, distributions, or the cases of an experiment."""
     from harness import listing
     from harness.errors import InputError
 
@@ -160,9 +237,11 @@ def list_names(
         entries = listing.cases(experiment)
     else:
         entries = listing.LISTS[what]()
+        if what is Listed.EXPERIMENTS and not entries:
+            typer.echo(f"harness: {listing.NO_EXPERIMENTS}", err=True)
     width = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
-        typer.echo(f"{entry.name:<{width}}  {entry.summary}")
+        typer.echo(f"{entry.name:<{width}}  {entry.summary}".rstrip())
 
 
 @app.command(short_help="Show what works here, and what to install for the rest.")
@@ -189,19 +268,24 @@ def _execute(
     cases = experiment.cases(only)
     ensure_writable_folder(out)
 
+    from harness.errors import RunInterrupted, StoppedError
     from harness.progress import make_observer
     from harness.runner import run_experiment
 
-    return run_experiment(
-        experiment,
-        cases,
-        out=out,
-        resume=resume,
-        timed=timed and experiment.timing.enabled,
-        jobs=jobs or available_cores(),
-        observer=make_observer(plain),
-        command=sys.argv,
-    )
+    try:
+        return run_experiment(
+            experiment,
+            cases,
+            out=out,
+            resume=resume,
+            timed=timed and experiment.timing.enabled,
+            jobs=jobs or available_cores(),
+            observer=make_observer(plain),
+            command=sys.argv,
+        )
+    except RunInterrupted as interruption:
+        # typer keeps nothing of a KeyboardInterrupt but its exit status
+        raise StoppedError(str(interruption)) from interruption
 
 
 def _report(summary: "RunSummary") -> None:

@@ -13,7 +13,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
-from harness.cache import ArtifactCache
+from harness.cache import CACHE_DIR_VARIABLE, ArtifactCache
 from harness.cores import available_cores
 from harness.errors import HarnessError
 from harness.machine import machine
@@ -29,7 +29,7 @@ PIN = re.compile(
 )
 """A requirement as this distribution states it: exact, perhaps for an extra."""
 
-EVERYDAY_PROBLEM = AttentionProblem(heads=1, seq_q=64, head_dim=64)  # type: ignore[call-arg]
+EVERYDAY_PROBLEM = AttentionProblem(heads=1, seq_q=64, head_dim=64)
 """What every variant can do if its packages are there."""
 
 
@@ -187,7 +187,7 @@ def cache_findings(root: Path) -> list[Finding]:
     """Return where built artifacts are kept and how much room they take."""
     files = [path for path in root.rglob("*") if path.is_file()] if root.is_dir() else []
     size = sum(_file_size(path) for path in files)
-    detail = f"{root} ({_size(size)} in {len(files)} files)"
+    detail = f"{root} ({_size(size)} in {len(files)} files); set {CACHE_DIR_VARIABLE} to move it"
     return [Finding(section="cache", name="artifacts", state=State.NOTE, detail=detail)]
 
 

@@ -31,6 +31,11 @@ def numpy_dtype(name: str) -> np.dtype:
     return NUMPY_DTYPES[canonical_dtype(name)]
 
 
+def buffer_dtype(name: str) -> np.dtype:
+    """Return the NumPy dtype of a kernel's buffer, which may also hold 32-bit integers (`i32`)."""
+    return np.dtype(np.int32) if name == "i32" else numpy_dtype(name)
+
+
 def dtype_name(dtype: np.dtype) -> DTypeName:
     """Return the harness's name of a NumPy dtype."""
     for name, candidate in NUMPY_DTYPES.items():
@@ -41,4 +46,4 @@ def dtype_name(dtype: np.dtype) -> DTypeName:
 
 def itemsize(name: str) -> int:
     """Return the size of one element in bytes."""
-    return numpy_dtype(name).itemsize
+    return buffer_dtype(name).itemsize

@@ -10,7 +10,25 @@ class HarnessError(Exception):
 
 
 class InputError(HarnessError):
-    """Bad input: says which file and key (or argument), what was found, and what was expected."""
+    """Bad input: says which file and key (or argument), what was found, and what was expected.
+
+    One line a mistake; the command line prints them all.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run; says how far it had come."""
+
+    def __init__(self, finished: int, planned: int) -> None:
+        super().__init__(f"{finished} of {planned} cases finished")
+
+
+class StoppedError(HarnessError):
+    """What a command raises for `RunInterrupted`, for the command line to say how to go on."""
 
 
 class UnsupportedError(HarnessError):

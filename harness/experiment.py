@@ -6,18 +6,27 @@ file, the key, what was found and what was expected.
 
 import itertools
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 
 from harness import plugins
 from harness.axes import PROBLEM_NAMES, ProblemAxes, problem_values
 from harness.case import Case, ParameterValue
 from harness.condition import holds, parse_condition
-from harness.cores import available_cores
+from harness.defaults import Settings, concrete, settings_model
 from harness.errors import HarnessError, InputError
 from harness.inputs import DISTRIBUTIONS
 from harness.problem import AttentionProblem
@@ -30,10 +39,14 @@ from harness.settings import (
     TimingSettings,
     VariantSettings,
 )
-from harness.validation import first_line, messages, unknown_name
+from harness.validation import messages, shown, unknown_name
 
-Settings = dict[str, ParameterValue]
-"""One value for each parameter of a variant, or each option of a target, that the experiment sets."""
+
+def _folder_name(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) is None:
+        expected = "letters, digits, '.', '_' and '-', beginning with a letter or digit"
+        raise ValueError(f"found {shown(name)}, expected {expected}")
+    return name
 
 
 class Experiment(BaseModel):
@@ -41,7 +54,7 @@ class Experiment(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    name: Annotated[str, AfterValidator(_folder_name)]
     """Names the folder of results, hence letters, digits, `_`, `.` and `-` only."""
     question: Annotated[str, Field(min_length=1)]
     variants: Names
@@ -130,37 +143,29 @@ class Experiment(BaseModel):
             raise self._error(f"variant.{variant}.where", str(error)) from error
 
     def _parameters(self, variant: str) -> list[Settings]:
-        """Return each combination of the parameters that the experiment sets for a variant."""
-        settings = self.variant.get(variant)
-        if settings is None or not settings.parameters:
-            return [{}]
-        model = self._plugin("variant", variant).parameters
-        return self._combinations(f"variant.{variant}", settings.parameters, model, extra_keys=("where",))
+        """Return each combination of a variant's parameters, those that are not set at their defaults."""
+        settings = self.variant.get(variant, VariantSettings())
+        return self._combinations("variant", variant, settings.parameters, extra_keys=("where",))
 
     def _target_options(self, target: str) -> list[Settings]:
-        """Return each combination of the options that the experiment sets for a target.
-
-        `threads = "all"` becomes the number of cores here, so that cases say what they mean.
-        """
+        """Return each combination of a target's options, those that are not set at their defaults."""
         name = target.partition(":")[0]
-        axes = self.target.get(name, {})
-        if not axes:
-            return [{}]
-        model = self._plugin("target", name).options
-        combinations = self._combinations(f"target.{name}", axes, model)
-        for options in combinations:
-            if options.get("threads") == "all":
-                options["threads"] = available_cores()
-        return combinations
+        return self._combinations("target", name, self.target.get(name, {}))
 
     def _combinations(
         self,
-        key: str,
+        kind: str,
+        name: str,
         axes: dict[str, tuple[ParameterValue, ...]],
-        model: type[BaseModel],
         extra_keys: tuple[str, ...] = (),
     ) -> list[Settings]:
-        """Return the product of axes, each point validated and coerced by the plugin's model."""
+        """Return the product of a plugin's axes, each point validated, coerced and completed by its model."""
+        try:
+            model = settings_model(kind, name)
+        except HarnessError as error:
+            if axes:
+                raise self._error(f"{kind}.{name}", str(error)) from error
+            return [{}]  # its cases end as rows that say why
         combinations: list[Settings] = []
         problems: list[str] = []
         for point in itertools.product(*axes.values()):
@@ -168,18 +173,12 @@ class Experiment(BaseModel):
             try:
                 # JSON's strictness: no number from a string, but an enumeration from its value.
                 checked = model.model_validate_json(json.dumps(values, default=str), strict=True)
-                combinations.append(checked.model_dump(mode="json", include=set(values)))
+                combinations.append(concrete(checked.model_dump(mode="json")))
             except ValidationError as error:
-                problems += messages(error, model, prefix=key, extra_keys=extra_keys)
+                problems += messages(error, model, prefix=f"{kind}.{name}", extra_keys=extra_keys)
         if problems:
-            raise InputError(f"{self._source}: {first_line(list(dict.fromkeys(problems)))}")
+            raise InputError(*(f"{self._source}: {problem}" for problem in dict.fromkeys(problems)))
         return combinations
-
-    def _plugin(self, kind: str, name: str) -> Any:
-        try:
-            return plugins.load(kind, name)
-        except HarnessError as error:
-            raise self._error(f"{kind}.{name}", str(error)) from error
 
     @property
     def _source(self) -> str:
@@ -199,11 +198,11 @@ def load_experiment(path: Path | str) -> Experiment:
     try:
         experiment = Experiment.model_validate(_with_tuples(data), strict=True)
     except ValidationError as error:
-        raise InputError(f"{path}: {first_line(messages(error, Experiment))}") from error
+        raise InputError(*(f"{path}: {message}" for message in messages(error, Experiment))) from error
     experiment._path = path
     wrong_names = list(_wrong_names(experiment))
     if wrong_names:
-        raise InputError(f"{path}: {first_line(wrong_names)}")
+        raise InputError(*(f"{path}: {message}" for message in wrong_names))
     experiment.cases()
     return experiment
 
@@ -211,7 +210,7 @@ def load_experiment(path: Path | str) -> Experiment:
 def _read(path: Path) -> dict[str, Any]:
     """Return the contents of a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; expected an experiment in TOML") from error
     except IsADirectoryError as error:
@@ -222,8 +221,21 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path}: not UTF-8 text (byte {error.start}); expected an experiment in TOML"
         ) from error
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from error
+        raise InputError(f"{path}: not valid TOML: {error}{_toml_hint(text, str(error))}") from error
+
+
+def _toml_hint(text: str, error: str) -> str:
+    """Return what is probably meant where tomllib stumbles over Python's spelling of a truth value."""
+    place = re.search(r"at line (\d+), column (\d+)", error)
+    if place is None:
+        return ""
+    line, column = text.splitlines()[int(place[1]) - 1], int(place[2])
+    if re.match(r"(True|False)\b", line[column - 1 :]) is None:
+        return ""
+    return "; truth values are written in lower case, true or false"
 
 
 def _with_tuples(value: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from harness.dtypes import numpy_dtype
 from harness.errors import InputError
 from harness.problem import AttentionProblem
+from harness.projections import ProjectionInputs, plain_projections
 
 LARGEST_LOGIT = 100.0
 """Largest scaled score that `large-logits` reaches: exp(100) overflows float32."""
@@ -33,6 +34,25 @@ class Inputs:
     """Boolean, true where visible; broadcasts to [batch, heads, seq_q, seq_kv]."""
     bias: np.ndarray | None = None
     """Broadcasts like the mask."""
+    projections: ProjectionInputs | None = None
+    """Tokens and weights that q, k and v are projected from, where that is part of the problem; q, k and v
+    are then the projections as the plain implementation has them."""
+
+    def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
+        """Return the arrays by the names that kernels' arguments have (`harness.payloads.arguments`)."""
+        if self.projections is not None:
+            return {
+                "tokens": self.projections.tokens,
+                "query_weights": self.projections.query_weights,
+                "key_weights": self.projections.key_weights,
+                "value_weights": self.projections.value_weights,
+            }
+        arrays = {"query": self.q, "key": self.k, "value": self.v}
+        for name in ("cu_seqlens_q", "cu_seqlens_kv"):
+            lengths = getattr(problem, name)
+            if lengths is not None:
+                arrays[name] = np.array(lengths, np.int32)
+        return arrays
 
 
 @dataclass(frozen=True)
@@ -56,6 +76,8 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
         raise InputError(
             f"unknown input distribution {distribution!r}; expected one of {', '.join(DISTRIBUTIONS)}"
         )
+    if problem.model_width is not None:
+        return _projected_inputs(problem, distribution, np.random.default_rng(seed))
     drawn = DISTRIBUTIONS[distribution].draw(problem, np.random.default_rng(seed))
     dtype = numpy_dtype(problem.dtype)
     return Inputs(
@@ -65,6 +87,41 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
         mask=drawn.mask,
         bias=None if drawn.bias is None else np.ascontiguousarray(drawn.bias, dtype),
     )
+
+
+def _projected_inputs(problem: AttentionProblem, distribution: str, generator: np.random.Generator) -> Inputs:
+    """Draw tokens and weights such that Q, K and V are about as the distribution has them.
+
+    A projection cannot make single keys infinite: `minus-infinity-columns` is `normal`.
+    """
+    width = problem.model_width or 1
+    draw = _DRAWS.get(distribution, np.random.Generator.standard_normal)
+    columns = (
+        problem.heads * problem.head_dim,
+        problem.kv_heads * problem.head_dim,
+        problem.kv_heads * problem.head_dim_v,
+    )
+    tokens = draw(generator, (problem.batch, problem.seq_q, width), dtype=np.float32)
+    weights = [
+        generator.standard_normal((width, count), dtype=np.float32) / np.float32(np.sqrt(width))
+        for count in columns
+    ]
+    if distribution == "large-logits":
+        weights[0] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
+    if distribution == "constant":
+        tokens[:] = tokens[:, :1]
+    projections = ProjectionInputs(tokens, *weights).astype(numpy_dtype(problem.dtype))
+    q, k, v = (np.ascontiguousarray(array) for array in plain_projections(projections, problem))
+    return Inputs(q=q, k=k, v=v, projections=projections)
+
+
+def _uniform_draw(
+    generator: np.random.Generator, shape: tuple[int, ...], dtype: type[np.float32]
+) -> np.ndarray:
+    return generator.random(shape, dtype=dtype) * 2 - 1
+
+
+_DRAWS = {"uniform": _uniform_draw}
 
 
 def _normal(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:

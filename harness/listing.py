@@ -10,6 +10,7 @@ from harness import plugins
 from harness.errors import HarnessError, InputError
 
 EXPERIMENTS_FOLDER = Path("experiments")
+NO_EXPERIMENTS = f"there is no folder {EXPERIMENTS_FOLDER}/ with experiments here"
 
 
 class Entry(BaseModel):
@@ -31,9 +32,19 @@ def find_experiment(given: str) -> Path:
         return path
     named = EXPERIMENTS_FOLDER / f"{given}.toml"
     if not named.is_file():
-        known = ", ".join(entry.name for entry in experiments()) or "none"
-        raise InputError(f"{named}: no such file; expected an experiment in TOML, one of {known}, or a path")
+        raise InputError(f"{named}: no such file; {_known_experiments(given)}")
     return named
+
+
+def _known_experiments(given: str) -> str:
+    """Return what to say instead of a bare name that is no experiment's."""
+    beside = Path(f"{given}.toml")
+    if beside.is_file():
+        return f"did you mean the file {beside}?"
+    known = [entry.name for entry in experiments()]
+    if not known:
+        return f"{NO_EXPERIMENTS}; expected the path of an experiment in TOML"
+    return f"expected an experiment in TOML, one of {', '.join(known)}, or a path"
 
 
 def variants() -> list[Entry]:
@@ -52,6 +63,29 @@ def targets() -> list[Entry]:
             continue
         entries += [Entry(name=f"{entry.name}:{chip}", summary=text) for chip, text in chips.items()]
     return entries
+
+
+def stages() -> list[Entry]:
+    """Return the stages of each variant, then those of each target, in order."""
+    entries = []
+    for kind in ("variant", "target"):
+        for name in plugins.names(kind):
+            try:
+                owned = getattr(plugins.load(kind, name), "stages", ())
+            except HarnessError:
+                continue
+            entries += [_stage(name, stage) for stage in owned]
+    return entries
+
+
+def schedules() -> list[Entry]:
+    """Return the known forms of tiled attention that `harness ir` shows step by step."""
+    from harness.schedules.registry import SCHEDULES
+
+    return [
+        Entry(name=name, summary=schedule.summary + (" (wrong)" if schedule.why_wrong else ""))
+        for name, schedule in SCHEDULES.items()
+    ]
 
 
 def figures() -> list[Entry]:
@@ -76,6 +110,8 @@ def experiments() -> list[Entry]:
 LISTS: dict[str, Callable[[], list[Entry]]] = {
     "variants": variants,
     "targets": targets,
+    "stages": stages,
+    "schedules": schedules,
     "experiments": experiments,
     "figures": figures,
     "distributions": distributions,
@@ -99,6 +135,11 @@ def _plugins(kind: str) -> list[Entry]:
             summary = str(error)
         entries.append(Entry(name=name, summary=summary))
     return entries
+
+
+def _stage(owner: str, stage: object) -> Entry:
+    """Return the entry of a stage that is declared by its name, or with a `name` and a `summary`."""
+    return Entry(name=f"{owner} {getattr(stage, 'name', stage)}", summary=str(getattr(stage, "summary", "")))
 
 
 def _question(path: Path) -> str:

@@ -12,3 +12,11 @@ def operations_within(operation: ir.OpView | ir.Operation) -> Iterator[ir.OpView
             for nested in list(block.operations):
                 yield nested
                 yield from operations_within(nested)
+
+
+def enclosing_function(operation: ir.OpView | ir.Operation) -> ir.OpView:
+    """Return the function that an operation stands in; the outermost operation if there is none."""
+    outer = operation.operation
+    while outer.name != "func.func" and outer.parent is not None:
+        outer = outer.parent.operation
+    return outer.opview

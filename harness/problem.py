@@ -8,9 +8,19 @@ import math
 from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from harness.dtypes import LONG_NAMES, DTypeName, itemsize
+from harness.errors import InputError
+from harness.validation import messages
 
 FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
 """Q·Kᵀ and P·V, a multiplication and an addition each; pairs that a mask hides are not counted."""
@@ -27,6 +37,16 @@ class AttentionProblem(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **fields: Any) -> None:
+        """Make a problem of its fields; raises `InputError`, a line for each field that is wrong."""
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise InputError(*messages(error, type(self))) from error
+
+    # Pydantic calls a constructor of one's own when it reads JSON, too; there its own errors are expected.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     batch: PositiveInt = 1
     heads: PositiveInt
@@ -103,6 +123,10 @@ class AttentionProblem(BaseModel):
                 raise ValueError(f"kv_lengths has {len(self.kv_lengths)} values for batch {self.batch}")
             if not all(0 <= length <= self.seq_kv for length in self.kv_lengths):
                 raise ValueError(f"kv_lengths must lie in 0 … seq_kv {self.seq_kv}: {self.kv_lengths}")
+        if self.model_width is not None and (self.seq_q != self.seq_kv or self.cu_seqlens_q is not None):
+            raise ValueError(
+                "model_width means that queries and keys come from the same tokens: seq_q = seq_kv"
+            )
         if (self.cu_seqlens_q is None) != (self.cu_seqlens_kv is None):
             raise ValueError("cu_seqlens_q and cu_seqlens_kv come together")
         if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:
@@ -223,11 +247,27 @@ class AttentionProblem(BaseModel):
 
     def flops(self) -> int:
         """Return the floating-point operations of the two matrix products, see `FLOP_CONVENTION`."""
-        return self.heads * self.visible_pairs() * 2 * (self.head_dim + self.head_dim_v)
+        attention = self.heads * self.visible_pairs() * 2 * (self.head_dim + self.head_dim_v)
+        return attention + self.projection_flops()
+
+    def projection_flops(self) -> int:
+        """Return the floating-point operations of X·Wq, X·Wk and X·Wv, 0 without projections."""
+        columns = self.heads * self.head_dim + self.kv_heads * (self.head_dim + self.head_dim_v)
+        return 2 * self.batch * self.seq_q * (self.model_width or 0) * columns
+
+    @property
+    def flop_convention(self) -> str:
+        """What `flops` counts, in words."""
+        return FLOP_CONVENTION + (" + projections" if self.model_width is not None else "")
 
     def bytes(self) -> int:
-        """Return the least traffic: Q, K, V, mask and bias read once and the output written once."""
-        elements = sum(math.prod(s) for s in (self.q_shape, self.k_shape, self.v_shape, self.output_shape))
+        """Return the least traffic: all inputs read once and the output written once."""
+        elements = math.prod(self.output_shape)
+        if self.model_width is None:
+            elements += sum(math.prod(shape) for shape in (self.q_shape, self.k_shape, self.v_shape))
+        else:
+            columns = self.heads * self.head_dim + self.kv_heads * (self.head_dim + self.head_dim_v)
+            elements += self.model_width * (self.batch * self.seq_q + columns)
         if self.bias:
             elements += math.prod(self.bias_shape)
         mask_bytes = math.prod(self.mask_shape) if self.mask else 0
@@ -255,6 +295,8 @@ class AttentionProblem(BaseModel):
         words = [f"b{self.batch}", heads, seq, dim, self.dtype, self.mask_name]
         if self.bias:
             words.append("bias")
+        if self.model_width is not None:
+            words.append(f"w{self.model_width}")
         if self.softcap is not None:
             words.append(f"softcap{self.softcap:g}")
         if not math.isclose(self.scale, 1.0 / math.sqrt(self.head_dim), rel_tol=1e-12):

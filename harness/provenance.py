@@ -45,6 +45,10 @@ class Manifest(BaseModel):
     """When the run last ended, complete or interrupted; None while it goes on, or after a kill."""
     resumed: tuple[str, ...] = ()
     """When it was taken up again.  All times are UTC, ISO 8601."""
+    planned: tuple[str, ...] | None = None
+    """Ids of all cases that were asked for, when it began or was resumed; None in runs of older versions."""
+    left_out: int = 0
+    """Cases of the experiment that were never asked for, because of `--only`."""
 
     harness_version: str
     code_digest: str

@@ -6,13 +6,14 @@ mask leaves visible is computed.  Products go through the BLAS with as many thre
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.dtypes import numpy_dtype
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
+from harness.projections import exact_projections
 
 BLOCK_ROWS = 128
 """Query rows computed together: enough for the BLAS, and 16 MiB of scores at a sequence of 16384."""
@@ -86,6 +87,9 @@ def _pair_array(
 
 def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
     """Compute attention in float64, with the log-sum-exp and the scale of each row."""
+    if inputs.projections is not None:
+        q, k, v = exact_projections(inputs.projections, problem)
+        inputs = replace(inputs, q=q, k=k, v=v)
     output = np.zeros(problem.output_shape)
     log_sum_exp = np.full(problem.output_shape[:-1], -np.inf)
     scale = np.zeros(problem.output_shape[:-1])

@@ -124,6 +124,7 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
     if problem.window is not None:
         columns["window"] = ":".join("none" if side is None else str(side) for side in problem.window)
     columns |= {"mask": problem.mask_name, "boolean_mask": problem.mask, "flops": problem.flops()}
+    columns["flop_convention"] = problem.flop_convention
     return columns
 
 

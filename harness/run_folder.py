@@ -12,7 +12,7 @@ The journals are the truth; the Parquet files are made from them for other tools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,7 @@ class RunFolder:
     """One run of an experiment on disk; what was appended survives a crash at any moment."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
-        """Use `create`, `open` or `latest` instead."""
+        """Use `create`, `open` or `latest_in` instead."""
         self.path = path
         self.manifest = manifest
         self._results = Journal(path / RESULTS_FILE, Result)
@@ -84,18 +84,10 @@ class RunFolder:
         return cls(Path(path), _read_manifest(Path(path)))
 
     @classmethod
-    def latest(cls, root: Path, experiment: str) -> "RunFolder | None":
-        """Open the newest run of an experiment, or return None when there is none."""
-        return cls.latest_in(Path(root) / experiment)
-
-    @classmethod
     def latest_in(cls, folder: Path) -> "RunFolder | None":
         """Open the newest run of an experiment's folder, or return None when there is none."""
-        try:
-            runs = [path for path in Path(folder).iterdir() if (path / MANIFEST_FILE).exists()]
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return cls.open(max(runs, key=_age_key)) if runs else None
+        runs = run_paths(folder)
+        return cls.open(runs[0]) if runs else None
 
     @property
     def run(self) -> str:
@@ -130,6 +122,11 @@ class RunFolder:
         """Note in the manifest that the run goes on now."""
         self._update_manifest(finished=None, resumed=(*self.manifest.resumed, timestamp()))
 
+    def plan(self, cases: Collection[str], whole: Collection[str]) -> None:
+        """Note in the manifest which cases are asked for, out of those of the whole experiment."""
+        planned = dict.fromkeys((*(self.manifest.planned or ()), *cases))
+        self._update_manifest(planned=tuple(planned), left_out=len(set(whole) - set(planned)))
+
     def record_peaks(self, peaks: Mapping[str, float]) -> None:
         """Add measured peaks to the manifest."""
         self._update_manifest(peaks={**self.manifest.peaks, **peaks})
@@ -151,6 +148,15 @@ class RunFolder:
     def _write_manifest(self) -> None:
         text = self.manifest.model_dump_json(indent=2) + "\n"
         _replace_file(self.path / MANIFEST_FILE, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def run_paths(folder: Path) -> list[Path]:
+    """Return the runs in an experiment's folder, the newest first."""
+    try:
+        runs = [path for path in Path(folder).iterdir() if (path / MANIFEST_FILE).exists()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(runs, key=_age_key, reverse=True)
 
 
 def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from harness import provenance
 from harness.case import Case
+from harness.errors import RunInterrupted
 from harness.experiment import Experiment
 from harness.group_run import GroupRun
 from harness.progress import Observer
 from harness.results import Result
+from harness.resuming import progress_of, run_to_resume
 from harness.run_context import RunContext
 from harness.run_folder import RunFolder
 
@@ -45,7 +47,7 @@ def run_experiment(
     Results go to `out/<experiment>/<run>/`.  Up to `jobs` cases are built at a time; checks and timings never
     overlap.  `command` is the command line, for the manifest.
 
-    With `resume` the newest run in `out` goes on instead of a new one; without any, a new one starts.  A row
+    With `resume` a run in `out` goes on, see `harness.resuming`; without any, a new one starts.  A row
     is kept when its case is still in the plan, its content key (source IR, parameters, tool versions, this
     package's code, device) is what it would be now, and it has what is asked for: a row that passed needs a
     time if `timed`.  Failures are kept too: repeat them with the command in their row, without `resume`.  A
@@ -54,9 +56,9 @@ def run_experiment(
     `[check]` or `[timing]` section asks for is not seen: start a new run for that.
 
     Raises `InputError` when `out` cannot be written or a journal cannot be read.  After Ctrl-C all workers
-    are killed, the tables are written, and `KeyboardInterrupt` goes on.
+    are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    folder = _open_folder(experiment, out, resume, observer, command)
+    folder = _open_folder(experiment, cases, out, resume, observer, command)
     context = RunContext(
         experiment=experiment,
         folder=folder,
@@ -71,6 +73,8 @@ def run_experiment(
         observer.planned(len(cases))
         for group in experiment.groups(cases):
             GroupRun(context, group).run()
+    except KeyboardInterrupt as interruption:
+        raise RunInterrupted(len(context.rows), len(cases)) from interruption
     finally:
         context.close()
         folder.finish()
@@ -79,16 +83,29 @@ def run_experiment(
 
 
 def _open_folder(
-    experiment: Experiment, out: Path, resume: bool, observer: Observer, command: Sequence[str]
+    experiment: Experiment,
+    cases: Sequence[Case],
+    out: Path,
+    resume: bool,
+    observer: Observer,
+    command: Sequence[str],
 ) -> RunFolder:
-    """Return the folder of the run that goes on, or of a new one."""
-    folder = RunFolder.latest(out, experiment.name) if resume else None
+    """Return the folder of the run that goes on, or of a new one, with these cases in its plan."""
+    wanted = [case.id for case in cases]
+    folder = run_to_resume(out / experiment.name, wanted) if resume else None
     if folder is not None:
+        progress = progress_of(folder)
+        observer.message(f"resuming run {folder.run}" + (f": {progress}" if progress else ""))
         folder.mark_resumed()
-        observer.message(f"resuming run {folder.run}")
-        return folder
-    if resume:
-        observer.message(f"no run of {experiment.name} in {out} to resume: starting a new one")
+    else:
+        if resume:
+            observer.message(f"no run of {experiment.name} in {out} to resume: starting a new one")
+        folder = _new_folder(experiment, out, command)
+    folder.plan(wanted, [case.id for case in experiment.cases()])
+    return folder
+
+
+def _new_folder(experiment: Experiment, out: Path, command: Sequence[str]) -> RunFolder:
     source = experiment.path.read_text() if experiment.path else experiment.model_dump_json(indent=2)
     manifest = provenance.collect(
         experiment.name, experiment.question, source, list(command), source_name=experiment.path

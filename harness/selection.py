@@ -8,8 +8,9 @@ from typing import Any
 
 from harness.axes import PROBLEM_NAMES, problem_values
 from harness.case import Case
+from harness.defaults import settings_model
 from harness.dtypes import LONG_NAMES
-from harness.errors import InputError
+from harness.errors import HarnessError, InputError
 from harness.validation import suggestion
 
 CASE_KEYS = ("case", "variant", "target")
@@ -31,7 +32,7 @@ def select(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
     for key, wanted in _parse(only, _known_keys(cases)).items():
         for value in wanted:
             if not any(_matches(case, key, value) for case in cases):
-                raise InputError(f"--only {key}={value}: no case has it; found {_present(cases, key)}")
+                raise InputError(f"--only {key}={value}: {_why_none(cases, key)}")
         selected = [case for case in selected if any(_matches(case, key, value) for value in wanted)]
     if not selected:
         raise InputError(f"--only {' '.join(only)}: no case fulfils all of these together")
@@ -54,8 +55,21 @@ def _parse(only: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _known_keys(cases: Sequence[Case]) -> list[str]:
-    settings = sorted({key for case in cases for key in (*case.params, *case.target_options)})
-    return list(dict.fromkeys((*CASE_KEYS, *PROBLEM_NAMES, *settings)))
+    """Return what a filter may name, settings of the variants and targets that no case sets included."""
+    owners = {("variant", case.variant) for case in cases}
+    owners |= {("target", case.target.partition(":")[0]) for case in cases}
+    settings = {key for case in cases for key in (*case.params, *case.target_options)}
+    for kind, name in owners:
+        settings.update(_setting_names(kind, name))
+    return list(dict.fromkeys((*CASE_KEYS, *PROBLEM_NAMES, *sorted(settings))))
+
+
+def _setting_names(kind: str, name: str) -> list[str]:
+    """Return the names of a plugin's settings; none for one that cannot be imported."""
+    try:
+        return list(settings_model(kind, name).model_fields)
+    except HarnessError:
+        return []
 
 
 def _matches(case: Case, key: str, wanted: str) -> bool:
@@ -98,7 +112,11 @@ def _spelled(value: Any) -> str:
     return str(value)
 
 
-def _present(cases: Sequence[Case], key: str) -> str:
-    """Return the values of a key that the cases have, for an error message."""
+def _why_none(cases: Sequence[Case], key: str) -> str:
+    """Return why no case has the value that is asked for: the values that there are."""
     values = list(dict.fromkeys(_spelled(_value(case, key)) for case in cases))
-    return ", ".join(values[:MOST_VALUES_SHOWN]) + (" …" if len(values) > MOST_VALUES_SHOWN else "")
+    if values == ["none"]:
+        return f"no case sets {key}; set it in the experiment to choose by it"
+    return f"no case has it; found {', '.join(values[:MOST_VALUES_SHOWN])}" + (
+        " …" if len(values) > MOST_VALUES_SHOWN else ""
+    )

@@ -1,8 +1,9 @@
 """The settings of an experiment that are no axes of its problems: variants, checks, timing, limits."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -16,9 +17,13 @@ from pydantic import (
 from harness.axes import PROBLEM_NAMES, as_axis
 from harness.case import ParameterValue
 from harness.condition import parse_condition
+from harness.validation import each_once
 
-SettingsAxes = dict[str, Annotated[tuple[ParameterValue, ...], Field(min_length=1), BeforeValidator(as_axis)]]
-Names = Annotated[tuple[str, ...], Field(min_length=1)]
+SettingsAxis = Annotated[
+    tuple[ParameterValue, ...], Field(min_length=1), BeforeValidator(as_axis), AfterValidator(each_once)
+]
+SettingsAxes = dict[str, SettingsAxis]
+Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(each_once)]
 Seconds = Annotated[PositiveFloat, Field(allow_inf_nan=False)]
 
 
@@ -34,6 +39,9 @@ class VariantSettings(Section):
     where: str | None = None
     """A condition over the problem's fields, `seq <= 2048`; elsewhere the variant has no case."""
     parameters: SettingsAxes = {}
+
+    inlined: ClassVar[str] = "parameters"
+    """The field whose entries stand beside the others in the file."""
 
     @model_validator(mode="before")
     @classmethod

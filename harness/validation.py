@@ -1,4 +1,4 @@
-"""What pydantic finds wrong in a user's file, in one line: which key, what was found, what is expected."""
+"""What pydantic finds wrong in a user's file, one line a key: what was found, what is expected."""
 
 import difflib
 import json
@@ -34,11 +34,33 @@ BOUNDS = {
 
 LONGEST_VALUE = 60
 
+CLOSE = 0.7
+"""Similarity from which on a name is suggested; 1 is equal."""
+AS_CLOSE = 0.05
+"""Of names whose similarity differs by less than this the first known one is suggested."""
+
+
+def closest(name: str, known: Collection[str]) -> str | None:
+    """Return the known name that this one is probably meant to be, if any."""
+    similarity = {other: difflib.SequenceMatcher(None, other, name).ratio() for other in known}
+    highest = max(similarity.values(), default=0.0)
+    if highest < CLOSE:
+        return None
+    return next(other for other in known if similarity[other] > highest - AS_CLOSE)
+
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """Return ` (did you mean X?)` where a known name is close to this one, else nothing."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    meant = closest(name, known)
+    return f" (did you mean {meant}?)" if meant else ""
+
+
+def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values of a list; raises `ValueError` if one stands in it twice."""
+    for index, value in enumerate(values):
+        if any(type(value) is type(other) and value == other for other in values[:index]):
+            raise ValueError(f"found {shown(value)} twice, expected each value once")
+    return values
 
 
 def unknown_key(name: str, allowed: Iterable[str]) -> str:
@@ -59,32 +81,32 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
-def first_line(messages: list[str]) -> str:
-    """Return the first of several messages and how many more there are."""
-    return messages[0] + (f" (and {len(messages) - 1} more)" if len(messages) > 1 else "")
-
-
 def messages(
     error: ValidationError, model: type[BaseModel], prefix: str = "", extra_keys: tuple[str, ...] = ()
 ) -> list[str]:
     """Return `key: what is wrong` for every key that `error`, raised by validating `model`, complains about.
 
     Keys are dotted and start with `prefix`; `extra_keys` are allowed at the top beside the model's fields.
-    A union's alternatives, which pydantic reports one by one, become one message.
+    A union's alternatives, which pydantic reports one by one, become one message; that a key is missing is
+    not said where another is probably this one misspelt.
     """
     expectations: dict[str, list[str]] = {}
     found: dict[str, str] = {}
+    misspelt: set[str] = set()
     # A misspelt key is what explains the missing one, so it comes first.
     for detail in sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden"):
         key, table = _locate(model, detail["loc"])
         key = ".".join(part for part in (prefix, key) if part)
         if detail["type"] == "extra_forbidden":
             allowed = (*(extra_keys if table is model else ()), *table.model_fields)
-            found.setdefault(key, unknown_key(str(detail["loc"][-1]), allowed))
+            name = str(detail["loc"][-1])
+            found.setdefault(key, unknown_key(name, allowed))
+            misspelt.add(f"{key.removesuffix(name)}{closest(name, allowed)}")
         elif detail["type"] == "too_short" and key in found:
             continue  # pydantic does not count the wrong values of a list
         elif detail["type"] == "missing":
-            found.setdefault(key, "missing")
+            if key not in misspelt:
+                found.setdefault(key, "missing")
         elif detail["type"] in ("value_error", "assertion_error"):
             found.setdefault(key, str(detail["ctx"]["error"]))
         else:
@@ -126,19 +148,26 @@ def _locate(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[st
     """
     key = ""
     table = model
-    for depth, part in enumerate(location):
+    entries: Any = None  # type of the dictionary whose key the next part is
+    for part in location:
         field = table.model_fields.get(str(part))
-        is_last = depth == len(location) - 1
         if isinstance(part, int):
             key += f"[{part}]"
             continue
-        key += f".{part}" if key else part
-        if field is None or is_last:
+        if part != getattr(table, "inlined", None):
+            key += f".{part}" if key else part
+        if entries is not None:
+            entries = get_args(entries)[1]
+            if get_origin(entries) is not dict:
+                break  # what follows lies inside the value
+        if field is None:
             continue
         nested = _nested_model(field.annotation)
         if nested is not None:
             table = nested
-        elif get_origin(field.annotation) is not dict:
+        elif get_origin(field.annotation) is dict:
+            entries = field.annotation
+        else:
             break
     return key, table
 

@@ -13,6 +13,7 @@ from harness.variants.base import Parameters
 
 
 class TileParameters(Parameters):
+    tile_q: PositiveInt | None = None
     tile_kv: PositiveInt = 64
     order: Literal["q-first", "kv-first"] = "q-first"
     unroll: bool = False

@@ -12,6 +12,7 @@ from example_results import example_result, failed_result
 
 from harness import doctor
 from harness.__main__ import main
+from harness.errors import RunInterrupted
 from harness.results import Result
 from harness.status import Status
 
@@ -34,12 +35,12 @@ class Calls:
         self.folder = folder
         self.runs: list[dict[str, Any]] = []
         self.reports: list[tuple[Any, ...]] = []
-        self.interrupt = False
+        self.interruption: KeyboardInterrupt | None = None
 
     def run_experiment(self, experiment: Any, cases: list[Any], **arguments: Any) -> Any:
         self.runs.append({"experiment": experiment.name, "cases": cases, **arguments})
-        if self.interrupt:
-            raise KeyboardInterrupt
+        if self.interruption is not None:
+            raise self.interruption
         return SimpleNamespace(folder=self.folder, results=self.results)
 
     def write_report(self, folders: list[Path], out: Path | None, *, formats: tuple[str, ...]) -> Any:
@@ -117,12 +118,19 @@ class TestRun:
     def test_an_interruption_says_how_to_go_on(
         self, calls: Calls, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        calls.interrupt = True
+        calls.interruption = RunInterrupted(0, 28)
         assert main(["run", "trial", "--only", "seq=64"]) == 130
         assert capsys.readouterr().err == (
-            "harness: interrupted; finished cases are kept, continue with: "
+            "harness: interrupted, 0 of 28 cases finished; continue with: "
             "harness run trial --only seq=64 --resume\n"
         )
+
+    def test_an_interruption_outside_of_a_run_says_no_more(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        calls.interruption = KeyboardInterrupt()
+        assert main(["run", "trial"]) == 130
+        assert capsys.readouterr().err == "harness: interrupted\n"
 
 
 class TestCheck:
@@ -169,6 +177,26 @@ class TestList:
         assert main(["list", "cases", "trial"]) == 0
         cases = calls.runs[0]["cases"]
         assert capsys.readouterr().out.splitlines() == [f"{case.id}  {case.describe()}" for case in cases]
+
+    def test_no_experiments_are_told_of(
+        self, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert main(["list", "experiments"]) == 0
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err == "harness: there is no folder experiments/ with experiments here\n"
+        assert error_line(capsys, "run", "smoke") == (
+            "experiments/smoke.toml: no such file; there is no folder experiments/ with experiments here; "
+            "expected the path of an experiment in TOML"
+        )
+
+    def test_a_file_beside_is_suggested_for_its_bare_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("tiles.toml").write_text(EXPERIMENT)
+        assert error_line(capsys, "run", "tiles") == (
+            "experiments/tiles.toml: no such file; did you mean the file tiles.toml?"
+        )
 
     def test_cases_of_no_experiment(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert error_line(capsys, "list", "cases").startswith("list cases: expected an experiment")
@@ -271,6 +299,34 @@ class TestBadInput:
         assert calls.reports == []
 
 
+def test_every_mistake_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("wrong.toml").write_text(EXPERIMENT.replace("64, 128", "0").replace("heads = 4", "heads = 0"))
+    assert main(["run", "wrong.toml"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "harness: wrong.toml: problem.heads: found 0, expected a positive integer",
+        "harness: wrong.toml: problem.seq: found 0, expected a positive integer",
+    ]
+
+
+CLOSED_PIPE = """
+import os, sys
+from harness.__main__ import main
+
+reader, writer = os.pipe()
+os.dup2(writer, 1)
+os.close(reader)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", [["list", "variants"], ["doctor"], ["--help"]])
+def test_a_closed_pipe_is_no_failed_case(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED_PIPE, *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 class TestHelp:
     @pytest.mark.parametrize("arguments", [[], ["--help"]])
     def test_the_commands_are_listed(self, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
@@ -280,6 +336,7 @@ class TestHelp:
             "run",
             "check",
             "report",
+            "ir",
             "list",
             "doctor",
         ]

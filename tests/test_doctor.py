@@ -92,14 +92,14 @@ def test_the_caches_size_is_counted(tmp_path: Path) -> None:
     (tmp_path / "a" / "kernel.o").write_bytes(bytes(2048))
     (tmp_path / "artifact.json").write_bytes(bytes(1024))
     assert stated(doctor.cache_findings(tmp_path)) == {
-        "artifacts": (State.NOTE, f"{tmp_path} (3 KiB in 2 files)")
+        "artifacts": (State.NOTE, f"{tmp_path} (3 KiB in 2 files); set HARNESS_CACHE_DIR to move it")
     }
 
 
 def test_a_cache_that_does_not_exist_yet_is_empty(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     assert stated(doctor.cache_findings(missing)) == {
-        "artifacts": (State.NOTE, f"{missing} (0 B in 0 files)")
+        "artifacts": (State.NOTE, f"{missing} (0 B in 0 files); set HARNESS_CACHE_DIR to move it")
     }
 
 

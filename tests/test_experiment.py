@@ -130,13 +130,29 @@ class TestCases:
             (128, "flash"),
         ]
 
-    def test_parameters_are_axes_and_only_those_that_are_set(self, file: Path) -> None:
+    def test_parameters_are_axes(self, file: Path) -> None:
         cases = load(file, f"{HEAD}{PROBLEM}[variant.flash]\ntile_kv = [32, 64]\nunroll = true").cases()
         assert [case.params for case in cases] == [
             {},
-            {"tile_kv": 32, "unroll": True},
-            {"tile_kv": 64, "unroll": True},
+            {"tile_kv": 32, "order": "q-first", "unroll": True},
+            {"tile_kv": 64, "order": "q-first", "unroll": True},
         ]
+
+    @pytest.mark.parametrize("default", ["[target.cpu]\nthreads = 1", "[variant.flash]\ntile_kv = 64"])
+    def test_a_default_that_is_set_makes_the_same_case(self, file: Path, default: str) -> None:
+        left_out = load(file, HEAD + PROBLEM).cases()
+        written = load(file, HEAD + PROBLEM + default).cases()
+        assert [case.id for case in left_out] == [case.id for case in written]
+        assert {case.target_options["threads"] for case in left_out} == {1}
+
+    def test_a_default_that_is_chosen_later_stays_out_of_the_case(self, file: Path) -> None:
+        cases = load(file, HEAD + PROBLEM).cases()
+        assert all("tile_q" not in case.params for case in cases)
+
+    def test_a_plugin_that_cannot_be_imported_has_cases_all_the_same(self, file: Path) -> None:
+        text = HEAD.replace('"unfused"', '"broken"') + PROBLEM
+        (case,) = load(file, text).cases(["variant=broken"])
+        assert case.params == {}
 
     def test_where_limits_a_variant_to_some_problems(self, file: Path) -> None:
         text = f"{HEAD}[problem]\nheads = 2\nhead_dim = [32, 64]\nseq_q = 1\nseq_kv = [64, 128]\n"
@@ -147,11 +163,11 @@ class TestCases:
 
     def test_target_options_are_axes(self, file: Path) -> None:
         cases = load(file, f"{HEAD}{PROBLEM}[target.cpu]\nthreads = [1, 2]").cases()
-        assert [(case.target_options, case.variant) for case in cases] == [
-            ({"threads": 1}, "unfused"),
-            ({"threads": 1}, "flash"),
-            ({"threads": 2}, "unfused"),
-            ({"threads": 2}, "flash"),
+        assert [(case.target_options["threads"], case.variant) for case in cases] == [
+            (1, "unfused"),
+            (1, "flash"),
+            (2, "unfused"),
+            (2, "flash"),
         ]
 
     def test_all_threads_means_the_cores_of_this_machine(self, file: Path) -> None:
@@ -161,9 +177,9 @@ class TestCases:
     def test_targets_with_chips_share_the_targets_options(self, file: Path) -> None:
         text = HEAD + 'targets = ["cpu", "cpu:avx2"]\n' + PROBLEM + "[target.cpu]\nthreads = 2"
         cases = load(file, text).cases(["variant=flash"])
-        assert [(case.target, case.target_options) for case in cases] == [
-            ("cpu", {"threads": 2}),
-            ("cpu:avx2", {"threads": 2}),
+        assert [(case.target, case.target_options["threads"]) for case in cases] == [
+            ("cpu", 2),
+            ("cpu:avx2", 2),
         ]
 
     def test_groups_hold_what_is_timed_against_each_other(self, file: Path) -> None:
@@ -189,7 +205,7 @@ class TestCases:
             20,
         )
         assert (experiment.limits.build_timeout_s, experiment.limits.memory_gb) == (120, None)
-        assert {tuple(case.target_options) for case in experiment.cases()} == {()}
+        assert all(case.target_options == {"threads": 1, "width": 256} for case in experiment.cases())
 
 
 class TestOnly:
@@ -245,6 +261,10 @@ class TestOnly:
         cases = experiment.cases(["tile_kv=32"])
         assert {(case.variant, case.params["tile_kv"]) for case in cases} == {("naive", 32)}
 
+    def test_a_parameters_default(self, experiment: Experiment) -> None:
+        cases = experiment.cases(["tile_kv=64"])
+        assert {(case.variant, case.params["tile_kv"]) for case in cases} == {("flash", 64), ("naive", 64)}
+
     @pytest.mark.parametrize(
         ("only", "expected"),
         [
@@ -254,6 +274,14 @@ class TestOnly:
             ),
             (["variant=flsh"], "--only variant=flsh: no case has it; found unfused, flash, naive"),
             (["seq=63"], "--only seq=63: no case has it; found 64, 128"),
+            (
+                ["tile_q=64"],
+                "--only tile_q=64: no case sets tile_q; set it in the",
+            ),
+            (
+                ["tilekv=64"],
+                "--only tilekv=64: unknown key 'tilekv' (did you mean tile_kv?); ",
+            ),
             (["flash"], "--only 'flash': expected KEY=VALUE"),
             (["variant="], "--only 'variant=': expected KEY=VALUE"),
             (

@@ -160,7 +160,7 @@ def error_of(file: Path, text: str) -> str:
         (
             "[problem]",
             "[variant.flash]\ntile = 64\n[problem]",
-            "variant.flash.tile: unknown key (did you mean tile_kv?); allowed: where, tile_kv, order, unroll",
+            "variant.flash.tile: unknown key (did you mean tile_q?); allowed: where, tile_q, tile_kv, order",
         ),
         (
             "[problem]",
@@ -200,7 +200,59 @@ def error_of(file: Path, text: str) -> str:
             "variant.broken: variant 'broken' cannot be imported",
         ),
         ('"flash"]', '"flash"', "not valid TOML: "),
-        ('"trial"', '"../trial"', 'name: found "../trial", expected '),
+        (
+            "seq = 128",
+            "seq = 128\ncausal = True",
+            "not valid TOML: Invalid value (at line 10, column 10); truth values are written in lower ",
+        ),
+        (
+            "seq = 128",
+            "seq = 128\ncausal = [false, True]",
+            "not valid TOML: Invalid value (at line 10, column 18); truth values are written in lower ",
+        ),
+        (
+            '"trial"',
+            '"my tiles"',
+            "name: found \"my tiles\", expected letters, digits, '.', '_' and '-', beginning with a letter",
+        ),
+        ('"trial"', '"../trial"', 'name: found "../trial", expected letters, '),
+        ('"flash"]', '"flash", "flash"]', 'variants: found "flash" twice, expected each value once'),
+        (
+            "[problem]",
+            'targets = ["cpu", "cpu"]\n[problem]',
+            'targets: found "cpu" twice, expected each value',
+        ),
+        ("seq = 128", "seq = [128, 64, 128]", "problem.seq: found 128 twice, expected each value once"),
+        (
+            "seq = 128",
+            'seq = 128\ndtype = ["f32", "float32"]',
+            'problem.dtype: found "f32" twice, expected each value once',
+        ),
+        (
+            "seq = 128",
+            "seq = 128\nwindow = [[8, 0], [8, 0]]",
+            "problem.window: found [8, 0] twice, expected each value once",
+        ),
+        (
+            "[problem]",
+            "[variant.flash]\ntile_kv = [64, 64]\n[problem]",
+            "variant.flash.tile_kv: found 64 twice, expected each value once",
+        ),
+        (
+            "[problem]",
+            "[variant.flash]\ntile_kv = [[1]]\n[problem]",
+            "variant.flash.tile_kv: found [1], expected an integer or a number or true or false or a string",
+        ),
+        (
+            "[problem]",
+            "[target.cpu]\nthreads = [1, 1]\n[problem]",
+            "target.cpu.threads: found 1 twice, expected each value once",
+        ),
+        (
+            "[problem]",
+            '[variant.flash]\nwhere = "seqq < 3"\n[problem]',
+            "variant.flash.where: unknown name 'seqq' in 'seqq < 3' (did you mean seq?); expected one of ",
+        ),
         ('"trial"', "3", "name: found 3, expected a string"),
     ],
 )
@@ -210,9 +262,16 @@ def test_one_line_says_what_is_wrong(file: Path, old: str, new: str, expected: s
     assert error_of(file, text.replace(old, new)).startswith(expected)
 
 
-def test_the_number_of_further_mistakes_is_given(file: Path) -> None:
+def test_every_mistake_has_its_line_with_file_and_key(file: Path) -> None:
     text = HEAD + PROBLEM.replace("64", "-64").replace("128", "0").replace("heads = 4", "heads = -1")
-    assert error_of(file, text) == "problem.heads: found -1, expected a positive integer (and 2 more)"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_experiment(file)
+    assert caught.value.lines == (
+        f"{file}: problem.heads: found -1, expected a positive integer",
+        f"{file}: problem.head_dim: found -64, expected a positive integer",
+        f"{file}: problem.seq: found 0, expected a positive integer",
+    )
 
 
 def test_conditions_that_leave_no_case(file: Path) -> None:

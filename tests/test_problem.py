@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from harness.errors import InputError
 from harness.problem import AttentionProblem
 
 
@@ -127,13 +128,13 @@ def test_problem_survives_json():
     ("fields", "message"),
     [
         ({"heads": 6, "kv_heads": 4}, "heads 6 is not a multiple of kv_heads 4"),
-        ({"heads": -2}, "heads\n  Input should be greater than 0"),
-        ({"seq_q": 0}, "seq_q\n  Input should be greater than 0"),
-        ({"head_dim": -8}, "head_dim\n  Input should be greater than 0"),
-        ({"dtype": "f8"}, "Input should be 'f32', 'f16' or 'bf16'"),
+        ({"heads": -2}, "heads: found -2, expected a positive integer"),
+        ({"seq_q": 0}, "seq_q: found 0, expected a positive integer"),
+        ({"head_dim": -8}, "head_dim: found -8, expected a positive integer"),
+        ({"dtype": "f8"}, "dtype: found \"f8\", expected 'f32', 'f16' or 'bf16'"),
         ({"window": (-2, 0)}, "a window side is ≥ 0, or −1 or none for unlimited"),
-        ({"softcap": 0}, "softcap\n  Input should be greater than 0"),
-        ({"softcap": float("inf")}, "softcap\n  Input should be a finite number"),
+        ({"softcap": 0}, "softcap: found 0, expected a positive integer"),
+        ({"softcap": float("inf")}, "softcap: found Infinity, expected a finite number"),
         ({"scale": float("nan")}, "scale must be finite, found nan"),
         ({"kv_lengths": (1, 2)}, "kv_lengths has 2 values for batch 1"),
         ({"kv_lengths": (9,)}, "kv_lengths must lie in 0 … seq_kv 8: (9,)"),
@@ -147,14 +148,35 @@ def test_problem_survives_json():
             {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8), "mask": True},
             "mask and bias are for padded batches, not for packed sequences",
         ),
-        ({"sequence": 8}, "sequence\n  Extra inputs are not permitted"),
+        ({"sequence": 8}, "sequence: unknown key; allowed: batch, heads, "),
     ],
 )
 def test_bad_field_is_the_one_error(fields, message):
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(InputError) as caught:
         AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
     assert message in str(caught.value)
-    assert caught.value.error_count() == 1
+    assert len(caught.value.lines) == 1
+
+
+def test_a_field_that_is_almost_right_is_suggested():
+    with pytest.raises(InputError) as caught:
+        AttentionProblem(heads=2, seq=8, head_dim=8)
+    (line,) = caught.value.lines
+    assert line.startswith("seq: unknown key (did you mean seq_q?); allowed: batch, ")
+
+
+def test_every_bad_field_has_its_line():
+    with pytest.raises(InputError) as caught:
+        AttentionProblem(heads=0, seq_q=-1, head_dim=8)
+    assert caught.value.lines == (
+        "heads: found 0, expected a positive integer",
+        "seq_q: found -1, expected a positive integer",
+    )
+
+
+def test_json_that_is_no_problem_is_pydantics_error():
+    with pytest.raises(ValidationError):
+        AttentionProblem.model_validate_json('{"heads": 0}')
 
 
 def test_description_names_what_differs_from_the_default():

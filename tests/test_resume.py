@@ -12,7 +12,9 @@ import pytest
 from example_cases import example_experiment
 from test_runner import Quiet, run
 
+from harness.case import Case
 from harness.experiment import Experiment
+from harness.results import Result
 from harness.run_folder import RunFolder
 from harness.runner import RunSummary
 
@@ -86,7 +88,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_rows(event: str, count: int, t
     command = [sys.executable, "-c", RUN_THAT_KILLS_ITSELF, str(tmp_path), event, str(count)]
     killed = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False)
     assert killed.returncode == -signal.SIGKILL
-    folder = RunFolder.latest(tmp_path, "tiny")
+    folder = RunFolder.latest_in(tmp_path / "tiny")
     assert folder is not None
     rows_before, rounds_before = journaled(folder.path), folder.rounds()
 
@@ -111,6 +113,30 @@ def finished(finished_once: RunSummary, tmp_path: Path) -> RunSummary:
     copy = tmp_path / "tiny" / finished_once.folder.name
     shutil.copytree(finished_once.folder, copy)
     return RunSummary(folder=copy, results=finished_once.results)
+
+
+class Interrupts(Quiet):
+    """Ctrl-C when the first case has ended."""
+
+    def finished(self, case: Case, result: Result) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_says_how_many_cases_have_ended_and_resuming_does_too(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(experiment(), tmp_path, Interrupts())
+    assert str(caught.value) == "1 of 4 cases finished"
+    interrupted = RunFolder.latest_in(tmp_path / "tiny")
+    assert interrupted is not None
+
+    part = example_experiment(["missing-dependency"])
+    assert run(part, tmp_path).folder != interrupted.path
+
+    observer = Quiet()
+    summary = run(experiment(), tmp_path, observer, resume=True)
+    assert summary.folder == interrupted.path
+    assert observer.messages == [f"resuming run {interrupted.run}: 1 of 4 cases finished"]
+    assert outcomes(summary) == EXPECTED
 
 
 def test_nothing_is_done_again_when_nothing_has_changed(finished: RunSummary, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_runs_that_start_in_the_same_second_get_their_own_folders(tmp_path):
 
 def test_latest_is_the_run_that_started_last(tmp_path):
     runs = [RunFolder.create(tmp_path, "sweep", example_manifest()) for _ in range(12)]
-    assert RunFolder.latest(tmp_path, "sweep").path == runs[-1].path
+    assert RunFolder.latest_in(tmp_path / "sweep").path == runs[-1].path
 
 
 def test_latest_goes_by_time_then_by_number_and_skips_what_is_no_run(tmp_path, folder):
@@ -41,11 +41,11 @@ def test_latest_goes_by_time_then_by_number_and_skips_what_is_no_run(tmp_path, f
         (tmp_path / "sweep" / name).mkdir()
         (tmp_path / "sweep" / name / "manifest.json").write_text(manifest)
     (tmp_path / "sweep" / "2099-12-31T00-00-00").mkdir()
-    assert RunFolder.latest(tmp_path, "sweep").run == "2099-01-01T00-00-00-10"
+    assert RunFolder.latest_in(tmp_path / "sweep").run == "2099-01-01T00-00-00-10"
 
 
 def test_there_is_no_latest_run_before_the_first(tmp_path):
-    assert RunFolder.latest(tmp_path, "sweep") is None
+    assert RunFolder.latest_in(tmp_path / "sweep") is None
 
 
 def test_opening_gives_back_manifest_results_and_rounds(folder):

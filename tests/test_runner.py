@@ -163,7 +163,7 @@ def test_no_temporary_file_and_no_worker_is_left(sweep: RunSummary) -> None:
 
 
 def test_the_peak_is_measured_once_and_kept_in_the_manifest(sweep: RunSummary) -> None:
-    assert list(RunFolder.open(sweep.folder).manifest.peaks) == ["numpy f32"]
+    assert list(RunFolder.open(sweep.folder).manifest.peaks) == ["numpy f32 threads=1"]
 
 
 def test_a_check_gives_verdicts_without_times(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_ctrl_c_ends_the_workers_and_writes_the_tables(tmp_path: Path) -> None:
     observer = Interrupts()
     with pytest.raises(KeyboardInterrupt):
         run(example_experiment(["raises", "numpy-attention"]), tmp_path, observer)
-    folder = RunFolder.latest(tmp_path, "tiny")
+    folder = RunFolder.latest_in(tmp_path / "tiny")
     assert folder is not None
     assert [row.variant for row in folder.results()] == ["raises"]
     assert (folder.path / "results.parquet").exists()

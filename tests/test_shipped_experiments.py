@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.cores import available_cores
@@ -52,8 +53,18 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     experiment = shipped("correctness")
     cases = experiment.cases()
     problems = [group[0].problem for group in Experiment.groups(cases)]
-    assert len(cases) == 7 * len(problems)
-    assert len(problems) == 28
+    plain = [p for p in problems if p.model_width is None and not p.is_packed]
+    assert len(plain) == 28
+    for problem in problems:
+        variants = {case.variant for case in cases if case.problem == problem}
+        if problem.model_width is not None:
+            assert variants == {"split-head", "torch"}
+        elif problem.is_packed:
+            assert variants == {"varlen", "torch"}
+        else:
+            assert len(variants) == 7
+            assert not variants & {"split-head", "varlen"}
+    assert any(0 in np.diff(problem.cu_seqlens_q) for problem in problems if problem.is_packed)
     assert experiment.timing.enabled is False
     assert {problem.dtype for problem in problems} == {"f32", "f16", "bf16"}
     assert {problem.causal for problem in problems} == {False, True}

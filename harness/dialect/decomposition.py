@@ -13,7 +13,7 @@ from mlir.dialects import arith
 from mlir.dialects import math as mlir_math
 
 from harness.dialect.affine_form import AffineForm
-from harness.dialect.operations import SOFTMAX_NAMES, BatchMatmul, Diag, Mask, Softmax, loop_letters
+from harness.dialect.operations import SOFTMAX_NAMES, BatchMatmul, Diag, Mask, RowMask, Softmax, loop_letters
 from harness.mlir_walk import operations_within
 from harness.payloads import builder as b
 
@@ -36,10 +36,11 @@ def decompose(operation: ir.OpView) -> list[ir.OpView]:
     before = {other.operation for other in block.operations}
     with ir.InsertionPoint(operation), operation.location:
         values = _DECOMPOSITIONS[operation.name](operation)
+    made = [other for other in block.operations if other.operation not in before]
     for result, value in zip(operation.results, values, strict=True):
         result.replace_all_uses_with(value)
     operation.operation.erase()
-    return [other for other in block.operations if other.operation not in before]
+    return made
 
 
 def multiply_add(left: ir.Value, right: ir.Value, accumulator: ir.Value) -> ir.Value:
@@ -142,6 +143,23 @@ def _mask(operation: ir.OpView) -> list[ir.Value]:
     return [b.structured(f"->{letters}", [], mask.x, body, takes_init=True)]
 
 
+def _row_mask(operation: ir.OpView) -> list[ir.Value]:
+    mask = RowMask(operation)
+    letters = loop_letters(mask.x.type.rank)
+    offset = b.as_i32(mask.offset)
+
+    def body(first: ir.Value, end: ir.Value, element: ir.Value) -> ir.Value:
+        column = arith.addi(b.loop_index(len(letters) - 1), offset)
+        visible = arith.andi(
+            arith.cmpi(arith.CmpIPredicate.sge, column, first),
+            arith.cmpi(arith.CmpIPredicate.slt, column, end),
+        )
+        return arith.select(visible, element, b.constant(mask.fill, b.dtype_of(element)))
+
+    row = letters[-2]
+    return [b.structured(f"{row},{row}->{letters}", [mask.first, mask.end], mask.x, body, takes_init=True)]
+
+
 class _Inequality:
     """One inequality of a mask over a tile's own indices, its constant part computed outside the loops."""
 
@@ -184,4 +202,5 @@ _DECOMPOSITIONS: dict[str, Callable[[ir.OpView], Sequence[ir.Value]]] = {
     SOFTMAX_NAMES[1]: _softmax,
     Diag.NAME: _diag,
     Mask.NAME: _mask,
+    RowMask.NAME: _row_mask,
 }

@@ -78,6 +78,18 @@ irdl.dialect @attn {
     irdl.results(masked: %type)
     irdl.attributes {"visible" = %map, "dimensions" = %dimensions, "fill" = %fill}
   }
+
+  // Keeps of row i of x the columns j with first[i] <= offset + j < end[i]; the others become `fill`.
+  // x is [.., rows, columns], the same bounds hold for all leading dimensions.
+  irdl.operation @row_mask {
+    %type = irdl.base "!builtin.tensor"
+    %bounds_type = irdl.base "!builtin.tensor"
+    %index = irdl.is index
+    %fill = irdl.base "#builtin.float"
+    irdl.operands(x: %type, first: %bounds_type, end: %bounds_type, offset: %index)
+    irdl.results(masked: %type)
+    irdl.attributes {"fill" = %fill}
+  }
 }
 """
 

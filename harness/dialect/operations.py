@@ -186,6 +186,45 @@ class Mask:
         return self.operation.results[0]
 
 
+@dataclass(frozen=True)
+class RowMask:
+    """Keeps of each row the columns between the row's own bounds."""
+
+    operation: ir.OpView
+
+    NAME = "attn.row_mask"
+
+    @property
+    def x(self) -> ir.Value:
+        """The tile, `[.., rows, columns]`."""
+        return self.operation.operands[0]
+
+    @property
+    def first(self) -> ir.Value:
+        """First column of each row, i32."""
+        return self.operation.operands[1]
+
+    @property
+    def end(self) -> ir.Value:
+        """Past-the-end column of each row, i32."""
+        return self.operation.operands[2]
+
+    @property
+    def offset(self) -> ir.Value:
+        """Where the tile's columns start."""
+        return self.operation.operands[3]
+
+    @property
+    def fill(self) -> float:
+        """What hidden elements become."""
+        return ir.FloatAttr(self.operation.attributes["fill"]).value
+
+    @property
+    def masked(self) -> ir.Value:
+        """The result."""
+        return self.operation.results[0]
+
+
 def batch_matmul(lhs: ir.Value, rhs: ir.Value, init: ir.Value, layout: str = "nn") -> BatchMatmul:
     """Build `init + lhs · rhs`."""
     attributes = {"layout": ir.StringAttr.get(layout)}
@@ -236,6 +275,12 @@ def mask(
         "fill": ir.FloatAttr.get(x.type.element_type, fill),
     }
     return Mask(create(Mask.NAME, [x.type], [x, *offsets, *symbols], attributes))
+
+
+def row_mask(x: ir.Value, first: ir.Value, end: ir.Value, offset: ir.Value, *, fill: float) -> RowMask:
+    """Build a mask by bounds of rows."""
+    attributes = {"fill": ir.FloatAttr.get(x.type.element_type, fill)}
+    return RowMask(create(RowMask.NAME, [x.type], [x, first, end, offset], attributes))
 
 
 def create(

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from mlir import ir
 
-from harness.dialect.operations import LAYOUTS, SOFTMAX_NAMES, BatchMatmul, Diag, Mask, Softmax
+from harness.dialect.affine_form import AffineForm
+from harness.dialect.operations import LAYOUTS, SOFTMAX_NAMES, BatchMatmul, Diag, Mask, RowMask, Softmax
 from harness.errors import BuildError
 from harness.mlir_walk import operations_within
 
@@ -34,6 +35,8 @@ def verify_operation(operation: ir.OpView) -> None:
         _verify_diag(Diag(operation))
     elif operation.name == Mask.NAME:
         _verify_mask(Mask(operation))
+    elif operation.name == RowMask.NAME:
+        _verify_row_mask(RowMask(operation))
 
 
 def _verify_batch_matmul(product: BatchMatmul) -> None:
@@ -47,6 +50,7 @@ def _verify_batch_matmul(product: BatchMatmul) -> None:
             raise VerificationError(
                 f"{name}: {role} has rank {value.type.rank}; expected the product's rank {rank}, at least 2"
             )
+        _expect_no_wider(name, role, value, product.product)
     sizes: dict[str, tuple[str, int]] = {}
     for (role, value), letters in zip(values.items(), product.subscripts(), strict=True):
         for axis, letter in enumerate(letters):
@@ -85,10 +89,17 @@ def _verify_diag(diag: Diag) -> None:
     if not shape:
         raise VerificationError(f"{Diag.NAME}: x has rank 0; expected at least 1")
     _expect_shape(Diag.NAME, "result", diag.matrix, [*shape, shape[-1]], "x's shape, its last size twice")
+    elements = [value.type.element_type for value in (diag.x, diag.matrix)]
+    if elements[0] != elements[1]:
+        raise VerificationError(f"{Diag.NAME}: result has elements {elements[1]}; expected x's {elements[0]}")
 
 
 def _verify_mask(mask: Mask) -> None:
     visible = mask.visible
+    _verify_inequalities(visible)
+    dimensions = mask.operation.attributes["dimensions"]
+    if not isinstance(dimensions, ir.DenseI64ArrayAttr):
+        raise VerificationError(f"{Mask.NAME}: dimensions are {dimensions}; expected an array of i64")
     expected = visible.n_dims + visible.n_symbols
     found = len(mask.operation.operands) - 1
     if found != expected:
@@ -104,6 +115,37 @@ def _verify_mask(mask: Mask) -> None:
     if not all(0 <= dimension < visible.n_dims for dimension in mask.dimensions):
         raise VerificationError(
             f"{Mask.NAME}: dimensions {list(mask.dimensions)}; expected 0 … {visible.n_dims - 1}"
+        )
+
+
+def _verify_inequalities(visible: ir.AffineMap) -> None:
+    if not visible.results:
+        raise VerificationError(f"{Mask.NAME}: visible is {visible}; expected at least one inequality")
+    for expression in visible.results:
+        try:
+            AffineForm.of(expression)
+        except ValueError as error:
+            raise VerificationError(f"{Mask.NAME}: {error}") from error
+
+
+def _verify_row_mask(mask: RowMask) -> None:
+    if mask.x.type.rank < 2:
+        raise VerificationError(f"{RowMask.NAME}: x has rank {mask.x.type.rank}; expected at least 2")
+    rows = list(mask.x.type.shape)[-2:-1]
+    for role, bound in (("first", mask.first), ("end", mask.end)):
+        _expect_shape(RowMask.NAME, role, bound, rows, "one bound for each row of x")
+        if str(bound.type.element_type) != "i32":
+            raise VerificationError(
+                f"{RowMask.NAME}: {role} has elements {bound.type.element_type}; expected i32"
+            )
+
+
+def _expect_no_wider(name: str, role: str, value: ir.Value, product: ir.Value) -> None:
+    found, expected = value.type.element_type, product.type.element_type
+    are_floats = isinstance(found, ir.FloatType) and isinstance(expected, ir.FloatType)
+    if found != expected and not (are_floats and found.width < expected.width):
+        raise VerificationError(
+            f"{name}: {role} has elements {found}; expected {expected}, the product's, or narrower ones"
         )
 
 

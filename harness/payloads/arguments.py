@@ -54,6 +54,20 @@ def attention_arguments(problem: AttentionProblem) -> list[KernelArgument]:
     ]
 
 
+def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
+    """Return Q, K, V, the cumulative lengths and O of packed sequences."""
+    query, key = ("query", "head", "width"), ("key", "head", "width")
+    lengths = (problem.batch + 1,)
+    return [
+        KernelArgument("query", query, problem.q_shape, problem.dtype),
+        KernelArgument("key", key, problem.k_shape, problem.dtype),
+        KernelArgument("value", key, problem.v_shape, problem.dtype),
+        KernelArgument("cu_seqlens_q", ("sequence",), lengths, "i32"),
+        KernelArgument("cu_seqlens_kv", ("sequence",), lengths, "i32"),
+        KernelArgument("output", query, problem.output_shape, problem.dtype),
+    ]
+
+
 def projection_arguments(problem: AttentionProblem) -> list[KernelArgument]:
     """Return X, the three weight matrices and O of a problem with projections.
 

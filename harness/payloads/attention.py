@@ -4,6 +4,8 @@ What every variant's schedule starts from.  A payload is a function that takes i
 writes it and returns it.
 """
 
+from collections.abc import Sequence
+
 from mlir import ir
 from mlir.dialects import func, tensor
 
@@ -57,17 +59,19 @@ def multi_head_attention(problem: AttentionProblem, query_rows: int | None = Non
             )
             result = _attention(problem, wide_query, keys, values)
             if padding:
-                result = b.slice_of(result, [0] * 4, list(problem.output_shape))
-                ir.OpResult(result).owner.attributes[UNDOES_PADDING] = ir.UnitAttr.get()
+                result = unpadded_rows(result, problem.output_shape)
             func.ReturnOp([steps.stored(result, output)])
     return module
 
 
-def multi_head_attention_with_prologue_projections(problem: AttentionProblem) -> ir.Module:
+def multi_head_attention_with_prologue_projections(
+    problem: AttentionProblem, query_rows: int | None = None
+) -> ir.Module:
     """Return `@attention(X[b,s,w], Wq[w,h·d], Wk[w,g·d], Wv[w,g·e], O[b,h,s,e]) -> O`.
 
     Q, K and V are projected from the same tokens, split into heads and transposed: Q and V to
     `[b, head, s, d]`, K to `[b, head, d, s]`, as in source document 000.  The problem's `model_width` is w.
+    `query_rows` as for `multi_head_attention`.
     """
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
@@ -84,7 +88,11 @@ def multi_head_attention_with_prologue_projections(problem: AttentionProblem) ->
             keys, values = (
                 steps.for_each_query_head(operand, problem.group_size) for operand in (key, value)
             )
-            func.ReturnOp([steps.stored(_attention(problem, query, keys, values, "nn"), output)])
+            padding = (query_rows or problem.seq_q) - problem.seq_q
+            result = _attention(problem, padded_rows(query, padding), keys, values, "nn")
+            if padding:
+                result = unpadded_rows(result, problem.output_shape)
+            func.ReturnOp([steps.stored(result, output)])
     return module
 
 
@@ -133,6 +141,13 @@ def padded_rows(value: ir.Value, rows: int) -> ir.Value:
     with ir.InsertionPoint(block):
         tensor.YieldOp(zero)
     return operation.result
+
+
+def unpadded_rows(value: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """Return the first rows of a padded result; tiling computes the padding, too."""
+    result = b.slice_of(value, [0] * len(shape), list(shape))
+    ir.OpResult(result).owner.attributes[UNDOES_PADDING] = ir.UnitAttr.get()
+    return result
 
 
 def _attention(

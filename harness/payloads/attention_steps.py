@@ -24,20 +24,23 @@ def widened(value: ir.Value) -> ir.Value:
     return b.structured(f"{axes}->{axes}", [value], b.empty(b.sizes_of(value)), b.widen)
 
 
-def for_each_query_head(value: ir.Value, group_size: int) -> ir.Value:
-    """Repeat K or V `[batch, kv_heads, keys, width]` for the query heads that share a head.
+def for_each_query_head(value: ir.Value, group_size: int, axis: int = 1) -> ir.Value:
+    """Repeat the heads of K or V, which lie along `axis`, for the query heads that share one.
 
-    Returns `[batch, kv_heads · group_size, keys, width]`: broadcast along a new dimension, then joined.
+    `[batch, kv_heads, keys, width]` becomes `[batch, kv_heads · group_size, keys, width]`: broadcast along a
+    new dimension, which is then joined with the heads.
     """
     if group_size == 1:
         return value
-    batch, heads, keys, width = b.sizes_of(value)
+    sizes, static = b.sizes_of(value), list(value.type.shape)
     element = value.type.element_type
-    grouped = tensor.empty([batch, heads, group_size, keys, width], element)
-    repeated = linalg.broadcast(value, outs=[grouped], dimensions=[2])
-    static = list(value.type.shape)
-    joined = ir.RankedTensorType.get([static[0], static[1] * group_size, *static[2:]], element)
-    return tensor.CollapseShapeOp(joined, _result(repeated), [[0], [1, 2], [3], [4]]).result
+    grouped = tensor.empty([*sizes[: axis + 1], group_size, *sizes[axis + 1 :]], element)
+    repeated = linalg.broadcast(value, outs=[grouped], dimensions=[axis + 1])
+    static[axis] *= group_size
+    groups = [[dimension + (dimension > axis)] for dimension in range(len(sizes))]
+    groups[axis] = [axis, axis + 1]
+    joined = ir.RankedTensorType.get(static, element)
+    return tensor.CollapseShapeOp(joined, result_of(repeated), groups).result
 
 
 def scores(query: ir.Value, key: ir.Value, layout: str = "nt") -> ir.Value:
@@ -94,7 +97,7 @@ def stored(value: ir.Value, output: ir.Value) -> ir.Value:
     )
 
 
-def _result(operation: ir.OpView | ir.Operation | ir.Value) -> ir.Value:
+def result_of(operation: ir.OpView | ir.Operation | ir.Value) -> ir.Value:
     """Return the one result of what a builder of the bindings returned."""
     if isinstance(operation, ir.Value):
         return operation
@@ -114,7 +117,7 @@ def projected(tokens: ir.Value, weights: ir.Value, heads: int, order: tuple[int,
     batch, seq, width = b.sizes_of(tokens)
     columns = weights.type.shape[1]
     repeated = linalg.broadcast(weights, outs=[b.empty([batch, width, columns])], dimensions=[0])
-    product = attn.batch_matmul(tokens, _result(repeated), b.filled(0.0, [batch, seq, columns])).product
+    product = attn.batch_matmul(tokens, result_of(repeated), b.filled(0.0, [batch, seq, columns])).product
     static = [*tokens.type.shape[:2], heads, columns // heads]
     sizes = [batch, seq, heads, columns // heads]
     split = tensor.ExpandShapeOp(
@@ -125,4 +128,4 @@ def projected(tokens: ir.Value, weights: ir.Value, heads: int, order: tuple[int,
         static,
     ).result
     empty = b.empty([sizes[axis] for axis in order])
-    return _result(linalg.transpose(split, outs=[empty], permutation=list(order)))
+    return result_of(linalg.transpose(split, outs=[empty], permutation=list(order)))

@@ -78,7 +78,8 @@ def empty_like(value: ir.Value) -> ir.Value:
 
 def filled(value: float, shape: Sequence[Size], dtype: str = "f32") -> ir.Value:
     """Return a tensor with every element equal to `value`."""
-    return linalg.fill(constant(value, dtype), outs=[empty(shape, dtype)])
+    scalar = integer(int(value)) if dtype == "i32" else constant(value, dtype)
+    return linalg.fill(scalar, outs=[empty(shape, dtype)])
 
 
 def affine_value(expression: Callable[..., ir.AffineExpr], *operands: ir.Value) -> ir.Value:
@@ -128,7 +129,7 @@ def structured(
         takes_init: whether the body gets the scalar of `init`.
     """
     before, _, result = subscripts.partition("->")
-    operands = before.split(",") if before else []
+    operands = before.split(",") if inputs else []
     letters = "".join(dict.fromkeys(result + "".join(operands)))
     order = loops or letters
     reduces = any(letter not in result for letter in order)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.frames import format_value, is_missing
+from harness.reporting.frames import RUN_COLUMNS, format_value, is_missing, run_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 SHORT_COMMIT = 7
 MOST_VALUES = 4
 """More values of a column than this are given as a range."""
+
+NOT_RECORDED = "not recorded"
 
 CAPTION_COLUMNS = {
     "threads": "threads {}",
@@ -28,15 +30,16 @@ CAPTION_COLUMNS = {
 def figure_caption(frame: pd.DataFrame, manifests: Sequence[Manifest]) -> str:
     """Return `CPU; threads 1; f32; batch 1; heads 16. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
 
-    What differs between the merged runs is listed.  The FLOP convention is left out where nothing was timed.
+    What differs between merged runs is said of each of them.  The FLOP convention is left out where
+    nothing was timed.
     """
     devices = _distinct(frame["device"]) or _distinct(manifest.device for manifest in manifests)
-    words = [", ".join(devices)] if devices else []
-    for column, pattern in CAPTION_COLUMNS.items():
-        values = _values(frame, column)
-        if values:
-            words.append(pattern.format(values))
+    differing = _differing_columns(frame)
+    shared = _words(frame, [column for column in CAPTION_COLUMNS if column not in differing])
+    words = [*([", ".join(devices)] if devices else []), *shared]
     sentences = ["; ".join(words)] if words else []
+    if differing:
+        sentences += [_run_sentence(name, rows, differing) for name, rows in _by_run(frame)]
     if manifests:
         sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
     if frame["time_s"].notna().any():
@@ -58,10 +61,40 @@ def _distinct(values: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(str(value) for value in values if not is_missing(value)))
 
 
+def _differing_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that hold other values in one run than in another."""
+    runs = list(_by_run(frame))
+    return [column for column in CAPTION_COLUMNS if len({_values(rows, column) for _, rows in runs}) > 1]
+
+
+def _by_run(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the short name and the rows of each run."""
+    for run, name in run_names(frame).items():
+        yield name, frame[(frame[list(RUN_COLUMNS)] == list(run)).all(axis="columns")]
+
+
+def _run_sentence(name: str, rows: pd.DataFrame, columns: Iterable[str]) -> str:
+    """Return what one run has in the columns in which runs differ."""
+    return f"{name}: {'; '.join(CAPTION_COLUMNS[column].format(_values(rows, column)) for column in columns)}"
+
+
+def _words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Return the values of columns in words; a column without any value is left out."""
+    return [
+        CAPTION_COLUMNS[column].format(_values(frame, column))
+        for column in columns
+        if frame[column].notna().any()
+    ]
+
+
 def _values(frame: pd.DataFrame, column: str) -> str:
     """Return the values of a column, as a list or as a range where there are many."""
     found = frame[column].dropna().unique().tolist()
     if len(found) > MOST_VALUES and not isinstance(found[0], str):
-        return f"{format_value(min(found))} … {format_value(max(found))}"
-    ordered = found if any(isinstance(value, str) for value in found) else sorted(found)
-    return ", ".join(format_value(value) for value in ordered)
+        words = [f"{format_value(min(found))} … {format_value(max(found))}"]
+    else:
+        ordered = found if any(isinstance(value, str) for value in found) else sorted(found)
+        words = [format_value(value) for value in ordered]
+    if frame[column].isna().any():
+        words.append(NOT_RECORDED)
+    return ", ".join(words)

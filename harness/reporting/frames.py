@@ -73,33 +73,50 @@ def series_labels(frame: pd.DataFrame) -> list[str]:
     """Return the name of each row's series.
 
     It is the variant, with the parameters that distinguish its rows where it appears with several
-    parameter sets, and with the run where several runs measured the same case or one target's cases on
-    different devices.
+    parameter sets, and with the run where `runs_must_be_told_apart`.
     """
-    varying_parameters = {
-        str(variant): varying(rows, _parameter_columns(rows))
-        for variant, rows in frame.groupby("variant", sort=False)
-    }
-    run_names = _run_names(frame) if runs_must_be_told_apart(frame) else {}
-    labels = []
-    for row in records(frame):
-        words = [str(row["variant"])]
-        for column in varying_parameters[str(row["variant"])]:
-            if not is_missing(row[column]):
-                words.append(f"{column.removeprefix(PARAMETER_PREFIX)}={format_value(row[column])}")
-        if run_names:
-            words.append(f"({run_names[row['experiment'], row['run']]})")
-        labels.append(" ".join(words))
-    return labels
+    labels = _labels_without_run(frame)
+    if not runs_must_be_told_apart(frame):
+        return labels
+    names = run_names(frame)
+    return [
+        f"{label} ({names[row['experiment'], row['run']]})"
+        for label, row in zip(labels, records(frame), strict=True)
+    ]
 
 
 def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
-    """Whether rows of several runs would be mixed up in one series without the run in its name."""
+    """Whether rows of several runs would be mixed up in one series without the run in its name.
+
+    So it is where several runs measured the same case, several experiments the same series (with other
+    heads or threads, perhaps), or one target's cases ran on different devices.  Runs of one experiment that
+    complete each other make one series.
+    """
     if frame.empty or len(frame.drop_duplicates(list(RUN_COLUMNS))) < 2:
         return False
     same_case_twice = bool((frame.groupby("case")["run"].count() > 1).any())
     several_devices = bool((frame.groupby("target")["device"].nunique() > 1).any())
-    return same_case_twice or several_devices
+    series = frame.assign(series=_labels_without_run(frame)).groupby("series")
+    return same_case_twice or several_devices or bool((series["experiment"].nunique() > 1).any())
+
+
+def run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
+    """Return a short name of each (experiment, run) that tells it from the frame's others.
+
+    The experiment alone where each has one run; the run alone, without the date that all runs share, where
+    there is one experiment; else both.
+    """
+    pairs = [(row["experiment"], row["run"]) for row in records(frame[list(RUN_COLUMNS)].drop_duplicates())]
+    experiments = [str(experiment) for experiment, _ in pairs]
+    if len(set(experiments)) == len(pairs):
+        return dict(zip(pairs, experiments, strict=True))
+    times = _without_common_date([str(run) for _, run in pairs])
+    if len(set(experiments)) == 1:
+        return dict(zip(pairs, times, strict=True))
+    return {
+        pair: experiment if experiments.count(experiment) == 1 else f"{experiment} {time}"
+        for pair, experiment, time in zip(pairs, experiments, times, strict=True)
+    }
 
 
 def select_variants(frame: pd.DataFrame, wanted: Sequence[str] | None) -> pd.DataFrame:
@@ -183,18 +200,31 @@ def _parameter_columns(frame: pd.DataFrame) -> list[str]:
     return [str(column) for column in frame.columns if str(column).startswith(PARAMETER_PREFIX)]
 
 
-def _run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
-    """Name each run, with its experiment where two experiments have runs of one name."""
-    pairs = [(row["experiment"], row["run"]) for row in records(frame[list(RUN_COLUMNS)].drop_duplicates())]
-    names = [run for _, run in pairs]
-    return {
-        (experiment, run): str(run) if names.count(run) == 1 else f"{experiment}/{run}"
-        for experiment, run in pairs
+def _labels_without_run(frame: pd.DataFrame) -> list[str]:
+    """Return the variant of each row, with the parameters that tell its rows apart."""
+    varying_parameters = {
+        str(variant): varying(rows, _parameter_columns(rows))
+        for variant, rows in frame.groupby("variant", sort=False)
     }
+    labels = []
+    for row in records(frame):
+        words = [str(row["variant"])]
+        for column in varying_parameters[str(row["variant"])]:
+            if not is_missing(row[column]):
+                words.append(f"{column.removeprefix(PARAMETER_PREFIX)}={format_value(row[column])}")
+        labels.append(" ".join(words))
+    return labels
+
+
+def _without_common_date(runs: Sequence[str]) -> list[str]:
+    """Return the names of runs, `2026-11-21T12-29-35`, without the date if it is the same for all."""
+    days = {run.partition("T")[0] for run in runs}
+    times = [run.partition("T")[2] for run in runs]
+    return times if len(days) == 1 and all(times) else list(runs)
 
 
 def _label_order(frame: pd.DataFrame, labels: Sequence[str], variant_order: Sequence[str]) -> list[str]:
-    """Order labels by variant (experiment's order, then baselines, then appearance), then parameters, run."""
+    """Order labels by variant (experiment's order, then baselines, then appearance), parameters, run."""
     if frame.empty:
         return []
     baselines = set(frame["baseline"].dropna())
@@ -205,7 +235,9 @@ def _label_order(frame: pd.DataFrame, labels: Sequence[str], variant_order: Sequ
     keys: dict[str, tuple[Any, ...]] = {}
     for label, row in zip(labels, records(frame), strict=True):
         values = tuple(sort_key(row[column]) for column in parameters)
-        keys.setdefault(label, (variants.index(row["variant"]), values, str(row["run"])))
+        keys.setdefault(
+            label, (variants.index(row["variant"]), values, str(row["experiment"]), str(row["run"]))
+        )
     return sorted(keys, key=lambda label: keys[label])
 
 

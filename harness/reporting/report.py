@@ -61,13 +61,18 @@ def write_report(
     """Write `summary.md`, `summary.csv`, `results.csv` and the figures of one or several runs.
 
     Each folder is a run's, or an experiment's, of which the newest run is taken; several are merged.  The
-    files go to `out`, by default to `report/` in the first run's folder.  Drawn are the figures that the
-    experiments name under `[figures]`, or all that apply where none is named.  Equal results give equal
-    files.  Raises `InputError` for a folder without results, unknown formats, bad figure settings, or an
-    output folder that cannot be written.
+    files go to `out`, by default to `report/` in the run's folder; several runs have no such place.  Drawn
+    are the figures that the experiments name under `[figures]`, or all that apply where none is named.  Equal
+    results give equal files.  Raises `InputError` for a folder without results, several runs without
+    `out`, unknown formats, bad figure settings, or an output folder that cannot be written.
     """
     check_formats(formats)
     runs = read_runs(folders)
+    if out is None and len(runs.folders) > 1:
+        raise InputError(
+            f"--out is missing: {len(runs.folders)} runs are merged; expected a folder for their report, "
+            "such as --out results/merged"
+        )
     if runs.frame.empty:
         raise InputError(f"{runs.folders[0]}: no case has finished yet; expected at least one row")
     settings = _figure_settings(runs)
@@ -101,6 +106,8 @@ def print_tables(folders: Folders, console: Console | None = None) -> None:
     # soft_wrap keeps a table wider than the terminal whole instead of cutting its numbers.
     console.print(rich_table(summarize(runs.frame), console.width), soft_wrap=True)
     print_failure_list(failures_of(runs.frame), console)
+    for note in runs.notes:
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_failures(folders: Folders, console: Console | None = None) -> None:

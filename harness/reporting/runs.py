@@ -28,6 +28,8 @@ class Runs:
     """Their rows, see `harness.reporting.frames.prepare`."""
     figures: dict[str, dict[str, Any]]
     """The figures that the experiments name, with their settings; empty when none does."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of the choice of the runs, a line each."""
 
 
 def read_runs(folders: Sequence[str | Path]) -> Runs:
@@ -42,6 +44,7 @@ def read_runs(folders: Sequence[str | Path]) -> Runs:
         raise InputError("no results folder given; expected at least one")
     opened = {run.path.resolve(): run for run in (_open(Path(folder)) for folder in folders)}
     runs = list(opened.values())
+    named = {Path(folder).resolve() for folder in folders}
     rows = [result for run in runs for result in run.results()]
     experiments = [_experiment(run) for run in runs]
     variants = [variant for experiment in experiments for variant in experiment.get("variants", [])]
@@ -54,6 +57,9 @@ def read_runs(folders: Sequence[str | Path]) -> Runs:
         manifests=tuple(run.manifest for run in runs),
         frame=prepare(results_frame(rows), list(dict.fromkeys(variants))),
         figures=figures,
+        notes=tuple(
+            _partial_note(run) for path, run in opened.items() if path not in named and run.manifest.left_out
+        ),
     )
 
 
@@ -69,6 +75,14 @@ def _open(folder: Path) -> RunFolder:
             f"{folder}: {problem}; expected a run's folder with {MANIFEST_FILE}, or an experiment's folder"
         )
     return newest
+
+
+def _partial_note(run: RunFolder) -> str:
+    """Return what is to be known of a newest run that is only a part of its experiment."""
+    return (
+        f"{run.path} is the newest run, made with --only: it leaves out {run.manifest.left_out} cases of the "
+        "experiment; name another run's folder to report that one"
+    )
 
 
 def _experiment(run: RunFolder) -> dict[str, Any]:

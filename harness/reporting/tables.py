@@ -252,10 +252,10 @@ def _measured_columns(frame: pd.DataFrame) -> list[Column]:
             "time\n[95 %]",
             lambda row: interval(row["time_low_s"], row["time_high_s"], time.factor),
             "time_low_s",
-            dispensable=4,
+            dispensable=8,
         ),
-        Column(rate.symbol, lambda row: scaled(row["tflops"], rate.factor), "tflops", dispensable=1),
-        Column("% of\npeak", lambda row: percent(row["fraction_of_peak"]), "fraction_of_peak", dispensable=2),
+        Column(rate.symbol, lambda row: scaled(row["tflops"], rate.factor), "tflops", dispensable=2),
+        Column("% of\npeak", lambda row: percent(row["fraction_of_peak"]), "fraction_of_peak", dispensable=4),
         Column(
             f"speed-up{against}".replace(" vs", "\nvs"), lambda row: significant(row["speedup"]), "speedup"
         ),
@@ -263,13 +263,13 @@ def _measured_columns(frame: pd.DataFrame) -> list[Column]:
             "speed-up\n[95 %]",
             lambda row: interval(row["speedup_low"], row["speedup_high"]),
             "speedup_low",
-            dispensable=3,
+            dispensable=7,
         ),
         Column(
-            "recompute", lambda row: significant(row["recompute_factor"]), "recompute_factor", dispensable=3
+            "recompute", lambda row: significant(row["recompute_factor"]), "recompute_factor", dispensable=6
         ),
-        Column("noise\n(%)", lambda row: percent(row["noise"], digits=2), "noise", dispensable=7),
-        Column("busy", lambda row: _busy(row["busy"]), "busy", is_number=False, dispensable=6),
+        Column("noise\n(%)", lambda row: percent(row["noise"], digits=2), "noise", dispensable=3),
+        Column("busy", lambda row: _busy(row["busy"]), "busy", is_number=False, dispensable=1),
     ]
     if len(baselines) > 1:
         columns.insert(

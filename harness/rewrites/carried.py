@@ -1,7 +1,7 @@
 """What the loops of a tiling carry: results, statistics of running softmaxes, kept intermediates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlir import ir
 from mlir.dialects import tensor
@@ -31,13 +31,8 @@ class Carried:
     is_root_result: bool = True
     addend: ir.Value | None = None
     """What is added to it after the reduction."""
-
-    @property
-    def is_written_in_place(self) -> bool:
-        """Whether what is computed into its place may be computed into the carried tensor instead: nothing
-        else reads the place."""
-        is_new = isinstance(self.place, ir.OpResult) and self.place.owner.name == "tensor.empty"
-        return is_new or len(list(self.place.uses)) == 1
+    is_written_in_place: bool = True
+    """Whether what is computed into its place may be computed into the carried tensor instead."""
 
 
 def carried_tensors(
@@ -57,12 +52,15 @@ def carried_tensors(
             (softmax.total, softmax.initial_total),
         ):
             is_needed = value in keep or bool(list(value.uses))
-            tensors.append(Carried(value, tags, initial, place_of(initial), is_needed, False))
+            tensors.append(_carried(value, tags, initial, is_exported=is_needed, is_root_result=False))
     known = [each.original for each in tensors]
     for value in keep:
         if value not in known:
             empty = tensor.empty(sizes_of(value), value.type.element_type)
-            tensors.append(Carried(value, _tags_of(plan, value, stop), empty, empty, True, False))
+            tensors.append(_carried(value, _tags_of(plan, value, stop), empty, is_root_result=False))
+    for each in tensors:
+        if each.is_exported:
+            _check_scope(plan, each.original)
     return tensors
 
 
@@ -77,21 +75,40 @@ def _root_results(plan: TilingPlan, *, is_rescaled: bool) -> list[Carried]:
         plan.view.operation.results, plan.view.result_loops, plan.view.init_operands, strict=True
     ):
         init = plan.view.operation.operands[operand]
-        place = place_of(init)
-        tags = tuple(loop if loop in plan.tiled else None for loop in loops)
         if is_rescaled and constant_of_fill(init) != 0.0:
             zeros = b.filled(0.0, sizes_of(value), b.dtype_of(value))
-            tensors.append(Carried(value, tags, zeros, place, addend=init))
+            tensors.append(replace(_carried(value, loops, init), initial=zeros, addend=init))
         else:
-            tensors.append(Carried(value, tags, init, place))
+            tensors.append(_carried(value, loops, init))
     return tensors
+
+
+def _carried(
+    value: ir.Value, loops: Tags, initial: ir.Value, *, is_exported: bool = True, is_root_result: bool = True
+) -> Carried:
+    """Return a tensor that is computed into the place of its initial value.
+
+    If something else reads the place, it must find there what was there before the loops.
+    """
+    place = place_of(initial)
+    is_new = isinstance(place, ir.OpResult) and place.owner.name == "tensor.empty"
+    is_unread = is_new or len(list(place.uses)) == 1
+    return Carried(value, loops, initial, place, is_exported, is_root_result, is_written_in_place=is_unread)
 
 
 def _tags_of(plan: TilingPlan, value: ir.Value, stop: frozenset[ir.Operation]) -> Tags:
     """Return the root's loops that cut a kept intermediate."""
-    root = plan.view.operation
-    if isinstance(value, ir.OpResult) and value.owner.operation.block == root.operation.block:
-        for demanded, tags in demanded_values(plan.view, plan.tiled, stop):
-            if demanded == value:
-                return tags
-    raise RewriteRefusedError(root, f"the intermediate {value.type} is not among what its tiles need")
+    for demanded, tags in demanded_values(plan.view, plan.tiled, stop):
+        if demanded == value:
+            return tags
+    raise RewriteRefusedError(
+        plan.view.operation, f"the intermediate {value.type} is not among what its tiles need"
+    )
+
+
+def _check_scope(plan: TilingPlan, value: ir.Value) -> None:
+    root = plan.view.operation.operation
+    if ir.OpResult(value).owner.operation.block != root.block:
+        raise RewriteRefusedError(
+            root, f"the intermediate {value.type} is made outside the block of what is tiled"
+        )

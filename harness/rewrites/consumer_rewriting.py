@@ -13,6 +13,7 @@ from mlir import ir
 
 from harness.dialect import operations as attn
 from harness.payloads import builder as b
+from harness.rewrites.dependencies import needed_by
 from harness.rewrites.dimensions import sizes_of
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.structured import StructuredView, view_of
@@ -26,8 +27,13 @@ class RunningSoftmax:
     """A softmax whose statistics a reduction loop carries."""
 
     softmax: attn.Softmax
-    row_tags: Tags
-    """The root's loops along the rows' dimensions."""
+    tags: Tags
+    """The root's loops along the scores' dimensions."""
+
+    @property
+    def row_tags(self) -> Tags:
+        """The root's loops along the rows' dimensions."""
+        return self.tags[: self.softmax.dimension] + self.tags[self.softmax.dimension + 1 :]
 
 
 def running_softmaxes(
@@ -45,18 +51,14 @@ def running_softmaxes(
         loop = tags[softmax.dimension]
         if loop is None or not root.is_reduction[loop]:
             continue
-        rows = tuple(tag for axis, tag in enumerate(tags) if axis != softmax.dimension)
-        _check_consumer(root, softmax, loop)
-        found[view.operation.operation] = RunningSoftmax(softmax, rows)
+        _check_consumer(root, softmax)
+        _check_statistics(root, softmax)
+        found[view.operation.operation] = RunningSoftmax(softmax, tags)
     return list(found.values())
 
 
-def rescaled_init(root: StructuredView, correction: ir.Value, init: ir.Value) -> ir.Value:
+def rescaled_init(correction: ir.Value, init: ir.Value) -> ir.Value:
     """Return `diag(correction) · init` at the current insertion point."""
-    if root.operation.name != attn.BatchMatmul.NAME:
-        raise RewriteRefusedError(
-            root.operation, "only attn.batch_matmul can be rewritten as the consumer of a running softmax"
-        )
     rows = sizes_of(correction)
     dtype = b.dtype_of(init)
     matrix = attn.diag(correction, b.empty([*rows, rows[-1]], dtype)).matrix
@@ -102,22 +104,20 @@ def demanded_values(
             demand(view, dict(zip(view.result_loops[result], tags, strict=True)))
 
 
-def _check_consumer(root: StructuredView, softmax: attn.Softmax, loop: int) -> None:
-    """Check that the root is the one consumer of the probabilities, and nobody needs the correction."""
+def _check_consumer(root: StructuredView, softmax: attn.Softmax) -> None:
+    """Check that the root is the one consumer of the probabilities and reduces over their rows."""
     operation = softmax.operation
-    if list(softmax.correction.uses):
-        raise RewriteRefusedError(operation, "its correction (result #3) is used; a running softmax needs it")
     value = softmax.probability
     while True:
-        users = [use.owner for use in value.uses]
-        if len(users) != 1:
-            names = ", ".join(sorted(user.name for user in users))
+        uses = list(value.uses)
+        if len(uses) != 1:
+            names = ", ".join(sorted(use.owner.name for use in uses))
             raise RewriteRefusedError(
                 operation,
-                f"its probabilities have {len(users)} consumers ({names}); exactly one can be rewritten when "
+                f"its probabilities have {len(uses)} consumers ({names}); exactly one can be rewritten when "
                 "the reduced dimension is tiled",
             )
-        user = users[0]
+        user = uses[0].owner.opview
         if user.operation == root.operation.operation:
             break
         if not _is_cast(user):
@@ -126,14 +126,45 @@ def _check_consumer(root: StructuredView, softmax: attn.Softmax, loop: int) -> N
                 f"its consumer {user.name} is not the tiled root {root.operation.name}, nor a conversion",
             )
         value = user.results[0]
-    if not root.is_reduction[loop]:
+    if not is_rescalable(root.operation, uses[0].operand_number, softmax.dimension):
         raise RewriteRefusedError(
-            operation, f"its consumer {root.operation.name} does not reduce over loop {loop}"
+            operation,
+            f"its consumer {root.operation.name} cannot be rescaled row by row: expected "
+            f"{attn.BatchMatmul.NAME} with the probabilities as its lhs",
         )
+
+
+def is_rescalable(consumer: ir.OpView, operand: int, dimension: int) -> bool:
+    """Whether factors of a softmax's rows can be applied to its consumer's result instead.
+
+    So it is where the consumer is a matrix product, the probabilities are its lhs, and the softmax runs along
+    the dimension that the product reduces.
+    """
+    if consumer.name != attn.BatchMatmul.NAME or operand != 0:
+        return False
+    product = attn.BatchMatmul(consumer)
+    return dimension == product.subscripts()[0].index("k")
+
+
+def _check_statistics(root: StructuredView, softmax: attn.Softmax) -> None:
+    """Check that the root needs nothing of the softmax but its probabilities: the rest is not known before
+    the last tile."""
+    if list(softmax.correction.uses):
+        raise RewriteRefusedError(
+            softmax.operation, "its correction (result #3) is used; a running softmax needs it"
+        )
+    needed = needed_by(root.operation)
+    for name, value in (("maximum", softmax.maximum), ("total", softmax.total)):
+        if any(use.owner.operation in needed for use in value.uses):
+            raise RewriteRefusedError(
+                softmax.operation, f"{root.operation.name} needs its {name}, too, which is known last"
+            )
 
 
 def _is_cast(operation: ir.OpView) -> bool:
     """Whether an elementwise operation only changes the element type, and so keeps factors."""
-    if operation.name != "linalg.generic" or len(operation.regions[0].blocks[0].operations) != 2:
+    if operation.name != "linalg.generic" or len(operation.operands) != 2:
         return False
-    return operation.regions[0].blocks[0].operations[0].name in ("arith.truncf", "arith.extf")
+    body = operation.regions[0].blocks[0].operations
+    maps = [attribute.value for attribute in ir.ArrayAttr(operation.attributes["indexing_maps"])]
+    return len(body) == 2 and body[0].name in ("arith.truncf", "arith.extf") and maps[0] == maps[1]

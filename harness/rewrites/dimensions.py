@@ -13,6 +13,8 @@ from mlir.dialects import tensor
 from harness.dialect import operations as attn
 from harness.mlir_walk import operations_within
 from harness.payloads import builder as b
+from harness.rewrites.constants import constant_index
+from harness.rewrites.dead_code import erase_dead
 from harness.rewrites.ranges import add, as_value, multiply
 from harness.rewrites.reshapes import kept_dimensions, mixed_values, reassociation
 from harness.rewrites.structured import view_of
@@ -44,6 +46,11 @@ def sizes_of(value: ir.Value) -> list[b.Size]:
     return [size_of(value, axis) for axis in range(value.type.rank)]
 
 
+def uses_of_elements(value: ir.Value) -> list[ir.OpOperand]:
+    """Return the uses of a tensor but for those that ask for its size."""
+    return [use for use in value.uses if use.owner.name != "tensor.dim"]
+
+
 def simplify_dims(root: ir.Module | ir.OpView) -> int:
     """Replace every `tensor.dim` of a computed tensor by where the size comes from; returns how many."""
     operation = root.operation if isinstance(root, ir.Module) else root
@@ -51,7 +58,7 @@ def simplify_dims(root: ir.Module | ir.OpView) -> int:
     for dim in list(operations_within(operation)):
         if dim.name != "tensor.dim":
             continue
-        axis = _constant(dim.operands[1])
+        axis = constant_index(dim.operands[1])
         if axis is None:
             continue
         with ir.InsertionPoint(dim), dim.location:
@@ -62,7 +69,7 @@ def simplify_dims(root: ir.Module | ir.OpView) -> int:
             and (size.owner.operands[0] == dim.operands[0])
         )
         if is_same:
-            ir.OpResult(size).owner.erase()
+            erase_dead([ir.OpResult(size.owner.operands[1]).owner.opview, size.owner.opview])
             continue
         dim.results[0].replace_all_uses_with(size)
         dim.operation.erase()
@@ -108,9 +115,3 @@ def _carried_initial(argument: ir.BlockArgument) -> ir.Value | None:
     first_argument = len(arguments) - len(owner.results)
     first_operand = len(owner.operands) - len(owner.results)
     return owner.operands[first_operand + argument.arg_number - first_argument]
-
-
-def _constant(value: ir.Value) -> int | None:
-    if isinstance(value, ir.OpResult) and value.owner.name == "arith.constant":
-        return ir.IntegerAttr(value.owner.attributes["value"]).value
-    return None

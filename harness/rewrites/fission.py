@@ -1,7 +1,8 @@
 """Split a grid loop in several kernels, with memory between them.
 
-Loop distribution: the iterations of a grid are independent, so that what one loop does in two steps, two loops
-can do one after the other, if each iteration leaves what its second step needs in a block of memory of its own.
+Loop distribution: the iterations of a grid are independent, so that what one loop does in two steps, two
+loops can do one after the other, if each iteration leaves what its second step needs in a block of memory of
+its own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +39,8 @@ def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], workspace: Work
     """Replace a function whose body is one `scf.forall` by kernels that run one after the other.
 
     All tiles handed on have one type and share one workspace argument, `[grid …, tile …]`, which a kernel may
-    read and write in place.  Raises `RewriteRefusedError` where the function has another form.
+    read and write in place: a kernel finds there the tile of the kernel before it.  Raises
+    `RewriteRefusedError` where the function has another form.
     """
     forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
     if forall is None or len(forall.results) != 1:
@@ -59,6 +61,9 @@ class _Fission:
         self.forall = forall
         self.kernels = kernels
         self.tiles = [kernel.result for kernel in kernels if kernel.result is not None]
+        unknown = ir.ShapedType.get_dynamic_size()
+        if unknown in list(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"])):
+            raise RewriteRefusedError(forall, "the number of its tiles is known only at run time")
         types = {str(tile.type) for tile in self.tiles}
         if len(types) != 1:
             raise RewriteRefusedError(
@@ -78,13 +83,13 @@ class _Fission:
     def apply(self) -> None:
         for number, kernel in enumerate(self.kernels):
             with ir.InsertionPoint(self.function), self.function.location:
-                self._build(kernel, set(self.tiles[:number]))
+                self._build(kernel, self.tiles[max(0, number - 1) : number])
 
-    def _build(self, kernel: Kernel, available: set[ir.Value]) -> None:
+    def _build(self, kernel: Kernel, available: list[ir.Value]) -> None:
         operations = list(self._needed(kernel, available))
         reads = {operand for operation in operations for operand in _operands_within(operation)}
         used = [argument for argument in self.function.arguments if argument in reads]
-        reads_workspace = bool(available & reads)
+        reads_workspace = any(tile in reads for tile in available)
         arguments = [(argument.type, self._attributes(argument)) for argument in used]
         workspace = (b.tensor_type(self.argument.shape, self.argument.dtype), self.argument.attributes())
         is_last = kernel.result is None
@@ -112,7 +117,7 @@ class _Fission:
         self,
         kernel: Kernel,
         operations: list[ir.OpView],
-        available: set[ir.Value],
+        available: list[ir.Value],
         mapping: dict[ir.Value, ir.Value],
         arguments: list[ir.Value],
         is_last: bool,
@@ -144,7 +149,7 @@ class _Fission:
                     b.parallel_insert(mapping[kernel.result], shared, place, sizes)
         func.ReturnOp([loop.results[0]])
 
-    def _needed(self, kernel: Kernel, available: set[ir.Value]) -> Iterator[ir.OpView]:
+    def _needed(self, kernel: Kernel, available: list[ir.Value]) -> Iterator[ir.OpView]:
         """Yield the operations that compute the kernel's tile, in order."""
         needed: set[ir.Operation] = set()
         if kernel.result is None:

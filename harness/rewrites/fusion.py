@@ -5,8 +5,9 @@ of its operands and builds the operation on them, down to function arguments and
 outside.  Tiles are remembered, so that a value needed twice (a diamond) is computed once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from mlir import ir
 from mlir.dialects import tensor
@@ -61,10 +62,6 @@ class TileBuilder:
         """Tell the builder a tile, so that it is used rather than built."""
         self._tiles[self._key(value, ranges)] = tile
 
-    def known(self, value: ir.Value, ranges: Ranges) -> ir.Value | None:
-        """Return a tile that was provided or built before."""
-        return self._tiles.get(self._key(value, ranges))
-
     def tile(self, value: ir.Value, ranges: Ranges) -> ir.Value:
         """Return the tile of a tensor; scalars are returned as they are."""
         if not isinstance(value.type, ir.RankedTensorType):
@@ -74,12 +71,14 @@ class TileBuilder:
             self._tiles[key] = self._build(value, ranges)
         return self._tiles[key]
 
-    def operation(self, view: StructuredView, loops: Ranges) -> list[ir.Value]:
-        """Return the results of a structured operation on the given part of its loops."""
+    def operation(
+        self, view: StructuredView, loops: Ranges, given: Mapping[int, ir.Value] = MappingProxyType({})
+    ) -> list[ir.Value]:
+        """Return the results of a structured operation on a part of its loops; some operands may be given."""
         key = (view.operation.operation, *(part.key() for part in loops))
         if key not in self._operations:
             tiles = [
-                self.tile(operand, view.operand_ranges(number, loops))
+                given[number] if number in given else self.tile(operand, view.operand_ranges(number, loops))
                 for number, operand in enumerate(view.operation.operands)
             ]
             rewrite = self.rules.rewrite_operands.get(view.operation.operation)
@@ -122,7 +121,8 @@ class TileBuilder:
 
 
 def _refuse_partial_softmax(view: StructuredView, result: int, ranges: Ranges) -> None:
-    """A part of the probabilities along the reduced dimension needs all of it: that is not producer fusion."""
+    """Refuse a part of the probabilities along the reduced dimension: it needs all of the dimension, which is
+    not producer fusion."""
     if "softmax" not in view.operation.name or result != 0:
         return
     for loop, part in zip(view.result_loops[0], ranges, strict=True):
@@ -137,10 +137,3 @@ def _refuse_partial_softmax(view: StructuredView, result: int, ranges: Ranges) -
 def whole_ranges_of_loops(view: StructuredView) -> list[Range]:
     """Return the ranges of all loops, whole."""
     return [view.whole_loop(loop) for loop in range(view.loop_count)]
-
-
-def erase_dead(operations: Sequence[ir.OpView]) -> None:
-    """Erase those of the operations whose results nothing uses, last first."""
-    for operation in reversed(operations):
-        if operation.results and not any(list(result.uses) for result in operation.results):
-            operation.operation.erase()

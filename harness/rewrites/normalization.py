@@ -5,6 +5,8 @@ over the keys seen so far.  Deferring the division (FlashAttention-2) leaves the
 divides its rows once, after the last tile.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from mlir import ir
 
@@ -12,28 +14,34 @@ from harness.dialect import operations as attn
 from harness.dialect.decomposition import safe_quotient
 from harness.mlir_walk import operations_within
 from harness.payloads import builder as b
-from harness.rewrites.dimensions import sizes_of
+from harness.rewrites.constants import constant_float, constant_of_fill
+from harness.rewrites.consumer_rewriting import is_rescalable
+from harness.rewrites.dimensions import sizes_of, uses_of_elements
 from harness.rewrites.errors import RewriteRefusedError
 
 
 def defer_division(softmax: ir.OpView) -> ir.OpView:
     """Divide the rows of the matrix product that consumes the probabilities, not the probabilities.
 
-    Returns the division.  Raises `RewriteRefusedError` where probabilities have another consumer, or the product
-    starts from something other than 0.
+    Returns the division.  Raises `RewriteRefusedError` where the probabilities have another consumer than
+    one such product, or it starts from something other than 0.
     """
     view = attn.Softmax(softmax)
-    consumers = [use.owner.opview for use in view.probability.uses]
-    if len(consumers) != 1 or consumers[0].name != attn.BatchMatmul.NAME:
-        names = ", ".join(consumer.name for consumer in consumers) or "none"
+    uses = uses_of_elements(view.probability)
+    if len(uses) != 1 or not is_rescalable(uses[0].owner.opview, uses[0].operand_number, view.dimension):
+        names = ", ".join(sorted(use.owner.name for use in uses)) or "nothing"
         raise RewriteRefusedError(
-            softmax, f"its probabilities are consumed by {names}; expected one matrix product"
+            softmax,
+            f"its probabilities are consumed by {names}; expected one {attn.BatchMatmul.NAME} that has them "
+            "as its lhs and reduces their rows",
         )
-    product = attn.BatchMatmul(consumers[0])
+    product = attn.BatchMatmul(uses[0].owner.opview)
     if constant_of_fill(product.init) != 0.0:
         raise RewriteRefusedError(product.operation, "its initial value is not a fill with 0")
     if list(view.correction.uses):
-        raise RewriteRefusedError(softmax, "its correction is used, which means something else without division")
+        raise RewriteRefusedError(
+            softmax, "its correction is used, which means something else without division"
+        )
     with ir.InsertionPoint(softmax), softmax.location:
         unnormalized = attn.softmax(
             *softmax.operands, dimension=view.dimension, scale=view.scale, normalized=False
@@ -60,27 +68,32 @@ def absorb_scale(softmax: ir.OpView) -> bool:
 
     max(c·x) = c·max(x) for c > 0, so that `softmax(c·x)` is the softmax of x with scale c, whose maximum is
     then that of x.  Looks through masks.  Returns whether there was one to take.
+
+    The softmax must start from nothing: no total, and a maximum so low that scaling it makes no difference.
     """
     view = attn.Softmax(softmax)
     lowest = constant_of_fill(view.initial_maximum)
-    if list(view.maximum.uses) or lowest is None or lowest > -1e29:
+    starts_from_nothing = (
+        lowest is not None and lowest <= -1e29 and constant_of_fill(view.initial_total) == 0.0
+    )
+    if not starts_from_nothing or uses_of_elements(view.maximum):
         return False
-    masks: list[attn.Mask] = []
+    masks: list[attn.Mask | attn.RowMask] = []
     value = view.x
-    while isinstance(value, ir.OpResult) and value.owner.name == attn.Mask.NAME:
-        masks.append(attn.Mask(value.owner.opview))
+    while isinstance(value, ir.OpResult) and value.owner.name in (attn.Mask.NAME, attn.RowMask.NAME):
+        kind = attn.Mask if value.owner.name == attn.Mask.NAME else attn.RowMask
+        masks.append(kind(value.owner.opview))
         value = masks[-1].x
-    factor = _constant_factor(value)
+    scaled = _constant_factor(value)
     # A factor that f32 holds with less than full precision, or 0, would meet −inf.
-    if factor is None or not np.float32(factor) >= np.finfo(np.float32).tiny:
+    if scaled is None or not np.float32(scaled.factor) >= np.finfo(np.float32).tiny:
         return False
-    if any(mask.fill != -np.inf for mask in masks):
+    if any(mask.fill != -np.inf or len(uses_of_elements(mask.masked)) != 1 for mask in masks):
         return False
-    unscaled = ir.OpResult(value).owner.operands[0]
     consumer = masks[-1].operation if masks else softmax
-    consumer.operands[0] = unscaled
+    consumer.operands[0] = scaled.x
     element = view.x.type.element_type
-    softmax.attributes["scale"] = ir.FloatAttr.get(element, view.scale * factor)
+    softmax.attributes["scale"] = ir.FloatAttr.get(element, view.scale * scaled.factor)
     return True
 
 
@@ -90,24 +103,30 @@ def softmaxes(root: ir.Module | ir.OpView) -> list[ir.OpView]:
     return [nested for nested in operations_within(operation) if nested.name in attn.SOFTMAX_NAMES]
 
 
-def constant_of_fill(value: ir.Value) -> float | None:
-    """Return the number that a `linalg.fill` fills a value with, or None."""
-    if not isinstance(value, ir.OpResult) or value.owner.name != "linalg.fill":
-        return None
-    scalar = value.owner.operands[0]
-    if not isinstance(scalar, ir.OpResult) or scalar.owner.name != "arith.constant":
-        return None
-    return ir.FloatAttr(scalar.owner.attributes["value"]).value
+@dataclass(frozen=True)
+class _Scaled:
+    """`factor · x`."""
+
+    x: ir.Value
+    factor: float
 
 
-def _constant_factor(value: ir.Value) -> float | None:
-    """Return c of a structured operation that computes `c · x` and nothing else."""
+def _constant_factor(value: ir.Value) -> _Scaled | None:
+    """Return c and x of a structured operation that computes `c · x` and nothing else."""
     if not isinstance(value, ir.OpResult) or value.owner.name != "linalg.generic":
         return None
-    body = [op for op in value.owner.regions[0].blocks[0].operations if op.name != "arith.constant"]
-    if [op.name for op in body] != ["arith.mulf", "linalg.yield"]:
+    generic = value.owner
+    body = [op for op in generic.regions[0].blocks[0].operations if op.name != "arith.constant"]
+    if [op.name for op in body] != ["arith.mulf", "linalg.yield"] or body[1].operands[0] != body[0].results[
+        0
+    ]:
         return None
-    for operand in body[0].operands:
-        if isinstance(operand, ir.OpResult) and operand.owner.name == "arith.constant":
-            return ir.FloatAttr(operand.owner.attributes["value"]).value
+    maps = [attribute.value for attribute in ir.ArrayAttr(generic.attributes["indexing_maps"])]
+    for left, right in (body[0].operands, reversed(list(body[0].operands))):
+        factor = constant_float(left)
+        if factor is None or not isinstance(right, ir.BlockArgument):
+            continue
+        operand = ir.BlockArgument(right).arg_number
+        if maps[operand] == maps[-1]:
+            return _Scaled(generic.operands[operand], factor)
     return None

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlir import ir
-
 from harness.dialect import operations as attn
 from harness.payloads import builder as b
+from harness.rewrites.consumer_rewriting import RunningSoftmax
 from harness.rewrites.dimensions import size_of
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.repeated_elements import hiding_of
@@ -83,6 +82,21 @@ def planned(
     return plan
 
 
+def check_seen_once(running: Sequence[RunningSoftmax], plan: TilingPlan) -> None:
+    """Refuse loops that would take the same scores into a running softmax's statistics more than once.
+
+    These are the loops from the first reduction on that cut no dimension of the scores.
+    """
+    for each in running:
+        for loop in plan.inner:
+            if loop not in each.tags:
+                raise RewriteRefusedError(
+                    each.softmax.operation,
+                    f"loop {loop} inside the reduction does not cut its rows: each tile would be seen "
+                    "repeatedly",
+                )
+
+
 def _check_grid(plan: TilingPlan) -> None:
     grid = plan.options.grid
     if grid not in (0, len(plan.parallel)):
@@ -108,9 +122,7 @@ def _check_reductions(plan: TilingPlan) -> None:
         raise RewriteRefusedError(view.operation, "its reduction does not continue from an initial value")
     for loop in reductions:
         if plan.is_peeled(loop) and view.static_length(loop) is None:
-            raise RewriteRefusedError(
-                view.operation, "a rest can only be peeled where the length is static"
-            )
+            raise RewriteRefusedError(view.operation, "a rest can only be peeled where the length is static")
         if plan.is_shifted(loop):
             hiding_of(view, loop)
 

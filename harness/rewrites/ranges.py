@@ -1,12 +1,15 @@
 """Which part of a dimension a tile covers, and slices made of such parts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import tensor
 
+from harness.dialect.affine_form import AffineForm
 from harness.payloads import builder as b
 from harness.payloads.builder import Size
+from harness.rewrites.constants import constant_index
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,11 @@ class Range:
         """Whether it is a single element, statically."""
         return self.size == 1
 
-    def key(self) -> tuple[Size, Size, bool]:
-        """Return what makes two ranges the same."""
-        return self.offset, self.size, self.is_dropped
+    def key(self) -> tuple[Hashable, ...]:
+        """Return what makes two ranges of one dimension the same."""
+        if self.is_whole:
+            return "whole", self.is_dropped
+        return identity(self.offset), identity(self.size), self.is_dropped
 
 
 Ranges = tuple[Range, ...]
@@ -67,13 +72,13 @@ def extract(source: ir.Value, ranges: Ranges) -> ir.Value:
 def insert(tile: ir.Value, destination: ir.Value, ranges: Ranges) -> ir.Value:
     """Return the destination with its tile replaced; the tile itself if the ranges cover it."""
     if is_whole(ranges):
-        return tile
+        return tile if tile.type == destination.type else tensor.cast(destination.type, tile)
     return b.insert(tile, destination, [part.offset for part in ranges], [part.size for part in ranges])
 
 
 def add(left: Size, right: Size) -> Size:
     """Return the sum of two index values."""
-    left, right = _folded(left), _folded(right)
+    left, right = folded(left), folded(right)
     if isinstance(left, int) and isinstance(right, int):
         return left + right
     if isinstance(left, int):
@@ -137,11 +142,53 @@ def as_value(size: Size) -> ir.Value:
     return b.index(size) if isinstance(size, int) else size
 
 
-def _folded(size: Size) -> Size:
-    """Return the integer behind a constant."""
-    if isinstance(size, ir.OpResult) and size.owner.name == "arith.constant":
-        return ir.IntegerAttr(size.owner.attributes["value"]).value
+def identity(size: Size) -> Hashable:
+    """Return what index values that are computed alike have in common."""
+    size = folded(size)
+    if isinstance(size, int) or not isinstance(size, ir.OpResult):
+        return size
+    owner = size.owner
+    if owner.name in ("affine.apply", "affine.min", "affine.max"):
+        return owner.name, str(owner.attributes["map"]), *(identity(operand) for operand in owner.operands)
+    if owner.name == "tensor.dim":
+        return owner.name, owner.operands[0], identity(owner.operands[1])
     return size
+
+
+def is_multiple(size: Size, factor: int) -> bool:
+    """Whether an index value is known to be a multiple of a number."""
+    size = folded(size)
+    if factor == 1 or isinstance(size, int):
+        return factor == 1 or size % factor == 0
+    if isinstance(size, ir.BlockArgument):
+        loop = size.owner.owner
+        is_position = loop.name == "scf.for" and size.arg_number == 0
+        return is_position and is_multiple(loop.operands[0], factor) and is_multiple(loop.operands[2], factor)
+    if not isinstance(size, ir.OpResult) or size.owner.name not in (
+        "affine.apply",
+        "affine.min",
+        "affine.max",
+    ):
+        return False
+    try:
+        forms = [
+            AffineForm.of(result) for result in ir.AffineMapAttr(size.owner.attributes["map"]).value.results
+        ]
+    except ValueError:
+        return False
+    operands = list(size.owner.operands)
+    return all(
+        form.constant % factor == 0
+        and not form.symbols
+        and all(c % factor == 0 or is_multiple(operands[d], factor) for d, c in form.dimensions.items())
+        for form in forms
+    )
+
+
+def folded(size: Size) -> Size:
+    """Return the integer behind a constant."""
+    constant = None if isinstance(size, int) else constant_index(size)
+    return size if constant is None else constant
 
 
 def _extreme(

@@ -1,7 +1,7 @@
 """What a reduction must not see twice.
 
-The last tile of a shifted reduction loop is moved back to end with the dimension.  Its first elements belong to
-the tile before, and are hidden from the reduction.
+The last tile of a shifted reduction loop is moved back to end with the dimension.  Its first elements belong
+to the tile before, and are hidden from the reduction.
 """
 
 import math

@@ -6,7 +6,7 @@ the one cannot be had from the other.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlir import ir
 from mlir.dialects import linalg, tensor
@@ -18,6 +18,7 @@ from harness.rewrites.ranges import (
     Ranges,
     add,
     floor_divide,
+    is_multiple,
     kept_sizes,
     maximum,
     minimum,
@@ -105,7 +106,7 @@ def _expanded(tile: ir.Value, groups: Sequence[Sequence[int]], sizes: Sequence[b
 
 
 def _collapse_shape(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
-    """Join dimensions: the tile must be a single element, everything, or whole rows of the inner ones."""
+    """Join dimensions: the tile must be everything, whole rows of the inner ones, or a part of one row."""
     shape = list(operation.operands[0].type.shape)
     parts: list[Range] = []
     groups: list[list[int]] = []
@@ -113,11 +114,11 @@ def _collapse_shape(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
         sizes = [shape[source_axis] for source_axis in group]
         split = _split(ranges[axis], sizes)
         if split is None:
-            return "the tile does not consist of whole rows of the dimensions that are collapsed"
-        if not ranges[axis].is_dropped:
-            split = [Range(p.offset, p.size, is_whole=p.is_whole) for p in split]
-            first = len(parts)
-            groups.append(list(range(first, first + len(split))))
+            return "the tile is neither whole rows of the dimensions that are collapsed nor a part of one"
+        if ranges[axis].is_dropped:
+            split = [replace(part, is_dropped=True, is_whole=False) for part in split]
+        else:
+            groups.append(list(range(len(split))))
         parts += split
     result_sizes = kept_sizes(ranges)
     return SourceTile(
@@ -127,23 +128,26 @@ def _collapse_shape(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
 
 def _split(part: Range, sizes: Sequence[int]) -> list[Range] | None:
     """Return the ranges of the dimensions that a range of their flattened group covers, or None."""
-    dynamic = ir.ShapedType.get_dynamic_size()
     if len(sizes) == 1:
         return [part]
-    if dynamic in sizes[1:]:
+    if ir.ShapedType.get_dynamic_size() in sizes[1:]:
         return None
-    if part.is_whole:
-        outer = floor_divide(part.size, math.prod(sizes[1:]))
-        return [Range(0, outer, is_whole=True), *(Range(0, size, is_whole=True) for size in sizes[1:])]
     inner = math.prod(sizes[1:])
-    if part.is_point:
-        outer_part = Range(floor_divide(part.offset, inner), 1, is_dropped=part.is_dropped)
-        rest = _split(Range(remainder(part.offset, inner), 1, is_dropped=part.is_dropped), sizes[1:])
-        return None if rest is None else [outer_part, *rest]
-    aligned = isinstance(part.size, int) and part.unshifted is None
-    if aligned and isinstance(part.size, int) and part.size % inner == 0:
+    if part.is_whole:
+        outer = floor_divide(part.size, inner)
+        return [Range(0, outer, is_whole=True), *(Range(0, size, is_whole=True) for size in sizes[1:])]
+    if sizes[0] == 1:
+        rest = _split(part, sizes[1:])
+        return None if rest is None else [Range(0, 1, is_whole=True), *rest]
+    if not isinstance(part.size, int):
+        return None
+    if part.size % inner == 0 and is_multiple(part.offset, inner):
         rows = Range(floor_divide(part.offset, inner), part.size // inner)
         return [rows, *(Range(0, size, is_whole=True) for size in sizes[1:])]
+    if inner % part.size == 0 and is_multiple(part.offset, part.size):
+        row = Range(floor_divide(part.offset, inner), 1)
+        rest = _split(Range(remainder(part.offset, inner), part.size), sizes[1:])
+        return None if rest is None else [row, *rest]
     return None
 
 

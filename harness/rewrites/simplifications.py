@@ -5,8 +5,8 @@ from mlir import ir
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import rescaled_rows
 from harness.mlir_walk import operations_within
-from harness.rewrites.fusion import erase_dead
-from harness.rewrites.normalization import constant_of_fill
+from harness.rewrites.constants import constant_of_fill
+from harness.rewrites.dead_code import erase_dead
 from harness.rewrites.reshapes import decompose_pads
 
 
@@ -72,8 +72,7 @@ def merge_index_arithmetic(root: ir.Module | ir.OpView) -> int:
     for nested in list(operations_within(operation)):
         if nested.name not in ("affine.apply", "affine.min", "affine.max"):
             continue
-        block = nested.operation.block
-        key = (hash(block.owner.operation), str(nested.attributes["map"]), *nested.operands)
+        key = (nested.operation.block, str(nested.attributes["map"]), *nested.operands)
         first = known.setdefault(key, nested)
         if first is not nested:
             nested.results[0].replace_all_uses_with(first.results[0])

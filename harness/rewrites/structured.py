@@ -38,11 +38,20 @@ class StructuredView:
         return len(self.is_reduction)
 
     def axis_of_loop(self, loop: int) -> tuple[ir.Value, int]:
-        """Return a value and its axis that the loop runs along; operands before results."""
-        for value, loops in zip(self.operation.operands, self.operand_loops, strict=True):
-            if loop in loops:
-                return value, loops.index(loop)
-        raise RewriteRefusedError(self.operation, f"loop {loop} runs along no operand")
+        """Return an operand and its axis that the loop runs along, one of static size if there is one."""
+        axes = [
+            (value, loops.index(loop))
+            for value, loops in zip(self.operation.operands, self.operand_loops, strict=True)
+            if loop in loops
+        ]
+        if not axes:
+            raise RewriteRefusedError(self.operation, f"loop {loop} runs along no operand")
+        return next((each for each in axes if not each[0].type.is_dynamic_dim(each[1])), axes[0])
+
+    def static_length(self, loop: int) -> int | None:
+        """Return how often a loop runs, None if that is known only at run time."""
+        value, axis = self.axis_of_loop(loop)
+        return None if value.type.is_dynamic_dim(axis) else value.type.shape[axis]
 
     def loop_ranges(self, result: int, ranges: Ranges) -> Ranges:
         """Return the ranges of all loops that a tile of one result needs: the others run whole."""
@@ -82,15 +91,20 @@ class StructuredView:
             return _ATTN_BUILDERS[name](self.operation, tiles, loops)
         if name == "linalg.fill":
             return [linalg.fill(tiles[0], outs=[tiles[1]])]
-        if self._is_copy and tiles[0].type == tiles[1].type:
+        if self._is_copy(loops):
             return [tiles[0]]
         if name != "linalg.generic" and not any(part.is_dropped for part in loops):
             return _build_named(self.operation, tiles)
         return _build_generic(self, tiles, loops)
 
-    @property
-    def _is_copy(self) -> bool:
-        return self.operation.name in ("linalg.broadcast", "linalg.transpose")
+    def _is_copy(self, loops: Ranges) -> bool:
+        """Whether on these tiles, which may lack dimensions, nothing is left to broadcast or transpose."""
+        if self.operation.name not in ("linalg.broadcast", "linalg.transpose"):
+            return False
+        source, result = (
+            [loop for loop in operand if not loops[loop].is_dropped] for operand in self.operand_loops
+        )
+        return source == result
 
 
 def view_of(operation: ir.OpView | ir.Operation | ir.Block | None) -> StructuredView | None:
@@ -130,6 +144,21 @@ def place_of(value: ir.Value) -> ir.Value:
             break
         value = view.operation.operands[view.init_operands[ir.OpResult(value).result_number]]
     return value
+
+
+def reads_place(value: ir.Value) -> bool:
+    """Whether a value depends on what is in the tensor that it is computed into."""
+    while isinstance(value, ir.OpResult):
+        if value.owner.name == "tensor.empty":
+            return False
+        view = view_of(ir.OpResult(value).owner.opview)
+        if view is None:
+            break
+        result = ir.OpResult(value).result_number
+        if not view.reads_init(result):
+            return False
+        value = view.operation.operands[view.init_operands[result]]
+    return True
 
 
 def _build_named(operation: ir.OpView, tiles: Sequence[ir.Value]) -> list[ir.Value]:
@@ -248,6 +277,18 @@ def _mask_view(operation: ir.OpView) -> StructuredView:
     )
 
 
+def _row_mask_view(operation: ir.OpView) -> StructuredView:
+    loops = tuple(range(attn.RowMask(operation).x.type.rank))
+    row = (loops[-2],)
+    return StructuredView(
+        operation=operation,
+        is_reduction=(False,) * len(loops),
+        operand_loops=(loops, row, row, ()),
+        result_loops=(loops,),
+        init_operands=(0,),
+    )
+
+
 def _build_batch_matmul(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
     if any(part.is_dropped for part in loops[-3:]):
         raise RewriteRefusedError(operation, "only its batch dimensions can be left out of a tile")
@@ -285,12 +326,21 @@ def _build_mask(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) 
     return [tiled.masked]
 
 
+def _build_row_mask(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+    if any(part.is_dropped for part in loops[-2:]):
+        raise RewriteRefusedError(operation, "its rows and columns cannot be left out of a tile")
+    mask = attn.RowMask(operation)
+    offset = as_value(add(mask.offset, loops[-1].offset))
+    return [attn.row_mask(tiles[0], tiles[1], tiles[2], offset, fill=mask.fill).masked]
+
+
 _ATTN_VIEWS: dict[str, Callable[[ir.OpView], StructuredView]] = {
     attn.BatchMatmul.NAME: _batch_matmul_view,
     attn.SOFTMAX_NAMES[0]: _softmax_view,
     attn.SOFTMAX_NAMES[1]: _softmax_view,
     attn.Diag.NAME: _diag_view,
     attn.Mask.NAME: _mask_view,
+    attn.RowMask.NAME: _row_mask_view,
 }
 
 _ATTN_BUILDERS: dict[str, Callable[[ir.OpView, Sequence[ir.Value], Ranges], list[ir.Value]]] = {
@@ -299,6 +349,7 @@ _ATTN_BUILDERS: dict[str, Callable[[ir.OpView, Sequence[ir.Value], Ranges], list
     attn.SOFTMAX_NAMES[1]: _build_softmax,
     attn.Diag.NAME: _build_diag,
     attn.Mask.NAME: _build_mask,
+    attn.RowMask.NAME: _build_row_mask,
 }
 
 _ATTN_READ_INITS = {
@@ -307,4 +358,5 @@ _ATTN_READ_INITS = {
     attn.SOFTMAX_NAMES[1]: (2, 3),
     attn.Diag.NAME: (),
     attn.Mask.NAME: (0,),
+    attn.RowMask.NAME: (0,),
 }

@@ -8,26 +8,22 @@ with it the statistics of softmaxes whose reduced dimension is cut (`harness.rew
 The init rule: what a reduction starts from is made outside the reduction loops, once.
 """
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
 
 from mlir import ir
-from mlir.dialects import scf, tensor
+from mlir.dialects import arith, scf
 
-from harness.dialect import operations as attn
+from harness.dialect.operations import loop_letters
+from harness.mlir_walk import enclosing_function
 from harness.payloads import builder as b
-from harness.rewrites.consumer_rewriting import (
-    RunningSoftmax,
-    Tags,
-    demanded_values,
-    rescaled_init,
-    running_softmaxes,
-)
-from harness.rewrites.dimensions import size_of, sizes_of
+from harness.rewrites.carried import Carried, carried_tensors
+from harness.rewrites.consumer_rewriting import RunningSoftmax, rescaled_init, running_softmaxes
+from harness.rewrites.dead_code import erase_dead
+from harness.rewrites.dependencies import redirect
+from harness.rewrites.dimensions import simplify_dims, sizes_of
 from harness.rewrites.errors import RewriteRefusedError
-from harness.rewrites.fusion import FusionLog, FusionRules, TileBuilder, erase_dead, whole_ranges_of_loops
+from harness.rewrites.fusion import FusionRules, TileBuilder, whole_ranges_of_loops
+from harness.rewrites.plan import TilingPlan, check_seen_once, planned
 from harness.rewrites.ranges import (
     Range,
     Ranges,
@@ -39,52 +35,14 @@ from harness.rewrites.ranges import (
     multiply,
     subtract,
 )
-from harness.rewrites.structured import StructuredView, place_of, view_of
+from harness.rewrites.repeated_elements import hide_repeated
+from harness.rewrites.structured import view_of
+from harness.rewrites.tiling_options import Ragged, TiledNest, TileOptions
 
-RAGGED_TILE = "harness.ragged_tile"
-"""Marks a mask that only the last tile of a loop needs."""
-
-
-class Ragged(StrEnum):
-    """What becomes of the last tile where the tile size does not divide a dimension."""
-
-    PARTIAL = "partial"
-    """It is smaller: tiles have dynamic sizes."""
-    SHIFTED = "shifted"
-    """It is moved back to end with the dimension, so that all tiles have one static size.  What it shares with
-    the tile before is computed twice in a parallel loop, and masked out in a reduction loop."""
-    PEELED = "peeled"
-    """Reduction loops only: the loop covers whole tiles, and the rest follows after it with its own static
-    size.  Parallel loops are `PARTIAL`."""
+__all__ = ["Ragged", "TileOptions", "TiledNest", "tile_and_fuse"]
 
 
-@dataclass(frozen=True)
-class TileOptions:
-    """How to tile and what to fuse."""
-
-    grid: int = 0
-    """How many of the outermost loops, all parallel, form one `scf.forall`."""
-    drop: frozenset[int] = frozenset()
-    """Loops whose tiles of one element leave no dimension in the tile."""
-    ragged: Ragged = Ragged.PARTIAL
-    recompute: bool = False
-    """Fuse also producers that are needed whole, which could be computed once outside."""
-    init_outside: bool = True
-    """The init rule.  Off, the initial value is made in every iteration, as source document 000 first prints
-    it: wrong, and kept to show."""
-
-
-@dataclass
-class TiledNest:
-    """The outcome."""
-
-    loops: list[ir.OpView] = field(default_factory=list)
-    """Outermost first."""
-    roots: list[ir.OpView] = field(default_factory=list)
-    """The root on tiles; two where a rest was peeled."""
-    results: list[ir.Value] = field(default_factory=list)
-    """What replaces the root's results."""
-    log: FusionLog = field(default_factory=FusionLog)
+_DEFAULTS = TileOptions()
 
 
 def tile_and_fuse(
@@ -94,7 +52,7 @@ def tile_and_fuse(
     *,
     stop: Sequence[ir.OpView] = (),
     keep_intermediates: Sequence[ir.Value] = (),
-    options: TileOptions = TileOptions(),  # noqa: B008 (frozen)
+    options: TileOptions = _DEFAULTS,
 ) -> TiledNest:
     """Replace an operation by loops over tiles of it, with its producers fused into them.
 
@@ -107,196 +65,122 @@ def tile_and_fuse(
             them as extra results.
         options: see `TileOptions`.
 
-    Raises `RewriteRefusedError` with the operation and the reason where the result would be wrong or the form is
-    not known.
+    Raises `RewriteRefusedError` with the operation and the reason where the result would be wrong or the form
+    is not known; the IR is then as it was, but for sizes, which are followed to where they come from.
     """
     view = view_of(root)
     if view is None:
         raise RewriteRefusedError(root, "it is not a structured operation with loops that can be tiled")
-    nest = _Nest(view, tile_sizes, interchange, stop, keep_intermediates, options)
-    nest.check()
-    with ir.InsertionPoint(root), root.location:
-        nest.build()
-    nest.replace_uses()
+    simplify_dims(enclosing_function(root))
+    plan = planned(view, tile_sizes, interchange, options)
+    stopped = frozenset(operation.operation for operation in stop)
+    running = running_softmaxes(view, plan.tiled, stopped)
+    check_seen_once(running, plan)
+    block = root.operation.block
+    existing = {operation.operation for operation in block.operations}
+    try:
+        with ir.InsertionPoint(root), root.location:
+            carried = carried_tensors(plan, running, keep_intermediates, stopped)
+            nest = _Nest(plan, stopped, running, carried)
+            nest.build()
+    except RewriteRefusedError:
+        _erase([operation for operation in block.operations if operation.operation not in existing])
+        raise
+    made = {operation.operation for operation in block.operations} - existing
+    exported = [each.original for each in carried if each.is_exported]
+    redirect(root, list(zip(exported, nest.outcome.results, strict=True)), made)
+    erase_dead(list(block.operations))
     return nest.outcome
 
 
-@dataclass
-class _Item:
-    """A tensor that the loops produce: the root's result, a statistic of a softmax, or an intermediate."""
-
-    original: ir.Value
-    loops: Tags
-    initial: ir.Value
-    """What a reduction starts from."""
-    place: ir.Value
-    """The tensor that loops outside all reductions write tiles to."""
-    is_exported: bool
-    """Whether it is needed after the loops."""
+def _erase(operations: list[ir.OpView]) -> None:
+    for operation in reversed(operations):
+        operation.operation.erase()
 
 
 class _Nest:
     def __init__(
         self,
-        view: StructuredView,
-        tile_sizes: Sequence[int],
-        interchange: Sequence[int] | None,
-        stop: Sequence[ir.OpView],
-        keep: Sequence[ir.Value],
-        options: TileOptions,
+        plan: TilingPlan,
+        stop: frozenset[ir.Operation],
+        running: list[RunningSoftmax],
+        carried: list[Carried],
     ) -> None:
-        self.view = view
-        self.root = view.operation
-        self.sizes = list(tile_sizes)
-        self.interchange = list(range(view.loop_count) if interchange is None else interchange)
-        self.stop = frozenset(operation.operation for operation in stop)
-        self.keep = list(keep)
-        self.options = options
+        self.plan = plan
+        self.view = plan.view
+        self.root = plan.view.operation
+        self.stop = stop
+        self.running = running
+        self.carried = carried
         self.outcome = TiledNest()
-        self.running: list[RunningSoftmax] = []
-        self.items: list[_Item] = []
-
-    # ------------------------------------------------------------------ legality
-
-    def check(self) -> None:
-        count = self.view.loop_count
-        if len(self.sizes) != count or any(size < 0 for size in self.sizes):
-            raise RewriteRefusedError(self.root, f"tile sizes {self.sizes}; expected {count} sizes ≥ 0")
-        if sorted(self.interchange) != list(range(count)):
-            raise RewriteRefusedError(
-                self.root, f"interchange {self.interchange}; expected a permutation of 0 … {count - 1}"
-            )
-        self.order = [loop for loop in self.interchange if self.sizes[loop]]
-        reductions = [loop for loop in self.order if self.view.is_reduction[loop]]
-        first = self.order.index(reductions[0]) if reductions else len(self.order)
-        self.parallel, self.inner = self.order[:first], self.order[first:]
-        if self.options.grid not in (0, len(self.parallel)):
-            raise RewriteRefusedError(
-                self.root,
-                f"a grid of {self.options.grid} loops; expected all {len(self.parallel)} parallel loops outside "
-                "the reductions",
-            )
-        if reductions and self.root.name in attn.SOFTMAX_NAMES:
-            raise RewriteRefusedError(
-                self.root,
-                "its reduced dimension cannot be tiled with the softmax as the root: tile a matrix product that "
-                "consumes its probabilities",
-            )
-        if reductions and not all(self.view.reads_init(result) for result in range(len(self.root.results))):
-            raise RewriteRefusedError(self.root, "its reduction does not continue from an initial value")
-        if self.options.ragged is Ragged.SHIFTED and any(
-            not self.view.is_reduction[loop] and not self._divides(loop) for loop in self.inner
-        ):
-            raise RewriteRefusedError(
-                self.root,
-                "a shifted tile of a parallel loop inside a reduction loop would be accumulated twice",
-            )
-        if self.options.ragged is Ragged.SHIFTED and any(not self._divides(loop) for loop in self.parallel):
-            for number, operand in enumerate(self.view.init_operands):
-                init = self.root.operands[operand]
-                if self.view.reads_init(number) and place_of(init) == init:
-                    raise RewriteRefusedError(
-                        self.root, "a shifted tile would continue from what the tile before has written"
-                    )
-        self.running = running_softmaxes(self.view, frozenset(self.order), self.stop)
-
-    def _length(self, loop: int) -> b.Size:
-        return size_of(*self.view.axis_of_loop(loop))
-
-    def _divides(self, loop: int) -> bool:
-        size = self._length(loop)
-        return isinstance(size, int) and size % self.sizes[loop] == 0
-
-    # ------------------------------------------------------------------ what the loops carry
-
-    def _collect_items(self) -> None:
-        for result, value in enumerate(self.root.results):
-            init = self.root.operands[self.view.init_operands[result]]
-            self.items.append(_Item(value, self.view.result_loops[result], init, place_of(init), True))
-        for running in self.running:
-            softmax = running.softmax
-            for value, initial in (
-                (softmax.maximum, softmax.initial_maximum),
-                (softmax.total, softmax.initial_total),
-            ):
-                is_exported = value in self.keep or bool(list(value.uses))
-                self.items.append(_Item(value, running.row_tags, initial, place_of(initial), is_exported))
-        known = [item.original for item in self.items]
-        for value in self.keep:
-            if value not in known:
-                empty = tensor.empty(sizes_of(value), value.type.element_type)
-                self.items.append(_Item(value, self._tags_of(value), empty, empty, True))
-
-    def _tags_of(self, value: ir.Value) -> Tags:
-        """Return the root's loops that cut a kept intermediate."""
-        for demanded, tags in demanded_values(self.view, frozenset(self.order), self.stop):
-            if demanded == value:
-                return tags
-        raise RewriteRefusedError(self.root, f"the intermediate {value.type} is not among what its tiles need")
 
     # ------------------------------------------------------------------ loops
 
     def build(self) -> None:
-        self._collect_items()
-        exported = [item for item in self.items if item.is_exported]
-        places = [item.place for item in exported]
-        if not self.parallel:
+        exported = [each for each in self.carried if each.is_exported]
+        places = [each.place for each in exported]
+        if not self.plan.parallel:
             self.outcome.results = self._tiles({}, exported, places)
-        elif self.options.grid:
-            self.outcome.results = self._grid(self.parallel, exported, places)
+        elif self.plan.options.grid:
+            self.outcome.results = self._grid(exported, places)
         else:
-            self.outcome.results = self._loops(self.parallel, {}, exported, places)
+            self.outcome.results = self._loops(self.plan.parallel, {}, exported, places)
 
-    def _grid(self, grid: list[int], exported: list[_Item], places: list[ir.Value]) -> list[ir.Value]:
-        counts = [ceiling_divide(self._length(loop), self.sizes[loop]) for loop in grid]
+    def _grid(self, exported: list[Carried], places: list[ir.Value]) -> list[ir.Value]:
+        grid = self.plan.parallel
+        counts = [ceiling_divide(self.plan.length(loop), self.plan.sizes[loop]) for loop in grid]
         zeros, ones = [0] * len(grid), [1] * len(grid)
         forall = scf.ForallOp(zeros, counts, ones, places)
         self.outcome.loops.append(forall)
         with ir.InsertionPoint(forall.body):
             cut = {
-                loop: self._tile_range(loop, multiply(number, self.sizes[loop]))
+                loop: self._tile_range(loop, multiply(number, self.plan.sizes[loop]))
                 for loop, number in zip(grid, forall.induction_variables, strict=True)
             }
-            carried = list(forall.inner_iter_args)
-            tiles = self._tiles(cut, exported, carried)
-            self._publish(tiles, carried, exported, self._ranges(cut))
+            values = list(forall.inner_iter_args)
+            tiles = self._tiles(cut, exported, values)
+            self._publish(tiles, values, exported, self._ranges(cut))
         return list(forall.results)
 
     def _publish(
-        self, tiles: list[ir.Value], carried: list[ir.Value], exported: list[_Item], loops: Ranges
+        self, tiles: list[ir.Value], places: list[ir.Value], exported: list[Carried], loops: Ranges
     ) -> None:
+        targets = [self._ranges_of(each, loops) for each in exported]
         in_parallel = scf.InParallelOp()
         with ir.InsertionPoint(in_parallel.block):
-            for tile, place, item in zip(tiles, carried, exported, strict=True):
-                ranges = self._item_ranges(item, loops)
+            for tile, place, ranges in zip(tiles, places, targets, strict=True):
                 b.parallel_insert(tile, place, [r.offset for r in ranges], [r.size for r in ranges])
 
     def _loops(
-        self, order: list[int], cut: dict[int, Range], exported: list[_Item], carried: list[ir.Value]
+        self,
+        order: Sequence[int],
+        cut: dict[int, Range],
+        exported: list[Carried],
+        values: list[ir.Value],
     ) -> list[ir.Value]:
         """Build the sequential parallel loops, then their contents; returns the whole results."""
         if not order:
             loops = self._ranges(cut)
-            tiles = self._tiles(cut, exported, carried)
+            tiles = self._tiles(cut, exported, values)
             return [
-                insert(tile, place, self._item_ranges(item, loops))
-                for tile, place, item in zip(tiles, carried, exported, strict=True)
+                insert(tile, place, self._ranges_of(each, loops))
+                for tile, place, each in zip(tiles, values, exported, strict=True)
             ]
         return self._for(
             order[0],
-            carried,
-            lambda part, values: self._loops(order[1:], {**cut, order[0]: part}, exported, values),
+            values,
+            lambda part, inner: self._loops(order[1:], {**cut, order[0]: part}, exported, inner),
         )
 
     def _for(
         self,
         loop: int,
-        carried: list[ir.Value],
+        values: list[ir.Value],
         body: Callable[[Range, list[ir.Value]], list[ir.Value]],
         end: b.Size | None = None,
     ) -> list[ir.Value]:
-        upper = self._length(loop) if end is None else end
-        nest = scf.ForOp(b.index(0), as_value(upper), b.index(self.sizes[loop]), carried)
+        upper = self.plan.length(loop) if end is None else end
+        nest = scf.ForOp(b.index(0), as_value(upper), b.index(self.plan.sizes[loop]), values)
         self.outcome.loops.append(nest)
         with ir.InsertionPoint(nest.body):
             part = self._tile_range(loop, nest.induction_variable)
@@ -305,75 +189,76 @@ class _Nest:
 
     def _tile_range(self, loop: int, start: b.Size) -> Range:
         """Return the tile of a loop that starts there, as the ragged policy has it."""
-        length, size = self._length(loop), self.sizes[loop]
-        dropped = size == 1 and loop in self.options.drop
-        peeled = self.options.ragged is Ragged.PEELED and self.view.is_reduction[loop]
-        if size == 1 or peeled or self._divides(loop):
-            return Range(start, size, is_dropped=dropped)
-        if self.options.ragged is Ragged.SHIFTED and isinstance(length, int):
-            return Range(minimum(start, length - size), size, unshifted=start)
+        size = self.plan.sizes[loop]
+        if size == 1 or self.plan.is_peeled(loop) or self.plan.divides(loop):
+            return Range(start, size, is_dropped=size == 1 and loop in self.plan.options.drop)
+        length = self.plan.length(loop)
+        if self.plan.is_shifted(loop):
+            return Range(minimum(start, subtract(length, size)), size, unshifted=start)
         return Range(start, minimum(size, subtract(length, start)))
 
     # ------------------------------------------------------------------ contents
 
-    def _tiles(self, cut: dict[int, Range], exported: list[_Item], carried: list[ir.Value]) -> list[ir.Value]:
+    def _tiles(
+        self, cut: dict[int, Range], exported: list[Carried], values: list[ir.Value]
+    ) -> list[ir.Value]:
         """Return the tiles that one iteration of the parallel loops contributes."""
-        destinations = {item.place: value for item, value in zip(exported, carried, strict=True)}
-        loops = self._ranges(cut)
-        values = self._inner(loops, destinations)
-        return [values[number] for number, item in enumerate(self.items) if item.is_exported]
+        destinations = {
+            each.place: value
+            for each, value in zip(exported, values, strict=True)
+            if each.is_written_in_place
+        }
+        tiles = self._inner(self._ranges(cut), destinations)
+        return [tiles[number] for number, each in enumerate(self.carried) if each.is_exported]
 
     def _inner(self, loops: Ranges, destinations: dict[ir.Value, ir.Value]) -> list[ir.Value]:
-        """Build the reduction loops and all inside them; returns each item's tile."""
-        if not self.inner:
+        """Build the reduction loops and all inside them; returns each carried tensor's tile."""
+        if not self.plan.inner:
             return self._compute(loops, {}, destinations)
-        builder = self._builder({}, destinations)
-        values = []
-        for item in self.items:
-            source = self._initial(item)
-            ranges = self._item_ranges(item, loops)
-            values.append(builder.tile(source, ranges))
-        return self._reduce(self.inner, loops, values)
+        builder = self._builder(destinations)
+        ranges = [self._ranges_of(each, loops) for each in self.carried]
+        initial = [
+            builder.tile(self._initial(each), part) for each, part in zip(self.carried, ranges, strict=True)
+        ]
+        reduced = self._reduce(self.plan.inner, loops, initial)
+        return [
+            value if each.addend is None else _sum(builder.tile(each.addend, part), value)
+            for each, part, value in zip(self.carried, ranges, reduced, strict=True)
+        ]
 
-    def _initial(self, item: _Item) -> ir.Value:
-        """Return what an item's state starts as; the place of results that are overwritten in each tile."""
-        if item.original in list(self.root.results):
-            return item.initial if self.options.init_outside else item.place
-        return item.initial
+    def _initial(self, each: Carried) -> ir.Value:
+        """Return what a reduction starts from; without the init rule, just its place."""
+        is_made_inside = each.is_root_result and not self.plan.options.init_outside
+        return each.place if is_made_inside else each.initial
 
-    def _reduce(self, order: list[int], loops: Ranges, values: list[ir.Value]) -> list[ir.Value]:
+    def _reduce(self, order: Sequence[int], loops: Ranges, values: list[ir.Value]) -> list[ir.Value]:
         if not order:
             return self._step(loops, values)
         loop = order[0]
 
-        def body(part: Range, carried: list[ir.Value]) -> list[ir.Value]:
-            return self._reduce(order[1:], self._with(loops, {loop: part}), carried)
+        def body(part: Range, inner: list[ir.Value]) -> list[ir.Value]:
+            return self._reduce(order[1:], _with(loops, {loop: part}), inner)
 
-        length, size = self._length(loop), self.sizes[loop]
-        peels = self.options.ragged is Ragged.PEELED and self.view.is_reduction[loop]
-        if not peels or self._divides(loop):
+        length = self.view.static_length(loop)
+        if not self.plan.is_peeled(loop) or length is None:
             return self._for(loop, values, body)
-        if not isinstance(length, int):
-            raise RewriteRefusedError(self.root, "a rest can only be peeled where the length is static")
-        whole, rest = length - length % size, length % size
-        if whole:
-            values = self._for(loop, values, body, end=whole)
-        return body(Range(whole, rest), values)
+        rest = length % self.plan.sizes[loop]
+        values = self._for(loop, values, body, end=length - rest)
+        return body(Range(length - rest, rest), values)
 
     def _step(self, loops: Ranges, values: list[ir.Value]) -> list[ir.Value]:
         """Take one tile of the reduction into the carried values."""
-        inner = set(self.inner)
-        places = [self._local_ranges(item, loops, inner) for item in self.items]
+        places = [self._local_ranges(each, loops) for each in self.carried]
         current = [extract(value, place) for value, place in zip(values, places, strict=True)]
-        states = dict(zip((item.original for item in self.items), current, strict=True))
+        states = dict(zip((each.original for each in self.carried), current, strict=True))
         tiles = self._compute(loops, states, {})
         return [insert(t, v, place) for t, v, place in zip(tiles, values, places, strict=True)]
 
-    def _local_ranges(self, item: _Item, loops: Ranges, inner: set[int]) -> Ranges:
-        """Return where an item's tile lies in what the reduction loops carry."""
+    def _local_ranges(self, each: Carried, loops: Ranges) -> Ranges:
+        """Return where a tile lies in what the reduction loops carry."""
         ranges = []
-        for part, loop in zip(self._item_ranges(item, loops), item.loops, strict=True):
-            if loop in inner:
+        for part, loop in zip(self._ranges_of(each, loops), each.loops, strict=True):
+            if loop in self.plan.inner:
                 ranges.append(part)
             elif not part.is_dropped:
                 ranges.append(Range(0, part.size, is_whole=True))
@@ -382,27 +267,24 @@ class _Nest:
     def _compute(
         self, loops: Ranges, states: dict[ir.Value, ir.Value], destinations: dict[ir.Value, ir.Value]
     ) -> list[ir.Value]:
-        """Build the root and its producers on one tile; returns each item's new tile."""
-        builder = self._builder(states, destinations)
+        """Build the root and its producers on one tile; returns each carried tensor's new tile."""
+        builder = self._builder(destinations)
         corrections = [self._run_softmax(builder, running, loops, states) for running in self.running]
-        if states and self.options.init_outside:
-            for number, result in enumerate(self.root.results):
-                operand = self.view.init_operands[number]
-                init = states[result]
+        given = {}
+        if states and self.plan.options.init_outside:
+            for operand, result in zip(self.view.init_operands, self.root.results, strict=True):
+                given[operand] = states[result]
                 for correction in corrections:
-                    init = rescaled_init(self.view, correction, init)
-                ranges = self.view.operand_ranges(operand, loops)
-                builder.provide(self.root.operands[operand], ranges, init)
-        results = builder.operation(self.view, loops)
-        self.outcome.roots.append(ir.OpResult(results[0]).owner.opview)
-        tiles = []
-        for item in self.items:
-            ranges = self._item_ranges(item, loops)
-            if item.original in list(self.root.results):
-                tiles.append(results[ir.OpResult(item.original).result_number])
-            else:
-                tiles.append(builder.tile(item.original, ranges))
-        return tiles
+                    given[operand] = rescaled_init(correction, given[operand])
+        results = builder.operation(self.view, loops, given)
+        if isinstance(results[0], ir.OpResult):
+            self.outcome.roots.append(ir.OpResult(results[0]).owner.opview)
+        return [
+            results[ir.OpResult(each.original).result_number]
+            if each.is_root_result
+            else builder.tile(each.original, self._ranges_of(each, loops))
+            for each in self.carried
+        ]
 
     def _run_softmax(
         self,
@@ -415,75 +297,41 @@ class _Nest:
         softmax = running.softmax
         view = view_of(softmax.operation)
         assert view is not None
-        tags = list(running.row_tags)
-        reduced = self._reduced_loop(softmax)
-        tags.insert(softmax.dimension, reduced)
         whole = whole_ranges_of_loops(view)
-        own = tuple(whole[axis] if tag is None else loops[tag] for axis, tag in enumerate(tags))
-        rows = tuple(part for axis, part in enumerate(own) if axis != softmax.dimension)
-        builder.provide(softmax.initial_maximum, rows, states[softmax.maximum])
-        builder.provide(softmax.initial_total, rows, states[softmax.total])
-        results = builder.operation(view, own)
-        for value, result, ranges in zip(
-            softmax.operation.results, results, (own, rows, rows, rows), strict=True
-        ):
-            builder.provide(value, ranges, result)
+        own = tuple(
+            part if tag is None else loops[tag] for part, tag in zip(whole, running.tags, strict=True)
+        )
+        rows = own[: softmax.dimension] + own[softmax.dimension + 1 :]
+        given = {2: states[softmax.maximum], 3: states[softmax.total]}
+        results = builder.operation(view, own, given)
+        for value, result in zip(softmax.operation.results, results, strict=True):
+            builder.provide(value, own if value == softmax.probability else rows, result)
         return results[3]
 
-    def _reduced_loop(self, softmax: attn.Softmax) -> int:
-        reductions = [loop for loop in self.inner if self.view.is_reduction[loop]]
-        return reductions[0]
-
-    def _builder(
-        self, states: dict[ir.Value, ir.Value], destinations: dict[ir.Value, ir.Value]
-    ) -> TileBuilder:
-        rewrites = {}
-        if self.options.ragged is Ragged.SHIFTED:
-            targets = [running.softmax.operation for running in self.running] or [self.root]
-            rewrites = {operation.operation: _mask_repeated for operation in targets}
-        rules = FusionRules(self.stop, self.options.recompute, rewrites)
+    def _builder(self, destinations: dict[ir.Value, ir.Value]) -> TileBuilder:
+        """Return a builder; where reduction tiles are moved back, it hides what they repeat."""
+        reducers = [running.softmax.operation for running in self.running] or [self.root]
+        rewrites = {operation.operation: hide_repeated for operation in reducers}
+        rules = FusionRules(self.stop, self.plan.options.recompute, rewrites)
         return TileBuilder(rules, self.outcome.log, destinations=destinations)
 
     # ------------------------------------------------------------------ ranges
 
     def _ranges(self, cut: dict[int, Range]) -> Ranges:
-        return self._with(tuple(whole_ranges_of_loops(self.view)), cut)
+        return _with(tuple(whole_ranges_of_loops(self.view)), cut)
 
-    def _with(self, loops: Ranges, cut: dict[int, Range]) -> Ranges:
-        return tuple(cut.get(loop, part) for loop, part in enumerate(loops))
-
-    def _item_ranges(self, item: _Item, loops: Ranges) -> Ranges:
-        sizes = sizes_of(item.original)
+    def _ranges_of(self, each: Carried, loops: Ranges) -> Ranges:
+        sizes = sizes_of(each.original)
         return tuple(
             Range(0, size, is_whole=True) if loop is None else loops[loop]
-            for size, loop in zip(sizes, item.loops, strict=True)
+            for size, loop in zip(sizes, each.loops, strict=True)
         )
 
-    # ------------------------------------------------------------------ afterwards
 
-    def replace_uses(self) -> None:
-        exported = [item for item in self.items if item.is_exported]
-        for item, value in zip(exported, self.outcome.results, strict=True):
-            item.original.replace_all_uses_with(value)
-        block = self.root.operation.block
-        erase_dead(list(block.operations))
+def _with(loops: Ranges, cut: dict[int, Range]) -> Ranges:
+    return tuple(cut.get(loop, part) for loop, part in enumerate(loops))
 
 
-def _mask_repeated(view: StructuredView, loops: Ranges, tiles: list[ir.Value]) -> list[ir.Value]:
-    """Hide, in a reduction's tile that was moved back, what the tile before has seen already."""
-    fill = -math.inf if view.operation.name in attn.SOFTMAX_NAMES else 0.0
-    ranges = view.operand_ranges(0, loops)
-    axes = [axis for axis in range(len(ranges)) if not ranges[axis].is_dropped]
-    for loop, axis in zip((view.operand_loops[0][a] for a in axes), range(len(axes)), strict=True):
-        start = loops[loop].unshifted
-        if not view.is_reduction[loop] or start is None:
-            continue
-        rank = len(axes)
-        seen_before = ir.AffineDimExpr.get(axis) - ir.AffineSymbolExpr.get(0)
-        offsets = [as_value(loops[loop].offset if other == axis else 0) for other in range(rank)]
-        mask = attn.mask(
-            tiles[0], ir.AffineMap.get(rank, 1, [seen_before]), offsets, [as_value(start)], fill=fill
-        )
-        mask.operation.attributes[RAGGED_TILE] = ir.UnitAttr.get()
-        tiles[0] = mask.masked
-    return tiles
+def _sum(addend: ir.Value, value: ir.Value) -> ir.Value:
+    axes = loop_letters(value.type.rank)
+    return b.structured(f"{axes}->{axes}", [addend], value, arith.addf, takes_init=True)

@@ -13,20 +13,24 @@ from mlir import ir
 from harness.dialect import operations as attn
 from harness.dialect.affine_form import AffineForm
 from harness.payloads import builder as b
+from harness.rewrites.constants import constant_index
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import (
     add,
     as_value,
     floor_divide,
+    folded,
     maximum,
     minimum,
     multiply,
 )
-from harness.rewrites.tile_and_fuse import RAGGED_TILE
+from harness.rewrites.repeated_elements import RAGGED_TILE
+
+MASKS = (attn.Mask.NAME, attn.RowMask.NAME)
 
 
 @dataclass(frozen=True)
-class _Bounds:
+class TileBounds:
     """Loop positions: tiles from `first` to `end` are seen, from `whole_first` to `whole_end` whole."""
 
     first: b.Size
@@ -35,21 +39,22 @@ class _Bounds:
     end: b.Size
 
 
-def split_at_masks(loop: ir.OpView) -> list[ir.OpView]:
+def split_at_masks(loop: ir.OpView, row_bounds: TileBounds | None = None) -> list[ir.OpView]:
     """Split a loop over tiles by what its masks leave; returns the loops that replace it.
 
-    Raises `RewriteRefusedError` if a masked score does not just feed a softmax that the loop carries: skipping
-    a tile would then not be the same as computing it.
+    `row_bounds` says what masks by rows leave, as multiples of the loop's step except for `end`; without it
+    they are taken to cut every tile.
+    Raises `RewriteRefusedError` if a masked score does not just feed a softmax that the loop carries, or the
+    loop leaves something else: skipping a tile would then not be the same as computing it.
     """
-    masks = [
-        operation for operation in loop.regions[0].blocks[0].operations if operation.name == attn.Mask.NAME
-    ]
+    masks = [operation for operation in loop.regions[0].blocks[0].operations if operation.name in MASKS]
     if not masks:
         return [loop]
     for mask in masks:
         _check_feeds_running_softmax(mask, loop)
+    _check_leaves_nothing_else(loop)
     with ir.InsertionPoint(loop), loop.location:
-        bounds = _bounds(loop, [attn.Mask(mask) for mask in masks])
+        bounds = _bounds(loop, masks, row_bounds)
         segments = [
             (bounds.first, bounds.whole_first, True),
             (bounds.whole_first, bounds.whole_end, False),
@@ -79,35 +84,45 @@ def _segment(
         segment.operands[position] = value
     if not is_masked:
         for operation in list(segment.regions[0].blocks[0].operations):
-            if operation.name == attn.Mask.NAME:
-                _remove_mask(attn.Mask(operation))
+            if operation.name in MASKS:
+                _remove_mask(operation)
     return segment
 
 
-def _remove_mask(mask: attn.Mask) -> None:
-    if RAGGED_TILE in mask.operation.attributes:
+def _remove_mask(operation: ir.OpView) -> None:
+    if RAGGED_TILE in operation.attributes:
+        mask = attn.Mask(operation)
         # Of whole tiles none is moved back: each starts where the loop stands.
         start = mask.symbols[0]
         for offset in mask.offsets:
-            if offset != start and not _is_constant(offset):
+            if offset != start and constant_index(offset) is None:
                 offset.replace_all_uses_except(start, [mask.operation.operation])
-    mask.masked.replace_all_uses_with(mask.x)
-    mask.operation.operation.erase()
+    operation.results[0].replace_all_uses_with(operation.operands[0])
+    operation.operation.erase()
 
 
-def _bounds(loop: ir.OpView, masks: list[attn.Mask]) -> _Bounds:
+def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | None) -> TileBounds:
     """Intersect what the masks allow."""
-    step, length = _constant(loop.operands[2]), _constant(loop.operands[1])
-    if step is None or length is None:
-        raise RewriteRefusedError(loop, "its bounds and step are not constant")
+    start, step = constant_index(loop.operands[0]), constant_index(loop.operands[2])
+    if start != 0 or step is None:
+        raise RewriteRefusedError(loop, "it does not go from 0 in constant steps")
+    length = folded(loop.operands[1])
     first: b.Size = 0
     whole_first: b.Size = 0
     end: b.Size = length
     whole_end: b.Size = length
-    for mask in masks:
-        if RAGGED_TILE in mask.operation.attributes:
-            whole_end = minimum(whole_end, length // step * step)
+    for operation in masks:
+        if RAGGED_TILE in operation.attributes:
+            whole_end = minimum(whole_end, _rounded_down(length, step))
             continue
+        if operation.name == attn.RowMask.NAME:
+            bounds = row_bounds or TileBounds(0, 0, 0, length)
+            first = maximum(first, bounds.first)
+            whole_first = maximum(whole_first, bounds.whole_first)
+            whole_end = minimum(whole_end, bounds.whole_end)
+            end = minimum(end, bounds.end)
+            continue
+        mask = attn.Mask(operation)
         axis = _loop_dimension(mask, loop.regions[0].blocks[0].arguments[0])
         for expression in mask.visible.results:
             form = AffineForm.of(expression)
@@ -124,7 +139,7 @@ def _bounds(loop: ir.OpView, masks: list[attn.Mask]) -> _Bounds:
                 raise RewriteRefusedError(mask.operation, f"{expression} does not bound the loop's position")
     if whole_first != 0:
         whole_first = minimum(whole_first, end)
-    return _Bounds(first, whole_first, whole_end, end)
+    return TileBounds(first, whole_first, whole_end, end)
 
 
 def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.Size]:
@@ -135,7 +150,12 @@ def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.S
     for dimension, coefficient in coefficients.items():
         value = add(value, multiply(mask.offsets[dimension], coefficient))
         if dimension in mask.dimensions:
-            extent = mask.x.type.shape[mask.dimensions.index(dimension)] - 1
+            along = mask.dimensions.index(dimension)
+            if mask.x.type.is_dynamic_dim(along):
+                raise RewriteRefusedError(
+                    mask.operation, f"its tiles have an unknown size along axis {along}"
+                )
+            extent = mask.x.type.shape[along] - 1
             slack_up += max(0, coefficient * extent)
             slack_down += min(0, coefficient * extent)
     for symbol, coefficient in form.symbols.items():
@@ -154,14 +174,27 @@ def _loop_dimension(mask: attn.Mask, position: ir.Value) -> int:
     raise RewriteRefusedError(mask.operation, "its position does not follow the loop")
 
 
+def _check_leaves_nothing_else(loop: ir.OpView) -> None:
+    block = loop.regions[0].blocks[0]
+    for value in block.operations[len(block.operations) - 1].operands:
+        name = ir.OpResult(value).owner.name if isinstance(value, ir.OpResult) else "a block argument"
+        if name not in (*attn.SOFTMAX_NAMES, attn.BatchMatmul.NAME):
+            raise RewriteRefusedError(
+                loop,
+                f"it also yields what {name} makes, of which tiles that are not visited would leave a gap",
+            )
+
+
 def _check_feeds_running_softmax(mask: ir.OpView, loop: ir.OpView) -> None:
     for use in mask.results[0].uses:
         user = use.owner.opview
-        if user.name == attn.Mask.NAME:
+        if user.name in MASKS:
             continue
         carried = list(loop.regions[0].blocks[0].arguments)[1:]
         if user.name not in attn.SOFTMAX_NAMES or attn.Softmax(user).initial_maximum not in carried:
-            raise RewriteRefusedError(mask, f"it feeds {user.name}, not a softmax whose maximum the loop carries")
+            raise RewriteRefusedError(
+                mask, f"it feeds {user.name}, not a softmax whose maximum the loop carries"
+            )
 
 
 def _later(first: b.Size, second: b.Size) -> b.Size:
@@ -174,13 +207,3 @@ def _rounded_down(value: b.Size, step: int) -> b.Size:
 
 def _negated(value: b.Size) -> b.Size:
     return multiply(value, -1)
-
-
-def _constant(value: ir.Value) -> int | None:
-    if isinstance(value, ir.OpResult) and value.owner.name == "arith.constant":
-        return ir.IntegerAttr(value.owner.attributes["value"]).value
-    return None
-
-
-def _is_constant(value: ir.Value) -> bool:
-    return _constant(value) is not None

@@ -8,9 +8,12 @@ from mlir.dialects import func
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import decompose, decompose_all
 from harness.mlir_walk import operations_within
+from harness.payloads import builder as b
+from harness.problem import AttentionProblem
 from harness.rewrites.fission import Kernel, Workspace, split_grid
 from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
+from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.simplifications import (
     decompose_all_pads,
     erase_unused,
@@ -57,10 +60,44 @@ def tile_grid(module: ir.Module, tiling: Tiling) -> TiledNest:
     return nest
 
 
-def tile_keys(module: ir.Module, tiling: Tiling, ragged: Ragged = Ragged.SHIFTED) -> None:
-    """Tile the product with V along the keys, unless one tile holds all of them."""
-    if tiling.key < tiling.problem.seq_kv:
-        tile_and_fuse(products(module)[-1], [0, 0, tiling.key], options=TileOptions(ragged=ragged))
+def tile_heads(module: ir.Module) -> None:
+    """Tile every function's result over batch and head and fuse everything into that grid."""
+    for function in functions(module):
+        root = ir.OpResult(returned(function)).owner.opview
+        tile_and_fuse(root, [1, 1, 0, 0], options=TileOptions(grid=2, drop=GRID))
+
+
+def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
+    """Tile a packed result `[tokens, heads, width]` over heads and tokens, with everything fused."""
+    root = ir.OpResult(returned(functions(module)[0])).owner.opview
+    query = tiling.query if tiling.tiles_queries else 0
+    options = TileOptions(grid=2 if query else 1, drop=frozenset({1}), ragged=Ragged.SHIFTED)
+    return tile_and_fuse(root, [query, 1, 0], [1, 0, 2], options=options)
+
+
+def tile_queries(module: ir.Module, tiling: Tiling) -> None:
+    """Tile the result of a head over queries, in a loop inside the grid."""
+    if not tiling.tiles_queries:
+        return
+    for grid in [nested for nested in operations_within(module.operation) if nested.name == "scf.forall"]:
+        inserted = [nested for nested in operations_within(grid) if "parallel_insert" in nested.name]
+        root = ir.OpResult(inserted[0].operands[0]).owner.opview
+        tile_and_fuse(root, [tiling.query, 0], options=TileOptions(ragged=Ragged.SHIFTED))
+
+
+def tile_keys(
+    module: ir.Module, tiling: Tiling, ragged: Ragged = Ragged.SHIFTED, *, keep_keys: bool = False
+) -> None:
+    """Tile the product with V along the keys, unless one tile holds all of them.
+
+    With `keep_keys` what computes K and V stays outside of the loop.
+    """
+    if tiling.key >= tiling.keys:
+        return
+    scores, values = products(module)[-2:]
+    factors = [product.operands[1] for product in (scores, values)] if keep_keys else []
+    stop = [ir.OpResult(factor).owner.opview for factor in factors if isinstance(factor, ir.OpResult)]
+    tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=TileOptions(ragged=ragged))
 
 
 def tile_keys_recomputing(module: ir.Module, tiling: Tiling) -> None:
@@ -77,10 +114,10 @@ def tile_keys_recomputing(module: ir.Module, tiling: Tiling) -> None:
 
 def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
     """Compute whole rows of scores key tile by key tile."""
-    if tiling.key >= tiling.problem.seq_kv:
+    if tiling.key >= tiling.keys:
         return
     for product in products(module):
-        if product.results[0].type.shape[-1] == tiling.problem.seq_kv and _is_scores(product):
+        if product.results[0].type.shape[-1] == tiling.keys and _is_scores(product):
             root = _masked(product)
             sizes = [0, tiling.key] + [0] * (1 if root is product else 0)
             tile_and_fuse(root, sizes, options=TileOptions(ragged=Ragged.SHIFTED))
@@ -109,8 +146,48 @@ def _masked(product: ir.OpView) -> ir.OpView:
 
 def visit_visible_tiles(module: ir.Module) -> None:
     """Skip key tiles that masks hide, and mask only those that they cut."""
-    for loop in [nested for nested in operations_within(module.operation) if nested.name == "scf.for"]:
-        split_at_masks(loop)
+    for loop in {softmax.operation.parent for softmax in softmaxes(module)}:
+        if loop.name == "scf.for" and _carries_softmax(loop.opview):
+            split_at_masks(loop.opview)
+
+
+def _carries_softmax(loop: ir.OpView) -> bool:
+    block = loop.regions[0].blocks[0]
+    inside = [op for op in block.operations if op.name in attn.SOFTMAX_NAMES]
+    return any(attn.Softmax(op).initial_maximum in list(block.arguments) for op in inside)
+
+
+def visit_tiles_of_sequences(module: ir.Module, problem: AttentionProblem) -> None:
+    """Skip key tiles of other sequences, and mask only those that are not seen whole."""
+    query_starts, key_starts = list(functions(module)[0].arguments)[3:5]
+    sequences = PackedSequences(
+        query_starts,
+        key_starts,
+        batch=problem.batch,
+        keys=problem.k_shape[0],
+        is_causal=problem.causal,
+        is_top_left=problem.causal_alignment == "top-left",
+    )
+    masks = [op for op in operations_within(module.operation) if op.name == attn.RowMask.NAME]
+    for mask in masks:
+        loop = mask.operation.parent.opview
+        if loop.name == "scf.for":
+            first_row, rows = _rows_of(attn.RowMask(mask))
+            with ir.InsertionPoint(loop), loop.location:
+                step = ir.IntegerAttr(loop.operands[2].owner.attributes["value"]).value
+                bounds = key_tile_bounds(sequences, first_row, rows, step)
+            split_at_masks(loop, bounds)
+
+
+def _rows_of(mask: attn.RowMask) -> tuple[b.Size, int]:
+    """Return where the rows of a masked tile start and how many there are.
+
+    The bounds of rows compare `linalg.index`, moved by the tile's offset, with the sequences' starts.
+    """
+    rows: int = mask.first.type.shape[0]
+    body = ir.OpResult(mask.first).owner.regions[0].blocks[0]
+    moved = [op for op in body.operations if op.name == "arith.addi" and str(op.results[0].type) == "index"]
+    return (moved[0].operands[1] if moved else 0), rows
 
 
 def to_linalg(module: ir.Module) -> None:

@@ -179,13 +179,14 @@ UNSUPPORTED = {
     "an additive bias": {"bias": True},
     "a window": {"window": (2, 0)},
     "a score cap (softcap)": {"softcap": 30.0},
-    "prologue projections (model_width)": {"model_width": 32},
+    "prologue projections (model_width)": {"model_width": 32, "seq_kv": 4},
 }
 
 
 @pytest.mark.parametrize("feature", UNSUPPORTED)
 def test_names_the_feature_that_it_lacks(feature):
-    problem = AttentionProblem(heads=1, seq_q=4, seq_kv=6, head_dim=8, **UNSUPPORTED[feature])
+    fields = {"heads": 1, "seq_q": 4, "seq_kv": 6, "head_dim": 8, **UNSUPPORTED[feature]}
+    problem = AttentionProblem(**fields)
     assert unsupported_by_payload(problem) == f"{feature} is not part of this variant's payload"
 
 

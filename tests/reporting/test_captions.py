@@ -32,3 +32,16 @@ def test_what_differs_is_listed_and_many_values_become_a_range() -> None:
     ]
     caption = figure_caption(prepare(results_frame(rows)), [MANIFEST])
     assert caption.startswith("CPU 1, CPU 0; threads 1; f32; batch 1 … 16; heads 16;")
+
+
+def test_what_differs_between_runs_is_said_of_each() -> None:
+    rows = [
+        make_result(experiment="a", threads=1),
+        make_result(experiment="b", threads=2, case="2"),
+        make_result(experiment="c", threads=None, case="none"),
+    ]
+    caption = figure_caption(prepare(results_frame(rows)), [MANIFEST])
+    assert caption.startswith(
+        "Example CPU; f32; batch 1; heads 16; head dim 64. "
+        "a: threads 1. b: threads 2. c: threads not recorded. harness"
+    )

@@ -60,9 +60,25 @@ def test_one_case_in_two_runs_makes_two_series() -> None:
     assert labels_in(frame) == ["flash (monday)", "flash (tuesday)"]
 
 
-def test_runs_of_one_name_in_two_experiments_are_told_apart() -> None:
-    frame = frame_of(make_result(run="r", experiment="a"), make_result(run="r", experiment="b"))
-    assert labels_in(frame) == ["flash (a/r)", "flash (b/r)"]
+def test_one_series_in_two_experiments_is_told_apart_by_their_names() -> None:
+    one = make_result(experiment="a", case="a", threads=1)
+    other = make_result(experiment="b", case="b", threads=2)
+    assert labels_in(frame_of(one, other)) == ["flash (a)", "flash (b)"]
+
+
+def test_experiments_without_a_series_in_common_need_no_names() -> None:
+    frame = frame_of(make_result("flash", experiment="a"), make_result("torch", experiment="b"))
+    assert labels_in(frame) == ["flash", "torch"]
+
+
+def test_runs_are_named_as_shortly_as_tells_them_apart() -> None:
+    noon, one = "2026-11-21T12-00-00", "2026-11-21T13-00-00"
+    same_day = frame_of(make_result(run=noon), make_result(run=one))
+    assert labels_in(same_day) == ["flash (12-00-00)", "flash (13-00-00)"]
+    other_day = frame_of(make_result(run=noon), make_result(run="2026-11-22T12-00-00"))
+    assert labels_in(other_day) == [f"flash ({noon})", "flash (2026-11-22T12-00-00)"]
+    mixed = frame_of(*(make_result(run=run, experiment="a") for run in (noon, one)), make_result(run=noon))
+    assert labels_in(mixed) == ["flash (a 12-00-00)", "flash (a 13-00-00)", "flash (seq_sweep)"]
 
 
 def test_two_runs_on_different_devices_are_told_apart() -> None:

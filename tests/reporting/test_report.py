@@ -9,6 +9,7 @@ import harness.reporting
 from harness.errors import InputError
 from harness.reporting import print_failures, print_tables, write_report
 from harness.results import Result
+from harness.run_folder import RunFolder
 from harness.status import Status
 
 RESULTS = [
@@ -78,14 +79,21 @@ def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> 
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
 
 
-def test_several_runs_are_merged_into_the_first_ones_report(write_run: WriteRun) -> None:
+def test_several_runs_are_merged_into_the_folder_that_is_given(write_run: WriteRun, tmp_path: Path) -> None:
     first = write_run([make_result("flash", 256)], png_only("matrix"))
     second = write_run([make_result("flash", 512)], png_only("matrix"))
-    paths = write_report([first, second], formats=("png",))
-    assert paths.folder == first / "report"
+    paths = write_report([first, second], tmp_path / "merged", formats=("png",))
+    assert paths.folder == tmp_path / "merged"
     lines = paths.results_csv.read_text().splitlines()
     run = lines[0].split(",").index("run")
     assert [line.split(",")[run] for line in lines[1:]] == [first.name, second.name]
+
+
+def test_a_merged_report_never_replaces_a_runs_own(write_run: WriteRun) -> None:
+    runs = [write_run([make_result("flash", seq)], png_only("matrix")) for seq in (256, 512)]
+    with pytest.raises(InputError, match="--out is missing: 2 runs are merged; expected a folder for their"):
+        write_report(runs)
+    assert not any((run / "report").exists() for run in runs)
 
 
 def test_a_run_given_twice_counts_once(write_run: WriteRun) -> None:
@@ -98,6 +106,21 @@ def test_an_experiments_folder_means_its_newest_run(write_run: WriteRun) -> None
     write_run([make_result("torch")], png_only("matrix"))
     newest = write_run([make_result("flash")], png_only("matrix"))
     assert write_report([newest.parent], formats=("png",)).folder == newest / "report"
+
+
+def test_a_newest_run_that_is_only_a_part_says_so(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, png_only("matrix"))
+    RunFolder.open(folder).plan(["a"], ["a", "b", "c"])
+    note = f"{folder} is the newest run, made with --only: it leaves out 2 cases of the experiment; name"
+
+    def shown(given: Path) -> str:
+        console = Console(file=io.StringIO(), width=150)
+        print_tables([given], console)
+        assert isinstance(console.file, io.StringIO)
+        return console.file.getvalue()
+
+    assert note in shown(folder.parent)
+    assert note not in shown(folder)
 
 
 def test_variants_come_in_the_experiments_order(write_run: WriteRun) -> None:

@@ -101,9 +101,17 @@ def test_a_wide_terminal_shows_every_column(frame: pd.DataFrame) -> None:
 def test_a_narrow_terminal_leaves_out_columns_and_never_cuts_numbers(frame: pd.DataFrame, width: int) -> None:
     text = rendered(frame, width)
     assert "…" not in text
-    assert "left out for width: noise (%)" in text
+    assert "left out for width: time [95 %]" in text
     for cell in ("1.37", "2.06", "out-of-memory"):
         assert cell in text
+
+
+def test_a_terminal_of_80_columns_shows_which_times_to_take_with_care(frame: pd.DataFrame) -> None:
+    text = rendered(frame, 80)
+    left_out = text.partition("left out for width: ")[2].split("\n")[0].split(", ")
+    assert left_out[:2] == ["time [95 %]", "speed-up [95 %]"]
+    assert "busy" not in left_out
+    assert " no " in text
 
 
 def test_a_table_that_fits_stays_within_the_width(frame: pd.DataFrame) -> None:

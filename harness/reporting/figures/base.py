@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import HarnessError, InputError
-from harness.validation import first_line, messages
+from harness.validation import messages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,9 +84,7 @@ def parse_settings(figure: Figure, values: Mapping[str, Any]) -> FigureSettings:
     try:
         return figure.settings.model_validate(dict(values))
     except ValidationError as error:
-        raise InputError(
-            first_line(messages(error, figure.settings, prefix=f"figures.{figure.name}"))
-        ) from error
+        raise InputError(*messages(error, figure.settings, prefix=f"figures.{figure.name}")) from error
 
 
 def check_variants(figure: Figure, settings: FigureSettings, frame: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Panels side by side with a shared legend above and the caption below."""
+"""Panels side by side, room for what stands above them, and the caption below."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.style import CAPTION_SIZE, PAPER_WIDTH
+from harness.reporting.figures.legend import SMALLEST_HEIGHT
+from harness.reporting.figures.style import CAPTION_SIZE, PAPER_WIDTH, POINTS_PER_INCH
 from harness.reporting.frames import PROBLEM_COLUMNS, format_value, is_missing, sort_key, varying
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-POINTS_PER_INCH = 72
-TITLE_SIZE = 9.0
-HEADING_HEIGHT = 0.45
-"""Inches for the legend above the panels."""
 CAPTION_CHARACTERS_PER_INCH = 21.5
 
 
@@ -91,18 +88,25 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
 
 
 def new_drawing(
-    grid: PanelGrid, panel_height: float, caption: str, notes: Sequence[str] = (), width: float = PAPER_WIDTH
+    grid: PanelGrid,
+    panel_height: float,
+    caption: str,
+    notes: Sequence[str] = (),
+    *,
+    width: float = PAPER_WIDTH,
+    heading_height: float = SMALLEST_HEIGHT,
 ) -> tuple[Drawing, list[Axes]]:
     """Make a drawing with the axes of each panel, all on one vertical scale; notes and caption below.
 
-    `panel_height` and `width` are in inches; the former includes a panel's title and tick labels.
+    All sizes are in inches; a panel's height includes its title and tick labels, `heading_height` is that of
+    the legend or title above the panels.
     """
     from matplotlib.figure import Figure as Drawing
 
     characters = round(width * CAPTION_CHARACTERS_PER_INCH)
     lines = textwrap.wrap(" ".join([*notes, caption]), characters)
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
-    height = grid.rows * panel_height + HEADING_HEIGHT + caption_height
+    height = grid.rows * panel_height + heading_height + caption_height
     drawing = Drawing(figsize=(width, height))
     share_of_caption = caption_height / height
     drawing.set_layout_engine("constrained", rect=(0, share_of_caption, 1, 1 - share_of_caption))
@@ -125,27 +129,13 @@ def new_drawing(
     return drawing, [all_axes[panel.row, panel.column] for panel in grid.panels]
 
 
-def add_heading(drawing: Drawing, title: str | None, handles: Sequence[Any], columns: int = 4) -> None:
-    """Put the legend, with the figure's title if it has one, above the panels, outside the data."""
-    drawing.legend(
-        handles=list(handles),
-        title=title,
-        title_fontsize=TITLE_SIZE,
-        loc="outside upper center",
-        ncols=min(columns, len(handles)),
-        handlelength=3.0,
-        columnspacing=1.5,
-        borderaxespad=0.2,
-    )
-
-
 def describe_value(column: str, value: Any) -> str:
     """Return a panel's value in words: `head dim 64`, `causal mask`, `f32`."""
     if column == "mask":
         return f"{value} mask"
     if column == "causal":
         return "causal mask" if value else "full mask"
-    if column in ("dtype", "target"):
+    if column in ("dtype", "target", "device"):
         return str(value)
     name = column.replace("_", " ")
     return f"{name} –" if is_missing(value) else f"{name} {format_value(value)}"

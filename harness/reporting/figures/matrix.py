@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, check_variants
-from harness.reporting.figures.layout import POINTS_PER_INCH, Panel, PanelGrid, new_drawing
-from harness.reporting.figures.style import PAPER_WIDTH, STATUS_WORDS, paper_style
+from harness.reporting.figures.layout import Panel, PanelGrid, new_drawing
+from harness.reporting.figures.legend import text_width, wrap
+from harness.reporting.figures.style import (
+    FONT_SIZES,
+    PAPER_WIDTH,
+    POINTS_PER_INCH,
+    STATUS_WORDS,
+    paper_style,
+)
 from harness.reporting.frames import format_value, labels_in, select_variants, sort_key, varying
 from harness.status import FAILURES, Status
 
@@ -21,11 +28,16 @@ if TYPE_CHECKING:
 
 CELL_HEIGHT = 0.34
 HEADER_HEIGHT = 0.45
-LABEL_WIDTH = 1.3
-"""Inches for the variants' names."""
+NARROWEST_LABELS = 1.3
+WIDEST_LABELS = 2.4
+"""Inches for the names of the series, which are wrapped if longer."""
 WIDEST_CELL = 1.6
 NARROWEST_DRAWING = 3.4
-NOTE = "✓: output accepted against the float64 reference.  3 wrong / 24: of 24 cases the other 21 passed."
+ACCEPTED_NOTE = "✓: output accepted against the float64 reference."
+FAILED_NOTE = (
+    "Where a cell has a stroke, all its cases are counted after it; those not named before it passed."
+)
+LABEL_SIZE = float(FONT_SIZES["ytick.labelsize"])
 LARGEST_TEXT = 7.0
 COMFORTABLE_TEXT = 5.5
 CHARACTER_WIDTH = {False: 0.57, True: 0.63}
@@ -88,9 +100,12 @@ class Matrix(Figure):
         height = HEADER_HEIGHT + CELL_HEIGHT * len(labels)
         with paper_style():
             grid = PanelGrid((Panel(0, 0, "", shown),), 1, 1)
-            drawing, (axes,) = new_drawing(grid, height, caption, [NOTE], _width(len(keys)))
+            notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if FAILURES & set(shown["status"]) else [])]
+            width = _width(len(keys), labels)
+            drawing, (axes,) = new_drawing(grid, height, caption, notes, width=width)
             drawing.suptitle(settings.title or "cases by status")
-            _draw_cells(axes, shown, columns, keys, labels)
+            cell_width = (width - _label_width(labels)) / len(keys)
+            _draw_cells(axes, shown, columns, keys, labels, cell_width)
             _label_cells(axes, columns, keys, labels)
         return drawing
 
@@ -121,8 +136,14 @@ def cell_look(counts: Counter[Status]) -> tuple[str, str]:
     return LOOKS[worst].color, LOOKS[worst].hatch
 
 
-def _width(columns: int) -> float:
-    return min(PAPER_WIDTH, max(NARROWEST_DRAWING, LABEL_WIDTH + WIDEST_CELL * columns))
+def _width(columns: int, labels: Sequence[str]) -> float:
+    return min(PAPER_WIDTH, max(NARROWEST_DRAWING, _label_width(labels) + WIDEST_CELL * columns))
+
+
+def _label_width(labels: Sequence[str]) -> float:
+    """Return the inches that the names of the series take."""
+    widest = max(text_width(label, LABEL_SIZE) for label in labels) / POINTS_PER_INCH
+    return min(max(widest + 0.15, NARROWEST_LABELS), WIDEST_LABELS)
 
 
 def _draw_cells(
@@ -131,7 +152,9 @@ def _draw_cells(
     columns: Sequence[str],
     keys: Sequence[tuple[Hashable, ...]],
     labels: Sequence[str],
+    cell_width: float,
 ) -> None:
+    """Draw all cells, `cell_width` inches wide."""
     from matplotlib.patches import Rectangle
 
     counts = {
@@ -139,7 +162,7 @@ def _draw_cells(
         for (label, *key_list), rows in frame.groupby(["label", *columns], observed=True, dropna=False)
         for key in [tuple(key_list)]
     }
-    cell_points = CELL_FILL * (_width(len(keys)) - LABEL_WIDTH) / len(keys) * POINTS_PER_INCH
+    cell_points = CELL_FILL * cell_width * POINTS_PER_INCH
     for row, label in enumerate(labels):
         for column, key in enumerate(keys):
             cell = counts.get((label, key))
@@ -195,8 +218,9 @@ def _label_cells(
     names = [
         "\n".join(_name(column, value) for column, value in zip(columns, key, strict=True)) for key in keys
     ]
+    wrapped = [wrap(label, LABEL_SIZE, (WIDEST_LABELS - 0.15) * POINTS_PER_INCH) for label in labels]
     axes.set_xticks([index + 0.5 for index in range(len(keys))], names)
-    axes.set_yticks([index + 0.5 for index in range(len(labels))], list(labels))
+    axes.set_yticks([index + 0.5 for index in range(len(labels))], wrapped)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     for spine in axes.spines.values():

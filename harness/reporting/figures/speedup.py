@@ -15,15 +15,15 @@ from harness.reporting.figures.base import (
 )
 from harness.reporting.figures.baseline import compare
 from harness.reporting.figures.layout import (
-    POINTS_PER_INCH,
     PanelGrid,
-    add_heading,
     new_drawing,
     panel_columns,
     panel_grid,
 )
+from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.style import (
     PAPER_WIDTH,
+    POINTS_PER_INCH,
     STATUS_WORDS,
     SeriesStyle,
     paper_style,
@@ -97,15 +97,17 @@ class Speedup(Figure):
         bars = len(labels_in(shown)) * shown[x].nunique()
         grid = panel_grid(shown, columns, most_columns=2 if bars <= MOST_BARS_SIDE_BY_SIDE else 1)
         with paper_style():
-            drawing, all_axes = new_drawing(grid, PANEL_HEIGHT, caption, [comparison.note])
+            legend = plan_legend(labels_in(shown), settings.title)
+            drawing, all_axes = new_drawing(
+                grid, PANEL_HEIGHT, caption, [comparison.note], heading_height=legend.height
+            )
             highest = _highest(shown)
             for panel, axes in zip(grid.panels, all_axes, strict=True):
                 slot_points = _slot_points(grid, len(labels_in(panel.frame)), panel.frame[x].nunique())
                 _draw_panel(axes, panel.frame, x, styles, slot_points, highest)
                 axes.set_title(panel.heading)
             _label_axes(all_axes, grid, X_LABELS[x], comparison.baseline)
-            handles = [_legend_handle(label, styles[label]) for label in labels_in(shown)]
-            add_heading(drawing, settings.title, handles)
+            add_legend(drawing, legend, [_legend_handle(styles[label]) for label in labels_in(shown)])
         return drawing
 
 
@@ -219,7 +221,7 @@ def _label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, baselin
             axes.set_xlabel(x_label)
 
 
-def _legend_handle(label: str, look: SeriesStyle) -> Any:
+def _legend_handle(look: SeriesStyle) -> Any:
     from matplotlib.patches import Patch
 
-    return Patch(facecolor=look.color, hatch=look.hatch, edgecolor="white", linewidth=0.4, label=label)
+    return Patch(facecolor=look.color, hatch=look.hatch, edgecolor="white", linewidth=0.4)

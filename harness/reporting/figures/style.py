@@ -2,11 +2,13 @@
 
 A variant has a colour of seaborn's colour-blind palette (after Okabe and Ito), a marker, a line style and
 a hatch.  Several parameter sets, or several runs, of one variant share its colour family and
-differ in tint, marker and hatch.
+differ in tone, marker and hatch.  No two series have both the colour and the marker in common.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 PAPER_WIDTH = 7.0
 """Inches; the text width of a two-column paper."""
+POINTS_PER_INCH = 72
+FONT_FAMILY = "DejaVu Sans"
 
 FONT_SIZES = {
     "font.size": 8,
@@ -45,6 +49,11 @@ class SeriesStyle:
     is_hollow: bool = False
     """Whether the marker is filled with white."""
 
+    @property
+    def look_without_line(self) -> tuple[str, str]:
+        """Colour and marker: what a point is told by."""
+        return self.color, self.marker
+
 
 DOTTED = (0, (1.0, 1.2))
 DASHED = (0, (4.0, 1.5))
@@ -67,8 +76,10 @@ OTHER_VARIANTS = (
 )
 """For variants that others add, in the order in which they appear."""
 
-SIBLING_MARKERS = ("s", "<", ">", "8", "H", "d")
-TINT_STEP = 0.3
+SIBLING_MARKERS = ("<", ">", "8", "d", "H", "p", "*")
+SIBLING_TONES = (0.3, -0.4, 0.6, -0.2, 0.45)
+"""How far to white, or if negative to black, the siblings of a series are.  The numbers of tones and of
+markers have no common divisor, so that a pair repeats only after all combinations."""
 
 STATUS_WORDS = {
     Status.PASSED: "not timed",
@@ -89,18 +100,19 @@ def series_styles(frame: pd.DataFrame) -> dict[str, SeriesStyle]:
 
     Call it with the whole frame, not with what one figure shows, so that styles agree between figures.
     """
+    families: dict[str, SeriesStyle] = {}
     styles: dict[str, SeriesStyle] = {}
-    others = iter(range(len(frame)))
-    base_of: dict[str, SeriesStyle] = {}
-    siblings: dict[str, int] = {}
+    members: Counter[SeriesStyle] = Counter()
+    taken: set[tuple[str, str]] = set()
+    others = itertools.cycle(OTHER_VARIANTS)
     for label, variant in variant_of_labels(frame).items():
-        if variant not in base_of:
-            base_of[variant] = (
-                KNOWN_VARIANTS.get(variant) or OTHER_VARIANTS[next(others) % len(OTHER_VARIANTS)]
-            )
-        rank = siblings.get(variant, 0)
-        siblings[variant] = rank + 1
-        styles[label] = _sibling(base_of[variant], rank)
+        if variant not in families:
+            families[variant] = KNOWN_VARIANTS.get(variant) or next(others)
+        family = families[variant]
+        while (style := _sibling(family, members[family])).look_without_line in taken:
+            members[family] += 1  # tones of two families can be the same grey
+        taken.add(style.look_without_line)
+        styles[label] = style
     return styles
 
 
@@ -117,7 +129,7 @@ def paper_style() -> Iterator[None]:
         "axes.titlepad": 4,
         "axes.axisbelow": True,
         "font.family": "sans-serif",
-        "font.sans-serif": ["DejaVu Sans"],
+        "font.sans-serif": [FONT_FAMILY],
         "grid.color": "0.88",
         "grid.linewidth": 0.5,
         "hatch.linewidth": 0.5,
@@ -141,18 +153,23 @@ def text_color(style: SeriesStyle) -> str:
 
 
 def _sibling(base: SeriesStyle, rank: int) -> SeriesStyle:
-    """Return the style of the rank-th series of one variant: lighter, another marker, another dash."""
+    """Return the style of the rank-th series of one family: another tone, another marker, another dash."""
     if rank == 0:
         return base
-    share = min(TINT_STEP * rank, 0.75)
     lines = (DOTTED, DASH_DOTTED, DASHED)
     return SeriesStyle(
-        color=_hexadecimal(channel + (1 - channel) * share for channel in _channels(base.color)),
-        marker=SIBLING_MARKERS[rank % len(SIBLING_MARKERS)],
+        color=_toned(base.color, SIBLING_TONES[(rank - 1) % len(SIBLING_TONES)]),
+        marker=SIBLING_MARKERS[(rank - 1) % len(SIBLING_MARKERS)],
         line=lines[(rank - 1) % len(lines)],
         hatch=(base.hatch or "/")[0] * (2 if rank % 2 else 6),
         is_hollow=True,
     )
+
+
+def _toned(color: str, tone: float) -> str:
+    """Return a colour made lighter, or darker if `tone` is negative."""
+    goal = 1.0 if tone > 0 else 0.0
+    return _hexadecimal(channel + (goal - channel) * abs(tone) for channel in _channels(color))
 
 
 def _channels(color: str) -> tuple[float, float, float]:

@@ -13,14 +13,15 @@ from harness.reporting.figures.base import (
     check_variants,
 )
 from harness.reporting.figures.layout import (
-    POINTS_PER_INCH,
     PanelGrid,
-    add_heading,
     new_drawing,
     panel_columns,
     panel_grid,
 )
+from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.peak_lines import Peak, draw_peaks, peaks_of, values_in_sight
 from harness.reporting.figures.style import (
+    POINTS_PER_INCH,
     STATUS_WORDS,
     SeriesStyle,
     paper_style,
@@ -34,7 +35,6 @@ from harness.reporting.units import (
     Unit,
     is_number,
     rate_unit,
-    significant,
     time_unit,
 )
 from harness.status import Status
@@ -53,8 +53,6 @@ MARKER_OFFSET = 9.0
 """Points from a missing point's place to its marker on the left; its status follows the marker."""
 SIDE_MARGIN = 0.08
 """Free space left and right of the points, as a share of their extent."""
-PEAK_IN_SIGHT = 1.6
-"""A peak further above the data than this factor is written, not drawn to scale."""
 
 X_LABELS = {
     "seq_q": "sequence length",
@@ -100,15 +98,18 @@ class Throughput(Figure):
             notes = [INTERVAL_NOTE]
             if never_measured:
                 notes.append(f"Not measured: {', '.join(never_measured)}.")
-            drawing, all_axes = new_drawing(grid, PANEL_HEIGHT, caption, notes)
+            legend = plan_legend(labels_in(shown), settings.title)
+            drawing, all_axes = new_drawing(grid, PANEL_HEIGHT, caption, notes, heading_height=legend.height)
             strip = _strip_height(grid, x)
             for panel, axes in zip(grid.panels, all_axes, strict=True):
                 _draw_panel(axes, panel.frame, x, axis, strip, styles)
                 axes.set_title(panel.heading)
-            _scale_vertically(all_axes, axis, strip)
+            peaks = [axis.peaks(panel.frame) for panel in grid.panels]
+            _scale_vertically(all_axes, axis, strip, peaks)
+            for axes, of_panel in zip(all_axes, peaks, strict=True):
+                draw_peaks(axes, of_panel)
             _label_axes(all_axes, grid, X_LABELS[x], axis)
-            handles = [_legend_handle(label, styles[label]) for label in labels_in(shown)]
-            add_heading(drawing, settings.title, handles)
+            add_legend(drawing, legend, [_legend_handle(styles[label]) for label in labels_in(shown)])
         return drawing
 
 
@@ -138,6 +139,10 @@ class _Axis:
         down = ((middle - low) * factor).clip(lower=0).fillna(0)
         up = ((high - middle) * factor).clip(lower=0).fillna(0)
         return list(middle * factor), list(down), list(up)
+
+    def peaks(self, rows: pd.DataFrame) -> list[Peak]:
+        """Return the measured peaks of rows; none on an axis of times."""
+        return [] if self.is_time else peaks_of(rows, self.unit)
 
 
 def _without_unmeasured(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -169,7 +174,6 @@ def _draw_panel(
             elinewidth=0.8,
             label=label,
         )
-    _draw_peak(axes, frame, axis)
     _write_missing(axes, _missing(frame, x), strip, styles)
     positions = sorted(frame[x].dropna().unique())
     margin = (positions[-1] / positions[0]) ** SIDE_MARGIN if len(positions) > 1 else 2.0
@@ -179,26 +183,6 @@ def _draw_panel(
     axes.set_xticks(positions, [str(position) for position in positions])
     axes.set_xticks([], minor=True)
     axes.grid(axis="y")
-
-
-def _draw_peak(axes: Axes, frame: pd.DataFrame, axis: _Axis) -> None:
-    """Draw the measured peak where it is near the data, else write it into the corner."""
-    rows = frame[frame["fraction_of_peak"].notna() & (frame["fraction_of_peak"] > 0)]
-    if axis.is_time or rows.empty:
-        return
-    peak = float((rows["tflops"] / rows["fraction_of_peak"]).median()) * axis.unit.factor
-    text = f"measured peak {significant(peak)} {axis.unit.symbol}"
-    if peak <= PEAK_IN_SIGHT * float(frame["tflops"].max()) * axis.unit.factor:
-        axes.axhline(peak, color="0.35", linewidth=0.8, linestyle=(0, (1, 1)), gid="peak")
-        axes.annotate(
-            text, (1, peak), xycoords=("axes fraction", "data"), xytext=(-2, 1.5), textcoords="offset points",
-            ha="right", va="bottom", fontsize=6, color="0.25",
-        )  # fmt: skip
-    else:
-        axes.annotate(
-            f"{text} ↑", (1, 1), xycoords="axes fraction", xytext=(-2, -2), textcoords="offset points",
-            ha="right", va="top", fontsize=6, color="0.25",
-        )  # fmt: skip
 
 
 def _missing(frame: pd.DataFrame, x: str) -> list[list[tuple[Any, str, str]]]:
@@ -259,14 +243,16 @@ def _strip_height(grid: PanelGrid, x: str) -> float:
     return (lines + 0.4) * STATUS_LINE if lines else 0.0
 
 
-def _scale_vertically(all_axes: Sequence[Axes], axis: _Axis, strip: float) -> None:
-    """Give all panels one scale, with room below zero for the missing points."""
+def _scale_vertically(
+    all_axes: Sequence[Axes], axis: _Axis, strip: float, peaks: Sequence[Sequence[Peak]]
+) -> None:
+    """Give all panels one scale, with room below zero for the missing points and for peaks that are near."""
     bounds = [bound for axes in all_axes for bound in (axes.dataLim.y0, axes.dataLim.y1) if is_number(bound)]
     if axis.is_time:
         smallest, largest = min(bounds) / 1.3, max(bounds) * 1.3
         low, high = smallest / (largest / smallest) ** (strip / (1 - strip)), largest
     else:
-        high = max(bounds) * 1.1
+        high = max([*bounds, *values_in_sight(peaks, max(bounds))]) * 1.1
         low = -high * strip / (1 - strip)
     for axes in all_axes:
         if axis.is_time:
@@ -294,7 +280,7 @@ def _label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, axis: _
             axes.set_xlabel(x_label)
 
 
-def _legend_handle(label: str, look: SeriesStyle) -> Any:
+def _legend_handle(look: SeriesStyle) -> Any:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], label=label, **_marker(look))
+    return Line2D([], [], **_marker(look))

@@ -15,17 +15,20 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from harness.artifact import Artifact, BoundCall, Executable
-from harness.dtypes import numpy_dtype
+from harness.dtypes import buffer_dtype
 from harness.errors import InputError
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
 from harness.targets.cpu.chip import chip
-from harness.targets.cpu.launch import Kernel, Launch
+from harness.targets.cpu.launch import Buffer, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine
 
 ALIGNMENT = 64
 CHUNKS_PER_THREAD = 8
 """Grid ranges that each thread takes one after another, so that uneven tiles (causal) balance out."""
+
+ARGUMENT_NAMES = {"query": "q", "key": "k", "value": "v"}
+"""What a caller knows a buffer by, where that is another name."""
 
 OBJECT_FILE = "kernels.o"
 
@@ -53,22 +56,16 @@ class NativeExecutable(Executable):
 
     def bind(self, inputs: Inputs) -> "NativeCall":
         """Check the inputs' shapes and dtypes and allocate output, workspaces and scratch memory."""
-        dtype = numpy_dtype(self.problem.dtype)
+        given = inputs.buffers(self.problem)
         buffers: dict[str, np.ndarray] = {}
-        expected = {"q": self.problem.q_shape, "k": self.problem.k_shape, "v": self.problem.v_shape}
-        for (name, shape), buffer in zip(expected.items(), ("query", "key", "value"), strict=True):
-            array = getattr(inputs, name)
-            if array.shape != shape or array.dtype != dtype:
-                raise InputError(
-                    f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}"
-                )
-            buffers[buffer] = np.ascontiguousarray(array)
-        buffers["output"] = aligned_array(self.problem.output_shape, dtype)
-        for kernel in self.launch.kernels:
-            for workspace in kernel.buffers:
-                if workspace.is_workspace and workspace.name not in buffers:
-                    buffers[workspace.name] = aligned_array(workspace.shape, numpy_dtype(workspace.dtype))
-        return NativeCall(self, buffers)
+        for buffer in (buffer for kernel in self.launch.kernels for buffer in kernel.buffers):
+            if buffer.name in buffers:
+                continue
+            if buffer.name == "output" or buffer.is_workspace:
+                buffers[buffer.name] = aligned_array(buffer.shape, buffer_dtype(buffer.dtype))
+            else:
+                buffers[buffer.name] = _checked(given, buffer)
+        return NativeCall(self, buffers, inputs=frozenset(given))
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
         """Return a kernel's entry point, `(buffers …, first, end, scratch)`."""
@@ -78,9 +75,12 @@ class NativeExecutable(Executable):
 class NativeCall(BoundCall):
     """Kernels bound to arrays."""
 
-    def __init__(self, executable: NativeExecutable, buffers: dict[str, np.ndarray]) -> None:
+    def __init__(
+        self, executable: NativeExecutable, buffers: dict[str, np.ndarray], inputs: frozenset[str]
+    ) -> None:
         self._executable = executable  # owns the loaded code
         self._buffers = buffers
+        self._inputs = inputs
         launch = executable.launch
         self._kernels = [
             (
@@ -97,7 +97,7 @@ class NativeCall(BoundCall):
     def poison(self) -> None:
         """Fill output, workspaces and scratch memory with NaN."""
         for name, array in self._buffers.items():
-            if name not in ("query", "key", "value"):
+            if name not in self._inputs:
                 array.fill(np.nan)
         for scratch in self._scratch:
             scratch.view(np.float32).fill(np.nan)
@@ -120,6 +120,19 @@ class NativeCall(BoundCall):
     def output(self) -> np.ndarray:
         """Return the output array of the last run, a copy."""
         return self._buffers["output"].copy()
+
+
+def _checked(given: dict[str, np.ndarray], buffer: Buffer) -> np.ndarray:
+    """Return an input in memory order; raises `InputError` if it is missing or of another type."""
+    name = ARGUMENT_NAMES.get(buffer.name, buffer.name)
+    if buffer.name not in given:
+        raise InputError(f"{name}: missing, expected {buffer.dtype}{list(buffer.shape)}")
+    array, dtype = given[buffer.name], buffer_dtype(buffer.dtype)
+    if array.shape != buffer.shape or array.dtype != dtype:
+        raise InputError(
+            f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(buffer.shape)}"
+        )
+    return np.ascontiguousarray(array)
 
 
 def _run_ranges(

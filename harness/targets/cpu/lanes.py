@@ -153,6 +153,8 @@ def _same_storage(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
         yielded = body.operations[len(body.operations) - 1].operands
         carried = zip(operands[3:], list(body.arguments)[1:], yielded, operation.results, strict=True)
         for initial, argument, next_value, result in carried:
+            if not _is_tensor(initial):
+                continue
             yield initial, argument
             yield next_value, argument
             yield initial, result
@@ -202,7 +204,11 @@ def _rewrite_structured(operation: ir.OpView, orders: dict[ir.Value, list[int]])
     is_contraction = len(loops_of) == 3 and count > len(loops_of[-1])
     if is_contraction and loops_of[0][-1] == loops_of[-1][-1]:
         _swap_factors(operation, loops_of)
-    order = [*loops_of[-1], *(loop for loop in range(count) if loop not in loops_of[-1])]
+    reductions = [loop for loop in range(count) if loop not in loops_of[-1]]
+    # Where no operand lies along all loops, none of them says how vectors lie: queries go last.
+    order = [*loops_of[-1], *reductions]
+    if max(map(len, loops_of)) < count and len(loops_of[-1]) == 1:
+        order = [*reductions, *loops_of[-1]]
     iterators = list(ir.ArrayAttr(operation.attributes["iterator_types"]))
     operation.attributes["iterator_types"] = ir.ArrayAttr.get([iterators[loop] for loop in order])
     operation.attributes["indexing_maps"] = ir.ArrayAttr.get(

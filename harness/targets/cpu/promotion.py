@@ -42,7 +42,9 @@ class _Promotion:
             positions = [0] if operation.operands[1] not in self.layout.in_memory else []
         else:
             positions = [0, 1] if _is_contraction(operation) else []
-        return [position for position in positions if self._has_queries_in_memory(operation.operands[position])]
+        return [
+            position for position in positions if self._has_queries_in_memory(operation.operands[position])
+        ]
 
     def _has_queries_in_memory(self, value: ir.Value) -> bool:
         return value in self.layout.in_memory and self.layout.lane_axis(value) is not None

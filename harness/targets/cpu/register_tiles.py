@@ -71,7 +71,9 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
         starts_at_zero = _is_fill(list(operation.operands)[-1])
         return _Request("zeroed-contraction" if starts_at_zero else "contraction", (rows, 0, 1))
     if len(reductions) == 1 and len(sizes) == 2:
-        return _Request("elementwise", (0, _divisor(sizes[1], registers.elementwise_rows(sizes[0]))))
+        reduction = reductions[0]
+        rows = _divisor(sizes[reduction], registers.elementwise_rows(sizes[1 - reduction]))
+        return _Request("elementwise", (rows, 0) if reduction == 0 else (0, rows))
     if len(sizes) == 2 and _transposes(operation):
         side = min(registers.vector_length, 16)
         return _Request("elementwise", (_divisor(sizes[0], side), _divisor(sizes[1], side)))

@@ -38,10 +38,6 @@ class TorchVariant(Variant):
             return f"PyTorch chooses its instruction set itself, {chip} cannot be asked for; use cpu"
         if importlib.util.find_spec("torch") is None:
             return MISSING
-        if problem.is_packed:
-            return "packed sequences are not an input of PyTorch's dense attention"
-        if problem.model_width is not None:
-            return "projections are not part of this baseline"
         return self.refuses(problem)
 
     def refuses(self, problem: AttentionProblem) -> str | None:
@@ -87,6 +83,7 @@ class Torch(TorchVariant):
 
     Square causal problems pass `is_causal`, with which the kernel skips hidden keys.  PyTorch aligns that
     flag top-left, so bottom-right causal with seq_q ≠ seq_kv goes in as a boolean mask, as all other masks.
+    Packed sequences are one call each; projections are three matrix products before the call.
     """
 
     name = "torch"
@@ -97,18 +94,29 @@ class Torch(TorchVariant):
         """Return why `scaled_dot_product_attention` cannot compute the problem."""
         if problem.softcap is not None:
             return "scaled_dot_product_attention has no softcap"
+        if problem.is_packed and problem.window is not None:
+            return "this baseline has no window for packed sequences"
+        if problem.model_width is not None and (problem.window or problem.mask or problem.bias):
+            return "with projections this baseline has no mask but the causal one"
         return None
 
     def calls(self, problem: AttentionProblem) -> list[str]:
         """Return the one call."""
         arguments = ["q", "k", "v", f"scale={problem.scale!r}"]
+        lines = []
+        if problem.is_packed:
+            lines.append("for q, k, v, output in sequences:  # views of the packed tensors")
+        if problem.model_width is not None:
+            lines.append(
+                "q, k, v = ((x @ w).unflatten(-1, (heads, -1)).transpose(1, 2) for w, heads in weights)"
+            )
         if uses_causal_flag(problem):
             arguments.append("is_causal=True")
         elif mask_shape(problem) is not None or problem.bias:
             arguments.append("attn_mask=visible_or_bias")
         if problem.group_size > 1:
             arguments.append("enable_gqa=True")
-        return [f"output = torch.nn.functional.scaled_dot_product_attention({', '.join(arguments)})"]
+        return [*lines, f"output = torch.nn.functional.scaled_dot_product_attention({', '.join(arguments)})"]
 
 
 class TorchUnfused(TorchVariant):
@@ -124,6 +132,10 @@ class TorchUnfused(TorchVariant):
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return why the three calls cannot compute the problem."""
+        if problem.is_packed:
+            return "packed sequences are not an input of three matrix operations"
+        if problem.model_width is not None:
+            return "projections are not part of this baseline"
         if queries_without_keys(problem):
             return "torch.softmax gives NaN for a query that sees no key"
         return None

@@ -7,13 +7,14 @@ import numpy as np
 import torch
 
 from harness.artifact import Artifact, BoundCall, Executable
-from harness.dtypes import numpy_dtype
 from harness.errors import UnsupportedError
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
 from harness.variants.baselines.heap import keep_heap_warm
 from harness.variants.baselines.masks import require_operands, visible_keys
 from harness.variants.baselines.torch import uses_causal_flag
+from harness.variants.baselines.torch_sequences import PackedCall, ProjectedCall
+from harness.variants.baselines.torch_tensors import to_array, to_tensor
 
 
 def load_fused(artifact: Artifact, folder: Path) -> "FusedExecutable":
@@ -36,6 +37,10 @@ class FusedExecutable(Executable):
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Wrap the arrays as tensors without a copy, and combine masks and bias into one operand."""
+        if self.problem.is_packed:
+            return PackedCall(self.problem, inputs)
+        if self.problem.model_width is not None:
+            return ProjectedCall(self.problem, inputs)
         require_operands(self.problem, inputs)
         return FusedCall(self.problem, inputs)
 
@@ -126,22 +131,6 @@ class UnfusedCall(BoundCall):
     def output(self) -> np.ndarray:
         """Return a copy of the output buffer as a NumPy array."""
         return to_array(self.result).reshape(self.problem.output_shape).copy()
-
-
-def to_tensor(array: np.ndarray) -> torch.Tensor:
-    """Return a tensor that shares the array's memory; bfloat16 passes as its 16 bits."""
-    array = np.ascontiguousarray(array)
-    if array.dtype == numpy_dtype("bf16"):
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
-
-def to_array(tensor: torch.Tensor) -> np.ndarray:
-    """Return an array that shares the tensor's memory where that is contiguous."""
-    tensor = tensor.contiguous()
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(numpy_dtype("bf16"))
-    return tensor.numpy()
 
 
 def _mask_operand(problem: AttentionProblem, inputs: Inputs) -> torch.Tensor | None:

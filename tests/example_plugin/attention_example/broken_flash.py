@@ -1,9 +1,12 @@
 """The harness's own flash, broken in one line: proof that the correctness matrix would notice."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest import mock
 
 from harness.variants.flash import Flash
+from harness.variants.generated import TileParameters
+from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
@@ -16,9 +19,18 @@ class FlashWithoutRescaling(Flash):
     name = "flash-without-rescaling"
     summary = "flash with a bug, for tests"
 
-    def schedule(self, tiling: Tiling) -> "ir.Module":
-        """Return flash's kernel without the rescaling of what earlier key tiles added up to."""
-        from harness.variants import flash_form
+    def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
+        """Return flash's steps, the last one without the rescaling of what earlier key tiles added up to."""
+        *steps, last = super().schedule(tiling, parameters)
+        return [*steps, replace(last, rewrite=lambda module: _without_rescaling(last, module))]
 
-        with mock.patch.object(flash_form.steps, "rescaled_rows", lambda tile, factor: tile):
-            return flash_form.flash_module(tiling)
+
+def _without_rescaling(step: Step, module: "ir.Module") -> None:
+    from harness.dialect import decomposition
+    from harness.rewrites import simplifications
+
+    with (
+        mock.patch.object(decomposition, "rescaled_rows", lambda tile, factor: tile),
+        mock.patch.object(simplifications, "rescaled_rows", lambda tile, factor: tile),
+    ):
+        step.rewrite(module)

@@ -45,7 +45,7 @@ def caption(drawing: Drawing) -> str:
 def drawn(sweep: pd.DataFrame) -> Drawing:
     """The realistic sweep, drawn and laid out once."""
     drawing = draw(sweep)
-    drawing.canvas.draw()
+    drawing.draw_without_rendering()
     return drawing
 
 

@@ -29,6 +29,19 @@ def test_known_colours_are_of_the_colour_blind_palette() -> None:
     assert len({style.color for style in styles.values()}) == len(names)
 
 
+def test_no_two_series_of_a_large_merge_have_colour_and_marker_in_common() -> None:
+    names = ["flash", "naive", "unfused", "torch", *(f"new-{number}" for number in range(6))]
+    rows = [
+        make_result(name, run=run, params={"tile_kv": tile})
+        for name in names
+        for run in ("monday", "tuesday")
+        for tile in (16, 32, 64, 128, 256, 512)
+    ]
+    styles = series_styles(prepare(results_frame(rows), names)).values()
+    assert len(styles) == 120
+    assert len({(style.color, style.marker) for style in styles}) == len(styles)
+
+
 def test_a_variant_looks_the_same_in_every_company(sweep: pd.DataFrame) -> None:
     alone = series_styles(prepare(results_frame([make_result("torch")])))
     assert alone["torch"] == series_styles(sweep)["torch"]

@@ -97,6 +97,46 @@ def test_a_peak_far_above_the_data_is_only_written() -> None:
     assert "measured peak 250 GFLOP/s ↑" in [text.get_text() for text in axes.texts]
 
 
+def peak_lines(axes: Axes) -> list[float]:
+    return [float(line.get_ydata()[0]) for line in axes.lines if line.get_gid() == "peak"]
+
+
+def test_panels_of_one_scale_agree_on_whether_the_peak_is_in_sight() -> None:
+    rates = {"full": 0.2, "causal": 0.05}
+    rows = [
+        make_result(mask=mask, time_s=1.0, tflops=rate, fraction_of_peak=rate / 0.25)
+        for mask, rate in rates.items()
+    ]
+    full, causal = draw(frame_of(*rows)).axes
+    assert peak_lines(full) == peak_lines(causal) == [pytest.approx(250)]
+    assert [text.get_text() for text in causal.texts] == ["measured peak 250 GFLOP/s"]
+
+
+def test_a_panel_with_other_numbers_of_threads_has_a_peak_for_each() -> None:
+    rows = [
+        make_result(experiment=f"e{threads}", case=f"{threads}", threads=threads, time_s=1.0).model_copy(
+            update={"tflops": 0.08 * threads, "fraction_of_peak": 0.8}
+        )
+        for threads in (1, 2)
+    ]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert peak_lines(axes) == [pytest.approx(100), pytest.approx(200)]
+    assert [text.get_text() for text in axes.texts] == [
+        "measured peak 100 GFLOP/s (threads 1)",
+        "measured peak 200 GFLOP/s (threads 2)",
+    ]
+
+
+def test_two_experiments_make_two_series_not_two_points_at_one_place() -> None:
+    rows = [
+        make_result(experiment=name, case=name, threads=threads, time_s=1.0, tflops=0.1 * (threads or 3))
+        for name, threads in (("a", 1), ("b", None))
+    ]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert points(axes, "flash (a)") == [(256, pytest.approx(100))]
+    assert points(axes, "flash (b)") == [(256, pytest.approx(300))]
+
+
 def test_without_a_peak_there_is_no_line() -> None:
     (axes,) = draw(frame_of(make_result("flash", time_s=1.0))).axes
     assert [line for line in axes.lines if line.get_gid() == "peak"] == []

@@ -149,8 +149,13 @@ def test_asking_and_building_do_not_import_torch():
         (Torch(), {}, "cuda:sm_80", "not on cuda"),
         (Torch(), {}, "cpu:avx2", "avx2 cannot be asked for"),
         (Torch(), {"softcap": 2.0}, "cpu", "scaled_dot_product_attention has no softcap"),
-        (Torch(), {"model_width": 32}, "cpu", "projections are not part of this baseline"),
-        (Torch(), {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8)}, "cpu", "packed sequences"),
+        (Torch(), {"model_width": 32, "mask": True}, "cpu", "with projections this baseline has no mask"),
+        (
+            Torch(),
+            {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8), "causal": True, "window": (2, 0)},
+            "cpu",
+            "no window for packed sequences",
+        ),
         (TorchUnfused(), {"causal": True, "seq_kv": 4}, "cpu", "NaN for a query that sees no key"),
     ],
 )

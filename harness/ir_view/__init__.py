@@ -1,0 +1,1 @@
+"""Showing the IR of every stage of a build: behind `harness ir`."""

@@ -1,0 +1,135 @@
+"""What `harness ir` prints."""
+
+import difflib
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.syntax import Syntax
+
+from harness.costs.costs import Costs, NotCountable
+from harness.errors import InputError
+from harness.ir_view import tables
+from harness.ir_view.stage_output import StageOutput
+from harness.ir_view.subject import Subject
+
+PIPE_WIDTH = 160
+"""Columns of tables that are not written to a terminal."""
+
+THEME = "ansi_dark"
+
+
+def show(
+    subject: Subject,
+    *,
+    stage: str | None = None,
+    diff: bool = False,
+    counts: bool = False,
+    console: Console | None = None,
+) -> None:
+    """Print the stages of a build or of a named schedule, or one of them.
+
+    Args:
+        subject: whose stages.
+        stage: name of the stage to print; without it, a table of all stages.
+        diff: print how the stage differs from the one before.
+        counts: print how often each operation occurs and what a call executes, instead of the IR.
+        console: where to print; standard output by default.
+
+    Raises:
+        InputError: there is no such stage, or none before it.
+    """
+    console = console or Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    stages = subject.stages
+    if not stages:
+        raise InputError(f"{subject.title}: its build keeps no stages")
+    chosen = None if stage is None else position_of(stage, stages)
+    if diff:
+        _print_difference(console, stages, chosen)
+    if counts:
+        _print_counts(console, subject, chosen)
+    if diff or counts:
+        return
+    if chosen is None:
+        console.print(subject.title)
+        console.print(tables.stage_table(stages))
+        return
+    text = stages[chosen].text
+    if text is None:
+        raise InputError(f"--stage {stage}: its output is binary")
+    print_source(console, stages[chosen])
+
+
+def position_of(name: str, stages: Sequence[StageOutput]) -> int:
+    """Return the number of a stage from 0; raises `InputError` naming the stages that exist."""
+    names = [stage.name for stage in stages]
+    if name not in names:
+        raise InputError(f"--stage: found {name!r}, expected one of {', '.join(names)}")
+    return names.index(name)
+
+
+def print_source(console: Console, stage: StageOutput) -> None:
+    """Print a stage's text, in colours on a terminal."""
+    from harness.ir_view.highlight import lexer_for
+
+    text = stage.text or ""
+    lexer = lexer_for(stage.language) if console.is_terminal else None
+    if lexer is None:
+        print(text, end="" if text.endswith("\n") else "\n", file=console.file)
+    else:
+        console.print(Syntax(text, lexer, theme=THEME, background_color="default"), soft_wrap=True)
+
+
+def difference(previous: StageOutput, stage: StageOutput) -> str:
+    """Return a unified diff, after a comment that says which operations came and went."""
+    summary = tables.changes(stage.changes_from(previous), limit=None)
+    lines = difflib.unified_diff(
+        (previous.text or "").splitlines(),
+        (stage.text or "").splitlines(),
+        previous.name,
+        stage.name,
+        lineterm="",
+    )
+    return "\n".join([f"# operations: {summary}", *lines])
+
+
+def _print_difference(console: Console, stages: Sequence[StageOutput], chosen: int | None) -> None:
+    names = ", ".join(stage.name for stage in stages[1:])
+    if chosen is None:
+        raise InputError(f"--diff: expected --stage with one of {names}")
+    if chosen == 0:
+        raise InputError(f"--diff: {stages[0].name!r} is the first stage; expected one of {names}")
+    text = difference(stages[chosen - 1], stages[chosen])
+    if console.is_terminal:
+        console.print(Syntax(text, "diff", theme=THEME, background_color="default"), soft_wrap=True)
+    else:
+        print(text, file=console.file)
+
+
+def _print_counts(console: Console, subject: Subject, chosen: int | None) -> None:
+    stages = subject.stages
+    shown = list(stages) if chosen is None else [stages[chosen]]
+    costs = {stage.name: _costs_or_reason(stage, subject) for stage in shown}
+    console.print(subject.title)
+    if chosen is None:
+        numbered = (f"{number} {stage.name}" for number, stage in enumerate(stages, start=1))
+        console.print(f"operations in the text of stages {', '.join(numbered)}")
+        for table in tables.operation_tables(stages):
+            console.print(table)
+    else:
+        console.print(f"operations in the text of {stages[chosen].name}")
+        console.print(tables.stage_operation_table(stages[chosen]))
+    console.print("executed by one call, all kernels together; FLOP, bytes")
+    console.print(tables.cost_table(costs))
+    for name, found in costs.items():
+        if isinstance(found, NotCountable):
+            console.print(f"{name} is not countable: {found}", markup=False)
+        elif chosen is not None:
+            console.print(tables.memory_table(found))
+
+
+def _costs_or_reason(stage: StageOutput, subject: Subject) -> Costs | NotCountable:
+    try:
+        return subject.costs(stage)
+    except NotCountable as reason:
+        return reason

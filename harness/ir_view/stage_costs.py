@@ -1,0 +1,57 @@
+"""What the kernels of a stage execute, see docs/costs.md."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.costs.costs import Costs, NotCountable, total
+from harness.ir_view.stage_output import Language, StageOutput
+from harness.problem import AttentionProblem
+
+if TYPE_CHECKING:
+    from harness.artifact import Artifact
+
+LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv", "kv_lengths")
+"""Fields of a problem that kernels may get as buffers of integers of the same name."""
+
+
+def stage_costs(stage: StageOutput, artifact: "Artifact") -> Costs:
+    """Count what one call of an artifact executes at this stage, see `count_stage`."""
+    return count_stage(stage, known_lengths(artifact.case.problem), grid_points(artifact.launch))
+
+
+def count_stage(
+    stage: StageOutput, known: Mapping[str, np.ndarray] | None = None, points: Mapping[str, int] | None = None
+) -> Costs:
+    """Count what one call executes at this stage, all kernels together.
+
+    Operations of the `attn` dialect count as what they are decomposed to.  Raises `NotCountable`.
+    """
+    from mlir import ir
+
+    from harness.costs.counter import count
+    from harness.dialect.decomposition import decompose_all
+    from harness.mlir_context import mlir_context
+
+    if stage.language is not Language.MLIR or stage.text is None:
+        raise NotCountable("only MLIR is counted")
+    with mlir_context():
+        try:
+            module = ir.Module.parse(stage.text)
+        except ir.MLIRError as error:
+            raise NotCountable("it has operations of dialects that are not loaded") from error
+        decompose_all(module)
+        return total(count(module, known=known, points=points))
+
+
+def known_lengths(problem: AttentionProblem) -> dict[str, np.ndarray]:
+    """Return the sequence lengths of a problem, by the names of the buffers that hold them."""
+    values = {name: getattr(problem, name) for name in LENGTHS}
+    return {name: np.asarray(value) for name, value in values.items() if value is not None}
+
+
+def grid_points(launch: Mapping[str, Any]) -> dict[str, int]:
+    """Return the grid points of each kernel, where an artifact tells them."""
+    kernels = launch.get("kernels", ())
+    return {kernel["name"]: kernel["points"] for kernel in kernels if "points" in kernel}

@@ -1,0 +1,121 @@
+"""What a stage of a build left behind: its text, and which operations are in it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from harness.errors import InputError
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+    from harness.api import BuiltArtifact
+
+
+class Language(Enum):
+    """What a stage's output is written in; the value is its file suffix."""
+
+    MLIR = ".mlir"
+    LLVM_IR = ".ll"
+    ASSEMBLY = ".s"
+    OTHER = ""
+
+    @classmethod
+    def of(cls, file: str) -> "Language":
+        """Return the language of a file by its suffix."""
+        suffix = PurePath(file).suffix
+        return next((language for language in cls if language.value == suffix), cls.OTHER)
+
+
+MLIR_OPERATION = re.compile(r'^\s*(?:%[^=]*=\s*)?"?([a-z_][\w]*(?:\.[\w$]+)+)', re.MULTILINE)
+"""An operation that begins a line; for IR with dialects that the bindings cannot parse."""
+
+LLVM_INSTRUCTION = re.compile(
+    r"^[ \t]+(?:%[\w.]+\s*=\s*)?(?:tail |musttail |notail )?([a-z]+)\b", re.MULTILINE
+)
+INSTRUCTION = re.compile(r"^[ \t]+([a-z]\w*)\b(?!:)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class StageOutput:
+    """One stage of a build."""
+
+    name: str
+    language: Language
+    text: str | None
+    """None where the output is binary."""
+    seconds: float | None
+    """Build time; None where it was not measured."""
+
+    @property
+    def lines(self) -> int | None:
+        """Number of lines of the text."""
+        return None if self.text is None else len(self.text.splitlines())
+
+    @cached_property
+    def operations(self) -> Counter[str]:
+        """How often each operation, or instruction, stands in the text."""
+        if self.text is None:
+            return Counter()
+        if self.language is Language.MLIR:
+            return _mlir_operations(self.text)
+        if self.language is Language.LLVM_IR:
+            return Counter(LLVM_INSTRUCTION.findall(self.text))
+        return Counter(INSTRUCTION.findall(self.text)) if self.language is Language.ASSEMBLY else Counter()
+
+    def changes_from(self, previous: "StageOutput") -> Counter[str] | None:
+        """Return how many of each operation there are more, or fewer; None between two languages."""
+        if self.language is not previous.language or self.text is None:
+            return None
+        names = self.operations.keys() | previous.operations.keys()
+        changes = {name: self.operations[name] - previous.operations[name] for name in names}
+        return Counter({name: change for name, change in sorted(changes.items()) if change})
+
+
+def stage_outputs(built: "BuiltArtifact") -> list[StageOutput]:
+    """Return all stages of a build, in order."""
+    return [_output(built, name, file) for name, file in built.artifact.stage_files.items()]
+
+
+def _output(built: "BuiltArtifact", name: str, file: str) -> StageOutput:
+    text: str | None
+    try:
+        text = built.stage(name)
+    except InputError:
+        text = None
+    return StageOutput(name, Language.of(file), text, built.artifact.stage_seconds.get(name))
+
+
+def _mlir_operations(text: str) -> Counter[str]:
+    """Count the operations of a module, with its own name left out."""
+    from mlir import ir
+
+    from harness.mlir_context import mlir_context
+
+    with mlir_context() as context:
+        context.allow_unregistered_dialects = True
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError:
+            return Counter(MLIR_OPERATION.findall(text))
+        return Counter(_names(module.operation))
+
+
+def _names(operation: "ir.Operation | ir.OpView") -> Iterator[str]:
+    """Yield the names of all nested operations, but not of bodies that named operations do not show."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for nested in block.operations:
+                name = nested.operation.name
+                yield name
+                if not name.startswith("linalg.") or name in SHOWN_BODIES:
+                    yield from _names(nested)
+
+
+SHOWN_BODIES = ("linalg.generic", "linalg.map", "linalg.reduce")
+"""Structured operations whose bodies are part of the text."""

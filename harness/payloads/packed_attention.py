@@ -1,0 +1,112 @@
+"""Attention of packed sequences: one axis of queries, one of keys, and who sees whom in cumulative lengths.
+
+Packed attention is attention of all queries and all keys under a mask: a query sees the keys of its own
+sequence.  What that means for a row follows from `cu_seqlens_q` and `cu_seqlens_kv`, which the kernel reads.
+"""
+
+import math
+
+from mlir import ir
+from mlir.dialects import arith, func, linalg
+
+from harness.dialect import operations as attn
+from harness.payloads import attention_steps as steps
+from harness.payloads import builder as b
+from harness.payloads.arguments import packed_arguments
+from harness.payloads.attention import padded_rows, payload_function, unpadded_rows
+from harness.problem import AttentionProblem
+
+FAR = 2**30
+"""Larger than any position."""
+
+
+def packed_attention(problem: AttentionProblem, query_rows: int | None = None) -> ir.Module:
+    """Return `@attention(Q[t,h,d], K[u,g,d], V[u,g,e], starts_q[b+1], starts_kv[b+1], O[t,h,e]) -> O`.
+
+    `query_rows` as for `multi_head_attention`, of all t tokens.
+    """
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        body = payload_function("attention", packed_arguments(problem))
+        query, key, value, query_starts, key_starts, output = body.arguments
+        with ir.InsertionPoint(body):
+            tokens = problem.q_shape[0]
+            padding = (query_rows or tokens) - tokens
+            heads_first = [_heads_first(steps.widened(operand)) for operand in (query, key, value)]
+            wide_query = padded_rows(heads_first[0], padding)
+            keys, values = (
+                steps.for_each_query_head(operand, problem.group_size, axis=0) for operand in heads_first[1:]
+            )
+            score = steps.scaled(steps.scores(wide_query, keys), problem.scale)
+            first, end = visible_keys_of_rows(problem, tokens + padding, query_starts, key_starts)
+            masked = attn.row_mask(score, first, end, b.index(0), fill=-math.inf).masked
+            result = steps.weighted_values(steps.softmax(masked).probability, values)
+            if padding:
+                result = unpadded_rows(result, (problem.heads, tokens, problem.head_dim_v))
+            func.ReturnOp([_stored(result, output)])
+    return module
+
+
+def visible_keys_of_rows(
+    problem: AttentionProblem, rows: int, query_starts: ir.Value, key_starts: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """Return the first and the past-the-end key that each row sees, i32; a row of no sequence sees none."""
+    bounds = [
+        b.slice_of(starts, [offset], [problem.batch])
+        for starts in (query_starts, key_starts)
+        for offset in (0, 1)
+    ]
+    first = b.structured(
+        "s,s,s,s->q", bounds, b.filled(FAR, [rows], "i32"), lambda *values: _first_key(*values)
+    )
+    end = b.structured(
+        "s,s,s,s->q", bounds, b.filled(0, [rows], "i32"), lambda *values: _end_key(problem, *values)
+    )
+    return first, end
+
+
+def _first_key(
+    query: ir.Value, query_end: ir.Value, key: ir.Value, key_end: ir.Value, least: ir.Value
+) -> ir.Value:
+    """Take one sequence into the least first key of a row."""
+    own = arith.select(_is_in(query, query_end), key, b.integer(FAR))
+    return arith.minsi(own, least)
+
+
+def _end_key(
+    problem: AttentionProblem,
+    query: ir.Value,
+    query_end: ir.Value,
+    key: ir.Value,
+    key_end: ir.Value,
+    most: ir.Value,
+) -> ir.Value:
+    """Take one sequence into the largest end of a row."""
+    end = key_end
+    if problem.causal:
+        is_top_left = problem.causal_alignment == "top-left"
+        shift = arith.subi(key, query) if is_top_left else arith.subi(key_end, query_end)
+        causal_end = arith.addi(arith.addi(b.loop_index(0), shift), b.integer(1))
+        end = arith.minsi(end, causal_end)
+    own = arith.select(_is_in(query, query_end), end, b.integer(0))
+    return arith.maxsi(own, most)
+
+
+def _is_in(query: ir.Value, query_end: ir.Value) -> ir.Value:
+    row = b.loop_index(0)
+    return arith.andi(
+        arith.cmpi(arith.CmpIPredicate.sge, row, query), arith.cmpi(arith.CmpIPredicate.slt, row, query_end)
+    )
+
+
+def _heads_first(value: ir.Value) -> ir.Value:
+    """Return `[tokens, heads, width]` as `[heads, tokens, width]`."""
+    tokens, heads, width = b.sizes_of(value)
+    transposed = linalg.transpose(value, outs=[b.empty([heads, tokens, width])], permutation=[1, 0, 2])
+    return steps.result_of(transposed)
+
+
+def _stored(value: ir.Value, output: ir.Value) -> ir.Value:
+    """Return `[heads, tokens, width]` in the dtype and the order of the output, written there."""
+    dtype = b.dtype_of(output)
+    return b.structured("htw->thw", [value], output, lambda element: b.narrow(element, dtype))

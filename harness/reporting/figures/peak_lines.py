@@ -1,0 +1,91 @@
+"""Measured peaks in a throughput figure: lines where the scale holds them, words in the corner elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from harness.reporting.figures.layout import describe_value
+from harness.reporting.frames import varying
+from harness.reporting.units import Unit, significant
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+IN_SIGHT = 1.6
+"""A peak further above all data of a figure than this factor is written, not drawn to scale."""
+MEASURED_FOR = ("target", "device", "threads")
+"""Columns that a peak depends on."""
+TEXT_SIZE = 6.0
+TEXT_LINE = 8.0
+"""Points from one line of text in the corner to the next."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A measured peak, in the unit of the vertical axis."""
+
+    value: float
+    unit: Unit
+    owner: str = ""
+    """What it is the peak of, where a panel has several."""
+
+    @property
+    def text(self) -> str:
+        """The words at the line."""
+        words = f"measured peak {significant(self.value)} {self.unit.symbol}"
+        return f"{words} ({self.owner})" if self.owner else words
+
+
+def peaks_of(frame: pd.DataFrame, unit: Unit) -> list[Peak]:
+    """Return the peaks that a panel's rows were compared with; equal ones count once."""
+    rows = frame[frame["fraction_of_peak"].notna() & (frame["fraction_of_peak"] > 0)]
+    names = varying(rows, MEASURED_FOR)
+    if not names:
+        return [Peak(_median_peak(rows, unit), unit)] if len(rows) else []
+    peaks = []
+    for values, members in rows.groupby(names, dropna=False, observed=True):
+        owner = ", ".join(describe_value(name, value) for name, value in zip(names, values, strict=True))
+        peaks.append(Peak(_median_peak(members, unit), unit, owner))
+    if len({significant(peak.value) for peak in peaks}) == 1:
+        return [replace(peaks[0], owner="")]
+    return peaks
+
+
+def values_in_sight(panels: Sequence[Sequence[Peak]], highest: float) -> list[float]:
+    """Return the peaks of all panels that are near enough to the highest measurement for its scale."""
+    return [peak.value for peaks in panels for peak in peaks if peak.value <= IN_SIGHT * highest]
+
+
+def draw_peaks(axes: Axes, peaks: Sequence[Peak]) -> None:
+    """Draw a panel's peaks; its vertical limits must be final."""
+    top = axes.get_ylim()[1]
+    for peak in peaks:
+        if peak.value <= top:
+            axes.axhline(peak.value, color="0.35", linewidth=0.8, linestyle=(0, (1, 1)), gid="peak")
+            _write(axes, peak.text, peak.value, above=True)
+    for line, peak in enumerate(peak for peak in peaks if peak.value > top):
+        _write(axes, f"{peak.text} ↑", top, lower_by=line * TEXT_LINE)
+
+
+def _median_peak(rows: pd.DataFrame, unit: Unit) -> float:
+    return float((rows["tflops"] / rows["fraction_of_peak"]).median()) * unit.factor
+
+
+def _write(axes: Axes, text: str, height: float, *, above: bool = False, lower_by: float = 0.0) -> None:
+    """Write at the panel's right edge, above or below a height of the vertical scale."""
+    axes.annotate(
+        text,
+        (1, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(-2, 1.5 if above else -2 - lower_by),
+        textcoords="offset points",
+        ha="right",
+        va="bottom" if above else "top",
+        fontsize=TEXT_SIZE,
+        color="0.25",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.2},
+        gid="peak",
+    )

@@ -1,0 +1,88 @@
+"""What an operation needs, and how uses of a value are moved to a value that is made later."""
+
+from collections.abc import Sequence, Set
+
+from mlir import ir
+from mlir.dialects import tensor
+
+from harness.mlir_walk import operations_within
+
+
+def needed_by(root: ir.OpView | ir.Operation) -> set[ir.Operation]:
+    """Return the operations of the root's block that the root needs, the root included."""
+    block = root.operation.block
+    needed: set[ir.Operation] = set()
+    pending = [root.operation]
+    while pending:
+        operation = pending.pop()
+        if operation in needed:
+            continue
+        needed.add(operation)
+        for value in operands_within(operation):
+            owner = _ancestor(value.owner, block) if isinstance(value, ir.OpResult) else None
+            if owner is not None:
+                pending.append(owner)
+    return needed
+
+
+def operands_within(operation: ir.OpView | ir.Operation) -> list[ir.Value]:
+    """Return the operands of an operation and of all in its regions."""
+    operands = list(operation.operands)
+    for nested in operations_within(operation):
+        operands += nested.operands
+    return operands
+
+
+def redirect(
+    root: ir.OpView, replacements: Sequence[tuple[ir.Value, ir.Value]], made: Set[ir.Operation]
+) -> None:
+    """Let uses of values use others, which operations just before the root have made.
+
+    Those operations and what the root itself needs keep what they use.  Other operations before the root that
+    use a value move behind it, with all that use them.
+    """
+    block = root.operation.block
+    order = [operation.operation for operation in block.operations]
+    # Lists, and the sets before any change: the hash of an operation depends on its operands.
+    kept = (needed_by(root) - {root.operation}) | made
+    changes: list[tuple[ir.OpOperand, ir.Value]] = []
+    late: list[ir.Operation] = []
+    for original, value in replacements:
+        with ir.InsertionPoint(root), root.location:
+            new = value if value.type == original.type else tensor.cast(original.type, value)
+        for use in original.uses:
+            user = _ancestor(use.owner, block)
+            if user is not None and user not in kept:
+                changes.append((use, new))
+                late.append(user)
+    late = _with_users(late, order[: order.index(root.operation)])
+    for use, new in changes:
+        use.owner.operands[use.operand_number] = new
+    last = root.operation
+    for operation in late:
+        operation.move_after(last)
+        last = operation
+
+
+def _with_users(operations: list[ir.Operation], candidates: list[ir.Operation]) -> list[ir.Operation]:
+    """Return, of the candidates, some operations and all that use their results, in the candidates' order."""
+    found: set[ir.Operation] = set()
+    pending = list(operations)
+    while pending:
+        operation = pending.pop()
+        if operation in found:
+            continue
+        found.add(operation)
+        for result in operation.results:
+            users = (_ancestor(use.owner, operation.block) for use in result.uses)
+            pending += [user for user in users if user is not None]
+    return [candidate for candidate in candidates if candidate in found]
+
+
+def _ancestor(operation: ir.OpView | ir.Operation | ir.Block | None, block: ir.Block) -> ir.Operation | None:
+    """Return the operation of a block that an operation is or is nested in, None if there is none."""
+    while isinstance(operation, ir.OpView | ir.Operation) and operation.operation.parent is not None:
+        if operation.operation.block == block:
+            return operation.operation
+        operation = operation.operation.parent
+    return None

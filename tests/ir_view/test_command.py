@@ -1,0 +1,246 @@
+"""`harness ir` from its options to what it prints, with real builds."""
+
+import pytest
+
+from harness.__main__ import main
+
+SMALL = [
+    "--target",
+    "cpu:avx2",
+    "--seq",
+    "32",
+    "--head-dim",
+    "8",
+    "--set",
+    "tile_q=16",
+    "--set",
+    "tile_kv=16",
+]
+FLASH = ["ir", "flash", *SMALL]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HARNESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def error_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that must end with exit status 2 and one line on standard error; return the line."""
+    assert main(list(arguments)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err.removeprefix("harness: ").strip()
+
+
+def cells(text: str, first: str) -> list[str]:
+    """Return the cells of the table row with this text in its first or second column."""
+    rows = [
+        [cell.strip() for cell in line.strip("│").split("│")] for line in text.splitlines() if "│" in line
+    ]
+    return next(row for row in rows if first in row[:2])
+
+
+class TestStages:
+    def test_all_of_them_in_a_table(self, capsys):
+        text = output(capsys, *FLASH)
+        title = text.splitlines()[0]
+        assert title.startswith("flash · cpu:avx2 · b1 h2 s32 d8 f32 full · ")
+        assert "tile_kv=16 tile_q=16" in title
+        number, name, milliseconds, lines, frequent, changed = cells(text, "vectorized")
+        assert int(number) > 1
+        assert name == "vectorized"
+        assert float(milliseconds) > 0
+        assert int(lines) > 20
+        assert "vector.transfer_read" in frequent
+        assert changed[0] in "+-"
+        assert cells(text, "llvm-ir")[-1] == "another language"
+        assert cells(text, "1")[-1] == "–"
+
+    def test_one_of_them_as_plain_text_for_a_pipe(self, capsys):
+        from mlir import ir
+
+        from harness.mlir_context import mlir_context
+
+        text = output(capsys, *FLASH, "--stage", "threaded")
+        assert "\x1b" not in text
+        with mlir_context():
+            assert ir.Module.parse(text).operation.verify()
+
+    def test_assembly(self, capsys):
+        assert "\tvfmadd" in output(capsys, *FLASH, "--stage", "object")
+
+    def test_the_difference_to_the_one_before(self, capsys):
+        lines = output(capsys, *FLASH, "--stage", "bufferized", "--diff").splitlines()
+        assert lines[0].startswith("# operations: ")
+        assert "+" in lines[0]
+        assert "memref.subview" in lines[0]
+        assert lines[1:3] == ["--- hoisted", "+++ bufferized"]
+        assert any(line.startswith("+  func.func @attention(%arg0: memref<") for line in lines)
+
+
+class TestCounts:
+    def test_of_one_stage(self, capsys):
+        text = output(capsys, *FLASH, "--stage", "tiled", "--counts")
+        assert cells(text, "scf.for") == ["scf.for", "1"]
+        assert cells(text, "tiled")[1] == f"{2 * 32 * 32 * 2 * 16:,}"
+        assert cells(text, "value") == ["argument", "value", f"{2 * 2 * 32 * 8 * 4:,}", "0"]
+        assert cells(text, "output") == ["argument", "output", "0", f"{2 * 32 * 8 * 4:,}"]
+
+    def test_of_all_stages(self, capsys):
+        text = output(capsys, *FLASH, "--counts")
+        matmul = f"{2 * 32 * 32 * 2 * 16:,}"
+        for stage in ("tiled", "lanes", "vectorized", "bufferized", "threaded"):
+            row = next(line for line in text.splitlines() if line.startswith(f"│ {stage} "))
+            assert row.split("│")[2].strip() == matmul
+        assert "llvm is not countable: llvm.func: the llvm dialect has jumps instead of loops" in text
+        assert "object is not countable: only MLIR is counted" in text
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [
+            (["flsh"], "unknown variant 'flsh'; expected one of flash, "),
+            (["flash", "--target", "gpu"], "unknown target 'gpu'; expected one of cpu"),
+            (
+                ["flash", "--target", "cpu:foo"],
+                "--target cpu:foo: unknown chip 'foo'; expected one of host, avx2, avx512",
+            ),
+            (["flash", "--heads", "0"], "--heads: found 0, input should be greater than 0"),
+            (
+                ["flash", "--heads", "3", "--kv-heads", "2"],
+                "problem: heads 3 is not a multiple of kv_heads 2",
+            ),
+            (["flash", "--dtype", "f8"], "--dtype: found 'f8', input should be 'f32', 'f16' or 'bf16'"),
+            (["flash", "--causal-alignment", "left"], "--causal-alignment: found 'left', input should be"),
+            (["flash", "--seq", "x"], "Invalid value for '--seq': "),
+            (["flash", "--window", "3"], "--window: found '3', expected LEFT,RIGHT"),
+            (["flash", "--kv-lengths", "a,b"], "--kv-lengths: found 'a,b', expected integers"),
+            (["flash", "--set", "tile_q"], "--set tile_q: expected KEY=VALUE"),
+            (["flash", "--set", "tile=4"], "--set tile=4: unknown key 'tile'; allowed: tile_q, tile_kv"),
+            (["flash", "--set", "tile_q=big"], "variant 'flash': "),
+            (["flash", *SMALL, "--stage", "tild"], "--stage: found 'tild', expected one of "),
+            (["flash", *SMALL, "--diff"], "--diff: expected --stage with one of "),
+        ],
+    )
+    def test_is_one_line(self, capsys, arguments, expected):
+        assert error_line(capsys, "ir", *arguments).startswith(expected)
+
+    def test_a_problem_that_is_not_supported(self, capsys, monkeypatch):
+        from harness.problem import AttentionProblem
+
+        def unsupported(problem: AttentionProblem, **_: object) -> None:
+            from harness.errors import UnsupportedError
+
+            raise UnsupportedError(f"flash on cpu: {problem.mask_name} is not built")
+
+        monkeypatch.setattr("harness.api.build", unsupported)
+        options = ["--mask", "--batch", "2", "--seq-q", "5", "--seq-kv", "9"]
+        assert error_line(capsys, "ir", "flash", *options) == "flash on cpu: boolean is not built"
+
+    def test_the_first_stage_has_no_difference(self, capsys):
+        first = cells(output(capsys, *FLASH), "1")[1]
+        line = error_line(capsys, *FLASH, "--stage", first, "--diff")
+        assert line.startswith(f"--diff: {first!r} is the first stage; expected one of ")
+
+
+class TestProblemOptions:
+    def problem_of(self, monkeypatch: pytest.MonkeyPatch, *options: str):
+        found = []
+
+        def note(problem, **others):
+            from harness.errors import InputError
+
+            found.append((problem, others))
+            raise InputError("enough")
+
+        monkeypatch.setattr("harness.api.build", note)
+        assert main(["ir", "flash", *options]) == 2
+        return found[0]
+
+    def test_defaults_are_small(self, monkeypatch):
+        problem, others = self.problem_of(monkeypatch)
+        assert problem.describe() == "b1 h2 s256 d64 f32 full"
+        assert others == {"variant": "flash", "target": "cpu", "params": {}}
+
+    def test_every_feature_can_be_asked_for(self, monkeypatch):
+        options = (
+            "--batch 2 --heads 4 --kv-heads 2 --seq-q 8 --seq-kv 9 --head-dim 16 --head-dim-v 4 --dtype f16"
+        )
+        options += " --causal --causal-alignment top-left --scale 0.5 --bias --window 3,none --softcap 2.5"
+        problem, _ = self.problem_of(monkeypatch, *options.split(), "--kv-lengths", "4,9")
+        assert problem.model_dump(exclude={"cu_seqlens_q", "cu_seqlens_kv", "model_width"}) == {
+            "batch": 2,
+            "heads": 4,
+            "kv_heads": 2,
+            "seq_q": 8,
+            "seq_kv": 9,
+            "head_dim": 16,
+            "head_dim_v": 4,
+            "dtype": "f16",
+            "causal": True,
+            "causal_alignment": "top-left",
+            "mask": False,
+            "bias": True,
+            "window": (3, None),
+            "softcap": 2.5,
+            "scale": 0.5,
+            "kv_lengths": (4, 9),
+        }
+
+    def test_packed_lengths_decide_batch_and_length(self, monkeypatch):
+        problem, _ = self.problem_of(monkeypatch, "--cu-seqlens-q", "0,3,10", "--cu-seqlens-kv", "0,4,8")
+        assert (problem.batch, problem.seq_q, problem.seq_kv) == (2, 7, 4)
+
+    def test_a_length_of_its_own_wins_over_seq(self, monkeypatch):
+        problem, _ = self.problem_of(monkeypatch, "--seq", "64", "--seq-kv", "96")
+        assert (problem.seq_q, problem.seq_kv) == (64, 96)
+
+    def test_settings_go_to_the_variant_or_to_the_target(self, monkeypatch):
+        _, others = self.problem_of(monkeypatch, "--set", "tile_q=16", "--set", "threads=2")
+        assert others == {"variant": "flash", "target": "cpu", "params": {"tile_q": 16}, "threads": 2}
+
+
+def test_help_says_what_the_defaults_are(capsys):
+    text = output(capsys, "ir", "--help")
+    assert "--set" in text
+
+
+class TestNamedSchedules:
+    def test_their_stages_in_a_table(self, capsys):
+        text = output(capsys, "ir", "flash-kv-outer")
+        assert "interchange [0, 1, 4, 3, 2]" in text
+        assert cells(text, "payload")[1] == "payload"
+        assert cells(text, "tiled")[1] == "tiled"
+
+    def test_one_stage_and_sizes(self, capsys):
+        text = output(capsys, "ir", "matmul", "--stage", "tiled")
+        assert [text.count(name) for name in ("scf.for ", "tensor.extract_slice", "linalg.matmul")] == [
+            3,
+            3,
+            1,
+        ]
+        assert "tensor<2x6x8x4xf32>" in output(
+            capsys, "ir", "flash-kv-outer", "--stage", "payload", "--set", "batch=2", "--set", "heads=6"
+        )
+
+    def test_counts_without_a_build(self, capsys):
+        assert "executed by one call" in output(
+            capsys, "ir", "schedule:naive", "--stage", "tiled", "--counts"
+        )
+
+    def test_a_wrong_form_says_so(self, capsys):
+        assert "wrong, to be looked at only" in output(capsys, "ir", "naive-published")
+
+    def test_a_bad_size_is_one_line(self, capsys):
+        assert "expected SIZE=NUMBER" in error_line(capsys, "ir", "matmul", "--set", "rows=-1")
+        assert "unknown schedule 'flsh'" in error_line(capsys, "ir", "schedule:flsh")
+        assert "unknown size 'width'" in error_line(capsys, "ir", "matmul", "--set", "width=4")

@@ -1,0 +1,285 @@
+"""Stages of a build as tables, text and differences, without building anything."""
+
+from io import StringIO
+from types import SimpleNamespace
+
+import pytest
+from pygments.token import Error, Keyword, Name, Number, Text
+from rich.console import Console
+
+from harness.api import BuiltArtifact
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.costs.costs import NotCountable
+from harness.errors import InputError
+from harness.ir_view import tables
+from harness.ir_view.highlight import MlirLexer, lexer_for
+from harness.ir_view.show import difference, show
+from harness.ir_view.stage_costs import grid_points, known_lengths, stage_costs
+from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
+from harness.ir_view.subject import build_subject
+from harness.problem import AttentionProblem
+
+MLIR = """module {
+  func.func @f(%arg0: tensor<4x?xf32> {harness.buffer = "query"}, %arg1: index) -> f32 {
+    %cst = arith.constant -1.000000e+30 : f32
+    %0:2 = scf.if %c -> (f32, i1) {
+    ^bb0:
+      scf.yield %cst, %true : f32, i1  // a comment
+    }
+    %1 = "attn.mask"(%0#1) <{map = #map, kind = #vector.kind<add>}> : (!llvm.ptr) -> memref<?xbf16>
+    return %0#0 : f32
+  }
+}
+"""
+COUNTED = """
+func.func @f(%x: f32) -> f32 {
+  %a = arith.addf %x, %x : f32
+  %b = arith.addf %a, %x : f32
+  return %b : f32
+}
+"""
+LLVM = """
+define void @f(ptr %0) #0 {
+  %2 = load float, ptr %0, align 4
+  %3 = tail call float @g(float %2)
+  ret void
+}
+attributes #0 = { nounwind }
+"""
+ASSEMBLY = "\t.text\nf:\n.LBB0_1:\n\tvmovups\t(%rdi), %ymm0\n\tvmovups\t(%rsi), %ymm1\n\tretq\n"
+
+
+def output(name: str, text: str | None, language: Language = Language.MLIR) -> StageOutput:
+    return StageOutput(name, language, text, 0.0125)
+
+
+@pytest.fixture
+def built(tmp_path) -> BuiltArtifact:
+    """A build with three stages, the last one binary."""
+    (tmp_path / "a.mlir").write_text(COUNTED)
+    (tmp_path / "b.mlir").write_text(COUNTED.replace("arith.addf %a", "arith.mulf %a"))
+    (tmp_path / "c.bin").write_bytes(b"\xff\xfe\xff")
+    case = Case(problem=AttentionProblem(heads=1, seq_q=4, head_dim=4), variant="flash", target="cpu")
+    files = {"payload": "a.mlir", "tiled": "b.mlir", "binary": "c.bin"}
+    artifact = Artifact(
+        case=case, key="k", executor="none", loader="", stage_files=files, stage_seconds={"payload": 0.5}
+    )
+    return BuiltArtifact(artifact, tmp_path)
+
+
+def shown(built: BuiltArtifact, *, terminal: bool = False, **options) -> str:
+    stream = StringIO()
+    console = Console(file=stream, width=150, force_terminal=terminal, color_system="standard")
+    show(build_subject(built), console=console, **options)
+    return stream.getvalue()
+
+
+class TestStageOutputs:
+    def test_come_in_order_with_language_text_and_duration(self, built):
+        found = stage_outputs(built)
+        assert [(stage.name, stage.language, stage.seconds) for stage in found] == [
+            ("payload", Language.MLIR, 0.5),
+            ("tiled", Language.MLIR, None),
+            ("binary", Language.OTHER, None),
+        ]
+        assert [stage.lines for stage in found] == [6, 6, None]
+
+    @pytest.mark.parametrize(
+        ("text", "language", "expected"),
+        [
+            (COUNTED, Language.MLIR, {"func.func": 1, "arith.addf": 2, "func.return": 1}),
+            (
+                "// not parsed\nfunc.func @f() {\n  %0:2 = vendor.op : !vendor.type\n",
+                Language.MLIR,
+                {"func.func": 1, "vendor.op": 1},
+            ),
+            (LLVM, Language.LLVM_IR, {"load": 1, "call": 1, "ret": 1}),
+            (ASSEMBLY, Language.ASSEMBLY, {"vmovups": 2, "retq": 1}),
+            (None, Language.OTHER, {}),
+        ],
+    )
+    def test_count_their_operations(self, text, language, expected):
+        assert output("a", text, language).operations == expected
+
+    def test_leave_out_bodies_that_are_not_in_the_text(self):
+        text = """
+        func.func @f(%a: tensor<2x2xf32>) {
+          %r = linalg.exp ins(%a : tensor<2x2xf32>) outs(%a : tensor<2x2xf32>) -> tensor<2x2xf32>
+          return
+        }
+        """
+        assert output("a", text).operations == {"func.func": 1, "linalg.exp": 1, "func.return": 1}
+
+    def test_compare_with_the_one_before(self):
+        before, after = output("a", COUNTED), output("b", COUNTED.replace("arith.addf %a", "arith.mulf %a"))
+        assert after.changes_from(before) == {"arith.addf": -1, "arith.mulf": 1}
+        assert after.changes_from(output("c", LLVM, Language.LLVM_IR)) is None
+
+
+class TestShow:
+    def test_a_stage_is_its_text_where_nobody_looks(self, built):
+        assert shown(built, stage="payload") == COUNTED
+
+    def test_a_stage_is_coloured_on_a_terminal(self, built):
+        text = shown(built, stage="payload", terminal=True)
+        assert "\x1b[" in text
+        assert "arith.addf" in text
+
+    def test_a_difference_is_coloured_on_a_terminal(self, built):
+        assert "\x1b[" in shown(built, stage="tiled", diff=True, terminal=True)
+        assert "\x1b[" not in shown(built, stage="tiled", diff=True)
+
+    def test_the_table_says_what_is_not_known(self, built):
+        rows = [line.split("│")[1:-1] for line in shown(built).splitlines() if "│" in line]
+        assert [[cell.strip() for cell in row] for row in rows] == [
+            ["1", "payload", "500.0", "6", "arith.addf 2, func.func 1, func.return 1", "–"],
+            [
+                "2",
+                "tiled",
+                "–",
+                "6",
+                "func.func 1, arith.addf 1, arith.mulf 1, func.return 1",
+                "-1 arith.addf, +1 arith.mulf",
+            ],
+            ["3", "binary", "–", "–", "–", "another language"],
+        ]
+
+    def test_counts_give_the_reason_where_there_are_none(self, built):
+        assert "binary is not countable: only MLIR is counted" in shown(built, counts=True)
+
+    @pytest.mark.parametrize(
+        ("options", "expected"),
+        [
+            ({"stage": "x"}, "--stage: found 'x', expected one of payload, tiled, binary"),
+            ({"stage": "binary"}, "--stage binary: its output is binary"),
+            ({"diff": True}, "--diff: expected --stage with one of tiled, binary"),
+            (
+                {"stage": "payload", "diff": True},
+                "--diff: 'payload' is the first stage; expected one of tiled, binary",
+            ),
+        ],
+    )
+    def test_bad_names_are_told(self, built, options, expected):
+        with pytest.raises(InputError) as error:
+            shown(built, **options)
+        assert str(error.value) == expected
+
+    def test_a_build_without_stages(self, built):
+        empty = BuiltArtifact(built.artifact.model_copy(update={"stage_files": {}}), built.folder)
+        with pytest.raises(InputError, match="its build keeps no stages"):
+            shown(empty)
+
+
+def test_a_difference_begins_with_the_operations():
+    before, after = output("a", COUNTED), output("b", COUNTED.replace("arith.addf %a", "arith.mulf %a"))
+    assert difference(before, after).splitlines() == [
+        "# operations: -1 arith.addf, +1 arith.mulf",
+        "--- a",
+        "+++ b",
+        "@@ -1,6 +1,6 @@",
+        " ",
+        " func.func @f(%x: f32) -> f32 {",
+        "   %a = arith.addf %x, %x : f32",
+        "-  %b = arith.addf %a, %x : f32",
+        "+  %b = arith.mulf %a, %x : f32",
+        "   return %b : f32",
+        " }",
+    ]
+
+
+def test_changes_name_the_largest_first():
+    found = {"a": 1, "b": -9, "c": 4, "d": 2, "e": -2, "f": 1}
+    assert tables.changes(found) == "-9 b, +4 c, +2 d, -2 e, and 2 more"
+    assert tables.changes({}) == "the same operations"
+
+
+class TestCosts:
+    def test_are_those_of_the_counter(self, built):
+        assert stage_costs(stage_outputs(built)[0], built.artifact).other == 2
+
+    def test_need_dialects_that_can_be_parsed(self, built):
+        stage = output("a", "func.func @f() { vendor.op }")
+        with pytest.raises(NotCountable, match="dialects that are not loaded"):
+            stage_costs(stage, built.artifact)
+
+    def test_take_lengths_from_the_problem(self):
+        problem = AttentionProblem(heads=1, head_dim=4, cu_seqlens_q=(0, 3, 5), cu_seqlens_kv=(0, 1, 2))
+        known = known_lengths(problem)
+        assert {name: values.tolist() for name, values in known.items()} == {
+            "cu_seqlens_q": [0, 3, 5],
+            "cu_seqlens_kv": [0, 1, 2],
+        }
+
+    def test_take_the_grid_from_the_launch(self):
+        launch = {"kernels": [{"name": "f", "points": 3}, {"name": "g"}]}
+        assert grid_points(launch) == {"f": 3}
+        assert grid_points({}) == {}
+
+
+class TestLexer:
+    def test_every_character_is_kept_and_known(self):
+        found = list(MlirLexer().get_tokens(MLIR))
+        assert "".join(text for _, text in found) == MLIR
+        assert not [text for kind, text in found if kind is Error]
+        assert not [text for kind, text in found if kind is Text and text.strip()]
+
+    @pytest.mark.parametrize(
+        ("text", "kind"),
+        [
+            ("arith.constant", Keyword),
+            ("%0#1", Name.Variable),
+            ("@f", Name.Function),
+            ("^bb0", Name.Label),
+            ("#map", Name.Constant),
+            ("!llvm.ptr", Keyword.Type),
+            ("bf16", Keyword.Type),
+            ("tensor", Keyword.Type),
+            ("4", Number),
+            ("-1.000000e+30", Number.Float),
+        ],
+    )
+    def test_kinds_of_tokens(self, text, kind):
+        assert (kind, text) in list(MlirLexer().get_tokens(MLIR))
+
+    @pytest.mark.parametrize(
+        ("language", "name"),
+        [(Language.MLIR, "MLIR"), (Language.LLVM_IR, "LLVM"), (Language.ASSEMBLY, "GAS")],
+    )
+    def test_each_language_has_one(self, language, name):
+        lexer = lexer_for(language)
+        assert lexer is not None
+        assert lexer.name == name
+
+    def test_but_not_other_text(self):
+        assert lexer_for(Language.OTHER) is None
+
+
+class TestListStages:
+    def test_variants_then_targets_in_order(self, monkeypatch, capsys):
+        from harness import plugins
+        from harness.__main__ import main
+        from harness.errors import HarnessError
+
+        step = SimpleNamespace(name="grid", summary="query tiles")
+        owners = {
+            "flash": SimpleNamespace(stages=("payload", step)),
+            "torch": SimpleNamespace(),
+            "cpu": SimpleNamespace(stages=("lanes", "object")),
+        }
+
+        def load(kind: str, name: str):
+            if name == "broken":
+                raise HarnessError("cannot be imported")
+            return owners[name]
+
+        names = {"variant": ["broken", "flash", "torch"], "target": ["cpu"]}
+        monkeypatch.setattr(plugins, "names", names.__getitem__)
+        monkeypatch.setattr(plugins, "load", load)
+        assert main(["list", "stages"]) == 0
+        assert capsys.readouterr().out.splitlines() == [
+            "flash payload",
+            "flash grid     query tiles",
+            "cpu lanes",
+            "cpu object",
+        ]

@@ -1,0 +1,118 @@
+"""A grid split into kernels computes the same, through memory between them."""
+
+import re
+
+import numpy as np
+import pytest
+from mlir import ir
+from rewrites.execution import execute
+
+from harness.dialect.verification import verify
+from harness.inputs import make_inputs
+from harness.mlir_context import mlir_context
+from harness.oracle import expect
+from harness.payloads.attention import multi_head_attention
+from harness.problem import AttentionProblem
+from harness.rewrites.errors import RewriteRefusedError
+from harness.rewrites.fission import Kernel, Workspace, split_grid
+from harness.rewrites.normalization import softmaxes
+from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+
+PROBLEM = AttentionProblem(batch=2, heads=2, seq_q=6, seq_kv=7, head_dim=4, causal=True)
+WORKSPACE = Workspace("scores", ("query", "key"))
+
+
+def gridded(ragged: Ragged = Ragged.SHIFTED, query: int = 4) -> ir.Module:
+    """Return attention in tiles of queries, one grid."""
+    module = multi_head_attention(PROBLEM)
+    function = module.body.operations[0]
+    block = function.regions[0].blocks[0]
+    root = block.operations[len(block.operations) - 1].operands[0].owner.opview
+    options = TileOptions(grid=3, drop=frozenset({0, 1}), ragged=ragged)
+    tile_and_fuse(root, [1, 1, query, 0], options=options)
+    return module
+
+
+def split(module: ir.Module, *names: str) -> None:
+    softmax = softmaxes(module)[0]
+    results = {"scores": softmax.operands[0], "softmax": softmax.results[0], "values": None}
+    split_grid(module.body.operations[0], [Kernel(name, results[name]) for name in names], WORKSPACE)
+    verify(module)
+
+
+MAIN = """
+func.func @main(%q: tensor<2x2x6x4xf32>, %k: tensor<2x2x7x4xf32>, %v: tensor<2x2x7x4xf32>,
+                %w: tensor<2x2x2x4x7xf32>, %o: tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32> {
+  %0 = call @scores(%q, %k, %w)
+      : (tensor<2x2x6x4xf32>, tensor<2x2x7x4xf32>, tensor<2x2x2x4x7xf32>) -> tensor<2x2x2x4x7xf32>
+  %1 = call @softmax(%0) : (tensor<2x2x2x4x7xf32>) -> tensor<2x2x2x4x7xf32>
+  %2 = call @values(%1, %v, %o)
+      : (tensor<2x2x2x4x7xf32>, tensor<2x2x7x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
+  return %2 : tensor<2x2x6x4xf32>
+}
+"""
+
+
+def test_three_kernels_compute_attention():
+    inputs = make_inputs(PROBLEM)
+    workspace, place = np.full((2, 2, 2, 4, 7), np.nan), np.full((2, 2, 6, 4), np.nan)
+    with mlir_context():
+        module = gridded()
+        split(module, "scores", "softmax", "values")
+        calling = ir.Module.parse(re.sub(r"\n}\s*$", MAIN + "}", str(module).strip()))
+        (found,) = execute(calling, [inputs.q, inputs.k, inputs.v, workspace, place])
+    assert expect(inputs, PROBLEM).check(found).first_bad is None
+
+
+def test_each_kernel_takes_what_it_reads_and_the_workspace():
+    with mlir_context():
+        module = gridded()
+        split(module, "scores", "softmax", "values")
+        signatures = {
+            function.name.value: [str(type_) for type_ in function.type.inputs]
+            for function in module.body.operations
+        }
+    assert signatures == {
+        "scores": ["tensor<2x2x6x4xf32>", "tensor<2x2x7x4xf32>", "tensor<2x2x2x4x7xf32>"],
+        "softmax": ["tensor<2x2x2x4x7xf32>"],
+        "values": ["tensor<2x2x2x4x7xf32>", "tensor<2x2x7x4xf32>", "tensor<2x2x6x4xf32>"],
+    }
+
+
+def test_a_kernel_finds_only_the_tile_of_the_kernel_before_it():
+    """The last kernel reads one tile of the workspace, not the scores that the softmax has overwritten."""
+    with mlir_context():
+        module = gridded()
+        split(module, "scores", "softmax", "values")
+        last = str(module.body.operations[2])
+    assert last.count("tensor.extract_slice %arg0") == 1
+
+
+def test_the_outcome_is_the_same_every_time():
+    texts = set()
+    for _ in range(3):
+        with mlir_context():
+            module = gridded()
+            split(module, "scores", "softmax", "values")
+            texts.add(str(module))
+    assert len(texts) == 1
+
+
+def test_tiles_that_share_a_workspace_have_one_type():
+    with mlir_context():
+        module = gridded(Ragged.PARTIAL)
+        softmax = softmaxes(module)[0]
+        kernels = [
+            Kernel("scores", softmax.operands[0]),
+            Kernel("maximum", softmax.results[1]),
+            Kernel("values", None),
+        ]
+        with pytest.raises(RewriteRefusedError, match="cannot share a workspace"):
+            split_grid(module.body.operations[0], kernels, WORKSPACE)
+
+
+def test_only_a_grid_is_split():
+    with mlir_context():
+        module = multi_head_attention(PROBLEM)
+        with pytest.raises(RewriteRefusedError, match="its body is not one grid loop with one result"):
+            split_grid(module.body.operations[0], [], WORKSPACE)

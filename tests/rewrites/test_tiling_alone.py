@@ -1,0 +1,234 @@
+"""Tiling of single operations: any loops, any order, any length, known or not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlir import ir
+from mlir.dialects import arith, linalg
+from rewrites.comparing import close
+from rewrites.execution import Argument, execute, payload, within
+
+from harness.dialect import operations as attn
+from harness.mlir_context import mlir_context
+from harness.payloads import builder as b
+from harness.rewrites.errors import RewriteRefusedError
+from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+
+LENGTHS = st.integers(1, 7)
+TILES = st.integers(0, 5)
+AXES = {"m": 0, "n": 1, "k": 2}
+
+
+def random(*shapes):
+    rng = np.random.default_rng(7)
+    return [rng.normal(size=shape) for shape in shapes]
+
+
+def argument(letters, sizes, unknown):
+    return Argument(
+        tuple(sizes[letter] for letter in letters),
+        frozenset(axis for axis, letter in enumerate(letters) if letter in unknown),
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    sizes=st.fixed_dictionaries(dict.fromkeys("mnk", LENGTHS)),
+    tiles=st.tuples(TILES, TILES, TILES),
+    order=st.permutations(range(3)),
+    ragged=st.sampled_from(Ragged),
+    layout=st.sampled_from(["nn", "nt", "tn", "tt"]),
+    unknown=st.frozensets(st.sampled_from("mnk")),
+)
+def test_matrix_products_continue_from_their_initial_value(sizes, tiles, order, ragged, layout, unknown):
+    letters = ["mk" if layout[0] == "n" else "km", "kn" if layout[1] == "n" else "nk", "mn"]
+    arguments = [argument(each, sizes, unknown) for each in letters]
+    inputs = random(*(each.shape for each in arguments))
+    with mlir_context():
+        module = payload(
+            arguments, [arguments[2].shape], lambda *v: [attn.batch_matmul(*v, layout=layout).product]
+        )
+        refusal = tiled(module, "attn.batch_matmul", tiles, order, TileOptions(ragged=ragged))
+        if refusal:
+            assert "shifted tile" in refusal or "peeled" in refusal
+            return
+        (found,) = execute(module, inputs)
+    close(found, np.einsum(f"{letters[0]},{letters[1]}->mn", *inputs[:2]) + inputs[2])
+
+
+def tiled(module, name, tiles, order=None, options=TileOptions()):  # noqa: B008 (frozen)
+    """Tile the last operation of a name; returns the refusal, if there is one."""
+    try:
+        tile_and_fuse(within(module, name)[-1], tiles, order, options=options)
+    except RewriteRefusedError as refusal:
+        return str(refusal)
+    return None
+
+
+REDUCTIONS = {
+    "sum": (arith.addf, np.add),
+    "maximum": (arith.maximumf, np.maximum),
+    "minimum": (arith.minimumf, np.minimum),
+}
+
+
+@pytest.mark.parametrize("kind", REDUCTIONS)
+@pytest.mark.parametrize("ragged", Ragged)
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+def test_reductions_of_two_dimensions(kind, ragged, order):
+    combine, of_numpy = REDUCTIONS[kind]
+    x, start = random((4, 5, 7), (4,))
+    with mlir_context():
+        module = payload(
+            [Argument(x.shape), Argument(start.shape)],
+            [start.shape],
+            lambda *v: [b.structured("abc->a", v[:1], v[1], combine)],
+        )
+        assert tiled(module, "linalg.generic", [2, 2, 3], order, TileOptions(ragged=ragged)) is None
+        (found,) = execute(module, [x, start])
+    close(found, of_numpy(start, of_numpy.reduce(of_numpy.reduce(x, 1), 1)))
+
+
+@pytest.mark.parametrize("ragged", Ragged)
+def test_the_factor_that_has_the_reduced_dimension_is_hidden_where_tiles_repeat(ragged):
+    """The first factor lacks the reduced dimension, so that masking it would hide nothing, or all."""
+    weight, x, start = random((4,), (4, 7), (4,))
+    with mlir_context():
+        module = payload(
+            [Argument(each.shape) for each in (weight, x, start)],
+            [start.shape],
+            lambda *v: [
+                b.structured("a,ab->a", v[:2], v[2], lambda w, e, t: arith.addf(arith.mulf(w, e), t))
+            ],
+        )
+        assert tiled(module, "linalg.generic", [0, 3], None, TileOptions(ragged=ragged)) is None
+        (found,) = execute(module, [weight, x, start])
+    close(found, start + weight * x.sum(1))
+
+
+def test_a_reduction_that_is_no_sum_of_products_is_not_shifted():
+    with mlir_context():
+        module = payload(
+            [Argument((4, 7)), Argument((4,))],
+            [(4,)],
+            lambda *v: [b.structured("ab->a", v[:1], v[1], lambda e, t: arith.addf(arith.divf(t, e), t))],
+        )
+        refusal = tiled(module, "linalg.generic", [0, 3], None, TileOptions(ragged=Ragged.SHIFTED))
+    assert "it is no sum of products" in refusal
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    sizes=st.fixed_dictionaries(dict.fromkeys("mnk", LENGTHS)),
+    tiles=st.tuples(TILES, TILES, TILES),
+    unknown=st.frozensets(st.sampled_from("mnk")),
+)
+def test_named_linalg_operations(sizes, tiles, unknown):
+    arguments = [argument(each, sizes, unknown) for each in ("mk", "kn", "mn")]
+    inputs = random(*(each.shape for each in arguments))
+    with mlir_context():
+        module = payload(arguments, [arguments[2].shape], lambda *v: [linalg.matmul(v[0], v[1], outs=[v[2]])])
+        tiled(module, "linalg.matmul", tiles)
+        (found,) = execute(module, inputs)
+    close(found, inputs[0] @ inputs[1] + inputs[2])
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    shape=st.tuples(LENGTHS, LENGTHS, LENGTHS),
+    tiles=st.tuples(TILES, TILES, TILES),
+    ragged=st.sampled_from([Ragged.PARTIAL, Ragged.SHIFTED]),
+    unknown=st.frozensets(st.integers(0, 2)),
+    axis=st.integers(0, 2),
+    has_grid=st.booleans(),
+)
+def test_all_results_of_a_softmax_outside_of_its_reduced_dimension(
+    shape, tiles, ragged, unknown, axis, has_grid
+):
+    from rewrites.attention_ir import softmax_reference
+
+    rows = shape[:axis] + shape[axis + 1 :]
+    row_axes = [a for a in range(3) if a != axis]
+    arguments = [Argument(shape, unknown)] + [
+        Argument(rows, frozenset(n for n, a in enumerate(row_axes) if a in unknown)) for _ in range(2)
+    ]
+    x, maximum, total = random(*(each.shape for each in arguments))
+    tiles = [0 if a == axis else tile for a, tile in enumerate(tiles)]
+
+    def body(x, maximum, total):
+        out, row_out = b.empty_like(x), b.empty_like(maximum)
+        return attn.softmax(x, out, maximum, total, row_out, dimension=axis, scale=0.5).operation.results
+
+    with mlir_context():
+        module = payload(arguments, [shape, rows, rows, rows], body)
+        grid = sum(tile > 0 for tile in tiles) if has_grid else 0
+        refusal = tiled(module, "attn.softmax", tiles, None, TileOptions(grid=grid, ragged=ragged))
+        if refusal:
+            assert "continue from what the tile before has written" in refusal
+            return
+        found = execute(module, [x, maximum, np.abs(total)])
+    expected = softmax_reference(x, maximum, np.abs(total), scale=0.5, normalized=True, axis=axis)
+    for each, reference in zip(found, expected, strict=True):
+        close(each, reference)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_mask_knows_where_its_tile_lies(order):
+    (x,) = random((5, 7))
+    with mlir_context():
+        row, column = ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1)
+        visible = ir.AffineMap.get(2, 0, [row * 2 - column])
+        module = payload(
+            [Argument(x.shape)],
+            [x.shape],
+            lambda value: [attn.mask(value, visible, [b.index(0)] * 2, fill=9.0).masked],
+        )
+        tiled(module, "attn.mask", [2, 3], order)
+        (found,) = execute(module, [x])
+    close(found, np.where(2 * np.arange(5)[:, None] >= np.arange(7), x, 9.0))
+
+
+def test_an_output_that_is_also_an_input_is_read_as_it_was():
+    """The product starts from C and one of its factors is computed from C, too."""
+    left, start = random((4, 4), (4, 4))
+    with mlir_context():
+
+        def body(left, start):
+            doubled = b.structured("ab->ab", [start], b.empty([4, 4], "f64"), lambda x: arith.addf(x, x))
+            return [attn.batch_matmul(left, doubled, start).product]
+
+        module = payload([Argument((4, 4))] * 2, [(4, 4)], body)
+        tiled(module, "attn.batch_matmul", [2, 2, 0])
+        (found,) = execute(module, [left, start])
+    close(found, left @ (2 * start) + start)
+
+
+def test_tiles_without_their_batch_dimension():
+    left, right, start = random((2, 3, 4, 5), (2, 3, 5, 6), (2, 3, 4, 6))
+    with mlir_context():
+        module = payload(
+            [Argument(each.shape) for each in (left, right, start)],
+            [start.shape],
+            lambda *v: [attn.batch_matmul(*v).product],
+        )
+        options = TileOptions(grid=3, drop=frozenset({0, 1}), ragged=Ragged.PARTIAL)
+        tiled(module, "attn.batch_matmul", [1, 1, 3, 0, 2], None, options)
+        assert within(module, "attn.batch_matmul")[-1].results[0].type.rank == 2
+        (found,) = execute(module, [left, right, start])
+    close(found, left @ right + start)
+
+
+def test_a_tile_larger_than_the_operation_is_the_operation():
+    left, right, start = random((2, 3), (3, 2), (2, 2))
+    for ragged in Ragged:
+        with mlir_context():
+            module = payload(
+                [Argument(each.shape) for each in (left, right, start)],
+                [start.shape],
+                lambda *v: [attn.batch_matmul(*v).product],
+            )
+            tiled(module, "attn.batch_matmul", [8, 8, 8], None, TileOptions(ragged=ragged))
+            assert str(within(module, "attn.batch_matmul")[-1].results[0].type) == "tensor<2x2xf64>"
+            (found,) = execute(module, [left, right, start])
+        close(found, left @ right + start)

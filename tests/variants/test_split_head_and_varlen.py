@@ -1,0 +1,106 @@
+"""The variants that are about projections and about packed sequences."""
+
+import numpy as np
+import pytest
+from payloads.ir_checks import check_ir
+from variants.forms import stages
+from variants.native_runs import judge
+
+from harness import plugins
+from harness.case import Case
+from harness.costs.costs import total
+from harness.costs.counter import count
+from harness.mlir_context import mlir_context
+from harness.problem import AttentionProblem
+
+SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 240, 257), "cu_seqlens_kv": (0, 7, 9, 60, 260, 260)}
+FEW_TOKENS = {"cu_seqlens_q": (0, 0, 3), "cu_seqlens_kv": (0, 5, 5)}
+EQUAL = {"cu_seqlens_q": (0, 64, 128, 192), "cu_seqlens_kv": (0, 64, 128, 192)}
+ONE = {"cu_seqlens_q": (0, 90), "cu_seqlens_kv": (0, 200)}
+
+
+@pytest.mark.parametrize("lengths", [SKEWED, FEW_TOKENS, EQUAL, ONE], ids=["skewed", "few", "equal", "one"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_packed_sequences_are_attention_of_each(lengths, causal, kv_heads):
+    problem = AttentionProblem(heads=2, kv_heads=kv_heads, head_dim=32, causal=causal, **lengths)
+    assert judge("varlen", problem).first_bad is None
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("distribution", ["normal", "large-logits", "minus-infinity-columns"])
+def test_packed_sequences_in_half_precision(dtype, distribution):
+    problem = AttentionProblem(heads=2, head_dim=32, dtype=dtype, causal=True, **SKEWED)
+    assert judge("varlen", problem, distribution).first_bad is None
+
+
+def test_packed_causal_masks_align_to_either_corner():
+    for alignment in ("bottom-right", "top-left"):
+        problem = AttentionProblem(heads=2, head_dim=32, causal=True, causal_alignment=alignment, **SKEWED)
+        assert judge("varlen", problem).first_bad is None
+
+
+def test_the_kernel_reads_the_lengths():
+    """The same kernels serve all lengths with the same sum."""
+    texts = {
+        stages("varlen", seq_q=None, seq_kv=None, cu_seqlens_q=starts, cu_seqlens_kv=starts)["tiled"]
+        for starts in ((0, 10, 64), (0, 33, 64))
+    }
+    assert len(texts) == 1
+
+
+def test_packed_sequences_do_not_compute_what_lies_between_them():
+    """Sequences of one tile each: one key tile for each query tile, not all of them."""
+    starts = tuple(range(0, 129, 16))
+    problem = AttentionProblem(heads=1, head_dim=8, cu_seqlens_q=starts, cu_seqlens_kv=starts)
+    case = Case(problem=problem, variant="varlen", target="cpu", params={"tile_q": 16, "tile_kv": 16})
+    known = {"cu_seqlens_q": np.array(starts), "cu_seqlens_kv": np.array(starts)}
+    with mlir_context():
+        kernels = plugins.variant("varlen").kernels(case)
+        assert total(count(kernels, known=known)).matmul == problem.flops()
+
+
+@pytest.mark.parametrize("seq", [13, 64, 77, 200])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_projected_heads_are_attention_of_the_projections(seq, causal, kv_heads):
+    problem = AttentionProblem(
+        batch=2, heads=2, kv_heads=kv_heads, seq_q=seq, head_dim=32, causal=causal, model_width=48
+    )
+    assert judge("split-head", problem).first_bad is None
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "large-logits", "constant"])
+def test_projected_heads_in_half_precision(distribution):
+    problem = AttentionProblem(heads=2, seq_q=77, head_dim=32, dtype="bf16", model_width=48)
+    assert judge("split-head", problem, distribution).first_bad is None
+
+
+def test_split_head_projects_inside_the_loop_over_heads():
+    check_ir(
+        stages("split-head", seq_kv=32, model_width=24)["heads"],
+        """
+        CHECK-NOT: attn.batch_matmul
+        CHECK: scf.forall ({{.*}}) in (1, 2)
+        CHECK: tensor.extract_slice %arg1{{.*}} to tensor<24x4xf32>
+        CHECK: "attn.batch_matmul"{{.*}} -> tensor<32x4xf32>
+        CHECK: tensor.extract_slice %arg2{{.*}} to tensor<24x4xf32>
+        CHECK: tensor.extract_slice %arg3{{.*}} to tensor<24x4xf32>
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("variant", "reason"),
+    [
+        ("split-head", "split-head is about the projections: the problem needs a model_width"),
+        ("varlen", "varlen is about packed sequences: the problem needs cu_seqlens_q and cu_seqlens_kv"),
+    ],
+)
+def test_other_problems_are_refused_with_the_reason(variant, reason):
+    assert plugins.variant(variant).supports(AttentionProblem(heads=1, seq_q=4, head_dim=8), "cpu") == reason
+
+
+def test_sequences_without_any_key_are_refused():
+    problem = AttentionProblem(heads=1, head_dim=8, cu_seqlens_q=(0, 4), cu_seqlens_kv=(0, 0))
+    assert plugins.variant("varlen").supports(problem, "cpu") == "all sequences are empty"
