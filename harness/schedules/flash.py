@@ -44,7 +44,7 @@ def flash_final_division(batch: int = 1, query: int = 4, key: int = 4) -> NamedS
     return NamedSchedule(
         name="flash-final-division",
         summary="queries outside, keys inside; the output is divided once, after the last key tile",
-        source="FlashAttention 2 (Dao 2023), as source document 001 has it",
+        source="FlashAttention 2 (Dao 2023)",
         payload=multi_head,
         sizes=SMALL,
         steps=(absorbed_scale(), division, _tiled(batch, query, key, QUERIES_OUTSIDE), linalg()),

@@ -71,7 +71,7 @@ class Target(ABC):
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
-        """Compile tiled kernels (see `harness.variants.tiled_function`) into the folder.
+        """Compile tiled kernels (see `harness.variants.generated`) into the folder.
 
         The module is consumed.  Its MLIR context must be current.  Raises `BuildError`.
         """
