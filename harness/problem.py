@@ -123,9 +123,12 @@ class AttentionProblem(BaseModel):
                 raise ValueError(f"kv_lengths has {len(self.kv_lengths)} values for batch {self.batch}")
             if not all(0 <= length <= self.seq_kv for length in self.kv_lengths):
                 raise ValueError(f"kv_lengths must lie in 0 … seq_kv {self.seq_kv}: {self.kv_lengths}")
-        if self.model_width is not None and (self.seq_q != self.seq_kv or self.cu_seqlens_q is not None):
+        if self.model_width is not None and self.cu_seqlens_q is not None:
+            raise ValueError("model_width is for batches of one length; cu_seqlens packs several")
+        if self.model_width is not None and self.seq_q != self.seq_kv:
             raise ValueError(
-                "model_width means that queries and keys come from the same tokens: seq_q = seq_kv"
+                "model_width means that queries and keys come from the same tokens: expected seq_q = seq_kv, "
+                f"found {self.seq_q} and {self.seq_kv}"
             )
         if (self.cu_seqlens_q is None) != (self.cu_seqlens_kv is None):
             raise ValueError("cu_seqlens_q and cu_seqlens_kv come together")

@@ -148,6 +148,11 @@ def test_problem_survives_json():
             {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8), "mask": True},
             "mask and bias are for padded batches, not for packed sequences",
         ),
+        (
+            {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8), "model_width": 16},
+            "model_width is for batches of one length; cu_seqlens packs several",
+        ),
+        ({"model_width": 16, "seq_kv": 5}, "expected seq_q = seq_kv, found 8 and 5"),
         ({"sequence": 8}, "sequence: unknown key; allowed: batch, heads, "),
     ],
 )
