@@ -5,9 +5,10 @@ from mlir import ir
 
 def constant_index(value: ir.Value) -> int | None:
     """Return the integer that an `arith.constant` holds, or None."""
-    if isinstance(value, ir.OpResult) and value.owner.name == "arith.constant":
-        return ir.IntegerAttr(value.owner.attributes["value"]).value
-    return None
+    if not isinstance(value, ir.OpResult) or value.owner.name != "arith.constant":
+        return None
+    attribute = value.owner.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def constant_float(value: ir.Value) -> float | None:

@@ -38,7 +38,7 @@ def write_into_place(root: ir.Module | ir.OpView) -> int:
         producer = ir.OpResult(source).owner.opview if isinstance(source, ir.OpResult) else None
         if producer is None or not _is_elementwise_to_new_tensor(producer) or len(list(source.uses)) != 1:
             continue
-        if not isinstance(place, ir.BlockArgument):
+        if not isinstance(place, ir.BlockArgument) or producer.operation.block != copy.operation.block:
             continue
         producer.operands[len(producer.operands) - 1] = place
         copy.results[0].replace_all_uses_with(source)
@@ -72,7 +72,7 @@ def merge_index_arithmetic(root: ir.Module | ir.OpView) -> int:
     for nested in list(operations_within(operation)):
         if nested.name not in ("affine.apply", "affine.min", "affine.max"):
             continue
-        key = (nested.operation.block, str(nested.attributes["map"]), *nested.operands)
+        key = (nested.name, nested.operation.block, str(nested.attributes["map"]), *nested.operands)
         first = known.setdefault(key, nested)
         if first is not nested:
             nested.results[0].replace_all_uses_with(first.results[0])

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from mlir import ir
-from payloads.ir_checks import check_ir
+from payloads.ir_files import check_file, files_in, first_line
 
-from harness.mlir_context import mlir_context
 from harness.targets.cpu.bufferize import bufferize, scratch_from_caller
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range
@@ -20,7 +19,7 @@ from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.vector_lowering import lower_vectors
 from harness.targets.cpu.vectorize import hoist_from_innermost_loops, vectorize
 
-FILES = sorted((Path(__file__).parent / "cpu").glob("*.mlir"))
+FILES = files_in(Path(__file__).parent / "cpu")
 
 
 def thread(module: ir.Module) -> None:
@@ -45,15 +44,9 @@ STAGES = {
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_stage_meets_the_checks_of_the_file(path):
-    text = path.read_text()
-    stage, *arguments = text.splitlines()[0].removeprefix("// STAGE: ").split()
-    with mlir_context():
-        module = ir.Module.parse(text)
-        STAGES[stage](module, *map(int, arguments))
-        assert module.operation.verify()
-        check_ir(module, text)
+    stage, *arguments = first_line(path, "STAGE")
+    check_file(path, lambda module: STAGES[stage](module, *map(int, arguments)))
 
 
 def test_every_stage_on_the_way_to_vectors_has_a_file():
-    named = {path.read_text().splitlines()[0].split()[2] for path in FILES}
-    assert named == set(STAGES)
+    assert {first_line(path, "STAGE")[0] for path in FILES} == set(STAGES)

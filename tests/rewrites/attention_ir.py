@@ -1,11 +1,12 @@
 """Attention of any rank in the `attn` dialect, in f64, and the same in NumPy."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from mlir import ir
-from mlir.dialects import arith
+from mlir.dialects import arith, tensor
 from rewrites.execution import Argument, payload
 
 from harness.dialect import operations as attn
@@ -203,6 +204,17 @@ def causally_masked(value: ir.Value, shift: int) -> ir.Value:
     row, column = ir.AffineDimExpr.get(rank - 2), ir.AffineDimExpr.get(rank - 1)
     visible = ir.AffineMap.get(rank, 0, [row - column + shift])
     return attn.mask(value, visible, [b.index(0)] * rank, fill=-math.inf).masked
+
+
+def row_masked(value: ir.Value, bounds: Sequence[tuple[int, int]], offset: int = 0) -> ir.Value:
+    """Build the mask that hides, in each row, the columns outside of its bounds."""
+    first, end = (integers(values) for values in zip(*bounds, strict=True))
+    return attn.row_mask(value, first, end, b.index(offset), fill=-math.inf).masked
+
+
+def integers(values: Sequence[int]) -> ir.Value:
+    """Build a tensor of 32-bit integers."""
+    return tensor.from_elements(b.tensor_type([len(values)], "i32"), [b.integer(value) for value in values])
 
 
 def doubled(value: ir.Value) -> ir.Value:

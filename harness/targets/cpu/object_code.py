@@ -1,7 +1,6 @@
 """The `llvm-ir` and `object` stages: machine code through llvmlite."""
 
 import ctypes
-import functools
 import re
 from dataclasses import dataclass
 
@@ -10,7 +9,9 @@ from mlir import ir
 from mlir.dialects.llvm import translate_module_to_llvmir
 
 from harness.errors import BuildError
+from harness.native_llvm import initialize_llvm
 from harness.targets.cpu.chip import Chip
+from harness.targets.object_files import code_bytes
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,6 @@ class ObjectCode:
     object_file: bytes
     assembly: str
     code_bytes: int
-
-
-@functools.cache
-def initialize_llvm() -> None:
-    """Make LLVM's back end for this machine's architecture known, once per process."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
 
 
 def emit_llvm_ir(module: ir.Module) -> str:
@@ -64,6 +57,4 @@ def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
     if missing:
         raise BuildError(f"the machine code calls {', '.join(missing)}, which is not in this process")
     object_file = machine.emit_object(module)
-    sections = llvm.ObjectFileRef.from_data(object_file).sections()
-    code_bytes = sum(section.size() for section in sections if section.is_text())
-    return ObjectCode(object_file, assembly, code_bytes)
+    return ObjectCode(object_file, assembly, code_bytes(object_file))

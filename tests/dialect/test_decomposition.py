@@ -1,0 +1,314 @@
+"""Every operation of the dialect, as linalg, computes what its definition says."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from mlir import ir
+from mlir.dialects import arith
+from rewrites.attention_ir import integers
+from rewrites.comparing import close
+from rewrites.execution import Argument, body_of, execute, payload, within
+
+from harness.dialect import operations as attn
+from harness.dialect.decomposition import decompose, decompose_all
+from harness.dialect.verification import verify
+from harness.mlir_context import mlir_context
+from harness.payloads import builder as b
+
+LENGTHS = st.integers(1, 5)
+SEEDS = st.integers(0, 2**16)
+
+
+def computed(arguments, inputs, shapes, build):
+    """Return what the results of the operation that `build` makes are, computed by its decomposition."""
+    with mlir_context():
+        module = payload(arguments, shapes, build)
+        decompose_all(module)
+        assert not [op for op in operations_of(module) if op.name.startswith("attn.")]
+        return execute(module, inputs)
+
+
+def operations_of(module: ir.Module) -> list[ir.OpView]:
+    return list(body_of(module).regions[0].blocks[0].operations)
+
+
+def arguments_of(inputs, unknown) -> list[Argument]:
+    """Return the arguments for arrays, some axes of unknown size."""
+    return [Argument(each.shape, frozenset(range(each.ndim)) if unknown else frozenset()) for each in inputs]
+
+
+@settings(max_examples=16, deadline=None)
+@given(
+    st.sampled_from(attn.LAYOUTS),
+    st.lists(st.integers(1, 3), max_size=2).map(tuple),
+    st.tuples(LENGTHS, LENGTHS, LENGTHS),
+    st.booleans(),
+    SEEDS,
+)
+def test_products_are_added_to_their_initial_value(layout, batch, sizes, unknown, seed):
+    rng = np.random.default_rng(seed)
+    m, n, k = sizes
+    left, right = rng.normal(size=(*batch, m, k)), rng.normal(size=(*batch, k, n))
+    start = rng.normal(size=(*batch, m, n))
+    expected = np.array(start)
+    for position in np.ndindex(*batch, m, n):
+        *leading, row, column = position
+        for inner in range(k):
+            expected[position] += left[(*leading, row, inner)] * right[(*leading, inner, column)]
+    stored = [
+        left if layout[0] == "n" else np.swapaxes(left, -1, -2),
+        right if layout[1] == "n" else np.swapaxes(right, -1, -2),
+        start,
+    ]
+    (found,) = computed(
+        arguments_of(stored, unknown),
+        stored,
+        [start.shape],
+        lambda *values: [attn.batch_matmul(*values, layout=layout).product],
+    )
+    close(found, expected)
+
+
+MIXED = """
+func.func @main(%lhs: tensor<1x3xf32>, %rhs: tensor<3x1xf32>, %init: tensor<1x1xf64>) -> tensor<1x1xf64> {
+  %product = "attn.batch_matmul"(%lhs, %rhs, %init) {layout = "nn"}
+      : (tensor<1x3xf32>, tensor<3x1xf32>, tensor<1x1xf64>) -> tensor<1x1xf64>
+  return %product : tensor<1x1xf64>
+}
+"""
+
+
+def test_products_accumulate_in_the_type_of_their_initial_value():
+    """2**24 + 1 is no f32, nor is the square of 2**12 + 1."""
+    with mlir_context():
+        module = ir.Module.parse(MIXED)
+        row = np.array([[2.0**24, 1.0, 2.0**12 + 1]])
+        column = np.array([[1.0], [1.0], [2.0**12 + 1]])
+        (found,) = execute(module, [row, column, np.zeros((1, 1))])
+    assert found == 2.0**24 + 1 + (2.0**12 + 1) ** 2
+
+
+def softmax_by_definition(x, dimension, maximum, total, scale, normalized):
+    """Return the four results, one row after the other."""
+    rows = np.moveaxis(x, dimension, -1)
+    probability = np.empty_like(rows)
+    statistics = np.empty((3, *maximum.shape))
+    for position in np.ndindex(*maximum.shape):
+        row, old = rows[position], maximum[position]
+        m = max(old, *row)
+        rescaling = math.exp(scale * (old - m))
+        exponentials = [math.exp(scale * (element - m)) for element in row]
+        a = total[position] * rescaling + sum(exponentials)
+        if not normalized:
+            probability[position], s = exponentials, rescaling
+        elif a == 0:
+            probability[position], s = 0, 0
+        else:
+            probability[position] = [element / a for element in exponentials]
+            s = total[position] * rescaling / a
+        statistics[(slice(None), *position)] = m, a, s
+    return [np.moveaxis(probability, -1, dimension), *statistics]
+
+
+@st.composite
+def softmaxes(draw):
+    """A shape, the reduced dimension, and the arguments: scores, some −inf, and statistics to start from."""
+    shape = tuple(draw(st.lists(LENGTHS, min_size=1, max_size=3)))
+    dimension = draw(st.integers(0, len(shape) - 1))
+    rng = np.random.default_rng(draw(SEEDS))
+    x = 3 * rng.normal(size=shape)
+    hidden_rows = rng.random(shape) < draw(st.sampled_from([0.0, 0.5, 1.0]))
+    x[np.logical_or(hidden_rows, rng.random(shape) < 0.2)] = -np.inf
+    rows = shape[:dimension] + shape[dimension + 1 :]
+    maximum = np.where(rng.random(rows) < 0.5, -1e30, 3 * rng.normal(size=rows))
+    total = np.where(rng.random(rows) < 0.5, 0.0, 2 * rng.random(rows))
+    return dimension, [x, maximum, total]
+
+
+VECTOR = (0, [np.array([1.0, -2.0]), np.array(0.5), np.array(2.0)])
+
+
+@settings(max_examples=30, deadline=None)
+@example(VECTOR, 1.0, True, False)
+@given(softmaxes(), st.sampled_from([1.0, 0.125, 2.0]), st.booleans(), st.booleans())
+def test_softmaxes_continue_from_a_maximum_and_a_total(drawn, scale, normalized, unknown):
+    dimension, inputs = drawn
+    x, maximum, total = inputs
+
+    def build(x, maximum, total):
+        softmax = attn.softmax(
+            x,
+            b.empty_like(x),
+            maximum,
+            total,
+            b.empty_like(maximum),
+            dimension=dimension,
+            scale=scale,
+            normalized=normalized,
+        )
+        return list(softmax.operation.results)
+
+    shapes = [x.shape, *[maximum.shape] * 3]
+    found = computed(arguments_of(inputs, unknown), inputs, shapes, build)
+    expected = softmax_by_definition(x, dimension, maximum, total, scale, normalized)
+    for one, other in zip(found, expected, strict=True):
+        close(one, other)
+
+
+def test_a_row_without_any_weight_has_no_probability():
+    x, maximum, total = np.full((2, 3), -np.inf), np.full(2, -1e30), np.array([0.0, 2.0])
+
+    def build(x, maximum, total):
+        out, rows = b.empty_like(x), b.empty_like(maximum)
+        return list(attn.softmax(x, out, maximum, total, rows, dimension=1).operation.results)
+
+    probability, kept_maximum, kept_total, correction = computed(
+        arguments_of([x, maximum, total], False), [x, maximum, total], [(2, 3), *[(2,)] * 3], build
+    )
+    assert np.array_equal(probability, np.zeros((2, 3)))
+    assert np.array_equal(kept_maximum, maximum)
+    assert np.array_equal(kept_total, total)
+    assert np.array_equal(correction, [0.0, 1.0])
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(LENGTHS, min_size=1, max_size=3).map(tuple), st.booleans(), SEEDS)
+def test_diagonal_matrices(shape, unknown, seed):
+    x = np.random.default_rng(seed).normal(size=shape)
+
+    def build(x):
+        sizes = b.sizes_of(x)
+        return [attn.diag(x, b.empty([*sizes, sizes[-1]], "f64")).matrix]
+
+    (found,) = computed(arguments_of([x], unknown), [x], [(*shape, shape[-1])], build)
+    expected = np.zeros((*shape, shape[-1]))
+    for position in np.ndindex(*shape):
+        expected[(*position, position[-1])] = x[position]
+    assert np.array_equal(found, expected)
+
+
+@st.composite
+def masks(draw):
+    """A tile's shape, the map dimensions of its axes, offsets, symbols and inequalities.
+
+    An inequality is the coefficients of the map's dimensions, those of its symbols and a constant.
+    """
+    shape = tuple(draw(st.lists(LENGTHS, min_size=1, max_size=3)))
+    count = len(shape) + draw(st.integers(0, 1))
+    dimensions = draw(st.permutations(range(count)))[: len(shape)]
+    offsets = draw(st.lists(st.integers(0, 6), min_size=count, max_size=count))
+    symbols = draw(st.lists(st.integers(-4, 4), max_size=2))
+    coefficient = st.integers(-2, 2)
+    inequality = st.tuples(
+        st.lists(coefficient, min_size=count, max_size=count),
+        st.lists(coefficient, min_size=len(symbols), max_size=len(symbols)),
+        st.integers(-5, 5),
+    )
+    return shape, dimensions, offsets, symbols, draw(st.lists(inequality, min_size=1, max_size=3))
+
+
+@settings(max_examples=30, deadline=None)
+@given(masks(), st.sampled_from([-math.inf, 0.0, 2.5]), st.booleans())
+def test_masks_keep_what_satisfies_all_inequalities(drawn, fill, unknown):
+    shape, dimensions, offsets, symbols, inequalities = drawn
+    x = np.random.default_rng(0).normal(size=shape)
+
+    def expression(of_dimensions, of_symbols, constant):
+        total = ir.AffineConstantExpr.get(constant)
+        for position, coefficient in enumerate(of_dimensions):
+            total = total + ir.AffineDimExpr.get(position) * coefficient
+        for position, coefficient in enumerate(of_symbols):
+            total = total + ir.AffineSymbolExpr.get(position) * coefficient
+        return total
+
+    def build(x):
+        visible = ir.AffineMap.get(len(offsets), len(symbols), [expression(*each) for each in inequalities])
+        indices = [[b.index(value) for value in values] for values in (offsets, symbols)]
+        return [attn.mask(x, visible, *indices, dimensions=dimensions, fill=fill).masked]
+
+    (found,) = computed(arguments_of([x], unknown), [x], [shape], build)
+    expected = np.array(x)
+    for position in np.ndindex(*shape):
+        whole = list(offsets)
+        for axis, dimension in enumerate(dimensions):
+            whole[dimension] += position[axis]
+        for of_dimensions, of_symbols, constant in inequalities:
+            if np.dot(of_dimensions, whole) + np.dot(of_symbols, symbols) + constant < 0:
+                expected[position] = fill
+    assert np.array_equal(found, expected)
+
+
+BOUNDS = st.integers(-1, 9)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.tuples(BOUNDS, BOUNDS), min_size=1, max_size=4),
+    st.sampled_from([(), (2,)]),
+    LENGTHS,
+    st.integers(0, 4),
+    st.sampled_from([-math.inf, 1.5]),
+)
+def test_masks_of_rows_keep_what_lies_between_the_bounds(bounds, leading, columns, offset, fill):
+    shape = (*leading, len(bounds), columns)
+    x = np.random.default_rng(0).normal(size=shape)
+
+    def build(x):
+        first, end = (integers(values) for values in zip(*bounds, strict=True))
+        return [attn.row_mask(x, first, end, b.index(offset), fill=fill).masked]
+
+    (found,) = computed(arguments_of([x], False), [x], [shape], build)
+    expected = np.array(x)
+    for row, (first, end) in enumerate(bounds):
+        hidden = [not first <= offset + column < end for column in range(columns)]
+        expected[..., row, hidden] = fill
+    assert np.array_equal(found, expected)
+
+
+def small_softmax(x):
+    rows = b.filled(0.0, [2], "f64")
+    softmax = attn.softmax(x, b.empty([2, 2], "f64"), rows, rows, b.empty([2], "f64"), dimension=1)
+    return softmax.probability
+
+
+SMALL = {
+    "attn.batch_matmul": lambda x: attn.batch_matmul(x, x, x).product,
+    "attn.softmax": small_softmax,
+    "attn.diag": lambda x: b.slice_of(
+        attn.diag(x, b.empty([2, 2, 2], "f64")).matrix, [0, 0, 0], [1, 2, 2], [1, 2]
+    ),
+    "attn.mask": lambda x: attn.mask(x, ir.AffineMap.get_identity(2), [b.index(0)] * 2, fill=0.0).masked,
+    "attn.row_mask": lambda x: (
+        attn.row_mask(x, integers([0, 1]), integers([1, 2]), b.index(0), fill=0.0).masked
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_decomposition_returns_the_operations_that_it_made(name):
+    with mlir_context():
+        module = payload([Argument((2, 2))], [(2, 2)], lambda x: [SMALL[name](x)])
+        (operation,) = within(module, name)
+        given = [op for op in operations_of(module) if op != operation]
+        made = decompose(operation)
+        assert made == [op for op in operations_of(module) if op not in given]
+        assert made[-1].name == "linalg.generic"
+        assert within(module, name) == []
+        verify(module)
+
+
+def test_all_decompositions_together_return_what_they_made_in_order():
+    def build(x):
+        product = attn.batch_matmul(x, x, x).product
+        return [small_softmax(arith.addf(product, product))]
+
+    with mlir_context():
+        module = payload([Argument((2, 2))], [(2, 2)], build)
+        given = [op for op in operations_of(module) if not op.name.startswith("attn.")]
+        made = decompose_all(module)
+        assert made == [op for op in operations_of(module) if op not in given]
+        assert (made[0].name, made[-1].name) == ("linalg.generic", "linalg.generic")
+        assert decompose_all(module) == []
