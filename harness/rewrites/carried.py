@@ -9,6 +9,7 @@ from mlir.dialects import tensor
 from harness.payloads import builder as b
 from harness.rewrites.constants import constant_of_fill
 from harness.rewrites.consumer_rewriting import RunningSoftmax, Tags, demanded_values
+from harness.rewrites.dependencies import needed_by
 from harness.rewrites.dimensions import sizes_of
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.plan import TilingPlan
@@ -56,6 +57,7 @@ def carried_tensors(
     known = [each.original for each in tensors]
     for value in keep:
         if value not in known:
+            _check_known_in_tiles(value, running)
             empty = tensor.empty(sizes_of(value), value.type.element_type)
             tensors.append(_carried(value, _tags_of(plan, value, stop), empty, is_root_result=False))
     for each in tensors:
@@ -104,6 +106,18 @@ def _tags_of(plan: TilingPlan, value: ir.Value, stop: frozenset[ir.Operation]) -
     raise RewriteRefusedError(
         plan.view.operation, f"the intermediate {value.type} is not among what its tiles need"
     )
+
+
+def _check_known_in_tiles(value: ir.Value, running: Sequence[RunningSoftmax]) -> None:
+    """Refuse what is relative to a maximum and a total that are known only after the last tile."""
+    needed = needed_by(ir.OpResult(value).owner) if isinstance(value, ir.OpResult) else set()
+    for each in running:
+        if each.softmax.operation.operation in needed:
+            raise RewriteRefusedError(
+                each.softmax.operation,
+                f"the intermediate {value.type} cannot be kept: its tiles are relative to the maximum and "
+                "total of the keys so far",
+            )
 
 
 def _check_scope(plan: TilingPlan, value: ir.Value) -> None:

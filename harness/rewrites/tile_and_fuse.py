@@ -23,7 +23,7 @@ from harness.rewrites.dependencies import redirect
 from harness.rewrites.dimensions import simplify_dims, sizes_of
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.fusion import FusionRules, TileBuilder, whole_ranges_of_loops
-from harness.rewrites.plan import TilingPlan, check_seen_once, planned
+from harness.rewrites.plan import TilingPlan, check_arguments, check_seen_once, planned
 from harness.rewrites.ranges import (
     Range,
     Ranges,
@@ -65,9 +65,13 @@ def tile_and_fuse(
             them as extra results.
         options: see `TileOptions`.
 
+    The root is gone afterwards; `roots` of the outcome are the root on tiles, which can be tiled next.
+
     Raises `RewriteRefusedError` with the operation and the reason where the result would be wrong or the form
-    is not known; the IR is then as it was, but for sizes, which are followed to where they come from.
+    is not known; the IR is then as it was, but for sizes, which are followed to where they come from.  Raises
+    `InputError` for arguments of another kind.
     """
+    check_arguments(root, tile_sizes, stop, keep_intermediates)
     view = view_of(root)
     if view is None:
         raise RewriteRefusedError(root, "it is not a structured operation with loops that can be tiled")
@@ -89,6 +93,7 @@ def tile_and_fuse(
     made = {operation.operation for operation in block.operations} - existing
     exported = [each.original for each in carried if each.is_exported]
     redirect(root, list(zip(exported, nest.outcome.results, strict=True)), made)
+    root.operation.erase()  # through the caller's handle, which is invalid from now on
     erase_dead(list(block.operations))
     return nest.outcome
 

@@ -33,6 +33,7 @@ def absorb_scales(module: ir.Module) -> None:
     """Move the scale of scores into the exponent of the softmax that takes them."""
     for softmax in softmaxes(module):
         absorb_scale(softmax)
+    erase_unused(module)
 
 
 def divide_once(module: ir.Module) -> None:

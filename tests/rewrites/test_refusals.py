@@ -1,6 +1,7 @@
 """What is refused, with the operation and the reason; the IR is then as it was."""
 
 import math
+import re
 
 import pytest
 from mlir import ir
@@ -9,6 +10,7 @@ from rewrites.attention_ir import Attention, doubled
 from rewrites.execution import Argument, body_of, payload, within
 
 from harness.dialect import operations as attn
+from harness.errors import InputError
 from harness.mlir_context import mlir_context
 from harness.payloads import builder as b
 from harness.rewrites.dimensions import simplify_dims
@@ -234,3 +236,48 @@ def test_masks_fill_with_minus_infinity_where_softmaxes_repeat_keys():
         root = within(module, "attn.batch_matmul")[-1]
         tile_and_fuse(root, [0, 0, 4], options=TileOptions(ragged=Ragged.SHIFTED))
         assert [attn.Mask(mask).fill for mask in within(module, "attn.mask")] == [-math.inf]
+
+
+def test_probabilities_of_a_running_softmax_cannot_be_kept():
+    """What a key tile sees of them is relative to the keys so far, not to all of them."""
+    with mlir_context():
+        module = SMALL.module()
+        kept = within(module, "attn.softmax")[0].results[0]
+        root = within(module, "attn.batch_matmul")[-1]
+        reason = refusal(module, root, [0, 0, 2], keep_intermediates=[kept])
+    assert "cannot be kept: its tiles are relative to the maximum and total of the keys so far" in reason
+
+
+def test_what_has_been_tiled_is_gone():
+    with mlir_context():
+        module = SMALL.module()
+        root = within(module, "attn.batch_matmul")[-1]
+        nest = tile_and_fuse(root, [2, 0, 0])
+        with pytest.raises(InputError, match="it is gone, because it has been tiled"):
+            tile_and_fuse(root, [2, 0, 0])
+        assert tile_and_fuse(nest.roots[0], [0, 0, 2]).loops
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tile_sizes": [4.5, 0, 0]}, "tile_sizes: found 4.5, expected a whole number"),
+        ({"stop": ["softmax"]}, "stop: found str, expected an operation"),
+        ({"keep_intermediates": ["scores"]}, "keep_intermediates: found str, expected a value"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(arguments, message):
+    with mlir_context():
+        module = SMALL.module()
+        before = str(module)
+        with pytest.raises(InputError, match=re.escape(message)):
+            tile_and_fuse(within(module, "attn.batch_matmul")[-1], **{"tile_sizes": [0, 0, 2], **arguments})
+        assert str(module) == before
+
+
+def test_an_unknown_policy_for_ragged_tiles_is_named():
+    assert TileOptions(ragged="peeled").ragged is Ragged.PEELED
+    with pytest.raises(
+        InputError, match="ragged: found 'nonsense', expected one of partial, shifted, peeled"
+    ):
+        TileOptions(ragged="nonsense")
