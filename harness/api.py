@@ -14,7 +14,7 @@ import numpy as np
 from harness.artifact import Artifact, Executable, StaticFigures
 from harness.case import Case, ParameterValue
 from harness.dtypes import dtype_name
-from harness.errors import HarnessError, InputError
+from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.problem import AttentionProblem
 
 if TYPE_CHECKING:
@@ -65,10 +65,14 @@ class BuiltArtifact:
         The code runs in this process: what crashes there ends it.  `harness check` runs in workers.
 
         Raises:
+            UnsupportedError: a toolchain refused to build it.
             HarnessError: the artifact was built for a device that is not here.
         """
+        if self.artifact.refusal is not None:
+            raise UnsupportedError(f"{self.case.describe()}: {self.artifact.refusal}")
         if self.artifact.executor == "none":
-            raise HarnessError(f"{self.case.describe()}: built, but nothing here can run it")
+            reason = self.artifact.why_not_run or "nothing here can run it"
+            raise HarnessError(f"{self.case.describe()}: built, but {reason}")
         return self.artifact.load(self.folder)
 
 

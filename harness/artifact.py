@@ -22,8 +22,15 @@ class StaticFigures(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     registers: int | None = None
+    """Registers of a thread (vector registers of a lane, on AMD), the most of all kernels."""
     spills: int | None = None
+    """Spilled registers of a thread, all kernels together."""
     shared_bytes: int | None = None
+    """Memory that a workgroup shares, the most of all kernels."""
+    workgroup_size: int | None = None
+    """Threads of a workgroup, the most of all kernels."""
+    intrinsics: str | None = None
+    """Matrix instructions in the device code, joined with commas; `none` where it has none."""
     code_bytes: int | None = None
     workspace_bytes: int | None = None
     """Scratch memory that a call needs besides inputs and output."""
@@ -49,6 +56,11 @@ class Artifact(BaseModel):
     """File in the folder that holds each stage's output."""
     launch: dict[str, Any] = {}
     """What the loader needs: entry points, grid, workspace."""
+    why_not_run: str | None = None
+    """Why nothing here can run the code, where the executor is `none`."""
+    refusal: str | None = None
+    """What a toolchain said when it refused to go on: there are stages, but no code, and the case counts as
+    unsupported."""
 
     @property
     def build_seconds(self) -> float:

@@ -25,14 +25,17 @@ CACHE_DIR_VARIABLE = "HARNESS_CACHE_DIR"
 BUILDING = ".building"
 
 
+def cache_root() -> Path:
+    """Return the cache's folder: `$HARNESS_CACHE_DIR`, else the user's cache folder (XDG)."""
+    return Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness"))
+
+
 class ArtifactCache:
     """Folders of built artifacts by content key; safe with many processes reading and writing at once."""
 
     def __init__(self, root: Path | None = None) -> None:
         """Use the cache in `root`, else in `$HARNESS_CACHE_DIR`, else in the user's cache folder (XDG)."""
-        if root is None:
-            root = Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness"))
-        self.root = Path(root)
+        self.root = cache_root() if root is None else Path(root)
 
     def find(self, key: str) -> Path | None:
         """Return the folder of a complete artifact, which counts as its use, or None.

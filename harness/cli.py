@@ -20,6 +20,8 @@ app = typer.Typer(
 )
 
 DEFAULT_OUT = Path("results")
+FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
+"""Parameters of `harness ir` that named schedules have, too."""
 
 
 class Listed(StrEnum):
@@ -159,7 +161,9 @@ def ir(
     variant: Annotated[
         str,
         typer.Argument(
-            help="A variant, or a schedule of 'harness list schedules' (schedule:NAME).", metavar="VARIANT"
+            help="A variant, or a schedule of 'harness list schedules' (schedule:NAME), which takes only "
+            "--stage, --diff, --counts and --set.",
+            metavar="VARIANT",
         ),
     ],
     target: Annotated[str, typer.Option(help="What for, see 'harness list targets'.")] = "cpu",
@@ -168,12 +172,17 @@ def ir(
     ] = None,
     diff: Annotated[bool, typer.Option("--diff", help="How --stage differs from the stage before.")] = False,
     counts: Annotated[
-        bool, typer.Option("--counts", help="Count operations, and what one call executes and moves.")
+        bool,
+        typer.Option(
+            "--counts", help="What one call executes and moves; with --stage also how often operations occur."
+        ),
     ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Parameter of the variant or option of the target; repeatable."
+            "--set",
+            metavar="KEY=VALUE",
+            help="Parameter of the variant, option of the target, or size of the schedule; repeatable.",
         ),
     ] = None,
     batch: Annotated[int | None, typer.Option(help="[default: 1]")] = None,
@@ -205,29 +214,38 @@ def ir(
         str | None, typer.Option(metavar="N,…", help="Cumulative lengths of packed keys.")
     ] = None,
 ) -> None:
-    """Build one problem, or take it from the cache, and show the IR after each stage."""
+    """Build one problem, or take it from the cache, and show the IR after each stage.
+
+    Of a named schedule, show the IR after each step, on a small problem and without a build.
+    """
     from harness.api import build
     from harness.ir_view.request import problem_of, settings_of
     from harness.ir_view.show import show
-    from harness.ir_view.subject import build_subject, is_schedule, schedule_subject
+    from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
 
     if is_schedule(variant):
-        show(schedule_subject(variant, settings or []), stage=stage, diff=diff, counts=counts)
+        subject = schedule_subject(variant, settings or [], _given(context, FOR_SCHEDULES))
+        show(subject, stage=stage, diff=diff, counts=counts)
         return
     params, target_options = settings_of(settings or [], variant, target)
     problem = problem_of(context.params)
-    built = build(problem, variant=variant, target=target, params=params, **target_options)
+    with schedule_hint(variant):
+        built = build(problem, variant=variant, target=target, params=params, **target_options)
     show(build_subject(built), stage=stage, diff=diff, counts=counts)
 
 
-@app.command("list", short_help="List variants, targets, stages, experiments, cases …")
+@app.command("list", short_help="List variants, targets, stages, schedules, experiments, cases …")
 def list_names(
     what: Annotated[Listed, typer.Argument(help="What to list.")],
     experiment: Annotated[
         str | None, typer.Argument(metavar="[EXPERIMENT]", help="Whose cases to list.")
     ] = None,
 ) -> None:
-    """List variants, targets, stages, experiments, figures, distributions, or the cases of an experiment."""
+    """List what there is to choose from, or the cases of an experiment.
+
+    Variants, targets, the stages of their builds, the named schedules that 'harness ir' shows, experiments,
+    figures, or input distributions.
+    """
     from harness import listing
     from harness.errors import InputError
 
@@ -253,6 +271,12 @@ def doctor() -> None:
     print_findings(findings)
     if not is_healthy(findings):
         raise typer.Exit(1)
+
+
+def _given(context: typer.Context, passed_over: frozenset[str]) -> list[str]:
+    """Return the names of parameters that the command line gives, whatever their value."""
+    sources = {name: context.get_parameter_source(name) for name in context.params if name not in passed_over}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
 def _execute(

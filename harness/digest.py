@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+SOURCES = (".py", ".c", ".h", ".jinja")
+"""Files of a package that what it makes depends on."""
+
 
 def digest(value: Any) -> str:
     """Return the SHA-256 of a JSON-serialisable value in canonical form, as hexadecimal digits."""
@@ -17,7 +20,7 @@ def digest(value: Any) -> str:
 
 @functools.cache
 def code_digest(package: str = "harness") -> str:
-    """Return the digest of a package's Python sources, by default this package's.
+    """Return the digest of a package's sources, by default this package's.
 
     An artifact is a function of the problem, the parameters, the tools *and* the code that generates it,
     so a change to that code must not be answered from an old artifact or an old result.
@@ -42,6 +45,6 @@ def _sources(package: str) -> Iterator[tuple[Path, Path]]:
     if specification is None:
         return
     for folder in map(Path, specification.submodule_search_locations or []):
-        yield from ((folder, path) for path in sorted(folder.rglob("*.py")))
+        yield from ((folder, path) for path in sorted(folder.rglob("*")) if path.suffix in SOURCES)
     if not specification.submodule_search_locations and specification.origin:
         yield Path(specification.origin).parent, Path(specification.origin)

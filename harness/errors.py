@@ -4,6 +4,9 @@ An `InputError` ends the command with exit status 2 and its one line.  An `Unsup
 one case, whose row then carries the reason.
 """
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 
 class HarnessError(Exception):
     """Anything the harness raises on purpose; its message is one line a user can act on."""
@@ -37,3 +40,47 @@ class UnsupportedError(HarnessError):
 
 class BuildError(HarnessError):
     """A compiler refused the code that a variant generated; the message holds its diagnostics."""
+
+
+class EmulatorFindingsError(HarnessError):
+    """The emulator's checks found mistakes in the code that it ran; the message lists the first of them."""
+
+    def __init__(self, findings: Sequence[str]) -> None:
+        shown = "; ".join(findings[:3])
+        super().__init__(f"{len(findings)} findings: {shown}" if len(findings) > 1 else shown)
+        self.findings = tuple(findings)
+
+
+@contextmanager
+def raised_in(place: str) -> Iterator[None]:
+    """Note on every exception that comes out of here where it was raised, `step "tiled"`, for `one_line`."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in {place}")
+        raise
+
+
+def one_line(error: Exception) -> str:
+    """Return an exception's message, on one line; the harness's own errors need no type's name.
+
+    Of MLIR's errors the first diagnostic is part of it.  Where it was raised, see `raised_in`, comes first.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if isinstance(error, InputError | UnsupportedError | BuildError | EmulatorFindingsError):
+        message = " · ".join(lines[:3])
+    else:
+        message = ": ".join([type(error).__name__, *(_mlir_message(error) or lines[:1])])
+    return ": ".join([*reversed(getattr(error, "__notes__", ())), message])
+
+
+def _mlir_message(error: Exception) -> list[str]:
+    """Return an `MLIRError`'s message and its first diagnostic, nothing for other exceptions.
+
+    Told by their attributes, because MLIR may not be imported here.
+    """
+    diagnostics = getattr(error, "error_diagnostics", None)
+    if not diagnostics:
+        return []
+    first = next(iter(diagnostics[0].message.splitlines()), "")
+    return [part for part in (str(getattr(error, "message", "")).strip(), first.strip()) if part]

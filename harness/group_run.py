@@ -76,7 +76,10 @@ class GroupRun:
             record = self._records[outcome.case.id]
             if isinstance(outcome.answer, Built):
                 record.note_build(outcome.answer)
-                if outcome.answer.artifact.executor == "none":
+                artifact = outcome.answer.artifact
+                if artifact.refusal is not None:
+                    self._context.fail(record, "build", WorkerFailure(Status.UNSUPPORTED, artifact.refusal))
+                elif artifact.executor == "none":
                     self._context.finish(record, self._context.row_maker.success(record, Status.BUILT))
             elif isinstance(outcome.answer, WorkerFailure):
                 self._context.fail(record, "build", outcome.answer)

@@ -66,7 +66,10 @@ def targets() -> list[Entry]:
 
 
 def stages() -> list[Entry]:
-    """Return the stages of each variant, then those of each target, in order."""
+    """Return the stages of each variant, then those of each target and of each schedule, in order."""
+    from harness.schedules.registry import SCHEDULES
+    from harness.variants.schedule import PAYLOAD
+
     entries = []
     for kind in ("variant", "target"):
         for name in plugins.names(kind):
@@ -75,6 +78,8 @@ def stages() -> list[Entry]:
             except HarnessError:
                 continue
             entries += [_stage(name, stage) for stage in owned]
+    for name, schedule in SCHEDULES.items():
+        entries += [_stage(f"schedule:{name}", stage) for stage in (PAYLOAD, *schedule.steps)]
     return entries
 
 

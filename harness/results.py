@@ -109,6 +109,8 @@ class Result(BaseModel):
     registers: int | None = None
     spills: int | None = None
     shared_bytes: int | None = None
+    workgroup_size: int | None = None
+    intrinsics: str | None = None
     code_bytes: int | None = None
     workspace_bytes: int | None = None
     peak_bytes: int | None = None

@@ -86,6 +86,8 @@ class RowMaker:
     def success(self, record: CaseRecord, status: Status, times: GroupTimes | None = None) -> Result:
         """Return the row of a case that passed, was emulated or could only be built."""
         columns = timing_columns(record.case, times) if times is not None else {}
+        if record.artifact is not None and record.artifact.why_not_run is not None:
+            columns |= {"phase": "build", "reason": record.artifact.why_not_run}
         return self._result(record, status=status, **columns)
 
     def failure(self, record: CaseRecord, status: Status, phase: str, reason: str) -> Result:

@@ -22,7 +22,7 @@ from harness import plugins
 from harness.artifact import ARTIFACT_FILE, Artifact, BoundCall, Executable
 from harness.building import build_case, find_key, target_options
 from harness.cache import ArtifactCache
-from harness.errors import BuildError, InputError, UnsupportedError
+from harness.errors import BuildError, EmulatorFindingsError, InputError, UnsupportedError, one_line
 from harness.worker_protocol import (
     REQUESTS,
     BindRequest,
@@ -165,6 +165,7 @@ def failure_kind(error: Exception) -> FailureKind:
         InputError: "bad-input",
         UnsupportedError: "unsupported",
         BuildError: "build-failed",
+        EmulatorFindingsError: "wrong",
         MemoryError: "out-of-memory",
     }
     for error_type, kind in kinds.items():
@@ -173,15 +174,6 @@ def failure_kind(error: Exception) -> FailureKind:
     if any(words in str(error).lower() for words in OUT_OF_MEMORY_WORDS):
         return "out-of-memory"
     return "crashed"
-
-
-def one_line(error: Exception) -> str:
-    """Return an exception's message, on one line; the harness's own errors need no type's name."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    message = lines[0] if lines else ""
-    if isinstance(error, InputError | UnsupportedError | BuildError):
-        return " · ".join(lines[:3])
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def reset_peak_bytes() -> None:

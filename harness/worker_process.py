@@ -34,6 +34,7 @@ STATUS_OF: dict[FailureKind, Status] = {
     "build-failed": Status.BUILD_FAILED,
     "out-of-memory": Status.OUT_OF_MEMORY,
     "crashed": Status.CRASHED,
+    "wrong": Status.WRONG,
 }
 
 

@@ -12,7 +12,7 @@ from harness.artifact import Artifact
 from harness.case import Case, ParameterValue
 from harness.problem import AttentionProblem
 
-FailureKind = Literal["bad-input", "unsupported", "build-failed", "out-of-memory", "crashed"]
+FailureKind = Literal["bad-input", "unsupported", "build-failed", "out-of-memory", "crashed", "wrong"]
 
 
 class _Message(BaseModel):

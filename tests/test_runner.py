@@ -30,6 +30,7 @@ FAILURES = {
     "not-importable": (Status.UNSUPPORTED, "plan", "No module named 'a_package_that_is_not_installed'"),
     "oom": (Status.OUT_OF_MEMORY, "run", "Unable to allocate 64.0 MiB"),
     "raises": (Status.CRASHED, "run", "RuntimeError: the launch was refused"),
+    "refused": (Status.UNSUPPORTED, "build", "mycc: no registers left"),
     "segfault": (Status.CRASHED, "run", "SIGSEGV"),
     "stale": (Status.WRONG, "check", "first bad: head 0, query 0"),
     "wrong": (Status.WRONG, "check", "first bad: head 1, query 14"),
@@ -114,8 +115,9 @@ def test_the_sweep_goes_on_to_its_end(sweep: RunSummary) -> None:
         *FAILURES,
         "build-only",
     ]
-    others = [result.status for result in sweep.results if result.variant not in FAILURES]
-    assert others == [Status.PASSED, Status.PASSED, Status.BUILT]
+    others = [result for result in sweep.results if result.variant not in FAILURES]
+    assert [result.status for result in others] == [Status.PASSED, Status.PASSED, Status.BUILT]
+    assert (others[-1].phase, others[-1].reason) == ("build", "no such device")
 
 
 def test_a_passed_row_has_what_was_measured_and_counted(sweep: RunSummary) -> None:

@@ -73,3 +73,21 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     assert any(problem.group_size == 4 for problem in problems)
     assert any(problem.seq_q > problem.seq_kv for problem in problems)
     assert any(problem.head_dim_v != problem.head_dim for problem in problems)
+
+
+def test_the_matrix_of_gpus_is_small_and_covers_what_it_asks_about() -> None:
+    cases = shipped("gpu_correctness").cases()
+    assert len(cases) == 144
+    assert {case.target for case in cases} == {"cuda:sm_80", "rocm:gfx942", "rocm:gfx1100"}
+    assert {case.variant for case in cases} == {"iree", "iree-unfused"}
+    problems = {case.problem for case in cases}
+    assert {(problem.dtype, problem.head_dim) for problem in problems} == {
+        ("f16", 64), ("f16", 128), ("bf16", 64), ("bf16", 128),
+    }  # fmt: skip
+    assert {(problem.causal, problem.group_size) for problem in problems} == {
+        (False, 1),
+        (True, 1),
+        (False, 2),
+    }
+    assert {problem.seq_kv for problem in problems} == {256, 512}
+    assert max(problem.flops() for problem in problems) < 0.3e9

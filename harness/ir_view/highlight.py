@@ -61,4 +61,6 @@ def lexer_for(language: Language) -> Lexer | None:
         return get_lexer_by_name("llvm")
     if language is Language.ASSEMBLY:
         return get_lexer_by_name("gas")
+    if language is Language.PTX:
+        return get_lexer_by_name("ptx")
     return None

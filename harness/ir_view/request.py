@@ -31,14 +31,39 @@ def problem_of(options: Mapping[str, Any]) -> AttentionProblem:
     if "window" in given:
         given["window"] = window(given["window"])
     fields = {**DEFAULTS, **given}
+    if seq is not None and seq <= 0:
+        raise InputError(f"--seq: found {seq}, input should be greater than 0")
+    if seq is not None and "cu_seqlens_q" in given:
+        raise InputError("--seq: --cu-seqlens-q and --cu-seqlens-kv already say how long the sequences are")
     if "cu_seqlens_q" not in given:
-        fields.setdefault("seq_q", seq or DEFAULT_SEQ)
+        fields.setdefault("seq_q", DEFAULT_SEQ if seq is None else seq)
         if seq is not None:
             fields.setdefault("seq_kv", seq)
     try:
         return AttentionProblem.model_validate(fields)
     except ValidationError as error:
         raise InputError(_first_mistake(error)) from error
+
+
+def sizes_of(
+    given: Sequence[str], other_options: Sequence[str], schedule: str, known: Sequence[str]
+) -> dict[str, int]:
+    """Return a schedule's sizes out of a list of `SIZE=NUMBER`.
+
+    Raises `InputError` for a size that the schedule does not have or that is no positive integer, and for
+    options of the problem or of the build, which a schedule does not have (`other_options`, by name).
+    """
+    expected = f"a schedule takes only --set SIZE=NUMBER; sizes of {schedule}: {', '.join(known)}"
+    if other_options:
+        raise InputError(f"{', '.join(map(_option, other_options))}: {expected}")
+    sizes = {}
+    for key, value in _pairs(given, "SIZE=NUMBER").items():
+        if key not in known:
+            raise InputError(f"--set {key}={value}: unknown size {key!r}; {expected}")
+        if not (value.isdecimal() and int(value)):
+            raise InputError(f"--set {key}={value}: expected SIZE=NUMBER, the number at least 1")
+        sizes[key] = int(value)
+    return sizes
 
 
 def settings_of(
@@ -55,18 +80,28 @@ def settings_of(
     options = _fields(plugins.target(target).options)
     params: dict[str, ParameterValue] = {}
     target_options: dict[str, ParameterValue] = {}
-    for setting in given:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise InputError(f"--set {setting}: expected KEY=VALUE")
+    for key, value in _pairs(given, "KEY=VALUE").items():
         if key in parameters:
             params[key] = parameter_value(value)
         elif key in options:
             target_options[key] = parameter_value(value)
         else:
             allowed = ", ".join([*parameters, *options]) or "none"
-            raise InputError(f"--set {setting}: unknown key {key!r}; allowed: {allowed}")
+            raise InputError(f"--set {key}={value}: unknown key {key!r}; allowed: {allowed}")
     return params, target_options
+
+
+def _pairs(given: Sequence[str], form: str) -> dict[str, str]:
+    """Return settings by key; raises `InputError` for what is not of the form and for a key given twice."""
+    pairs: dict[str, str] = {}
+    for setting in given:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting}: expected {form}")
+        if key in pairs:
+            raise InputError(f"--set {setting}: {key} is set twice, before to {pairs[key]}")
+        pairs[key] = value
+    return pairs
 
 
 def _check_chip(target: str) -> None:

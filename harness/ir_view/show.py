@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.syntax import Syntax
+from rich.table import Table
 
 from harness.costs.costs import Costs, NotCountable
 from harness.errors import InputError
@@ -33,7 +34,8 @@ def show(
         subject: whose stages.
         stage: name of the stage to print; without it, a table of all stages.
         diff: print how the stage differs from the one before.
-        counts: print how often each operation occurs and what a call executes, instead of the IR.
+        counts: print what a call executes and moves, of one stage also how often each operation occurs,
+            instead of the IR.
         console: where to print; standard output by default.
 
     Raises:
@@ -52,7 +54,7 @@ def show(
         return
     if chosen is None:
         console.print(subject.title)
-        console.print(tables.stage_table(stages))
+        _print_table(console, tables.stage_table(stages))
         return
     text = stages[chosen].text
     if text is None:
@@ -111,21 +113,25 @@ def _print_counts(console: Console, subject: Subject, chosen: int | None) -> Non
     shown = list(stages) if chosen is None else [stages[chosen]]
     costs = {stage.name: _costs_or_reason(stage, subject) for stage in shown}
     console.print(subject.title)
-    if chosen is None:
-        numbered = (f"{number} {stage.name}" for number, stage in enumerate(stages, start=1))
-        console.print(f"operations in the text of stages {', '.join(numbered)}")
-        for table in tables.operation_tables(stages):
-            console.print(table)
-    else:
-        console.print(f"operations in the text of {stages[chosen].name}")
-        console.print(tables.stage_operation_table(stages[chosen]))
     console.print("executed by one call, all kernels together; FLOP, bytes")
-    console.print(tables.cost_table(costs))
+    for table in tables.cost_tables(costs, console.width, rounds=console.is_terminal):
+        _print_table(console, table)
     for name, found in costs.items():
         if isinstance(found, NotCountable):
             console.print(f"{name} is not countable: {found}", markup=False)
         elif chosen is not None:
-            console.print(tables.memory_table(found))
+            _print_table(console, tables.memory_table(found))
+    if chosen is not None:
+        console.print(f"operations in the text of {stages[chosen].name}")
+        _print_table(console, tables.stage_operation_table(stages[chosen]))
+
+
+def _print_table(console: Console, table: Table) -> None:
+    """Print a table, wider than the terminal rather than with numbers that are cut."""
+    needed = tables.width_of(table)
+    if needed > console.width:
+        table.width = needed
+    console.print(table, crop=False)
 
 
 def _costs_or_reason(stage: StageOutput, subject: Subject) -> Costs | NotCountable:

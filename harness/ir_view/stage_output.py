@@ -18,18 +18,24 @@ if TYPE_CHECKING:
 
 
 class Language(Enum):
-    """What a stage's output is written in; the value is its file suffix."""
+    """What a stage's output is written in; the value is its usual file suffix."""
 
     MLIR = ".mlir"
     LLVM_IR = ".ll"
     ASSEMBLY = ".s"
+    PTX = ".ptx"
     OTHER = ""
 
     @classmethod
     def of(cls, file: str) -> "Language":
         """Return the language of a file by its suffix."""
         suffix = PurePath(file).suffix
+        suffix = OTHER_SUFFIXES.get(suffix, suffix)
         return next((language for language in cls if language.value == suffix), cls.OTHER)
+
+
+OTHER_SUFFIXES = {".rocmasm": Language.ASSEMBLY.value}
+"""What is written like something that has another suffix."""
 
 
 MLIR_OPERATION = re.compile(r'^\s*(?:%[^=]*=\s*)?"?([a-z_][\w]*(?:\.[\w$]+)+)', re.MULTILINE)
@@ -39,6 +45,7 @@ LLVM_INSTRUCTION = re.compile(
     r"^[ \t]+(?:%[\w.]+\s*=\s*)?(?:tail |musttail |notail )?([a-z]+)\b", re.MULTILINE
 )
 INSTRUCTION = re.compile(r"^[ \t]+([a-z]\w*)\b(?!:)", re.MULTILINE)
+PTX_INSTRUCTION = re.compile(r"^[ \t]*(?:@!?%\w+[ \t]+)?([a-z][\w.]*)(?=[ \t;])", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,9 @@ class StageOutput:
             return _mlir_operations(self.text)
         if self.language is Language.LLVM_IR:
             return Counter(LLVM_INSTRUCTION.findall(self.text))
-        return Counter(INSTRUCTION.findall(self.text)) if self.language is Language.ASSEMBLY else Counter()
+        patterns = {Language.ASSEMBLY: INSTRUCTION, Language.PTX: PTX_INSTRUCTION}
+        pattern = patterns.get(self.language)
+        return Counter() if pattern is None else Counter(pattern.findall(self.text))
 
     def changes_from(self, previous: "StageOutput") -> Counter[str] | None:
         """Return how many of each operation there are more, or fewer; None between two languages."""

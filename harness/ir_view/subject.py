@@ -1,12 +1,14 @@
 """What `harness ir` shows the stages of: a build, or a named schedule."""
 
-import time
-from collections.abc import Callable, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.costs.costs import Costs
-from harness.errors import InputError
+from harness.errors import BuildError, InputError, UnsupportedError, one_line
+from harness.ir_view.request import sizes_of
 from harness.ir_view.stage_costs import count_stage, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
 
@@ -29,56 +31,86 @@ class Subject:
 
 def build_subject(built: "BuiltArtifact") -> Subject:
     """Return the stages of a build."""
+    from harness import plugins
+
+    case = built.case
+    chosen = " ".join(f"{key}={value}" for key, value in plugins.variant(case.variant).chosen(case).items())
     return Subject(
-        title=built.case.describe(),
+        title=case.describe() + (f" · {chosen} (chosen by {case.target})" if chosen else ""),
         stages=stage_outputs(built),
         costs=lambda stage: stage_costs(stage, built.artifact),
     )
 
 
-def schedule_subject(name: str, settings: Sequence[str]) -> Subject:
-    """Return the stages of a named schedule of a small problem, whose sizes are settings `KEY=VALUE`.
+def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence[str] = ()) -> Subject:
+    """Return the stages of a named schedule of a small problem, whose sizes are settings `SIZE=NUMBER`.
 
-    Raises `InputError` for a size that the schedule does not have or that is no positive integer.
+    Raises `InputError` for a name or a size that does not exist, for a size that is no positive integer and
+    for `other_options`, which a schedule does not have.  Raises `BuildError` where a step fails.
     """
-    from harness.schedules.named import stage_texts
+    from harness.schedules.named import record_stages
     from harness.schedules.registry import SCHEDULES
 
     name = name.removeprefix(PREFIX)
     if name not in SCHEDULES:
-        raise InputError(f"unknown schedule {name!r}; expected one of {', '.join(SCHEDULES)}")
+        hint = _nearest(name, SCHEDULES)
+        raise InputError(f"unknown schedule {name!r}{hint}; expected one of {', '.join(SCHEDULES)}")
     schedule = SCHEDULES[name]
-    sizes = dict(_size(setting) for setting in settings)
-    stages = []
-    started = time.perf_counter()
-    for stage, text in stage_texts(schedule, **sizes):
-        now = time.perf_counter()
-        stages.append(StageOutput(stage, Language.MLIR, text, now - started))
-        started = now
+    sizes = sizes_of(settings, other_options, name, list(schedule.sizes))
+    try:
+        record = record_stages(schedule, **sizes)
+    except Exception as error:
+        raise BuildError(f"schedule {name}: {one_line(error)}") from error
     shown = " ".join(f"{key}={value}" for key, value in {**schedule.sizes, **sizes}.items())
     wrong = f"\nwrong, to be looked at only: {schedule.why_wrong}" if schedule.why_wrong else ""
     return Subject(
         title=f"{name}: {schedule.summary}\n{schedule.source}; {shown}{wrong}",
-        stages=stages,
+        stages=[
+            StageOutput(stage, Language.MLIR, text, record.seconds[stage])
+            for stage, text in record.texts.items()
+        ],
         costs=count_stage,
     )
 
 
 def is_schedule(name: str) -> bool:
-    """Whether a name is that of a named schedule; `schedule:NAME` is, even if a variant has the name."""
+    """Whether a name is that of a named schedule; `schedule:NAME` is, even if a variant has the name.
+
+    Raises `InputError` for a name that neither a variant nor a schedule has.
+    """
     from harness import plugins
 
     if name.startswith(PREFIX):
         return True
-    if name in plugins.names("variant"):
+    variants = plugins.names("variant")
+    if name in variants:
         return False
     from harness.schedules.registry import SCHEDULES
 
-    return name in SCHEDULES
+    if name not in SCHEDULES:
+        hint = _nearest(name, [*variants, *SCHEDULES])
+        raise InputError(
+            f"unknown variant or schedule {name!r}{hint}; variants: {', '.join(variants)}; "
+            f"schedules: {', '.join(SCHEDULES)}"
+        )
+    return True
 
 
-def _size(setting: str) -> tuple[str, int]:
-    key, equals, value = setting.partition("=")
-    if not equals or not value.isdecimal() or int(value) == 0:
-        raise InputError(f"--set {setting}: expected SIZE=NUMBER, the number at least 1")
-    return key, int(value)
+@contextmanager
+def schedule_hint(variant: str) -> Iterator[None]:
+    """Let the reason why a variant cannot do a problem name the schedule of the same name, if any."""
+    from harness.schedules.registry import SCHEDULES
+
+    try:
+        yield
+    except UnsupportedError as error:
+        if variant not in SCHEDULES:
+            raise
+        example = f"harness ir {PREFIX}{variant}"
+        raise UnsupportedError(f"{error}; '{example}' shows the form on a small problem") from error
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return the question whether a similar name was meant, or an empty string."""
+    found = difflib.get_close_matches(name, known, n=1)
+    return f", did you mean {found[0]!r}?" if found else ""

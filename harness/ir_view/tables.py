@@ -1,9 +1,11 @@
 """The tables of `harness ir`."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from rich.table import Table
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Column, Table
 
 from harness.costs.costs import Costs, NotCountable, Traffic
 from harness.ir_view.stage_output import StageOutput
@@ -13,12 +15,32 @@ SHOWN = 4
 
 MISSING = "–"
 
+SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
+"""Powers of 1000."""
+
+CostColumn = tuple[tuple[str, ...], Callable[[Costs], float | None]]
+"""The header, of one or two lines, and the value."""
+
+OPERATION_COLUMNS: tuple[CostColumn, ...] = (
+    (("matmul",), lambda costs: costs.matmul),
+    (("exp",), lambda costs: costs.exp),
+    (("other",), lambda costs: costs.other),
+    (("of it", "fma"), lambda costs: costs.fma),
+)
+BYTE_COLUMNS: tuple[CostColumn, ...] = (
+    (("main", "read"), lambda costs: costs.main_memory.read),
+    (("main", "written"), lambda costs: costs.main_memory.written),
+    (("scratch", "read"), lambda costs: costs.scratch.read),
+    (("scratch", "written"), lambda costs: costs.scratch.written),
+    (("FLOP/byte",), lambda costs: costs.intensity),
+)
+
 
 def stage_table(stages: Sequence[StageOutput]) -> Table:
     """Return one row for each stage: duration, size, what it mostly consists of and what it changed."""
     table = Table("#", "stage", "ms", "lines", "most frequent operations", "against the stage before")
     for column in (0, 2, 3):
-        table.columns[column].justify = "right"
+        _numbers(table.columns[column])
     table.columns[1].no_wrap = True
     for number, stage in enumerate(stages):
         previous = stages[number - 1] if number else None
@@ -36,53 +58,72 @@ def stage_table(stages: Sequence[StageOutput]) -> Table:
 def stage_operation_table(stage: StageOutput) -> Table:
     """Return how often each operation stands in a stage, the most frequent first."""
     table = Table("operation", "count")
-    table.columns[1].justify = "right"
+    _numbers(table.columns[1])
     for name, number in sorted(stage.operations.items(), key=lambda item: (-item[1], item[0])):
         table.add_row(name, str(number))
     return table
 
 
-def operation_tables(stages: Sequence[StageOutput]) -> list[Table]:
-    """Return how often each operation stands in each stage: a table for each language."""
-    counted = [(number, stage) for number, stage in enumerate(stages, start=1) if stage.operations]
-    languages = dict.fromkeys(stage.language for _, stage in counted)
-    return [
-        _operations_by_stage([(number, stage) for number, stage in counted if stage.language is language])
-        for language in languages
-    ]
+def cost_tables(found: Mapping[str, Costs | NotCountable], width: int, *, rounds: bool) -> list[Table]:
+    """Return what one call executes and moves at each stage, in tables for this many columns.
+
+    Of several forms the first that fits: one table with exact numbers, two (operations, bytes), one with short
+    numbers, two.  If none does, the last one, or one with exact numbers where they may not be rounded.
+    """
+    together, apart = [(*OPERATION_COLUMNS, *BYTE_COLUMNS)], [OPERATION_COLUMNS, BYTE_COLUMNS]
+    forms = [(together, exact, False), (together, exact, True), (apart, exact, True)]
+    forms += [(together, short, True), (apart, short, True)] if rounds else [(together, exact, True)]
+    made: list[Table] = []
+    for parts, write, wrapped in forms:
+        made = [_cost_table(found, columns, write, wrapped=wrapped) for columns in parts]
+        if all(width_of(table) <= width for table in made):
+            break
+    return made
 
 
-def _operations_by_stage(numbered: Sequence[tuple[int, StageOutput]]) -> Table:
-    table = Table("operation", *(str(number) for number, _ in numbered))
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name in sorted({name for _, stage in numbered for name in stage.operations}):
-        table.add_row(name, *(str(stage.operations[name] or "") for _, stage in numbered))
-    return table
+def width_of(table: Table) -> int:
+    """Return how many columns of a terminal a table needs to show its numbers whole."""
+    console = Console(width=10_000)
+    measured = Measurement.get(console, console.options, table)
+    return measured.maximum if all(column.no_wrap for column in table.columns) else measured.minimum
 
 
-def cost_table(found: Mapping[str, Costs | NotCountable]) -> Table:
-    """Return what one call executes at each stage; a stage that cannot be counted says why."""
-    headers = ("matmul", "exp", "other", "of it fma", "main read", "main written", "scratch read")
-    table = Table("stage", *headers, "scratch written", "FLOP/byte")
-    for column in table.columns[1:]:
-        column.justify = "right"
+def exact(number: float) -> str:
+    """Return `33,554,432`, or a ratio with three digits."""
+    return f"{number:,}" if isinstance(number, int) else f"{number:.3g}"
+
+
+def short(number: float) -> str:
+    """Return `33.6 M`: three digits and the power of 1000; what is below 10,000 stays exact."""
+    if abs(number) < 10_000:
+        return exact(number)
+    digits, _, exponent = f"{number:.2e}".partition("e")
+    thousands, above = divmod(int(exponent), 3)
+    return f"{float(digits) * 10**above:.{2 - above}f} {SUFFIXES[thousands]}"
+
+
+def _cost_table(
+    found: Mapping[str, Costs | NotCountable],
+    columns: Sequence[CostColumn],
+    write: Callable[[float], str],
+    *,
+    wrapped: bool,
+) -> Table:
+    """Return one row for each stage; wrapped headers have two lines."""
+    headers = [("\n" if wrapped else " ").join(words) for words, _ in columns]
+    table = Table("stage", *headers)
+    table.columns[0].no_wrap = True
+    _numbers(*table.columns[1:])
     for name, costs in found.items():
-        if isinstance(costs, NotCountable):
-            table.add_row(name, *([MISSING] * 9))
-            continue
-        operations = (costs.matmul, costs.exp, costs.other, costs.fma)
-        memory = (costs.main_memory, costs.scratch)
-        moved = [bytes_ for traffic in memory for bytes_ in (traffic.read, traffic.written)]
-        intensity = MISSING if costs.intensity is None else f"{costs.intensity:.3g}"
-        table.add_row(name, *(f"{number:,}" for number in (*operations, *moved)), intensity)
+        values = [None if isinstance(costs, NotCountable) else value(costs) for _, value in columns]
+        table.add_row(name, *(MISSING if value is None else write(value) for value in values))
     return table
 
 
 def memory_table(costs: Costs) -> Table:
     """Return the bytes that one call reads from and writes to each buffer."""
     table = Table("memory", "buffer", "bytes read", "bytes written")
-    table.columns[2].justify = table.columns[3].justify = "right"
+    _numbers(table.columns[2], table.columns[3])
     rows: list[tuple[str, str, Traffic]] = [
         *(("argument", name, traffic) for name, traffic in costs.arguments.items()),
         *(("workspace", name, traffic) for name, traffic in costs.workspace.items()),
@@ -109,3 +150,10 @@ def changes(found: Counter[str] | None, limit: int | None = SHOWN) -> str:
     shown = [f"{change:+d} {name}" for name, change in largest[:limit]]
     rest = len(largest) - len(shown)
     return ", ".join(shown + ([f"and {rest} more"] if rest else [])) or "the same operations"
+
+
+def _numbers(*columns: Column) -> None:
+    """Let columns hold numbers, which are never cut."""
+    for column in columns:
+        column.justify = "right"
+        column.no_wrap = True

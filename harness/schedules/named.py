@@ -1,17 +1,15 @@
 """A schedule with a name, and the IR after each of its steps."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import InputError
-from harness.variants.schedule import Step, apply
+from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
 
 if TYPE_CHECKING:
     from mlir import ir
-
-PAYLOAD = "payload"
-"""Name of the first stage: what is computed, untiled."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +44,21 @@ class NamedSchedule:
     def stages(self, **sizes: int) -> "Iterator[tuple[str, ir.Module]]":
         """Yield the name of each stage and the module, which the next stage then changes."""
         module = self.build(**sizes)
-        yield PAYLOAD, module
+        yield PAYLOAD.name, module
         for step in self.steps:
             apply([step], module)
             yield step.name, module
 
 
-def stage_texts(schedule: NamedSchedule, **sizes: int) -> Iterator[tuple[str, str]]:
-    """Yield the name and IR of each stage, payload first."""
+def record_stages(schedule: NamedSchedule, **sizes: int) -> StageRecord:
+    """Return the IR of each stage, payload first, and how long it took, imports left out."""
     from harness.mlir_context import mlir_context
 
+    import_rewrites()
+    record = StageRecord()
     with mlir_context():
-        for name, module in schedule.stages(**sizes):
-            yield name, str(module)
+        started = time.perf_counter()
+        module = schedule.build(**sizes)
+        record.note(PAYLOAD.name, started, module)
+        apply(schedule.steps, module, record)
+    return record

@@ -1,6 +1,7 @@
 """What a target is: a machine that code is generated for."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,6 +27,14 @@ class TargetOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a build, as `harness list stages` prints it."""
+
+    name: str
+    summary: str
+
+
 class Capability(BaseModel):
     """One row of `harness doctor`: can this machine build, run or emulate for a target, and if not why."""
 
@@ -44,8 +53,8 @@ class Target(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     options: ClassVar[type[TargetOptions]] = TargetOptions
-    stages: ClassVar[tuple[str, ...]] = ()
-    """Names of the pipeline's stages, in order."""
+    stages: ClassVar[tuple[str | Stage, ...]] = ()
+    """The pipeline's stages in order, by name or with a summary."""
 
     @abstractmethod
     def chips(self) -> dict[str, str]:
@@ -66,6 +75,10 @@ class Target(ABC):
     @abstractmethod
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return the tile sizes that suit chip and problem, for what a variant's parameters leave open."""
+
+    def refuses_kernels(self, chip: str | None) -> str | None:
+        """Return None, or why `compile` takes no tiled kernels for this chip; baselines do not ask."""
+        return None
 
     @abstractmethod
     def compile(

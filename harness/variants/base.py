@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from harness.artifact import Artifact
-from harness.case import Case
+from harness.case import Case, ParameterValue
 from harness.problem import AttentionProblem
 
 
@@ -52,6 +52,10 @@ class Variant(ABC):
 
         Raises `UnsupportedError` or `BuildError`; may also crash the process.
         """
+
+    def chosen(self, case: Case) -> dict[str, ParameterValue]:
+        """Return the values of parameters that the case leaves open and its target chooses."""
+        return {}
 
     def tool_versions(self) -> dict[str, str]:
         """Return name and version of the packages that determine the build's result."""

@@ -9,11 +9,12 @@ import numpy as np
 from pydantic import Field
 
 from harness.artifact import Artifact
-from harness.case import Case
+from harness.case import Case, ParameterValue
+from harness.errors import raised_in
 from harness.problem import AttentionProblem
-from harness.targets.base import chip_of
+from harness.targets.base import Stage, chip_of
 from harness.variants.base import Parameters, Variant
-from harness.variants.schedule import StageRecord, Step, apply
+from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
 from harness.variants.tiling import TileSizes, Tiling
 
 if TYPE_CHECKING:
@@ -43,24 +44,33 @@ class GeneratedVariant(Variant):
         """Return the rewrites from payload to tiled kernels; the last one leaves upstream dialects only."""
 
     @property
-    def stages(self) -> tuple[str, ...]:
-        """Names of the payload and of the schedule's steps, in order, for default parameters."""
+    def stages(self) -> tuple[Stage, ...]:
+        """The payload and the schedule's steps, in order, for default parameters."""
         example = Tiling.of(AttentionProblem(heads=1, seq_q=256, head_dim=64), TileSizes(query=16, key=64))
-        return ("payload", *(step.name for step in self.schedule(example, self.parameters())))
+        steps = self.schedule(example, self.parameters())
+        return (PAYLOAD, *(Stage(step.name, step.summary) for step in steps))
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
-        """Return None, or the first feature that is not built."""
+        """Return None, or why the target takes no kernels, or the first feature that they do not have."""
+        from harness import plugins
+
+        return plugins.target(target).refuses_kernels(chip_of(target)) or self.refuses(problem)
+
+    def refuses(self, problem: AttentionProblem) -> str | None:
+        """Return None, or the first feature of the problem that this variant does not have."""
         from harness.payloads.attention import unsupported_by_payload
 
         return unsupported_by_payload(problem)
 
     def kernels(self, case: Case, record: StageRecord | None = None) -> "ir.Module":
         """Return the tiled kernels of a case; an MLIR context is current."""
+        import_rewrites()
         started = time.perf_counter()
         tiling = self.tiling(case)
-        module = self.payload(tiling)
+        with raised_in(f'step "{PAYLOAD.name}"'):
+            module = self.payload(tiling)
         if record is not None:
-            record.note("payload", started, module)
+            record.note(PAYLOAD.name, started, module)
         apply(self.schedule(tiling, self._parameters(case)), module, record)
         return module
 
@@ -106,6 +116,13 @@ class GeneratedVariant(Variant):
             query_granule=preferred.query_granule,
         )
         return Tiling.of(case.problem, sizes)
+
+    def chosen(self, case: Case) -> dict[str, ParameterValue]:
+        """Return the tile sizes that the target chose, cut to the problem."""
+        given = self._parameters(case)
+        tiling = self.tiling(case)
+        sizes = {"tile_q": tiling.query, "tile_kv": tiling.key}
+        return {name: size for name, size in sizes.items() if getattr(given, name) is None}
 
     def _parameters(self, case: Case) -> TileParameters:
         return self.parameters.model_validate(case.params)

@@ -21,7 +21,7 @@ class SplitHead(GeneratedVariant):
     name = "split-head"
     summary = "projections fused under the loop over heads (Megatron); needs model_width"
 
-    def supports(self, problem: AttentionProblem, target: str) -> str | None:
+    def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature that is not built."""
         from harness.payloads.attention import unsupported_by_payload
 

@@ -21,7 +21,7 @@ class Varlen(GeneratedVariant):
     name = "varlen"
     summary = "packed sequences of any lengths, FlashAttention-style; needs cu_seqlens"
 
-    def supports(self, problem: AttentionProblem, target: str) -> str | None:
+    def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature that is not built."""
         from harness.payloads.attention import unsupported_by_payload
 

@@ -1,8 +1,12 @@
 """`harness ir` from its options to what it prints, with real builds."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.__main__ import main
+from harness.schedules import registry
+from harness.variants.schedule import Step
 
 SMALL = [
     "--target",
@@ -108,7 +112,11 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            (["flsh"], "unknown variant 'flsh'; expected one of flash, "),
+            (
+                ["flsh"],
+                "unknown variant or schedule 'flsh', did you mean 'flash'?; variants: flash, ",
+            ),
+            (["no-such"], "unknown variant or schedule 'no-such'; variants: flash, "),
             (["flash", "--target", "gpu"], "unknown target 'gpu'; expected one of cpu"),
             (
                 ["flash", "--target", "cpu:foo"],
@@ -124,6 +132,17 @@ class TestBadInput:
             (["flash", "--seq", "x"], "Invalid value for '--seq': "),
             (["flash", "--window", "3"], "--window: found '3', expected LEFT,RIGHT"),
             (["flash", "--kv-lengths", "a,b"], "--kv-lengths: found 'a,b', expected integers"),
+            (["flash", "--seq", "0"], "--seq: found 0, input should be greater than 0"),
+            (["flash", "--seq", "-3", "--seq-q", "4"], "--seq: found -3, input should be greater than 0"),
+            (
+                ["varlen", "--seq", "3", "--cu-seqlens-q", "0,3", "--cu-seqlens-kv", "0,3"],
+                "--seq: --cu-seqlens-q and --cu-seqlens-kv already say",
+            ),
+            (
+                ["flash", "--set", "tile_q=16", "--set", "tile_q=32"],
+                "--set tile_q=32: tile_q is set twice, before to 16",
+            ),
+            (["matmul", "--set", "rows=4", "--set", "rows=4"], "--set rows=4: rows is set twice"),
             (["flash", "--set", "tile_q"], "--set tile_q: expected KEY=VALUE"),
             (["flash", "--set", "tile=4"], "--set tile=4: unknown key 'tile'; allowed: tile_q, tile_kv"),
             (["flash", "--set", "tile_q=big"], "variant 'flash': "),
@@ -133,6 +152,15 @@ class TestBadInput:
     )
     def test_is_one_line(self, capsys, arguments, expected):
         assert error_line(capsys, "ir", *arguments).startswith(expected)
+
+    def test_a_name_that_nothing_has_is_told_the_schedules(self, capsys):
+        assert "; schedules: matmul, " in error_line(capsys, "ir", "flahs")
+
+    def test_a_variant_that_needs_more_is_told_its_schedule(self, capsys):
+        line = error_line(capsys, "ir", "split-head")
+        assert line.endswith(
+            "needs a model_width; 'harness ir schedule:split-head' shows the form on a small problem"
+        )
 
     def test_a_problem_that_is_not_supported(self, capsys, monkeypatch):
         from harness.problem import AttentionProblem
@@ -209,9 +237,9 @@ class TestProblemOptions:
         assert others == {"variant": "flash", "target": "cpu", "params": {"tile_q": 16}, "threads": 2}
 
 
-def test_help_says_what_the_defaults_are(capsys):
-    text = output(capsys, "ir", "--help")
-    assert "--set" in text
+def test_help_tells_of_schedules(capsys):
+    assert "size of the schedule" in " ".join(output(capsys, "ir", "--help").split())
+    assert "named schedules" in output(capsys, "list", "--help")
 
 
 class TestNamedSchedules:
@@ -231,6 +259,31 @@ class TestNamedSchedules:
         assert "tensor<2x6x8x4xf32>" in output(
             capsys, "ir", "flash-kv-outer", "--stage", "payload", "--set", "batch=2", "--set", "heads=6"
         )
+
+    @pytest.mark.parametrize(
+        ("options", "named"),
+        [
+            (["--causal"], "--causal"),
+            (["--seq", "64"], "--seq"),
+            (["--dtype", "f32"], "--dtype"),
+            (["--target", "cpu"], "--target"),
+            (["--target", "nonsense", "--heads", "4", "--set", "heads=4"], "--target, --heads"),
+        ],
+    )
+    def test_options_of_the_problem_are_refused(self, capsys, options, named):
+        assert error_line(capsys, "ir", "flash-kv-outer", *options) == (
+            f"{named}: a schedule takes only --set SIZE=NUMBER; "
+            "sizes of flash-kv-outer: batch, heads, seq_q, seq_kv, head_dim"
+        )
+
+    def test_a_step_that_fails_is_one_line(self, capsys, monkeypatch):
+        def refuse(module):
+            raise ValueError("no such loop\nand more")
+
+        schedule = replace(registry.SCHEDULES["matmul"], steps=(Step("tiled", "", refuse),))
+        monkeypatch.setitem(registry.SCHEDULES, "matmul", schedule)
+        line = error_line(capsys, "ir", "matmul")
+        assert line == 'schedule matmul: in step "tiled": ValueError: no such loop'
 
     def test_counts_without_a_build(self, capsys):
         assert "executed by one call" in output(

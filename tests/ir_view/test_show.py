@@ -10,14 +10,14 @@ from rich.console import Console
 from harness.api import BuiltArtifact
 from harness.artifact import Artifact
 from harness.case import Case
-from harness.costs.costs import NotCountable
+from harness.costs.costs import Costs, NotCountable, Traffic
 from harness.errors import InputError
 from harness.ir_view import tables
 from harness.ir_view.highlight import MlirLexer, lexer_for
 from harness.ir_view.show import difference, show
 from harness.ir_view.stage_costs import grid_points, known_lengths, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
-from harness.ir_view.subject import build_subject
+from harness.ir_view.subject import Subject, build_subject
 from harness.problem import AttentionProblem
 
 MLIR = """module {
@@ -46,6 +46,17 @@ define void @f(ptr %0) #0 {
   ret void
 }
 attributes #0 = { nounwind }
+"""
+PTX = """
+.target sm_80
+.maxntid 128, 1, 1
+{
+	.reg .b32 %r<9>;
+$L1:
+	add.s32 %r1, %r2, 1;
+	@%p1 bra $L1;
+	ret;
+}
 """
 ASSEMBLY = "\t.text\nf:\n.LBB0_1:\n\tvmovups\t(%rdi), %ymm0\n\tvmovups\t(%rsi), %ymm1\n\tretq\n"
 
@@ -96,6 +107,7 @@ class TestStageOutputs:
             ),
             (LLVM, Language.LLVM_IR, {"load": 1, "call": 1, "ret": 1}),
             (ASSEMBLY, Language.ASSEMBLY, {"vmovups": 2, "retq": 1}),
+            (PTX, Language.PTX, {"add.s32": 1, "bra": 1, "ret": 1}),
             (None, Language.OTHER, {}),
         ],
     )
@@ -188,6 +200,65 @@ def test_a_difference_begins_with_the_operations():
     ]
 
 
+@pytest.mark.parametrize(
+    ("width", "terminal", "expected"),
+    [
+        (120, True, "123,456,789,012"),
+        *((width, True, "123 G") for width in (30, 50, 60, 80)),
+        *((width, False, "123,456,789,012") for width in (80, 160, 200)),
+        (200, True, "123,456,789,012"),
+    ],
+)
+def test_numbers_of_counts_are_never_cut(width, terminal, expected):
+    amount = 123_456_789_012
+    traffic = Traffic(read=amount, written=amount)
+    costs = Costs(
+        matmul=amount, exp=amount, other=amount, fma=amount, arguments={"query": traffic}, scratch=traffic
+    )
+    stream = StringIO()
+    subject = Subject("flash", [output("tiled", COUNTED)], lambda _: costs)
+    console = Console(file=stream, width=width, force_terminal=terminal, color_system=None)
+    show(subject, counts=True, console=console)
+    text = stream.getvalue()
+    assert "…" not in text
+    assert text.count(expected) == 8
+    if terminal and width >= 80:
+        assert max(map(len, text.splitlines())) <= width
+    assert "arith.addf" not in text
+
+
+@pytest.mark.parametrize("stage_width", [20, 40])
+def test_numbers_of_stages_are_never_cut(built, stage_width):
+    stream = StringIO()
+    show(build_subject(built), console=Console(file=stream, width=stage_width))
+    assert "500.0 " in stream.getvalue()
+
+
+def test_the_title_says_which_tile_sizes_the_target_chose(built):
+    assert build_subject(built).title.endswith(" · tile_q=4 tile_kv=4 (chosen by cpu)")
+    case = built.case.model_copy(update={"params": {"tile_q": 2}})
+    given = BuiltArtifact(built.artifact.model_copy(update={"case": case}), built.folder)
+    assert build_subject(given).title.endswith("tile_q=2 · tile_kv=4 (chosen by cpu)")
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (0, "0"),
+        (9_999, "9,999"),
+        (10_000, "10.0 k"),
+        (99_960, "100 k"),
+        (999_499, "999 k"),
+        (999_500, "1.00 M"),
+        (33_554_432, "33.6 M"),
+        (2_147_483_648, "2.15 G"),
+        (7.0912, "7.09"),
+    ],
+)
+def test_short_numbers(number, expected):
+    assert tables.short(number) == expected
+
+
 def test_changes_name_the_largest_first():
     found = {"a": 1, "b": -9, "c": 4, "d": 2, "e": -2, "f": 1}
     assert tables.changes(found) == "-9 b, +4 c, +2 d, -2 e, and 2 more"
@@ -260,6 +331,7 @@ class TestListStages:
         from harness import plugins
         from harness.__main__ import main
         from harness.errors import HarnessError
+        from harness.schedules import registry
 
         step = SimpleNamespace(name="grid", summary="query tiles")
         owners = {
@@ -276,10 +348,20 @@ class TestListStages:
         names = {"variant": ["broken", "flash", "torch"], "target": ["cpu"]}
         monkeypatch.setattr(plugins, "names", names.__getitem__)
         monkeypatch.setattr(plugins, "load", load)
+        monkeypatch.setattr(registry, "SCHEDULES", {"matmul": registry.SCHEDULES["matmul"]})
         assert main(["list", "stages"]) == 0
         assert capsys.readouterr().out.splitlines() == [
             "flash payload",
-            "flash grid     query tiles",
+            "flash grid               query tiles",
             "cpu lanes",
             "cpu object",
+            "schedule:matmul payload  what is computed, untiled",
+            "schedule:matmul tiled    tile [2, 3, 4]",
+            "schedule:matmul linalg   upstream dialects only",
         ]
+
+    def test_stages_that_this_package_generates_have_summaries(self):
+        from harness import plugins
+
+        for owner in (plugins.variant("naive"), plugins.target("cpu")):
+            assert all(stage.summary for stage in owner.stages)

@@ -1,6 +1,8 @@
 """The known forms: what they look like and what they compute."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from rewrites.execution import execute
 
 from harness.errors import InputError
 from harness.mlir_context import mlir_context
-from harness.schedules.named import stage_texts
+from harness.schedules.named import record_stages
 from harness.schedules.registry import SCHEDULES
 
 FLASH = ["flash-kv-outer", "flash-q-outer", "flash-final-division"]
@@ -20,7 +22,7 @@ PROJECTED = ["split-head", "multi-query"]
 
 
 def texts(name, **sizes):
-    return dict(stage_texts(SCHEDULES[name], **sizes))
+    return record_stages(SCHEDULES[name], **sizes).texts
 
 
 def computed(name, inputs, **sizes):
@@ -274,3 +276,28 @@ def test_slices_of_the_product_become_views_and_nothing_is_copied():
     assert "memref.copy" not in text
     assert "memref.alloc" not in text
     assert text.count("linalg.matmul") == 1
+
+
+IMPORTS_WHILE_TIMED = """
+import sys
+from harness.mlir_context import mlir_context
+from harness.schedules.named import NamedSchedule, record_stages
+from harness.schedules.registry import SCHEDULES
+
+build, known = NamedSchedule.build, set()
+
+def build_and_note(schedule, **sizes):
+    known.update(sys.modules)
+    return build(schedule, **sizes)
+
+NamedSchedule.build = build_and_note
+record = record_stages(SCHEDULES[sys.argv[1]])
+assert list(record.seconds) == list(record.texts)
+print(*sorted(set(sys.modules) - known))
+"""
+
+
+@pytest.mark.parametrize("name", ["matmul", "naive", "split-head"])
+def test_nothing_is_imported_while_stages_are_timed(name):
+    command = [sys.executable, "-c", IMPORTS_WHILE_TIMED, name]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == []

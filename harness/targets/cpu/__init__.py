@@ -8,7 +8,7 @@ from pydantic import Field
 from harness.artifact import Artifact, StaticFigures
 from harness.case import Case
 from harness.problem import AttentionProblem
-from harness.targets.base import Capability, Target, TargetOptions, chip_of
+from harness.targets.base import Capability, Stage, Target, TargetOptions, chip_of
 from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ class CpuTarget(Target):
     options = CpuOptions
 
     @property
-    def stages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the pipeline's stages, in order."""
-        from harness.targets.cpu.stages import STAGES
+    def stages(self) -> tuple[Stage, ...]:  # type: ignore[override]
+        """The pipeline's stages, in order."""
+        from harness.targets.cpu.stages import SUMMARIES
 
-        return STAGES
+        return tuple(Stage(name, summary) for name, summary in SUMMARIES.items())
 
     def chips(self) -> dict[str, str]:
         """Return the instruction sets that code can be generated for."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mlir import ir
 
+from harness.errors import raised_in
 from harness.targets.cpu.bufferize import bufferize, scratch_from_caller
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials
@@ -20,22 +21,23 @@ from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.cpu.vectorize import hoist_from_innermost_loops, vectorize
 
-STAGES = (
-    "promoted",
-    "lanes",
-    "exponential",
-    "register-tiled",
-    "vectorized",
-    "hoisted",
-    "bufferized",
-    "threaded",
-    "vector-lowered",
-    "native-vectors",
-    "llvm",
-    "llvm-ir",
-    "object",
-)
-"""Names of the stages, in order."""
+SUMMARIES = {
+    "promoted": "each tile of Q is copied once, where it is taken",
+    "lanes": "layouts: queries become the last dimension, that of vector lanes",
+    "exponential": "exp2 as a polynomial and integer arithmetic on the exponent",
+    "register-tiled": "operations cut to what fits the registers",
+    "vectorized": "register tiles as vector operations",
+    "hoisted": "innermost loops carry accumulators as vectors",
+    "bufferized": "tensors become memory",
+    "threaded": "a loop over a range of the grid's points, scratch memory from the caller",
+    "vector-lowered": "vectors of one dimension, contractions as fused multiply-adds",
+    "native-vectors": "vectors of a register's length",
+    "llvm": "the LLVM dialect",
+    "llvm-ir": "LLVM IR",
+    "object": "assembly, after LLVM's optimisations",
+}
+"""Each stage by name, in order."""
+STAGES = tuple(SUMMARIES)
 
 
 @dataclass
@@ -76,13 +78,16 @@ def compile_kernels(module: ir.Module, chip: Chip, folder: Path) -> Compilation:
     ]
     for name, stage in in_place:
         started = time.perf_counter()
-        stage(module)
+        with raised_in(f'stage "{name}"'):
+            stage(module)
         result.record(name, started, str(module))
     started = time.perf_counter()
-    llvm_ir = emit_llvm_ir(module)
+    with raised_in('stage "llvm-ir"'):
+        llvm_ir = emit_llvm_ir(module)
     result.record("llvm-ir", started, llvm_ir, "ll")
     started = time.perf_counter()
-    result.code = emit_object(llvm_ir, chip)
+    with raised_in('stage "object"'):
+        result.code = emit_object(llvm_ir, chip)
     (folder / "kernels.o").write_bytes(result.code.object_file)
     result.record("object", started, result.code.assembly, "s")
     return result

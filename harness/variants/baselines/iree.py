@@ -1,54 +1,44 @@
-"""The IREE baselines: `iree` (its attention op) and `iree-unfused` (three linalg ops), both by llvm-cpu.
+"""The IREE baselines: `iree` (its attention op) and `iree-unfused` (three linalg ops).
 
-IREE chooses all tiles and vectorization itself.  The compiler runs as a program of its own, so its abort
-is an error here and not a crash.
+IREE chooses tiles, layouts and vectorization itself, where parameters do not say otherwise.
 """
 
 import importlib.metadata
-import importlib.util
-import subprocess
-import tempfile
 import time
 from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
 
 from harness.artifact import Artifact, StaticFigures
 from harness.case import Case
 from harness.errors import BuildError, UnsupportedError
+from harness.iree_toolchain import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
 from harness.problem import AttentionProblem
-from harness.variants.base import Variant
+from harness.variants.base import Parameters, Variant
 from harness.variants.baselines import iree_payload
+from harness.variants.baselines.iree_compilation import MODULE_FILE, STAGES, Compilation, Image, StageName
+from harness.variants.baselines.iree_executor import EMULATOR_FOLDER, Executor, choose_executor
+from harness.variants.baselines.iree_targets import IreeTarget, iree_target
+from harness.variants.baselines.iree_tiling import IreeTiles, configuration
 from harness.variants.baselines.masks import queries_without_keys
-
-TARGET_CPUS = {"": "host", "host": "host", "avx2": "x86-64-v3"}
-"""What `--iree-llvmcpu-target-cpu` gets for each chip of the target `cpu`."""
-
-MLIR_FILE = "input.mlir"
-MODULE_FILE = "module.vmfb"
-
-MISSING = "install iree-base-compiler and iree-base-runtime"
 
 PACKAGES = ("iree-base-compiler", "iree-base-runtime")
 
 
+class IreeParameters(Parameters):
+    """Parameters of everything that IREE compiles."""
+
+    compile_timeout_s: float | None = Field(default=None, gt=0)
+    """Seconds after which a compilation counts as refused; 60 if not set."""
+
+
 class IreeVariant(Variant):
-    """What both IREE baselines share."""
+    """What all that IREE compiles has in common."""
 
     is_baseline = True
-
-    def supports(self, problem: AttentionProblem, target: str) -> str | None:
-        """Return None, or why this form cannot be built for the target."""
-        name, _, chip = target.partition(":")
-        if name != "cpu" or chip not in TARGET_CPUS:
-            return f"this baseline is built by IREE's llvm-cpu, for cpu and cpu:avx2 only, not for {target}"
-        if not installed():
-            return MISSING
-        if problem.is_packed:
-            return "packed sequences are not an input of this form"
-        if problem.model_width is not None:
-            return "projections are not part of this baseline"
-        if queries_without_keys(problem):
-            return "IREE gives NaN for a query that sees no key"
-        return None
+    parameters: ClassVar[type[IreeParameters]] = IreeParameters
+    stages: ClassVar[tuple[StageName, ...]] = STAGES
 
     def payload(self, problem: AttentionProblem) -> str:
         """Return the MLIR text that IREE compiles."""
@@ -58,44 +48,92 @@ class IreeVariant(Variant):
         """Return the names of the payload's operands in order."""
         raise NotImplementedError
 
+    def lower(self, case: Case, compilation: Compilation) -> None:
+        """Take the payload to where only code generation by LLVM is left."""
+        for stage in ("dispatches", "configured", "llvm"):
+            compilation.advance(stage)
+
+    def supports(self, problem: AttentionProblem, target: str) -> str | None:
+        """Return None, or why this form cannot be built for the target."""
+        if not installed():
+            return MISSING
+        if iree_target(target) is None:
+            return f"IREE compiles for cpu, cpu:avx2, cuda and rocm here, not for {target}"
+        if problem.is_packed:
+            return "packed sequences are not an input of this form"
+        if problem.model_width is not None:
+            return "projections are not part of this baseline"
+        if queries_without_keys(problem):
+            return "IREE gives NaN for a query that sees no key"
+        return None
+
     def source(self, case: Case) -> str:
         """Return the MLIR text and the compiler's flags."""
-        return f"// iree-compile {' '.join(_flags(case))}\n{self.payload(case.problem)}"
+        target = _target(case)
+        return f"// iree-compile {' '.join(target.flags)}\n{target.module(self.payload(case.problem))}"
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Compile with iree-compile; raises `BuildError` with the first error that it reports."""
-        source = self.source(case)
-        (folder / MLIR_FILE).write_text(source, encoding="utf-8")
-        started = time.perf_counter()
-        module, code_bytes = compile_module(source, _flags(case))
-        seconds = time.perf_counter() - started
-        (folder / MODULE_FILE).write_bytes(module)
+        """Compile with iree-compile.
+
+        On the CPU, where every problem is expected to compile, raises `BuildError` with IREE's first error.
+        On a GPU such a refusal is what was to be found out: the artifact has it, and the stages before.
+        Raises `UnsupportedError` when compilation takes too long.
+        """
+        target = _target(case)
+        timeout_s = self._parameters(case).compile_timeout_s or DEFAULT_TIMEOUT_S
+        compilation = Compilation(folder, target, IreeTools(timeout_s))
+        compilation.start(self.source(case))
+        try:
+            self.lower(case, compilation)
+            images = compilation.finish()
+        except BuildError as error:
+            if target.driver is None:
+                raise
+            return self._artifact(case, key, compilation, Executor("none"), refusal=str(error))
+        executor = Executor("native") if target.driver is None else _gpu_executor(compilation, images, folder)
+        return self._artifact(case, key, compilation, executor, figures=_figures(compilation, images))
+
+    def tool_versions(self) -> dict[str, str]:
+        """Return the versions of IREE's compiler and runtime, and of what measures its code."""
+        from harness.targets.cuda import ptxas
+
+        versions = {package: importlib.metadata.version(package) for package in PACKAGES}
+        return versions | ({"ptxas": stated} if (stated := ptxas.version()) else {})
+
+    def _parameters(self, case: Case) -> IreeParameters:
+        return self.parameters.model_validate(case.params)
+
+    def _artifact(
+        self, case: Case, key: str, compilation: Compilation, executor: Executor, **found: Any
+    ) -> Artifact:
         return Artifact(
             case=case,
             key=key,
-            executor="native",
-            loader="harness.variants.baselines.iree_calls:load",
-            figures=StaticFigures(code_bytes=code_bytes),
-            stage_seconds={"iree-compile": seconds},
-            stage_files={"source": MLIR_FILE, "iree-compile": MODULE_FILE},
+            executor=executor.name,
+            loader=executor.loader,
+            stage_seconds=compilation.stage_seconds,
+            stage_files=compilation.stage_files,
             launch={
                 "module": MODULE_FILE,
                 "function": iree_payload.ENTRY,
                 "operands": self.operands(case.problem),
-                "threads": case.target_options.get("threads", 1),
+                **_launch(case, compilation.target),
             },
+            why_not_run=executor.why_not,
+            **found,
         )
 
-    def tool_versions(self) -> dict[str, str]:
-        """Return the versions of IREE's compiler and runtime."""
-        return {package: importlib.metadata.version(package) for package in PACKAGES}
+
+class IreeAttentionParameters(IreeParameters, IreeTiles):
+    """Parameters of IREE's attention op."""
 
 
 class Iree(IreeVariant):
     """IREE's attention op, which it tiles and vectorizes as online attention."""
 
     name = "iree"
-    summary = "IREE's attention op, compiled by llvm-cpu with its default tiles"
+    summary = "IREE's attention op, with its default tiles if not set otherwise"
+    parameters: ClassVar[type[IreeParameters]] = IreeAttentionParameters
 
     def payload(self, problem: AttentionProblem) -> str:
         """Return the attention op."""
@@ -105,12 +143,24 @@ class Iree(IreeVariant):
         """Return the attention op's operands."""
         return iree_payload.attention_op_operands(problem)
 
+    def lower(self, case: Case, compilation: Compilation) -> None:
+        """Let IREE lower the op, with tiles that parameters set in the place of its own."""
+        tiles = IreeAttentionParameters.model_validate(case.params)
+        require_gpu_for(tiles, compilation.target, case)
+        compilation.advance("dispatches")
+        compilation.advance("configured")
+        if tiles.any_set:
+            chosen = configuration(compilation.text("configured")).changed(tiles)
+            compilation.transform("tuned", chosen.tuning_script())
+        compilation.advance("llvm")
+
 
 class IreeUnfused(IreeVariant):
     """Matmul, softmax and matmul as separate IREE dispatches, with the score matrix in memory."""
 
     name = "iree-unfused"
-    summary = "matmul, softmax, matmul compiled by IREE's llvm-cpu, score matrix in memory"
+    summary = "matmul, softmax, matmul compiled by IREE, score matrix in memory"
+    stages = tuple(stage for stage in STAGES if stage.name != "tuned")
 
     def payload(self, problem: AttentionProblem) -> str:
         """Return the three linalg ops."""
@@ -121,62 +171,43 @@ class IreeUnfused(IreeVariant):
         return iree_payload.unfused_operands(problem)
 
 
-def installed() -> bool:
-    """Return whether IREE's compiler is there, without importing it."""
-    return importlib.util.find_spec("iree") is not None and (
-        importlib.util.find_spec("iree.compiler") is not None
-    )
+def require_gpu_for(tiles: IreeTiles, target: IreeTarget, case: Case) -> None:
+    """Raise `UnsupportedError` if tiles are set that mean nothing on the target."""
+    if tiles.any_set and target.driver is None:
+        given = ", ".join(name for name in IreeTiles.model_fields if getattr(tiles, name) is not None)
+        raise UnsupportedError(f"{given}: IREE's tiles can be set on GPUs only, not for {case.target}")
 
 
-def compile_module(source: str, flags: list[str]) -> tuple[bytes, int | None]:
-    """Compile MLIR text to an IREE module; return it and the size of the machine code that it holds.
-
-    Runs the program that the package holds instead of importing `iree.compiler`: its bindings and those of
-    upstream MLIR bring libraries of the same name, and only one of them can be loaded into a process.
-    """
-    tools = tools_folder()
-    with tempfile.TemporaryDirectory() as scratch:
-        source_file, module_file = Path(scratch, "input.mlir"), Path(scratch, "module.vmfb")
-        binaries = Path(scratch, "binaries")
-        source_file.write_text(source, encoding="utf-8")
-        command = [
-            str(tools / "iree-compile"),
-            str(source_file),
-            "-o",
-            str(module_file),
-            "--iree-hal-target-backends=llvm-cpu",
-            f"--iree-llvmcpu-embedded-linker-path={tools / 'iree-lld'}",
-            f"--iree-hal-dump-executable-binaries-to={binaries}",
-            *flags,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise BuildError(f"iree-compile: {first_error(done.stderr, done.returncode)}")
-        sizes = [path.stat().st_size for path in binaries.iterdir()] if binaries.is_dir() else []
-        return module_file.read_bytes(), sum(sizes) or None
+def _target(case: Case) -> IreeTarget:
+    target = iree_target(case.target)
+    if target is None:
+        raise UnsupportedError(f"IREE does not compile for {case.target} here")
+    return target
 
 
-def tools_folder() -> Path:
-    """Return the folder of iree-compile and iree-lld in the installed package, without importing it."""
-    spec = importlib.util.find_spec("iree.compiler")
-    if spec is None or not spec.submodule_search_locations:
-        raise UnsupportedError(MISSING)
-    return Path(spec.submodule_search_locations[0]) / "_mlir_libs"
+def _gpu_executor(compilation: Compilation, images: list[Image], folder: Path) -> Executor:
+    """Choose what runs device code, and keep what the emulator made of it as a stage."""
+    started = time.perf_counter()
+    executor = choose_executor(compilation.target, images, folder)
+    if executor.device_code is not None:
+        compilation.keep("emulated", executor.device_code)
+        compilation.stage_seconds["emulated"] = time.perf_counter() - started
+    return executor
 
 
-def first_error(diagnostics: str, status: int) -> str:
-    """Return the first error of iree-compile's diagnostics in one line, without its position in the input.
+def _figures(compilation: Compilation, images: list[Image]) -> StaticFigures:
+    from harness.variants.baselines.iree_figures import cuda_figures, processor_figures, rocm_figures
 
-    A compiler that died without one is described by the first line it wrote and its exit status.
-    """
-    lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
-    for line in lines:
-        _, found, message = line.partition("error: ")
-        if found:
-            return message
-    return f"{lines[0] if lines else 'no diagnostics'} (exit status {status})"
+    target = compilation.target
+    if target.driver is None:
+        return processor_figures(images)
+    if target.driver == "cuda":
+        return cuda_figures(images, compilation.text("llvm"), target.chip)
+    return rocm_figures(images)
 
 
-def _flags(case: Case) -> list[str]:
-    chip = case.target.partition(":")[2]
-    return [f"--iree-llvmcpu-target-cpu={TARGET_CPUS[chip]}"]
+def _launch(case: Case, target: IreeTarget) -> dict[str, Any]:
+    """Return what the loader needs for a target besides the module."""
+    if target.driver is None:
+        return {"threads": case.target_options.get("threads", 1)}
+    return {"driver": target.driver, "chip": target.chip, "emulator": EMULATOR_FOLDER}

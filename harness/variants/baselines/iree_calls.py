@@ -7,6 +7,7 @@ import numpy as np
 
 from harness.artifact import Artifact, BoundCall, Executable
 from harness.dtypes import numpy_dtype
+from harness.emulator.drivers.stub import is_emulated
 from harness.errors import HarnessError, UnsupportedError
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
@@ -26,18 +27,24 @@ ELEMENT_TYPES = {
 
 
 def load(artifact: Artifact, folder: Path) -> "IreeExecutable":
-    """Load the module for the artifact's number of threads.
+    """Load the module for the CPU, with the artifact's number of threads.
 
     One thread runs on the caller's thread (`local-sync`), more on IREE's task system (`local-task`), whose
     number of workers is fixed for the life of the process.
     """
     keep_heap_warm()
-    device = open_device(int(artifact.launch["threads"]))
-    module = (folder / artifact.launch["module"]).read_bytes()
-    return IreeExecutable(artifact, device, module)
+    return IreeExecutable(artifact, folder, open_cpu(int(artifact.launch["threads"])))
 
 
-def open_device(threads: int) -> iree.runtime.HalDevice:
+def load_on_device(artifact: Artifact, folder: Path) -> "IreeExecutable":
+    """Load the module for the GPU of IREE's driver `cuda` or `hip`, which the artifact names."""
+    driver = artifact.launch["driver"]
+    if is_emulated(driver):
+        raise HarnessError(f"the driver {driver} is emulated in this process; use a new one for the device")
+    return IreeExecutable(artifact, folder, iree.runtime.get_device(driver))
+
+
+def open_cpu(threads: int) -> iree.runtime.HalDevice:
     """Return IREE's CPU device with this many threads; raises `HarnessError` for a second number."""
     global _task_workers
     if threads == 1:
@@ -56,15 +63,22 @@ def open_device(threads: int) -> iree.runtime.HalDevice:
 class IreeExecutable(Executable):
     """A function of a loaded IREE module."""
 
-    def __init__(self, artifact: Artifact, device: iree.runtime.HalDevice, module: bytes) -> None:
+    def __init__(self, artifact: Artifact, folder: Path, device: iree.runtime.HalDevice) -> None:
         self.problem = artifact.case.problem
         self.operands = artifact.launch["operands"]
         self.device = device
         self.instance = iree.runtime.VmInstance()
+        module = (folder / artifact.launch["module"]).read_bytes()
         code = iree.runtime.VmModule.copy_buffer(self.instance, module)
         hal = iree.runtime.create_hal_module(self.instance, device)
         self.context = iree.runtime.VmContext(self.instance, modules=[hal, code])
         self.function = code.lookup_function(artifact.launch["function"])
+
+    def invoke(self, arguments: iree.runtime.VmVariantList) -> iree.runtime.VmVariantList:
+        """Call the function once; returns when the results are there."""
+        results = iree.runtime.VmVariantList(1)
+        self.context.invoke(self.function, arguments, results)
+        return results
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Copy the inputs to IREE's buffers.
@@ -75,12 +89,10 @@ class IreeExecutable(Executable):
         visible = visible_keys(self.problem, inputs.mask)
         if visible is not None and not visible.any(axis=-1).all():
             raise UnsupportedError("IREE gives NaN for a query that sees no key")
-        views = [
-            self._to_device(operand_array(self.problem, name, inputs, visible)) for name in self.operands
-        ]
+        views = [self.to_device(operand_array(self.problem, name, inputs, visible)) for name in self.operands]
         return IreeCall(self, views)
 
-    def _to_device(self, array: np.ndarray) -> iree.runtime.HalBufferView:
+    def to_device(self, array: np.ndarray) -> iree.runtime.HalBufferView:
         """Copy an array; its bytes go over as they are, because NumPy's bfloat16 is unknown to IREE."""
         buffer = self.device.allocator.allocate_buffer_copy(
             memory_type=iree.runtime.MemoryType.DEVICE_LOCAL,
@@ -89,6 +101,12 @@ class IreeExecutable(Executable):
             buffer=np.ascontiguousarray(array).reshape(-1).view(np.uint8),
         )
         return iree.runtime.HalBufferView(buffer, array.shape, ELEMENT_TYPES[array.dtype])
+
+    def to_host(self, view: iree.runtime.HalBufferView) -> np.ndarray:
+        """Return a copy of a buffer's bytes, whether the host can map the buffer or not."""
+        size = view.byte_length
+        raw = iree.runtime.HalBufferView(view.get_buffer(), (size,), iree.runtime.HalElementType.UINT_8)
+        return iree.runtime.DeviceArray(self.device, raw).to_host().copy()
 
 
 class IreeCall(BoundCall):
@@ -106,20 +124,16 @@ class IreeCall(BoundCall):
         self.results = None
 
     def run(self) -> None:
-        """Invoke the function once; it returns when the result is there."""
-        results = iree.runtime.VmVariantList(1)
-        self.executable.context.invoke(self.executable.function, self.arguments, results)
-        self.results = results
+        """Call the function once; returns when the result is there."""
+        self.results = self.executable.invoke(self.arguments)
 
     def output(self) -> np.ndarray:
         """Return a copy of the last output."""
         if self.results is None:
             raise RuntimeError("output() before run()")
         problem = self.executable.problem
-        view = self.results.get_as_object(0, iree.runtime.HalBufferView)
-        mapped = view.map()
-        flat = mapped.asarray([view.byte_length], np.dtype(np.uint8))
-        return flat.view(numpy_dtype(problem.dtype)).reshape(problem.output_shape).copy()
+        flat = self.executable.to_host(self.results.get_as_object(0, iree.runtime.HalBufferView))
+        return flat.view(numpy_dtype(problem.dtype)).reshape(problem.output_shape)
 
 
 def operand_array(

@@ -74,7 +74,19 @@ class BuildOnly(Misbehaving):
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Say that nothing can run it."""
-        return super().build(case, key, folder).model_copy(update={"executor": "none"})
+        update = {"executor": "none", "why_not_run": "no such device"}
+        return super().build(case, key, folder).model_copy(update=update)
+
+
+class Refused(Misbehaving):
+    """A compiler that gives up half-way."""
+
+    name = "refused"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Keep what there was until then."""
+        update = {"executor": "none", "refusal": "mycc: no registers left"}
+        return super().build(case, key, folder).model_copy(update=update)
 
 
 class MissingDependency(Misbehaving):

@@ -10,7 +10,8 @@ from harness.case import Case
 from harness.errors import BuildError, InputError, UnsupportedError
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
-from harness.variants.baselines.iree import Iree, IreeUnfused, compile_module, first_error
+from harness.targets.cuda import ptxas
+from harness.variants.baselines.iree import Iree, IreeUnfused
 
 BOTH = pytest.mark.parametrize("variant", [Iree(), IreeUnfused()], ids=lambda variant: variant.name)
 
@@ -48,16 +49,30 @@ def test_softcap_then_bias_then_boolean_mask(variant, tmp_path):
 
 def test_builds_for_the_avx2_chip(tmp_path):
     assert_attention(IreeUnfused(), AttentionProblem(heads=1, seq_q=16, head_dim=16), tmp_path, "cpu:avx2")
-    assert "--iree-llvmcpu-target-cpu=x86-64-v3" in (tmp_path / "input.mlir").read_text()
+    assert "--iree-llvmcpu-target-cpu=x86-64-v3" in (tmp_path / "00-payload.mlir").read_text()
 
 
 def test_artifact_names_its_stages_and_the_size_of_its_code(tmp_path):
     artifact, _, _ = build_and_load(Iree(), AttentionProblem(heads=1, seq_q=16, head_dim=16), tmp_path)
-    assert artifact.stage_files == {"source": "input.mlir", "iree-compile": "module.vmfb"}
+    assert list(artifact.stage_files) == [
+        "payload", "dispatches", "configured", "llvm", "linked", "optimized", "assembly", "module",
+    ]  # fmt: skip
     assert all((tmp_path / name).stat().st_size > 0 for name in artifact.stage_files.values())
     assert artifact.figures.code_bytes is not None
     assert 0 < artifact.figures.code_bytes < (tmp_path / "module.vmfb").stat().st_size
-    assert artifact.stage_seconds["iree-compile"] > 0
+    assert list(artifact.stage_seconds) == ["dispatches", "configured", "llvm", "module"]
+    assert all(seconds > 0 for seconds in artifact.stage_seconds.values())
+
+
+def test_tiles_are_for_gpus(tmp_path):
+    case = Case(
+        problem=AttentionProblem(heads=1, seq_q=16, head_dim=16),
+        variant="iree",
+        target="cpu",
+        params={"tile_q": 32, "subgroups": 2},
+    )
+    with pytest.raises(UnsupportedError, match=r"tile_q, subgroups: .* on GPUs only, not for cpu"):
+        Iree().build(case, "key", tmp_path)
 
 
 def test_unfused_form_is_two_matmuls_around_a_softmax():
@@ -76,14 +91,17 @@ def test_source_differs_by_problem_and_by_chip():
     assert len(sources) == 3
 
 
-def test_tool_versions_name_compiler_and_runtime():
-    assert set(Iree().tool_versions()) == {"iree-base-compiler", "iree-base-runtime"}
+def test_tool_versions_name_compiler_and_runtime_and_the_assembler_where_there_is_one():
+    versions = Iree().tool_versions()
+    assert {"iree-base-compiler", "iree-base-runtime"} <= set(versions)
+    assert versions.get("ptxas") == ptxas.version()
 
 
 @pytest.mark.parametrize(
     ("fields", "target", "reason"),
     [
-        ({}, "cuda:sm_80", "not for cuda:sm_80"),
+        ({}, "cuda:sm_61", "not for cuda:sm_61"),
+        ({}, "xegpu", "not for xegpu"),
         ({}, "cpu:neon", "not for cpu:neon"),
         ({"causal": True, "seq_kv": 4}, "cpu", "IREE gives NaN for a query that sees no key"),
         ({"model_width": 32}, "cpu", "projections are not part of this baseline"),
@@ -95,24 +113,11 @@ def test_unsupported_problems_have_a_reason(fields, target, reason):
     assert reason in (Iree().supports(problem, target) or "")
 
 
-def test_compiler_error_is_one_line():
-    with pytest.raises(BuildError) as caught:
-        compile_module("func.func @f() -> tensor<2xf32> { return }", ["--iree-llvmcpu-target-cpu=host"])
-    assert str(caught.value).startswith("iree-compile: ")
-    assert "operands" in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("diagnostics", "expected"),
-    [
-        ("<stdin>:4:8: error: no such op\n  more\nb: error: second", "no such op"),
-        ("iree-compile: Assertion failed\nStack dump:\n", "iree-compile: Assertion failed (exit status -6)"),
-        ("", "no diagnostics (exit status -6)"),
-    ],
-)
-def test_first_error_is_one_line_whatever_the_compiler_wrote(diagnostics, expected):
-    assert first_error(diagnostics, -6) == expected
+def test_an_error_of_the_compiler_ends_the_build(tmp_path, monkeypatch):
+    monkeypatch.setattr(Iree, "payload", lambda self, problem: "func.func @f() -> f32 { return }")
+    case = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="iree", target="cpu")
+    with pytest.raises(BuildError, match=r"^iree-compile: .*operands"):
+        Iree().build(case, "key", tmp_path)
 
 
 def test_missing_compiler_names_what_to_install(monkeypatch):
@@ -177,7 +182,7 @@ import numpy as np
 from harness.artifact import Artifact
 from harness.errors import HarnessError
 from harness.inputs import Inputs
-from harness.variants.baselines.iree_calls import open_device
+from harness.variants.baselines.iree_calls import open_cpu
 
 folder = Path(sys.argv[1])
 artifact = Artifact.model_validate_json((folder / "artifact.json").read_text())
@@ -189,9 +194,9 @@ call.run()
 np.testing.assert_allclose(call.output(), ones, rtol=1e-6)
 tasks = len(list(Path("/proc/self/task").iterdir())) if sys.platform == "linux" else 3
 assert tasks >= 3, tasks
-assert open_device(2) is open_device(2)
+assert open_cpu(2) is open_cpu(2)
 try:
-    open_device(3)
+    open_cpu(3)
 except HarnessError as error:
     print(error)
 """

@@ -1,0 +1,283 @@
+/* A stand-in for libcuda.so: as much of the CUDA driver API as IREE's `cuda` driver asks for, on the emulator.
+ *
+ * Everything is done when its call returns, so that streams, events and contexts are empty names.  What is not
+ * here (graphs, memory pools) can be looked up, and fails when it is called.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+typedef int Device;
+typedef uint64_t Address;
+
+#define DRIVER_VERSION 12040
+#define MAXIMUM_SHARED_ATTRIBUTE 8   /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+
+/* CUdevice_attribute */
+typedef enum Attribute {
+    MAXIMUM_THREADS_PER_BLOCK = 1,
+    MAXIMUM_BLOCK_X = 2,
+    MAXIMUM_BLOCK_Y = 3,
+    MAXIMUM_BLOCK_Z = 4,
+    MAXIMUM_GRID_X = 5,
+    MAXIMUM_GRID_Y = 6,
+    MAXIMUM_GRID_Z = 7,
+    MAXIMUM_SHARED_PER_BLOCK = 8,
+    WARP_SIZE = 10,
+    MULTIPROCESSOR_COUNT = 16,
+    UNIFIED_ADDRESSING = 41,
+    COMPUTE_CAPABILITY_MAJOR = 75,
+    COMPUTE_CAPABILITY_MINOR = 76,
+    CONCURRENT_MANAGED_ACCESS = 89,
+    MAXIMUM_SHARED_PER_BLOCK_OPT_IN = 97,
+    READ_ONLY_HOST_REGISTER = 113,
+    MEMORY_POOLS = 115,
+} Attribute;
+
+static int grid_limit(int dimension) { return dimension == 0 ? 2147483647 : 65535; }
+
+static void *pointer(Address address) { return (void *)(uintptr_t)address; }
+
+/* ------------------------------------------------------------------ device */
+
+static int driver_version(int *version) {
+    *version = DRIVER_VERSION;
+    return SUCCESS;
+}
+
+static int device_count(int *count) {
+    *count = 1;
+    return SUCCESS;
+}
+
+static int device_get(Device *device, int number) {
+    *device = number;
+    return number == 0 ? SUCCESS : fail(INVALID_VALUE, "there is one device, number 0");
+}
+
+static int device_name(char *name, int capacity, Device device) {
+    (void)device;
+    snprintf(name, (size_t)capacity, "emulated %s", chip()->name);
+    return SUCCESS;
+}
+
+static int device_uuid(unsigned char *uuid, Device device) {
+    (void)device;
+    identify_device(uuid);
+    return SUCCESS;
+}
+
+static int device_attribute(int *value, int attribute, Device device) {
+    (void)device;
+    log_call("device attribute %d", attribute);
+    int capability = atoi(chip()->name + strlen("sm_"));
+    switch ((Attribute)attribute) {
+        case MAXIMUM_THREADS_PER_BLOCK:
+        case MAXIMUM_BLOCK_X:
+        case MAXIMUM_BLOCK_Y: *value = 1024; break;
+        case MAXIMUM_BLOCK_Z: *value = 64; break;
+        case MAXIMUM_GRID_X: *value = grid_limit(0); break;
+        case MAXIMUM_GRID_Y: *value = grid_limit(1); break;
+        case MAXIMUM_GRID_Z: *value = grid_limit(2); break;
+        case MAXIMUM_SHARED_PER_BLOCK: *value = chip()->default_shared_bytes; break;
+        case MAXIMUM_SHARED_PER_BLOCK_OPT_IN: *value = chip()->shared_bytes; break;
+        case WARP_SIZE: *value = chip()->warp_size; break;
+        case MULTIPROCESSOR_COUNT: *value = chip()->multiprocessors; break;
+        case UNIFIED_ADDRESSING: *value = 1; break;
+        case COMPUTE_CAPABILITY_MAJOR: *value = capability / 10; break;
+        case COMPUTE_CAPABILITY_MINOR: *value = capability % 10; break;
+        case CONCURRENT_MANAGED_ACCESS:
+        case READ_ONLY_HOST_REGISTER:
+        case MEMORY_POOLS: *value = 0; break;   /* every buffer is an allocation of its own */
+        default: return fail(INVALID_VALUE, "device attribute %d is not known", attribute);
+    }
+    return SUCCESS;
+}
+
+static int new_handle(void **handle) {
+    *handle = any_handle();
+    return SUCCESS;
+}
+
+static int pop_context(void **context) {
+    if (context) *context = any_handle();
+    return SUCCESS;
+}
+
+static int call_on_host(void *stream, void (*function)(void *), void *data) {
+    (void)stream;
+    function(data);
+    return SUCCESS;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static int memory_allocate(Address *address, size_t bytes) {
+    void *memory;
+    Status status = allocate(bytes, &memory);
+    *address = (Address)(uintptr_t)memory;
+    return status;
+}
+
+static int memory_free(Address address) { return release(pointer(address)); }
+
+static int host_allocate(void **memory, size_t bytes, unsigned flags) {
+    (void)flags;
+    return allocate_host(bytes, memory);
+}
+
+static int host_free(void *memory) { return release_host(memory); }
+
+static int host_device_pointer(Address *address, void *memory, unsigned flags) {
+    (void)flags;
+    *address = (Address)(uintptr_t)memory;
+    return SUCCESS;
+}
+
+static int copy(Address destination, Address source, size_t bytes, void *stream) {
+    (void)stream;
+    memcpy(pointer(destination), pointer(source), bytes);
+    return SUCCESS;
+}
+
+static int copy_from_host(Address destination, const void *source, size_t bytes, void *stream) {
+    (void)stream;
+    memcpy(pointer(destination), source, bytes);
+    return SUCCESS;
+}
+
+static int fill_bytes(Address destination, unsigned char value, size_t count, void *stream) {
+    (void)stream;
+    fill(pointer(destination), &value, sizeof value, count);
+    return SUCCESS;
+}
+
+static int fill_halves(Address destination, unsigned short value, size_t count, void *stream) {
+    (void)stream;
+    fill(pointer(destination), &value, sizeof value, count);
+    return SUCCESS;
+}
+
+static int fill_words(Address destination, unsigned value, size_t count, void *stream) {
+    (void)stream;
+    fill(pointer(destination), &value, sizeof value, count);
+    return SUCCESS;
+}
+
+/* ------------------------------------------------------------------ kernels */
+
+static int module_load(Module **module, const void *image, unsigned option_count, int *options, void **values) {
+    (void)option_count, (void)options, (void)values;
+    return load_module(image, module);
+}
+
+static int module_unload(Module *module) { return unload_module(module); }
+
+static int module_function(const Kernel **kernel, const Module *module, const char *name) {
+    return find_kernel(module, name, kernel);
+}
+
+static int set_function_attribute(const Kernel *kernel, int attribute, int value) {
+    if (attribute != MAXIMUM_SHARED_ATTRIBUTE) return fail(NOT_SUPPORTED, "function attribute %d", attribute);
+    if (value <= chip()->shared_bytes) return SUCCESS;
+    return fail(INVALID_VALUE, "%s: %d bytes of shared memory; %s has %d", kernel->name, value, chip()->name,
+                chip()->shared_bytes);
+}
+
+static int launch_function(const Kernel *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream,
+                           void **arguments, void **packed) {
+    (void)stream;
+    if (!arguments || packed) return fail(NOT_SUPPORTED, "packed arguments");
+    uint32_t grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
+    for (int i = 0; i < 3; i++)
+        if (grid[i] == 0 || grid[i] > (unsigned)grid_limit(i))
+            return fail(INVALID_VALUE, "%s: a grid of %u, %u, %u workgroups", kernel->name, grid_x, grid_y, grid_z);
+    return launch_kernel(kernel, grid, block, shared_bytes, arguments);
+}
+
+/* ------------------------------------------------------------------ errors and lookup */
+
+static int error_name(int error, const char **name) {
+    *name = name_of((Status)error);
+    return SUCCESS;
+}
+
+static int error_text(int error, const char **text) {
+    *text = reason_of((Status)error);
+    return SUCCESS;
+}
+
+static int nothing(void) { return SUCCESS; }
+
+static int unsupported(void) { return fail(NOT_SUPPORTED, "the emulator's CUDA driver has no such function"); }
+
+EXPORT int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
+
+typedef struct Entry {
+    const char *name;
+    void (*function)(void);
+} Entry;
+
+#define ENTRY(name, function) {name, (void (*)(void))function}
+
+static const Entry entries[] = {
+    ENTRY("cuGetProcAddress", cuGetProcAddress),
+    ENTRY("cuGetErrorName", error_name),
+    ENTRY("cuGetErrorString", error_text),
+    ENTRY("cuInit", nothing),
+    ENTRY("cuDriverGetVersion", driver_version),
+    ENTRY("cuDeviceGet", device_get),
+    ENTRY("cuDeviceGetCount", device_count),
+    ENTRY("cuDeviceGetName", device_name),
+    ENTRY("cuDeviceGetUuid", device_uuid),
+    ENTRY("cuDeviceGetAttribute", device_attribute),
+    ENTRY("cuDevicePrimaryCtxRetain", new_handle),
+    ENTRY("cuDevicePrimaryCtxRelease", nothing),
+    ENTRY("cuCtxSetCurrent", nothing),
+    ENTRY("cuCtxPushCurrent", nothing),
+    ENTRY("cuCtxPopCurrent", pop_context),
+    ENTRY("cuStreamCreate", new_handle),
+    ENTRY("cuStreamDestroy", nothing),
+    ENTRY("cuStreamSynchronize", nothing),
+    ENTRY("cuStreamWaitEvent", nothing),
+    ENTRY("cuEventCreate", new_handle),
+    ENTRY("cuEventDestroy", nothing),
+    ENTRY("cuEventQuery", nothing),
+    ENTRY("cuEventRecord", nothing),
+    ENTRY("cuEventSynchronize", nothing),
+    ENTRY("cuLaunchHostFunc", call_on_host),
+    ENTRY("cuMemAlloc", memory_allocate),
+    ENTRY("cuMemFree", memory_free),
+    ENTRY("cuMemHostAlloc", host_allocate),
+    ENTRY("cuMemFreeHost", host_free),
+    ENTRY("cuMemHostGetDevicePointer", host_device_pointer),
+    /* For copies only: registered memory is not the device's, so that a kernel that uses it is found. */
+    ENTRY("cuMemHostRegister", nothing),
+    ENTRY("cuMemHostUnregister", nothing),
+    ENTRY("cuMemcpyAsync", copy),
+    ENTRY("cuMemcpyHtoDAsync", copy_from_host),
+    ENTRY("cuMemsetD8Async", fill_bytes),
+    ENTRY("cuMemsetD16Async", fill_halves),
+    ENTRY("cuMemsetD32Async", fill_words),
+    ENTRY("cuModuleLoadDataEx", module_load),
+    ENTRY("cuModuleUnload", module_unload),
+    ENTRY("cuModuleGetFunction", module_function),
+    ENTRY("cuFuncSetAttribute", set_function_attribute),
+    ENTRY("cuLaunchKernel", launch_function),
+};
+
+int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags) {
+    (void)version, (void)flags;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        if (strcmp(entries[i].name, name) != 0) continue;
+        memcpy(function, &entries[i].function, sizeof *function);
+        return SUCCESS;
+    }
+    log_call("%s is not there", name);
+    void (*missing)(void) = (void (*)(void))unsupported;
+    memcpy(function, &missing, sizeof *function);
+    return SUCCESS;
+}

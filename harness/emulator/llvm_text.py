@@ -1,0 +1,146 @@
+"""LLVM IR text from newer compilers, spelled so that the LLVM of this environment reads it.
+
+IREE prints its IR with a newer LLVM than the one of the bindings.  What the older one cannot read is spelled
+another way here, token by token: floating-point constants as bit patterns, and without attributes that only
+say what an optimizer may assume.
+
+Device intrinsics become functions outside of LLVM's own `llvm.` names, with the same name behind a prefix:
+their signatures change between LLVM versions, and here only the models (`harness.emulator.models`) need to
+know them.
+"""
+
+import math
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+FLOAT_TYPES = ("half", "bfloat", "float", "double")
+
+DEVICE_INTRINSICS = ("llvm.nvvm.", "llvm.amdgcn.")
+"""How the names of the intrinsics of NVIDIA's and AMD's back ends begin."""
+
+DEVICE_PREFIX = "device."
+"""What stands before the name of a device intrinsic that has become a function."""
+
+NEW_ATTRIBUTES = ("denormal_fpenv", "nocreateundeforpoison", "immarg")
+"""Attributes, with or without an argument list, that the older LLVM does not know or that only intrinsics
+may have."""
+
+OLD_TRIPLES = {"amdgpu": "amdgcn"}
+"""Older names of an architecture, by the beginning of its newer names (`amdgpu11.00-amd-amdhsa`)."""
+
+_TOKEN = re.compile(
+    r"""
+      (?P<comment> ;[^\n]*)
+    | (?P<string>  c?"[^"]*")
+    | (?P<name>    [%@!\#$] (?: "[^"]*" | [-\w.$]+ ))
+    | (?P<bits>    f?0x[HRKLM]?[0-9A-Fa-f]+)
+    | (?P<number>  [-+]? \d+ \. \d* (?: [eE][-+]?\d+ )?)
+    | (?P<special> [-+] (?: inf | qnan | nan ) \b)
+    | (?P<integer> [-+]? \d+ (?! \w))
+    | (?P<word>    [A-Za-z_$.][-\w.$]*)
+    | (?P<space>   [ \t\r]+)
+    | (?P<newline> \n)
+    | (?P<mark>    .)
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of LLVM IR text."""
+
+    kind: str
+    text: str
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the tokens of LLVM IR, space and comments included: joined they are the text again."""
+    for match in _TOKEN.finditer(text):
+        assert match.lastgroup is not None
+        yield Token(match.lastgroup, match.group())
+
+
+def readable_by_llvm_22(text: str) -> str:
+    """Return the same module as LLVM 22 spells it."""
+    pieces = list(_without_new_attributes(tokens(text)))
+    spelled = []
+    element: str | None = None
+    is_triple = False
+    for token in pieces:
+        if token.kind == "newline":
+            element, is_triple = None, False
+        elif token.kind == "word":
+            element = token.text if token.text in FLOAT_TYPES else element
+            is_triple = is_triple or token.text == "triple"
+        spelled.append(
+            _triple(token.text) if token.kind == "string" and is_triple else _spell(token, element)
+        )
+    return "".join(spelled)
+
+
+def bit_pattern(element: str, value: float) -> str:
+    """Return LLVM's hexadecimal spelling of a constant of a floating-point type, rounded to nearest."""
+    if element == "half":
+        return f"0xH{int(np.float16(value).view(np.uint16)):04X}"
+    if element == "bfloat":
+        return f"0xR{int(ml_dtypes.bfloat16(value).view(np.uint16)):04X}"
+    rounded = float(np.float32(value)) if element == "float" else value
+    return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+
+
+def _spell(token: Token, element: str | None) -> str:
+    if token.kind == "name" and token.text[1:].startswith(DEVICE_INTRINSICS):
+        return f"@{DEVICE_PREFIX}{token.text[1:]}"
+    if element is None:
+        return token.text
+    if token.kind == "number":
+        return bit_pattern(element, float(token.text))
+    if token.kind == "special":
+        sign = -1.0 if token.text.startswith("-") else 1.0
+        return bit_pattern(element, math.copysign(math.inf if "inf" in token.text else math.nan, sign))
+    if token.kind == "bits" and token.text.startswith("f0x"):
+        return _spell_bits(element, int(token.text[3:], 16))
+    return token.text
+
+
+def _spell_bits(element: str, bits: int) -> str:
+    """Return the older spelling of a constant that is given by its own bits."""
+    if element == "half":
+        return f"0xH{bits:04X}"
+    if element == "bfloat":
+        return f"0xR{bits:04X}"
+    if element == "float":
+        return bit_pattern("float", struct.unpack("<f", struct.pack("<I", bits))[0])
+    return f"0x{bits:016X}"
+
+
+def _triple(quoted: str) -> str:
+    architecture, separator, rest = quoted.strip('"').partition("-")
+    for newer, older in OLD_TRIPLES.items():
+        if architecture.startswith(newer):
+            architecture = older
+    return f'"{architecture}{separator}{rest}"'
+
+
+def _without_new_attributes(stream: Iterator[Token]) -> Iterator[Token]:
+    for token in stream:
+        if token.kind != "word" or token.text not in NEW_ATTRIBUTES:
+            yield token
+            continue
+        following = next(stream, None)
+        if following is not None and following.text == "(":
+            _skip_to_closing(stream)
+        elif following is not None:
+            yield following
+
+
+def _skip_to_closing(stream: Iterator[Token]) -> None:
+    depth = 1
+    while depth:
+        depth += {"(": 1, ")": -1}.get(next(stream).text, 0)

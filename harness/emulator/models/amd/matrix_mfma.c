@@ -1,0 +1,74 @@
+/* MFMA: D = A · B + C over the 64 lanes of a wave, one block, float accumulators.
+ *
+ * Sources: AMD Instinct MI200, MI300 and CDNA4 ISA, "Matrix Arithmetic Instructions"; layouts as the AMD
+ * matrix instruction calculator prints them.  The operands are (A, B, C, cbsz, abid, blgp). */
+#include "matrix.h"
+#include "waves.h"
+
+#define WAVE 64
+
+/* With square C of `size`, lane l belongs to group l / size.  It holds of A the row l % size and of B the
+ * column l % size, for the k of its group: as many as it has elements, one after another. */
+static void gather(Warp *warp, Product *product, int size, int per_lane, Element element) {
+    EACH_ACTIVE_LANE(lane) {
+        int line = lane % size, group = lane / size;
+        const char *a = &LANE_ARGUMENT(lane, 0, char), *b = &LANE_ARGUMENT(lane, 1, char);
+        for (int i = 0; i < per_lane; i++) {
+            product->a[line][group * per_lane + i] = element(a, i);
+            product->b[group * per_lane + i][line] = element(b, i);
+        }
+    }
+}
+
+/* Of C and D it holds the column l % size, four rows of each run of four rows per group. */
+static int accumulator_row(int size, int lane, int position) {
+    int groups = WAVE / size, group = lane / size;
+    return 4 * groups * (position / 4) + 4 * group + position % 4;
+}
+
+/* Whether nothing is broadcast or permuted on the way; reports it otherwise. */
+static int is_plain(Warp *warp) {
+    int lane = first_active(warp);
+    int cbsz = LANE_ARGUMENT(lane, 3, int32_t), abid = LANE_ARGUMENT(lane, 4, int32_t);
+    int blgp = LANE_ARGUMENT(lane, 5, int32_t);
+    if (!cbsz && !abid && !blgp) return 1;
+    report(FINDING_UNSUPPORTED_OPERAND, warp->lanes[lane], "cbsz %d, abid %d, blgp %d", cbsz, abid, blgp);
+    return 0;
+}
+
+static void multiply(Warp *warp, int size, int depth, Element element) {
+    int per_lane = depth * size / WAVE, accumulators = size * size / WAVE;
+    if (!is_full_wave(warp, WAVE) || !is_plain(warp)) {
+        spoil_results(warp, (size_t)accumulators * sizeof(float));
+        return;
+    }
+    Product product;
+    gather(warp, &product, size, per_lane, element);
+    EACH_ACTIVE_LANE(lane) {
+        for (int i = 0; i < accumulators; i++)
+            product.c[accumulator_row(size, lane, i)][lane % size] = (&LANE_ARGUMENT(lane, 2, float))[i];
+    }
+    amdgcn_multiply(&product, size, depth);
+    EACH_ACTIVE_LANE(lane) {
+        for (int i = 0; i < accumulators; i++)
+            (&LANE_RESULT(lane, float))[i] = product.c[accumulator_row(size, lane, i)][lane % size];
+    }
+}
+
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x4_f32) { multiply(warp, 16, 4, amdgcn_float_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x2_f32) { multiply(warp, 32, 2, amdgcn_float_element); }
+
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_f16) { multiply(warp, 16, 16, amdgcn_half_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_f16) { multiply(warp, 32, 8, amdgcn_half_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_bf16) { multiply(warp, 16, 16, amdgcn_bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_bf16) { multiply(warp, 32, 8, amdgcn_bfloat16_element); }
+
+/* gfx90a only: two bfloat16 a lane. */
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x8_bf16) { multiply(warp, 16, 8, amdgcn_bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x4_bf16) { multiply(warp, 32, 4, amdgcn_bfloat16_element); }
+
+/* gfx950: eight elements a lane. */
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_f16) { multiply(warp, 16, 32, amdgcn_half_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_f16) { multiply(warp, 32, 16, amdgcn_half_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_bf16) { multiply(warp, 16, 32, amdgcn_bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_bf16) { multiply(warp, 32, 16, amdgcn_bfloat16_element); }

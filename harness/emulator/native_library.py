@@ -1,0 +1,93 @@
+"""The emulator's C code, compiled once and kept in the cache: runtime and models, and the stub drivers."""
+
+import ctypes
+import functools
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.cache import cache_root
+from harness.errors import BuildError, UnsupportedError
+
+SOURCES = Path(__file__).parent
+RUNTIME, MODELS, DRIVERS = (SOURCES / name for name in ("runtime", "models", "drivers"))
+
+FLAGS = ("-std=gnu11", "-O2", "-march=x86-64-v3", "-fPIC", "-shared", "-fno-math-errno", "-ffp-contract=off")
+
+MISSING = "install a C compiler (cc) or the package ziglang, which brings one"
+
+
+def compiler() -> list[str] | None:
+    """Return the command of a C compiler: `$CC`, the system's, or the one in the package ziglang."""
+    for name in (os.environ.get("CC"), "cc", "gcc", "clang"):
+        if name and shutil.which(name):
+            return [name]
+    if importlib.util.find_spec("ziglang") is not None:
+        return [sys.executable, "-m", "ziglang", "cc"]
+    return None
+
+
+def library_file() -> Path:
+    """Return the compiled library of runtime and models.
+
+    Raises `UnsupportedError` without a C compiler and `BuildError` with the compiler's first error.
+    """
+    sources = sorted(file for folder in (RUNTIME, MODELS) for file in folder.rglob("*.c"))
+    return _compiled("runtime", sources, ["-lm"])
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """Return the library, loaded into this process."""
+    return ctypes.CDLL(str(library_file()), mode=ctypes.RTLD_LOCAL)
+
+
+def driver_file(driver: str, name: str) -> Path:
+    """Return the compiled stub of a driver, which the dynamic linker knows by a name once it is loaded.
+
+    Raises what `library_file` raises.
+    """
+    runtime = str(library_file())
+    sources = [DRIVERS / "device.c", DRIVERS / f"{driver}.c"]
+    return _compiled(driver, sources, ["-fvisibility=hidden", runtime, f"-Wl,-soname,{name}"])
+
+
+def _compiled(name: str, sources: Sequence[Path], arguments: Sequence[str]) -> Path:
+    """Return a shared library from the cache, compiling it if it is not there.
+
+    Args:
+        name: what its file's name begins with.
+        sources: C files.
+        arguments: for compiler and linker, after the files.
+    """
+    command = compiler()
+    if command is None:
+        raise UnsupportedError(MISSING)
+    target = cache_root() / "emulator" / f"{name}-{_digest(command, sources, arguments)}.so"
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        built = Path(folder, target.name)
+        command += [*FLAGS, f"-I{RUNTIME}", *map(str, sources), *arguments, "-o", str(built)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            errors = [line for line in done.stderr.splitlines() if "error" in line]
+            raise BuildError(f"the emulator's {name} does not compile: {(errors or [done.stderr])[0]}")
+        built.replace(target)
+    return target
+
+
+def _digest(command: list[str], sources: Sequence[Path], arguments: Sequence[str]) -> str:
+    """Return what a compiled library depends on, as a short hash: sources, all headers, compiler, flags."""
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False).stdout
+    digest = hashlib.sha256("\0".join([version, *FLAGS, *arguments]).encode())
+    for file in [*sources, *sorted(SOURCES.rglob("*.h"))]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:24]

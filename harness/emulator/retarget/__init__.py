@@ -1,0 +1,1 @@
+"""Device code in the LLVM dialect, changed so that it runs on the CPU and is checked while it does."""

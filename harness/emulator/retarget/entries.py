@@ -1,0 +1,70 @@
+"""Entry points: functions that read a kernel's arguments through pointers, as launches give them."""
+
+import re
+
+from mlir import ir
+
+from harness.emulator.retarget import building as b
+from harness.emulator.retarget.retargeted import KernelDescription, SharedArray
+from harness.emulator.retarget.types import bytes_of
+from harness.errors import BuildError
+
+KERNEL_CONVENTIONS = ("ptx_kernelcc", "amdgpu_kernelcc", "spir_kernelcc")
+
+_WORKGROUP_SIZES = (
+    re.compile(r'"nvvm\.(?:maxntid|reqntid)", "(\d+)(?:,(\d+))?(?:,(\d+))?"'),
+    re.compile(r"reqd_work_group_size = array<i32: (\d+), (\d+), (\d+)>"),
+    re.compile(r"nvvm\.(?:maxntid|reqntid) = array<i32: (\d+)(?:, (\d+))?(?:, (\d+))?>"),
+)
+
+
+def is_kernel(function: ir.Operation) -> bool:
+    """Whether a function is one that a launch calls."""
+    return "CConv" in function.attributes and any(
+        name in str(function.attributes["CConv"]) for name in KERNEL_CONVENTIONS
+    )
+
+
+def workgroup_size(function: ir.Operation) -> tuple[int, int, int] | None:
+    """Return the threads of a workgroup that the code was compiled for, where it says so."""
+    text = ", ".join(f"{name} = {function.attributes[name]}" for name in function.attributes)
+    for pattern in _WORKGROUP_SIZES:
+        match = pattern.search(text)
+        if match:
+            x, y, z = (int(size or 1) for size in match.groups())
+            return x, y, z
+    return None
+
+
+def add_entry(
+    function: ir.Operation, shared: list[SharedArray], dynamic_offset: int | None
+) -> KernelDescription:
+    """Add a kernel's entry point behind it, and describe the kernel."""
+    if "arg_attrs" in function.attributes and "llvm.byval" in str(function.attributes["arg_attrs"]):
+        raise BuildError("the emulator has no model of a kernel argument that is passed by value (byval)")
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    entry = f"emulator_entry_{name}"
+    types = [argument.type for argument in function.regions[0].blocks[0].arguments]
+    with ir.InsertionPoint.after(function), function.location:
+        attributes = {
+            "sym_name": ir.StringAttr.get(entry),
+            "function_type": ir.TypeAttr.get(b.function_type([b.pointer_type()], None)),
+            "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+        }
+        made = ir.Operation.create("llvm.func", attributes=attributes, regions=1)
+        block = made.regions[0].blocks.append(b.pointer_type(), arg_locs=[function.location])
+    with ir.InsertionPoint(block), function.location:
+        arguments = []
+        for position, kind in enumerate(types):
+            place = b.load(b.pointer_type(), b.offset(block.arguments[0], 8 * position), 8)
+            arguments.append(b.load(kind, place, 1))
+        b.call(name, arguments)
+        ir.Operation.create("llvm.return")
+    return KernelDescription(
+        name=name,
+        entry=entry,
+        argument_bytes=tuple(map(bytes_of, types)),
+        block=workgroup_size(function),
+        shared_arrays=tuple(array for array in shared if array.bytes),
+        dynamic_offset=dynamic_offset,
+    )

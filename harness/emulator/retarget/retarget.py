@@ -1,0 +1,245 @@
+"""Device code for the CPU: models for intrinsics, checks before accesses, one address space."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from mlir import ir
+from mlir.dialects.llvm import translate_module_to_llvmir
+
+from harness.emulator.models.model import Model
+from harness.emulator.retarget import building as b
+from harness.emulator.retarget.accesses import ACCESSES, MASKED, LaneMemory, check_access
+from harness.emulator.retarget.entries import add_entry, is_kernel
+from harness.emulator.retarget.intrinsics import (
+    ARGUMENT_BYTES,
+    RESULT_BYTES,
+    call_model,
+    intrinsic_name,
+    model_of,
+)
+from harness.emulator.retarget.retargeted import REGION, KernelDescription, Retargeted, SharedArray, Site
+from harness.emulator.retarget.shared_arrays import is_shared, placed, replace_address
+from harness.emulator.retarget.types import bytes_of, flat
+from harness.emulator.retarget.whitelist import PLAIN, WITHOUT_EFFECT
+from harness.errors import BuildError
+from harness.mlir_walk import operations_within
+
+STACK_ALIGNMENT = 64
+
+LEAST_SLOTS = 4
+"""Argument slots of each lane, which also hold the addresses of up to 64 elements."""
+
+DROPPED_FROM_MODULE = ("llvm.module_flags", "llvm.comdat", "llvm.linker_options")
+
+PLAIN_FUNCTION = {
+    "CConv": "#llvm.cconv<ccc>",
+    "linkage": "#llvm.linkage<external>",
+    "unnamed_addr": "0 : i64",
+    "visibility_": "0 : i64",
+}
+"""Attributes of a function that is nothing special."""
+
+
+def retarget(device_code: str, models: Mapping[str, Model]) -> Retargeted:
+    """Return device code, text in the LLVM dialect, for the CPU.
+
+    Raises `BuildError` with the name of what the emulator has no model of.
+    """
+    with ir.Context() as context, ir.Location.unknown():
+        module = ir.Module.parse(device_code, context)
+        retargeting = _Retargeting(module, models)
+        kernels = retargeting.run()
+        if not module.operation.verify():
+            raise BuildError("the retargeted code is not valid")
+        return Retargeted(
+            llvm_ir=translate_module_to_llvmir(module.operation),
+            kernels=tuple(kernels),
+            sites=tuple(retargeting.sites),
+            constants=retargeting.constants,
+            symbols=tuple(sorted(retargeting.symbols)),
+            intrinsics=dict(sorted(retargeting.intrinsics.items())),
+        )
+
+
+class _Retargeting:
+    def __init__(self, module: ir.Module, models: Mapping[str, Model]) -> None:
+        self.module = module
+        self.models = models
+        self.sites: list[Site] = []
+        self.constants: dict[str, int] = {}
+        self.symbols: set[str] = set()
+        self.intrinsics: Counter[str] = Counter()
+
+    def run(self) -> list[KernelDescription]:
+        top = [operation.operation for operation in self.module.body.operations]
+        functions = [operation for operation in top if operation.name == "llvm.func"]
+        defined = [function for function in functions if function.regions[0].blocks]
+        own = {ir.StringAttr(function.attributes["sym_name"]).value for function in defined}
+        arrays, dynamic_offset = placed(
+            operation for operation in top if operation.name == "llvm.mlir.global" and is_shared(operation)
+        )
+        kernels = [function for function in defined if is_kernel(function)]
+        for function in defined:
+            self._function(function, own, {array.name: array for array in arrays})
+        self._globals(top)
+        for function in functions:
+            if function not in defined:
+                function.erase()
+        self._flatten()
+        described = [add_entry(kernel, arrays, dynamic_offset) for kernel in kernels]
+        for function in defined:
+            _keep_attributes(function)
+        self._declare()
+        return described
+
+    def _function(self, function: ir.Operation, own: set[str], arrays: dict[str, SharedArray]) -> None:
+        entry = function.regions[0].blocks[0]
+        with ir.InsertionPoint.at_block_begin(entry), function.location:
+            memory = LaneMemory(
+                b.reserve(ARGUMENT_BYTES * self._most_arguments(function), STACK_ALIGNMENT),
+                b.reserve(RESULT_BYTES, STACK_ALIGNMENT),
+            )
+        reserved = {memory.arguments.owner, memory.result.owner}
+        for view in list(operations_within(function)):
+            operation = view.operation
+            if operation not in reserved:
+                self._operation(operation, entry, own, arrays, memory)
+
+    def _most_arguments(self, function: ir.Operation) -> int:
+        constants = max((len(model.constants) for model in self.models.values()), default=0)
+        calls = [o for o in operations_within(function) if o.operation.name.startswith("llvm.call")]
+        return max([LEAST_SLOTS, *(len(call.operation.operands) for call in calls)]) + constants
+
+    def _operation(
+        self,
+        operation: ir.Operation,
+        entry: ir.Block,
+        own: set[str],
+        arrays: dict[str, SharedArray],
+        memory: LaneMemory,
+    ) -> None:
+        name = operation.name
+        if name in PLAIN:
+            return
+        if name in WITHOUT_EFFECT:
+            operation.erase()
+        elif name in ACCESSES:
+            check_access(operation, self._site(operation, name), memory)
+        elif name == "llvm.addrspacecast":
+            operation.results[0].replace_all_uses_with(operation.operands[0])
+            operation.erase()
+        elif name == "llvm.mlir.addressof":
+            replace_address(operation, arrays)
+        elif name == "llvm.alloca":
+            _hoist(operation, entry)
+        elif name in ("llvm.call", "llvm.call_intrinsic"):
+            self._call(operation, own, memory)
+        else:
+            raise BuildError(f"the emulator has no model of {name}{_detail(operation)}")
+
+    def _call(self, operation: ir.Operation, own: set[str], memory: LaneMemory) -> None:
+        name = intrinsic_name(operation)
+        if name in own:
+            return
+        model = model_of(name, self.models)
+        if model is None:
+            return
+        self.intrinsics[name] += 1
+        if model.symbol is not None:
+            self.symbols.add(model.symbol)
+        call_model(operation, model, self._site(operation, name), memory)
+
+    def _site(self, operation: ir.Operation, name: str) -> int:
+        location = operation.location
+        line = location.start_line if location.is_a_file() else 0
+        self.sites.append(Site(name, line))
+        return len(self.sites) - 1
+
+    def _globals(self, top: list[ir.Operation]) -> None:
+        """Drop shared arrays, and make constant tables known by name."""
+        for operation in top:
+            if operation.name in DROPPED_FROM_MODULE or (
+                operation.name == "llvm.mlir.global" and is_shared(operation)
+            ):
+                operation.erase()
+            elif operation.name == "llvm.mlir.global":
+                self._constant_table(operation)
+            elif operation.name != "llvm.func":
+                raise BuildError(f"the emulator has no model of {operation.name}")
+        attributes = self.module.operation.attributes
+        for name in [name for name in attributes if name.startswith(("llvm.", "dlti."))]:
+            del attributes[name]
+
+    def _constant_table(self, operation: ir.Operation) -> None:
+        name = ir.StringAttr(operation.attributes["sym_name"]).value
+        if "constant" not in operation.attributes:
+            raise BuildError(f"the emulator has no model of the global variable {name}")
+        self.constants[name] = bytes_of(ir.TypeAttr(operation.attributes["global_type"]).value)
+        operation.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+        operation.attributes["addr_space"] = ir.IntegerAttr.get(b.integer_type(32), 0)
+
+    def _flatten(self) -> None:
+        """Bring all pointers to the one address space."""
+        for view in operations_within(self.module.operation):
+            operation = view.operation
+            for value in operation.results:
+                value.set_type(flat(value.type))
+            for region in operation.regions:
+                for block in region.blocks:
+                    for argument in block.arguments:
+                        argument.set_type(flat(argument.type))
+            for name in ("elem_type", "function_type", "global_type", "var_callee_type"):
+                if name in operation.attributes:
+                    kind = ir.TypeAttr(operation.attributes[name]).value
+                    operation.attributes[name] = ir.TypeAttr.get(flat(kind))
+
+    def _declare(self) -> None:
+        """Declare what the code now calls or reads."""
+        pointer, word, index = b.pointer_type(), b.integer_type(64), b.integer_type(32)
+        called = {
+            "emulator_load_address": ([pointer, word, word, index], pointer),
+            "emulator_store_address": ([pointer, word, word, index], pointer),
+            **{name: ([pointer, pointer, word, word, index, index], None) for name in MASKED.values()},
+            "emulator_call_lane": ([pointer, pointer, pointer, index], None),
+            "emulator_call_collective": ([pointer, pointer, pointer, index], None),
+            "buffer_load": ([pointer, pointer, word, index], None),
+            "buffer_store": ([pointer, pointer, word, index], None),
+        }
+        with ir.InsertionPoint(self.module.body), ir.Location.unknown():
+            for name, (arguments, result) in called.items():
+                b.declare(name, arguments, result)
+            for symbol in sorted(self.symbols):
+                b.declare(symbol, [])
+            region = {
+                "sym_name": ir.StringAttr.get(REGION),
+                "global_type": ir.TypeAttr.get(b.integer_type(8)),
+                "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+                "addr_space": ir.IntegerAttr.get(index, 0),
+            }
+            ir.Operation.create("llvm.mlir.global", attributes=region, regions=1)
+
+
+def _hoist(operation: ir.Operation, entry: ir.Block) -> None:
+    """Reserve stack memory once, however often the code comes by, and aligned for any vector."""
+    count = operation.operands[0].owner
+    if isinstance(count, ir.Block) or count.name != "llvm.mlir.constant":
+        raise BuildError("the emulator has no model of stack memory of varying size")
+    with ir.InsertionPoint.at_block_begin(entry), operation.location:
+        operation.operands[0] = b.constant(ir.IntegerAttr(count.attributes["value"]).value, 64)
+    operation.move_after(operation.operands[0].owner)
+    operation.attributes["alignment"] = ir.IntegerAttr.get(b.integer_type(64), STACK_ALIGNMENT)
+
+
+def _keep_attributes(function: ir.Operation) -> None:
+    """Drop what only the device's back end understands: calling convention, promises, workgroup sizes."""
+    for name in list(function.attributes):
+        if name in PLAIN_FUNCTION:
+            function.attributes[name] = ir.Attribute.parse(PLAIN_FUNCTION[name])
+        elif name not in ("sym_name", "function_type"):
+            del function.attributes[name]
+
+
+def _detail(operation: ir.Operation) -> str:
+    if "asm_string" in operation.attributes:
+        return f" {operation.attributes['asm_string']}"
+    return ""

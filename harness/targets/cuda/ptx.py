@@ -1,0 +1,29 @@
+"""What PTX says of its kernels: their threads and instructions, but neither registers nor machine code."""
+
+import math
+import re
+
+from harness.targets.gpu.kernel_figures import KernelFigures
+
+MATRIX_INSTRUCTION = re.compile(r"^\s*((?:mma\.sync|wmma\.mma|wgmma\.mma_async)[\w.:]*)", re.MULTILINE)
+
+ENTRY = re.compile(r"\.entry\s+([\w$]+)\((.*?)\{", re.DOTALL)
+THREADS = re.compile(r"\.(?:maxntid|reqntid)\s+([\d, ]+)")
+STATIC_ARRAY = re.compile(r"\.shared\s+(?:\.align\s+\d+\s+)?\.b8\s+[\w$]+\[(\d+)\]")
+
+
+def kernel_figures(ptx: str) -> list[KernelFigures]:
+    """Return the figures of each kernel.
+
+    Arrays in shared memory count for every kernel; a dynamic one has no size here, but where it is launched.
+    """
+    static = [int(size) for size in STATIC_ARRAY.findall(ptx)]
+    return [
+        KernelFigures(shared_bytes=sum(static) if static else None, workgroup_size=_threads(head))
+        for _, head in ENTRY.findall(ptx)
+    ]
+
+
+def _threads(head: str) -> int | None:
+    found = THREADS.search(head)
+    return math.prod(map(int, found[1].split(","))) if found else None

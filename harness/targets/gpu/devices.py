@@ -1,0 +1,36 @@
+"""The GPUs of this machine."""
+
+import functools
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+PROBE = Path(__file__).with_name("probe.py")
+PROBE_LIMIT_S = 30.0
+
+
+@dataclass(frozen=True)
+class GpuDevice:
+    """A GPU that is there."""
+
+    name: str
+    chip: str
+    """Its own chip, `sm_90`, without a suffix."""
+
+
+_DEVICES = TypeAdapter(list[GpuDevice] | None)
+
+
+@functools.cache
+def devices(target: str) -> tuple[GpuDevice, ...] | None:
+    """Return the devices of the target `cuda` or `rocm`; None where there is no driver."""
+    command = [sys.executable, "-I", str(PROBE), target]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=PROBE_LIMIT_S)
+        found = _DEVICES.validate_json(done.stdout)
+    except (subprocess.TimeoutExpired, ValidationError):
+        return ()  # there is a driver, and it crashed or never answered
+    return None if found is None else tuple(found)

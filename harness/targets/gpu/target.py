@@ -1,0 +1,101 @@
+"""A GPU as a target: code for its chips comes from IREE; a device or the emulator runs it."""
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.errors import UnsupportedError
+from harness.problem import AttentionProblem
+from harness.targets.base import Capability, Target, TargetOptions
+from harness.targets.gpu.devices import GpuDevice, devices
+from harness.variants.tiling import TileSizes
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+QUERY_TILE = 64
+KEY_TILE = 64
+MATRIX_ROWS = 16
+"""Rows of the smallest matrix instruction of every chip here."""
+
+
+class GpuTarget(Target):
+    """What the targets `cuda` and `rocm` share."""
+
+    driver: ClassVar[str]
+    """What has to be installed to run on a device."""
+    default_chip: ClassVar[str]
+    """What code is for when neither a chip is named nor a device is there."""
+    descriptions: ClassVar[dict[str, str]]
+
+    @abstractmethod
+    def runs_on(self, chip: str, device_chip: str) -> bool:
+        """Return whether code for a chip runs on a device of another, or the same."""
+
+    def chips(self) -> dict[str, str]:
+        """Return the chips that code can be generated for."""
+        return self.descriptions
+
+    def chip(self, chip: str | None) -> str:
+        """Return the chip that code is for when a target's name leaves it open: that of the device here."""
+        own = [device.chip for device in devices(self.name) or () if device.chip in self.descriptions]
+        return chip or next(iter(own), self.default_chip)
+
+    def find_device(self, chip: str | None) -> GpuDevice | None:
+        """Return the first device here that runs code for a chip."""
+        wanted = self.chip(chip)
+        return next((found for found in devices(self.name) or () if self.runs_on(wanted, found.chip)), None)
+
+    def capabilities(self) -> list[Capability]:
+        """Return what can be built, emulated and run here."""
+        return [self._build(), self._emulate(), self._run()]
+
+    def device(self, chip: str | None) -> str:
+        """Return the name of the device, else that of what stands in for it."""
+        from harness.emulator.native_library import compiler
+
+        found = self.find_device(chip)
+        if found is not None:
+            return f"{found.name} ({found.chip})"
+        return "no device" if compiler() is None else f"emulated {self.chip(chip)}"
+
+    def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
+        """Return None: nothing here measures a GPU's peak."""
+        return None
+
+    def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
+        """Return tiles that a few warps or waves share."""
+        return TileSizes(query=QUERY_TILE, key=KEY_TILE, query_granule=MATRIX_ROWS)
+
+    def refuses_kernels(self, chip: str | None) -> str | None:
+        """Return that tiled kernels are not lowered for GPUs."""
+        return f"no code generation for {self.name} yet: code for it comes from IREE"
+
+    def compile(
+        self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
+    ) -> Artifact:
+        """Refuse, see `refuses_kernels`."""
+        raise UnsupportedError(self.refuses_kernels(None) or "")
+
+    def _build(self) -> Capability:
+        from harness.iree_toolchain import MISSING, installed
+
+        detail = f"by IREE: chips {', '.join(self.descriptions)}" if installed() else MISSING
+        return Capability(action="build", available=installed(), detail=detail)
+
+    def _emulate(self) -> Capability:
+        from harness.emulator.native_library import MISSING, compiler
+
+        command = compiler()
+        detail = MISSING if command is None else f"device code on this processor, by {' '.join(command)}"
+        return Capability(action="emulate", available=command is not None, detail=detail)
+
+    def _run(self) -> Capability:
+        found = devices(self.name)
+        if found:
+            detail = ", ".join(f"{device.name} ({device.chip})" for device in found)
+        else:
+            detail = f"no device: {self.driver} is not installed" if found is None else "no device"
+        return Capability(action="run", available=bool(found), detail=detail)

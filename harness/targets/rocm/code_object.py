@@ -1,0 +1,37 @@
+"""Figures of AMD kernels, read off the assembly that a code object was made from."""
+
+import math
+import re
+
+from harness.targets.gpu.kernel_figures import KernelFigures
+
+MATRIX_INSTRUCTION = re.compile(r"\bv_(?:mfma|smfmac|wmma|swmmac)_\w+")
+
+METADATA = re.compile(r"\.amdgpu_metadata\n(.*?)\.end_amdgpu_metadata", re.DOTALL)
+KERNEL = re.compile(r"^  - (?=\.)", re.MULTILINE)
+"""Where the metadata of one kernel begin; those of its arguments are indented further."""
+WORKGROUP_SIZE = re.compile(r"\.reqd_workgroup_size:\n((?:\s+- \d+\n)+)")
+
+
+def kernel_figures(assembly: str) -> list[KernelFigures]:
+    """Return the figures of each kernel; registers are vector registers, accumulators included."""
+    return [
+        _figures(kernel)
+        for metadata in METADATA.findall(assembly)
+        for kernel in KERNEL.split(metadata.partition("amdhsa.kernels:")[2])[1:]
+    ]
+
+
+def _figures(metadata: str) -> KernelFigures:
+    size = WORKGROUP_SIZE.search(metadata)
+    return KernelFigures(
+        registers=_number(metadata, "vgpr_count"),
+        spills=_number(metadata, "vgpr_spill_count"),
+        shared_bytes=_number(metadata, "group_segment_fixed_size"),
+        workgroup_size=math.prod(map(int, re.findall(r"\d+", size[1]))) if size else None,
+    )
+
+
+def _number(metadata: str, key: str) -> int | None:
+    found = re.search(rf"^\s*\.{key}:\s*(\d+)", metadata, re.MULTILINE)
+    return int(found[1]) if found else None

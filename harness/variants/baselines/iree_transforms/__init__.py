@@ -1,0 +1,13 @@
+"""Transform scripts for iree-opt, as templates, each whole: one script a step."""
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+_TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined)
+
+
+def script(name: str, **values: Any) -> str:
+    """Return the script of a step with these values."""
+    return _TEMPLATES.get_template(f"{name}.mlir.jinja").render(values)

@@ -1,0 +1,51 @@
+"""What becomes of a case that runs on the emulator, in the worker that the runner uses."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ATTENTION
+from test_iree_runtime import without_barrier
+
+from harness.checking import CheckFailure, check_case
+from harness.group_run import TIMED_EXECUTORS
+from harness.inputs import make_inputs
+from harness.oracle import expect
+from harness.rows import CaseRecord
+from harness.status import Status
+from harness.worker_process import WorkerProcess
+
+
+@pytest.fixture
+def worker() -> Iterator[WorkerProcess]:
+    with WorkerProcess() as process:
+        yield process
+
+
+@pytest.fixture
+def expected(tmp_path: Path) -> dict[str, Path]:
+    file = tmp_path / "expected.npz"
+    expect(make_inputs(ATTENTION, "normal", 0), ATTENTION).save(file)
+    return {"normal": file}
+
+
+def record_of(module, folder: Path) -> CaseRecord:
+    return CaseRecord(module.artifact.case, artifact=module.artifact, folder=folder)
+
+
+def test_a_right_case_passes_and_is_not_to_be_timed(attention, worker, expected, tmp_path):
+    module = attention("sm_80")
+    record = record_of(module, module.saved(tmp_path / "saved"))
+    check_case(worker, record, expected, 0, 60)
+    assert record.verdict is not None
+    assert record.verdict.ok
+    assert record.executor not in TIMED_EXECUTORS
+
+
+def test_findings_make_a_case_wrong(attention, worker, expected, tmp_path):
+    module = attention("sm_80")
+    record = record_of(module, module.saved(tmp_path / "saved", without_barrier(0)))
+    with pytest.raises(CheckFailure) as raised:
+        check_case(worker, record, expected, 0, 60)
+    assert (raised.value.phase, raised.value.failure.status) == ("run", Status.WRONG)
+    assert "attention_dispatch_0" in raised.value.failure.reason

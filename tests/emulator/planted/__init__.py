@@ -1,0 +1,1 @@
+"""Bugs planted into kernels, to prove that the emulator notices them."""

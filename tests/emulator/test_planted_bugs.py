@@ -1,0 +1,32 @@
+"""Bugs planted into kernels: each is noticed, and by exactly what the table says."""
+
+from collections.abc import Callable
+
+import pytest
+from hand_written import HAND_WRITTEN
+from iree_attention import IreeAttention
+from planted.all_bugs import BUGS, DOCUMENT, document
+from planted.bugs import PlantedBug, catchers, run_with
+
+from harness.emulator.findings import FindingKind, summary
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_planted_bug_is_noticed(bug: PlantedBug, iree_attention: Callable[[str], IreeAttention]) -> None:
+    kernel = HAND_WRITTEN.get(bug.kernel) or iree_attention(bug.kernel)
+    run = run_with(bug, kernel)
+    assert catchers(run) == bug.caught_by, summary(run.report.findings)
+
+
+def test_every_bug_is_noticed_by_something_and_has_a_name_of_its_own() -> None:
+    assert all(bug.caught_by for bug in BUGS)
+    assert len({bug.name for bug in BUGS}) == len(BUGS)
+
+
+@pytest.mark.parametrize("kind", FindingKind, ids=lambda kind: kind.text)
+def test_every_kind_of_finding_notices_a_bug(kind: FindingKind) -> None:
+    assert any(kind.text in bug.caught_by for bug in BUGS)
+
+
+def test_the_table_in_the_documentation_is_this_one() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == document()

@@ -1,0 +1,101 @@
+"""Figures of NVIDIA kernels: what PTX says, and what ptxas reports."""
+
+import pytest
+
+from harness.targets.cuda import ptx, ptxas
+from harness.targets.gpu.kernel_figures import KernelFigures, instructions
+from harness.targets.object_files import code_bytes
+
+PTX = """
+.version 8.0
+.target sm_80
+.address_size 64
+
+.extern .shared .align 16 .b8 __dynamic_shared_memory__[];
+.shared .align 16 .b8 tile[2048];
+.shared .align 4 .b8 sums[64];
+
+.visible .entry scores(
+	.param .u64 .ptr .global .align 16 scores_param_0
+)
+.maxntid 128, 2, 1
+{
+	.reg .b32 	%r<9>;
+	mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+		{%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r1, %r2, %r3, %r4};
+	mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+		{%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r1, %r2, %r3, %r4};
+	ret;
+}
+
+.visible .entry softmax(
+	.param .u64 .ptr .global .align 16 softmax_param_0
+)
+{
+	ret;
+}
+"""
+
+REPORT = """\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'scores' for 'sm_80'
+ptxas info    : Function properties for scores
+    24 bytes stack frame, 24 bytes spill stores, 40 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 376 bytes cmem[0]
+ptxas info    : Compiling entry function 'softmax' for 'sm_80'
+ptxas info    : Function properties for softmax
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 30 registers, used 0 barriers, 368 bytes cmem[0]
+"""
+
+SMALL_KERNEL = b"""
+.version 7.6
+.target sm_80
+.address_size 64
+.visible .entry nothing()
+{
+	ret;
+}
+"""
+
+
+def test_ptx_has_the_threads_of_each_kernel_and_arrays_of_a_known_size():
+    assert ptx.kernel_figures(PTX) == [
+        KernelFigures(shared_bytes=2112, workgroup_size=256),
+        KernelFigures(shared_bytes=2112),
+    ]
+
+
+def test_a_dynamic_array_has_no_size():
+    dynamic = PTX.replace("tile[2048]", "tile[]").replace("sums[64]", "sums[]")
+    assert {kernel.shared_bytes for kernel in ptx.kernel_figures(dynamic)} == {None}
+
+
+def test_each_matrix_instruction_is_named_once():
+    assert instructions(ptx.MATRIX_INSTRUCTION, [PTX]) == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    assert instructions(ptx.MATRIX_INSTRUCTION, ["ret;"]) == "none"
+
+
+def test_warpgroup_instructions_are_matrix_instructions():
+    text = "\twgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%f1}, %rd1, %rd2;"
+    assert ptx.MATRIX_INSTRUCTION.findall(text) == ["wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"]
+
+
+def test_a_report_has_registers_and_spilled_registers():
+    assert ptxas.kernel_figures(REPORT) == [
+        KernelFigures(registers=255, spills=6),
+        KernelFigures(registers=30, spills=0),
+    ]
+
+
+def test_without_an_assembler_nothing_is_known(monkeypatch):
+    monkeypatch.setattr(ptxas, "assembler", lambda: None)
+    assert ptxas.assemble(SMALL_KERNEL, "sm_80") is None
+
+
+@pytest.mark.skipif(ptxas.assembler() is None, reason="ptxas is not installed")
+def test_the_assembler_makes_machine_code():
+    assembled = ptxas.assemble(SMALL_KERNEL, "sm_80")
+    assert [kernel.spills for kernel in assembled.kernels] == [0]
+    assert code_bytes(assembled.cubin) > 0
+    assert ptxas.assemble(b"no PTX", "sm_80") is None

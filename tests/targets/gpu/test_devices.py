@@ -1,0 +1,79 @@
+"""Which GPUs are here: what drivers and the kernel say, and what becomes of drivers that crash."""
+
+import json
+import subprocess
+
+import pytest
+
+from harness.targets.gpu import devices, probe
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    devices.devices.cache_clear()
+    yield
+    devices.devices.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("version", "name"), [(90402, "gfx942"), (90010, "gfx90a"), (110000, "gfx1100"), (120001, "gfx1201")]
+)
+def test_chips_are_named_as_compilers_name_them(version, name):
+    assert probe.gfx_name(version) == name
+
+
+def test_devices_are_read_off_the_kernels_topology(tmp_path, monkeypatch):
+    monkeypatch.setattr(probe.ctypes, "CDLL", lambda name: None)
+    for node, (version, product) in enumerate([(0, "a processor"), (90402, "Instinct MI300X")]):
+        (tmp_path / str(node)).mkdir()
+        (tmp_path / str(node) / "properties").write_text(f"simd_count 4\ngfx_target_version {version}\n")
+        (tmp_path / str(node) / "name").write_text(f"{product}\n")
+    assert probe.rocm_devices(tmp_path) == [{"name": "AMD Instinct MI300X", "chip": "gfx942"}]
+
+
+class Driver:
+    """libcuda with one device."""
+
+    def cuInit(self, flags):  # noqa: N802
+        return 0
+
+    def cuDeviceGetCount(self, count):  # noqa: N802
+        count._obj.value = 1
+        return 0
+
+    def cuDeviceGet(self, device, ordinal):  # noqa: N802
+        device._obj.value = ordinal
+
+    def cuDeviceGetName(self, name, size, device):  # noqa: N802
+        name.value = b"NVIDIA H100"
+
+    def cuDeviceGetAttribute(self, value, attribute, device):  # noqa: N802
+        value._obj.value = {probe.MAJOR_ATTRIBUTE: 9, probe.MINOR_ATTRIBUTE: 0}[attribute]
+
+
+def test_nvidias_driver_is_asked(monkeypatch):
+    monkeypatch.setattr(probe.ctypes, "CDLL", lambda name: Driver())
+    assert probe.cuda_devices() == [{"name": "NVIDIA H100", "chip": "sm_90"}]
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [
+        ("null", None),
+        ("[]", ()),
+        (json.dumps([{"name": "A", "chip": "sm_80"}]), (devices.GpuDevice("A", "sm_80"),)),
+        ("", ()),  # it crashed
+    ],
+)
+def test_the_probe_is_a_process_of_its_own(printed, found, monkeypatch):
+    done = subprocess.CompletedProcess([], 0, printed.encode(), b"")
+    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: done)
+    assert devices.devices("cuda") == found
+
+
+def test_a_driver_that_never_answers_has_no_devices(monkeypatch):
+    def run(command, *, timeout, **options):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert devices.devices("cuda") == ()

@@ -1,0 +1,111 @@
+"""The targets cuda and rocm: chips, devices, what can be done here, and what is not built yet."""
+
+import pytest
+
+from harness import plugins
+from harness.case import Case
+from harness.emulator import native_library
+from harness.errors import UnsupportedError
+from harness.problem import AttentionProblem
+from harness.targets.base import TargetOptions
+from harness.targets.cuda import CudaTarget
+from harness.targets.gpu import target as gpu_target
+from harness.targets.gpu.devices import GpuDevice
+from harness.targets.rocm import RocmTarget
+
+PROBLEM = AttentionProblem(heads=1, seq_q=64, head_dim=64)
+H100 = GpuDevice("NVIDIA H100", "sm_90")
+MI300 = GpuDevice("AMD Instinct MI300X", "gfx942")
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Say which devices are here; none and no driver, unless a test says otherwise."""
+
+    def have(*devices: GpuDevice, driver: bool = True) -> None:
+        monkeypatch.setattr(gpu_target, "devices", lambda name: devices if driver else None)
+
+    have(driver=False)
+    return have
+
+
+def test_both_are_plugins_and_describe_their_chips():
+    assert isinstance(plugins.target("cuda:sm_80"), CudaTarget)
+    assert isinstance(plugins.target("rocm"), RocmTarget)
+    assert {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"} <= CudaTarget().chips().keys()
+    assert {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"} <= RocmTarget().chips().keys()
+
+
+@pytest.mark.parametrize(
+    ("target", "chip", "device", "runs"),
+    [
+        (CudaTarget(), "sm_80", "sm_80", True),
+        (CudaTarget(), "sm_80", "sm_90", True),
+        (CudaTarget(), "sm_90", "sm_80", False),
+        (CudaTarget(), "sm_90a", "sm_90", True),
+        (CudaTarget(), "sm_90a", "sm_100", False),
+        (CudaTarget(), "sm_80", "sm_120", True),
+        (RocmTarget(), "gfx942", "gfx942", True),
+        (RocmTarget(), "gfx942", "gfx950", False),
+    ],
+)
+def test_which_device_runs_code_for_which_chip(target, chip, device, runs):
+    assert target.runs_on(chip, device) is runs
+
+
+def test_a_chip_that_is_left_open_is_that_of_the_device(here):
+    assert CudaTarget().chip(None) == "sm_80"
+    here(H100)
+    assert CudaTarget().chip(None) == "sm_90"
+    assert CudaTarget().chip("sm_86") == "sm_86"
+    here(GpuDevice("an old one", "sm_61"))
+    assert CudaTarget().chip(None) == "sm_80"
+
+
+def test_the_device_is_named_and_what_stands_in_for_it(here, monkeypatch):
+    monkeypatch.setattr(native_library, "compiler", lambda: ["cc"])
+    assert CudaTarget().device("sm_80") == "emulated sm_80"
+    assert RocmTarget().device(None) == "emulated gfx942"
+    monkeypatch.setattr(native_library, "compiler", lambda: None)
+    assert CudaTarget().device("sm_80") == "no device"
+    here(H100)
+    assert CudaTarget().device("sm_80") == "NVIDIA H100 (sm_90)"
+
+
+def test_what_can_be_done_without_device_and_compiler(here, monkeypatch):
+    monkeypatch.setattr(native_library, "compiler", lambda: None)
+    found = {capability.action: capability for capability in RocmTarget().capabilities()}
+    assert found["build"].available
+    assert "gfx942" in found["build"].detail
+    assert (found["emulate"].available, found["emulate"].detail) == (False, native_library.MISSING)
+    assert (found["run"].available, found["run"].detail) == (
+        False,
+        "no device: ROCm's HIP (libamdhip64.so) is not installed",
+    )
+
+
+def test_what_can_be_done_with_them(here, monkeypatch):
+    here(MI300)
+    monkeypatch.setattr(native_library, "compiler", lambda: ["gcc"])
+    found = {capability.action: capability for capability in RocmTarget().capabilities()}
+    assert found["emulate"].detail == "device code on this processor, by gcc"
+    assert found["run"].detail == "AMD Instinct MI300X (gfx942)"
+    here()
+    assert RocmTarget().capabilities()[-1].detail == "no device"
+
+
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused", "split-head", "varlen"])
+def test_tiled_kernels_are_not_built_yet(variant):
+    reason = "no code generation for cuda yet: code for it comes from IREE"
+    assert plugins.variant(variant).supports(PROBLEM, "cuda:sm_80") == reason
+
+
+def test_tiled_kernels_are_refused_when_they_come_all_the_same(tmp_path):
+    case = Case(problem=PROBLEM, variant="flash", target="rocm:gfx942")
+    with pytest.raises(UnsupportedError, match="no code generation for rocm yet"):
+        RocmTarget().compile(None, case, "key", tmp_path, flops_executed=0)
+
+
+def test_no_peak_is_made_up():
+    assert CudaTarget().peak_flops("sm_80", "f16", TargetOptions()) is None
+    assert CudaTarget().tile_sizes("sm_80", PROBLEM).query_granule == 16

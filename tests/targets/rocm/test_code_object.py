@@ -1,0 +1,83 @@
+"""Figures of AMD kernels, from the metadata in their assembly."""
+
+from harness.artifact import StaticFigures
+from harness.targets.gpu.kernel_figures import KernelFigures, combine, instructions
+from harness.targets.rocm.code_object import MATRIX_INSTRUCTION, kernel_figures
+
+ASSEMBLY = """
+	.text
+scores:
+	v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[6:7], v[0:3]
+	v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[6:7], v[0:3]
+	v_wmma_f32_16x16x16_bf16 v[0:7], v[8:15], v[16:23], v[0:7]
+	s_endpgm
+	.amdgpu_metadata
+---
+amdhsa.kernels:
+  - .agpr_count:     4
+    .args:
+      - .address_space:  global
+        .offset:         0
+        .size:           8
+        .value_kind:     global_buffer
+    .group_segment_fixed_size: 26112
+    .max_flat_workgroup_size: 256
+    .name:           scores
+    .private_segment_fixed_size: 44
+    .reqd_workgroup_size:
+      - 256
+      - 1
+      - 1
+    .sgpr_count:     22
+    .sgpr_spill_count: 3
+    .vgpr_count:     256
+    .vgpr_spill_count: 11
+    .wavefront_size: 64
+  - .agpr_count:     0
+    .args:
+      - .address_space:  global
+        .offset:         0
+        .size:           8
+        .value_kind:     global_buffer
+    .group_segment_fixed_size: 0
+    .name:           softmax
+    .sgpr_count:     16
+    .sgpr_spill_count: 0
+    .vgpr_count:     33
+    .vgpr_spill_count: 2
+    .wavefront_size: 64
+amdhsa.target:   amdgcn-amd-amdhsa-unknown-gfx942
+amdhsa.version:
+  - 1
+  - 2
+...
+
+	.end_amdgpu_metadata
+"""
+
+SCORES = KernelFigures(registers=256, spills=11, shared_bytes=26112, workgroup_size=256)
+SOFTMAX = KernelFigures(registers=33, spills=2, shared_bytes=0)
+
+
+def test_each_kernel_has_its_figures():
+    assert kernel_figures(ASSEMBLY) == [SCORES, SOFTMAX]
+
+
+def test_assembly_without_metadata_has_no_kernels():
+    assert kernel_figures("\ts_endpgm\n") == []
+
+
+def test_kernels_that_run_one_after_another_need_the_most_of_each_and_spill_together():
+    assert combine([SCORES, SOFTMAX]) == StaticFigures(
+        registers=256, spills=13, shared_bytes=26112, workgroup_size=256
+    )
+
+
+def test_what_no_kernel_knows_is_not_known():
+    assert combine([KernelFigures(registers=3), KernelFigures()]) == StaticFigures(registers=3)
+    assert combine([]) == StaticFigures()
+
+
+def test_matrix_instructions_are_named_once():
+    named = instructions(MATRIX_INSTRUCTION, [ASSEMBLY])
+    assert named == "v_mfma_f32_16x16x16_f16,v_wmma_f32_16x16x16_bf16"

@@ -1,0 +1,147 @@
+"""What IREE builds for GPUs: stages, figures, executors, refusals; what runs is in test_iree_emulated.py."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.api import BuiltArtifact
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.emulator import device_code, native_library
+from harness.errors import BuildError, HarnessError, UnsupportedError
+from harness.problem import AttentionProblem
+from harness.targets.gpu import target as gpu_target
+from harness.targets.gpu.devices import GpuDevice
+from harness.variants.baselines.iree import Iree, IreeUnfused, IreeVariant
+from harness.variants.baselines.iree_tiling import IreeTiles, configuration
+
+PROBLEM = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
+
+
+@pytest.fixture(autouse=True)
+def _no_device(monkeypatch):
+    monkeypatch.setattr(gpu_target, "devices", lambda name: None)
+
+
+@pytest.fixture
+def no_emulator(monkeypatch):
+    monkeypatch.setattr(native_library, "compiler", lambda: None)
+
+
+def build(variant: IreeVariant, target: str, folder: Path, **params) -> Artifact:
+    case = Case(problem=PROBLEM, variant=variant.name, target=target, params=params)
+    return variant.build(case, "key", folder)
+
+
+def stage(artifact: Artifact, folder: Path, name: str) -> str:
+    return BuiltArtifact(artifact, folder).stage(name)
+
+
+@pytest.mark.usefixtures("no_emulator")
+@pytest.mark.parametrize("target", ["cuda:sm_80", "cuda:sm_90a"])
+def test_an_nvidia_build_has_stages_and_figures(target, tmp_path):
+    artifact = build(Iree(), target, tmp_path)
+    assert list(artifact.stage_files) == [
+        "payload", "dispatches", "configured", "llvm", "linked", "optimized", "ptx", "module",
+    ]  # fmt: skip
+    assert "iree_linalg_ext.attention" in stage(artifact, tmp_path, "payload")
+    assert "mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>" in stage(
+        artifact, tmp_path, "configured"
+    )
+    assert "llvm.nvvm.mma.m16n8k16" in stage(artifact, tmp_path, "optimized")
+    assert f".target {target.partition(':')[2]}" in stage(artifact, tmp_path, "ptx")
+    figures = artifact.figures
+    assert figures.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    assert figures.workgroup_size == 128
+    assert figures.shared_bytes > 0
+    assert artifact.launch["driver"] == "cuda"
+
+
+@pytest.mark.usefixtures("no_emulator")
+def test_several_kernels_are_counted_together(tmp_path):
+    artifact = build(IreeUnfused(), "rocm:gfx942", tmp_path)
+    assert stage(artifact, tmp_path, "configured").count("hal.executable.export") == 3
+    assert stage(artifact, tmp_path, "rocmasm").count(".vgpr_count:") == 3
+    figures = artifact.figures
+    assert figures.intrinsics == "v_mfma_f32_16x16x16_f16"
+    assert figures.workgroup_size == 256
+    assert figures.registers > 32
+    assert figures.spills == 0
+    assert 0 < figures.code_bytes < (tmp_path / "module.vmfb").stat().st_size
+
+
+@pytest.mark.usefixtures("no_emulator")
+def test_without_a_compiler_there_is_no_emulator_and_the_artifact_says_so(tmp_path):
+    artifact = build(Iree(), "rocm:gfx1100", tmp_path)
+    assert (artifact.executor, artifact.refusal) == ("none", None)
+    assert artifact.why_not_run == f"no device, and for the emulator: {native_library.MISSING}"
+    with pytest.raises(HarnessError, match="built, but no device, and for the emulator"):
+        BuiltArtifact(artifact, tmp_path).executable()
+
+
+def test_what_the_emulator_has_no_model_of_is_named(tmp_path, monkeypatch):
+    def refuse(llvm_ir, device):
+        raise BuildError("the emulator has no model of llvm.nvvm.new.instruction")
+
+    monkeypatch.setattr(native_library, "compiler", lambda: ["cc"])
+    monkeypatch.setattr(device_code, "compile_for_emulator", refuse)
+    artifact = build(Iree(), "cuda:sm_80", tmp_path)
+    assert artifact.executor == "none"
+    assert artifact.why_not_run == (
+        "no device, and the emulator refuses the code: the emulator has no model of llvm.nvvm.new.instruction"
+    )
+
+
+def test_a_device_that_is_here_runs_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(gpu_target, "devices", lambda name: (GpuDevice("NVIDIA H100", "sm_90"),))
+    artifact = build(Iree(), "cuda:sm_80", tmp_path)
+    assert (artifact.executor, artifact.why_not_run) == ("device", None)
+    assert artifact.loader == "harness.variants.baselines.iree_calls:load_on_device"
+    assert not (tmp_path / "emulator").exists()
+
+
+@pytest.mark.usefixtures("no_emulator")
+def test_set_tiles_take_the_place_of_iree_s(tmp_path):
+    artifact = build(Iree(), "rocm:gfx942", tmp_path, tile_q=128, tile_kv=32)
+    theirs = configuration(stage(artifact, tmp_path, "configured"))
+    tuned = stage(artifact, tmp_path, "tuned")
+    assert (theirs.workgroup_tiles[theirs.queries], theirs.key_tiles[theirs.keys]) == (64, 64)
+    assert theirs.changed(IreeTiles(tile_q=128, tile_kv=32)).lowering in tuned
+    assert theirs.lowering not in tuned
+
+
+@pytest.mark.usefixtures("no_emulator")
+def test_a_refusal_keeps_the_stages_before_it(tmp_path):
+    artifact = build(Iree(), "cuda:sm_80", tmp_path, intrinsic="MFMA_F32_16x16x16_F16")
+    assert artifact.executor == "none"
+    assert artifact.refusal == "iree-compile: 'func.func' op failed to distribute"
+    assert list(artifact.stage_files) == ["payload", "dispatches", "configured", "tuned"]
+    with pytest.raises(UnsupportedError, match="failed to distribute"):
+        BuiltArtifact(artifact, tmp_path).executable()
+
+
+def test_a_compilation_that_takes_too_long_is_unsupported(tmp_path):
+    with pytest.raises(UnsupportedError, match=r"iree-compile took longer than 0\.001 s"):
+        build(Iree(), "rocm:gfx942", tmp_path, compile_timeout_s=0.001)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"causal": True, "seq_kv": 4}, "IREE gives NaN for a query that sees no key"),
+        ({"model_width": 32}, "projections are not part of this baseline"),
+        ({"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8)}, "packed sequences"),
+        ({"causal": True, "heads": 4, "kv_heads": 2, "bias": True, "softcap": 2.0, "dtype": "bf16"}, None),
+    ],
+)
+def test_only_what_the_payload_cannot_say_is_unsupported_beforehand(fields, reason):
+    problem = AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
+    for target in ("cuda:sm_80", "rocm:gfx1201"):
+        found = Iree().supports(problem, target)
+        assert found is None if reason is None else reason in found
+
+
+def test_the_source_tells_chips_apart():
+    targets = ["cuda:sm_80", "cuda:sm_86", "cuda:sm_90", "cuda:sm_90a", "rocm:gfx942"]
+    sources = {Iree().source(Case(problem=PROBLEM, variant="iree", target=target)) for target in targets}
+    assert len(sources) == len(targets)

@@ -1,0 +1,63 @@
+"""What IREE is told for each chip."""
+
+import pytest
+
+from harness.targets.gpu import target as gpu_target
+from harness.targets.gpu.devices import GpuDevice
+from harness.variants.baselines.iree_targets import iree_target
+
+
+@pytest.mark.parametrize(
+    ("target", "flags"),
+    [
+        ("cpu", ("--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=host")),
+        ("cpu:avx2", ("--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=x86-64-v3")),
+        ("cuda:sm_80", ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")),
+        ("rocm:gfx1100", ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx1100")),
+    ],
+)
+def test_most_chips_have_flags(target, flags):
+    told = iree_target(target)
+    assert told.flags == flags
+    assert told.module("func.func @f()\n") == "func.func @f()\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "features"), [("cuda:sm_90", "+ptx80"), ("cuda:sm_90a", "+ptx80"), ("cuda:sm_100", "+ptx86")]
+)
+def test_chips_that_iree_does_not_know_are_described_in_the_module(target, features):
+    told = iree_target(target)
+    chip = target.partition(":")[2]
+    module = told.module("func.func @f()\n")
+    assert told.flags == ()
+    assert f'arch = "{chip}", features = "{features}"' in module
+    assert "max_workgroup_memory_bytes = 232448" in module
+    assert module.startswith('module attributes {hal.device.targets = [#hal.device.target<"cuda"')
+    assert module.endswith("{\nfunc.func @f()\n}\n")
+
+
+@pytest.mark.parametrize(
+    ("target", "suffixes", "driver"),
+    [
+        ("cpu", (".s", ".so"), None),
+        ("cuda:sm_80", (".ptx", ".ptx"), "cuda"),
+        ("rocm:gfx942", (".rocmasm", ".hsaco"), "hip"),
+    ],
+)
+def test_what_is_left_behind_and_which_driver_loads_it(target, suffixes, driver):
+    told = iree_target(target)
+    assert (told.assembly_suffix, told.image_suffix) == suffixes
+    assert told.driver == driver
+
+
+@pytest.mark.parametrize("target", ["cpu:avx512", "cuda:sm_61", "rocm:gfx906", "xegpu:bmg"])
+def test_other_chips_are_not_built(target):
+    assert iree_target(target) is None
+
+
+def test_a_chip_that_is_left_open_is_that_of_the_device(monkeypatch):
+    monkeypatch.setattr(gpu_target, "devices", lambda name: None)
+    assert (iree_target("rocm").chip, iree_target("rocm").has_device) == ("gfx942", False)
+    monkeypatch.setattr(gpu_target, "devices", lambda name: (GpuDevice("AMD", "gfx1100"),))
+    assert (iree_target("rocm").chip, iree_target("rocm").has_device) == ("gfx1100", True)
+    assert iree_target("rocm:gfx942").has_device is False

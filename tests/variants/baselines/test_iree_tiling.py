@@ -1,0 +1,136 @@
+"""Reading IREE's choice for the attention op, and changing it."""
+
+import pytest
+from pydantic import ValidationError
+
+from harness.errors import BuildError
+from harness.variants.baselines.iree_tiling import IreeTiles, attribute, bracketed, configuration
+
+LAYOUT = "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16, col_major = true>"
+VIRTUAL = "#iree_gpu.virtual_mma_layout<VMFMA_F32_16x16x32_F16, col_major = true>"
+DERIVED = "promotion_types = [#iree_gpu.derived_thread_config]"
+
+
+TILES = "promote_operands = [0, 1, 2], reduction = [0, 0, 0, 64, 0], workgroup = [1, 64, 0, 0, 32]"
+
+
+def configured(
+    lowering: str = TILES,
+    qk: str = f"mma_kind = {VIRTUAL}, {DERIVED}, subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 2, 3]]",
+    pv: str = f"mma_kind = {LAYOUT}, {DERIVED}, subgroup_basis = [[1, 4, 1, 1, 1], [0, 1, 3, 4]]",
+) -> str:
+    maps = ", ".join(
+        f"affine_map<(d0, d1, d2, d3, d4) -> ({dims})>"
+        for dims in (
+            "d0, d1, d2",
+            "d0, d3, d2",
+            "d0, d3, d4",
+            "",
+            "d1, d3",
+            "d0, d1, d4",
+            "d0, d1",
+            "d0, d1",
+        )
+    )
+    return f"""
+module {{
+  func.func @other() attributes {{translation_info = #iree_codegen.translation_info<pipeline = #other>}} {{
+    return
+  }}
+  func.func @attention() attributes {{translation_info = #iree_codegen.translation_info<pipeline =
+      #iree_gpu.pipeline<VectorDistribute> workgroup_size = [256, 1, 1] subgroup_size = 64, {{a = 1}}>}} {{
+    %0:3 = iree_linalg_ext.online_attention <indexing_maps = [{maps}], decomposition_config = {{
+        pv_attrs = {{lowering_config = #iree_gpu.lowering_config<{{{pv}}}>}},
+        qk_attrs = {{lowering_config = #iree_gpu.lowering_config<{{{qk}}}>}}}}>
+        {{lowering_config = #iree_gpu.lowering_config<{{{lowering}}}>}} ins(%q : tensor<4xf16>) {{
+    ^bb0(%score: f32):
+      iree_linalg_ext.yield %score : f32
+    }}
+    return
+  }}
+}}
+"""
+
+
+def test_tiles_and_roles_of_dimensions_are_read():
+    choice = configuration(configured())
+    assert choice.workgroup_tiles == [1, 64, 0, 0, 32]
+    assert choice.key_tiles == [0, 0, 0, 64, 0]
+    assert (choice.queries, choice.keys, choice.columns) == (1, 3, 4)
+    assert choice.lowering.startswith("#iree_gpu.lowering_config<{promote_operands")
+    assert choice.decomposition.count("subgroup_basis") == 2
+
+
+def test_threads_are_those_of_the_function_that_holds_the_op():
+    choice = configuration(configured())
+    assert "VectorDistribute" in choice.translation
+    assert choice.translation.endswith("subgroup_size = 64, {a = 1}>")
+
+
+def test_keys_may_be_reduced_in_parts():
+    parts = configured("partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 16]")
+    assert configuration(parts).key_tiles == [0, 0, 0, 128, 0]
+
+
+def test_nothing_set_changes_nothing():
+    choice = configuration(configured())
+    assert choice.changed(IreeTiles()) is choice
+
+
+def test_tiles_are_set():
+    choice = configuration(configured()).changed(IreeTiles(tile_q=128, tile_kv=32, tile_v=64))
+    assert choice.workgroup_tiles == [1, 128, 0, 0, 64]
+    assert choice.key_tiles == [0, 0, 0, 32, 0]
+    assert choice.decomposition == configuration(configured()).decomposition
+
+
+def test_subgroups_are_set_for_both_products_and_for_the_threads():
+    choice = configuration(configured()).changed(IreeTiles(subgroups=2))
+    assert choice.decomposition.count("subgroup_basis = [[1, 2, 1, 1, 1]") == 2
+    assert "workgroup_size = [128, 1, 1]" in choice.translation
+
+
+def test_an_instruction_is_set_for_both_products_and_keeps_its_orientation():
+    choice = configuration(configured()).changed(IreeTiles(intrinsic="MFMA_F32_32x32x8_F16", tile_q=128))
+    layout = "#iree_gpu.mma_layout<MFMA_F32_32x32x8_F16, col_major = true>"
+    assert choice.decomposition.count(layout) == 2
+    assert "virtual" not in choice.decomposition
+
+
+@pytest.mark.parametrize("tiles", [{"tile_q": 32}, {"tile_q": 96}, {"intrinsic": "MFMA_F32_32x32x8_F16"}])
+def test_subgroups_share_queries_evenly(tiles):
+    with pytest.raises(BuildError, match=r"a tile of \d+ queries cannot be shared by 4 subgroups"):
+        configuration(configured()).changed(IreeTiles(**tiles))
+
+
+def test_without_matrix_instructions_there_are_no_tiles_to_set():
+    lanes = "lane_basis = [[1, 1, 1, 2, 16], [1, 0, 3, 4]], thread = [0, 0, 4, 0]"
+    choice = configuration(configured(qk=lanes, pv=lanes))
+    with pytest.raises(BuildError, match="IREE chose no matrix instruction"):
+        choice.changed(IreeTiles(tile_q=64))
+
+
+def test_the_script_writes_the_choice_down():
+    choice = configuration(configured()).changed(IreeTiles(tile_q=128))
+    script = choice.tuning_script()
+    for text in (choice.lowering, choice.decomposition, choice.translation):
+        assert f"transform.param.constant {text} -> !transform.any_param" in script
+
+
+@pytest.mark.parametrize("text", ["module {\n}\n", configured().replace("decomposition_config", "other")])
+def test_ir_without_the_op_or_its_choice_is_refused(text):
+    with pytest.raises(BuildError, match="IREE's choice for the attention op cannot be read: no "):
+        configuration(text)
+
+
+def test_arrows_are_no_brackets():
+    assert bracketed("x <(d0) -> (d0)> y") == "<(d0) -> (d0)>"
+    assert attribute("{a = 1, b = #c.d<e = [1, 2]>, f}", "b") == "#c.d<e = [1, 2]>"
+    with pytest.raises(ValueError, match="not closed"):
+        bracketed("<(")
+
+
+@pytest.mark.parametrize("tiles", [{"tile_q": 0}, {"subgroups": 64}, {"intrinsic": "MFMA> evil"}])
+def test_impossible_settings_are_refused_when_they_are_read(tiles):
+    with pytest.raises(ValidationError):
+        IreeTiles(**tiles)
