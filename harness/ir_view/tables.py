@@ -67,8 +67,8 @@ def stage_operation_table(stage: StageOutput) -> Table:
 def cost_tables(found: Mapping[str, Costs | NotCountable], width: int, *, rounds: bool) -> list[Table]:
     """Return what one call executes and moves at each stage, in tables for this many columns.
 
-    Of several forms the first that fits: one table with exact numbers, two (operations, bytes), one with short
-    numbers, two.  If none does, the last one, or one with exact numbers where they may not be rounded.
+    Of several forms the first that fits: one table with exact numbers, two (operations, bytes), one with
+    short numbers, two.  If none does, the last one, or one with exact numbers where they may not be rounded.
     """
     together, apart = [(*OPERATION_COLUMNS, *BYTE_COLUMNS)], [OPERATION_COLUMNS, BYTE_COLUMNS]
     forms = [(together, exact, False), (together, exact, True), (apart, exact, True)]

@@ -29,7 +29,7 @@ def naive_published(query: int = 4, key: int = 4) -> NamedSchedule:
     """Return the form as it is printed, which is wrong."""
     return NamedSchedule(
         name="naive-published",
-        summary="recomputes rows of scores and starts again from 0 for each key tile, as its source prints it",
+        summary="recomputes score rows and starts again from 0 for each key tile, as printed in its source",
         source=f"source document 000, tile [{query}, 0, {key}], interchange [2, 1, 0]",
         payload=_single,
         sizes=SMALL,
