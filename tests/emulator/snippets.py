@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def amd(body: str, arguments: str = DATA, before: str = "") -> str:
     return _kernel(f"{AMD_HEADER}\n{before}", f"amdgpu_kernel void @kernel({arguments})", body)
 
 
-def threads(body: str) -> str:
+def threads(body: str, arguments: str = DATA) -> str:
     """Return a kernel for NVIDIA in which %thread, %warp and %lane have values.
 
     There is a shared array of 256 integers, @shared; %own is the thread's place in it, %next the one of the
@@ -77,7 +78,7 @@ def threads(body: str) -> str:
   %out = getelementptr i32, ptr addrspace(1) %data, i32 %thread
 """
     shared = "@shared = internal addrspace(3) global [256 x i32] undef, align 4"
-    return nvidia(positions.strip("\n") + "\n" + body, before=shared)
+    return nvidia(positions.strip("\n") + "\n" + body, arguments, before=shared)
 
 
 def loaded(text: str, chip: str = "sm_80") -> LoadedKernel:
@@ -109,15 +110,23 @@ def run(
     *,
     block: int = 64,
     grid: int = 1,
+    scalars: Sequence[np.generic] = (),
+    initial: int = -1,
     shared_bytes: int = 0,
     settings: LaunchSettings = ONE_ORDER,
 ) -> tuple[Report, np.ndarray]:
     """Launch on a buffer of integers; returns what was found and the buffer."""
     data = DeviceBuffer(4 * count, "data")
+    data.view(np.dtype(np.int32), (count,))[:] = initial
     kernel = loaded(kernel) if isinstance(kernel, str) else kernel
     try:
         report = launch(
-            kernel, (grid, 1, 1), (block, 1, 1), [data], shared_bytes=shared_bytes, settings=settings
+            kernel,
+            (grid, 1, 1),
+            (block, 1, 1),
+            [data, *scalars],
+            shared_bytes=shared_bytes,
+            settings=settings,
         )
         return report, data.view(np.dtype(np.int32), (count,)).copy()
     finally:

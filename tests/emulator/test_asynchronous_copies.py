@@ -24,20 +24,22 @@ def body(*instructions: str) -> str:
 
 @pytest.mark.parametrize("waiting", [[COMMIT, wait(0)], [WAIT_ALL], [COMMIT, WAIT_ALL]])
 def test_a_copy_has_arrived_after_its_wait(waiting: list[str]) -> None:
-    report, data = run(body(COPY_OWN, *waiting, TAKE, GIVE), 64)
+    report, data = run(body(COPY_OWN, *waiting, TAKE, GIVE), initial=7)
     assert report.findings == ()
-    assert (data == 0).all()  # the buffer's −1, plus 1
+    assert (data == 8).all()
 
 
 @pytest.mark.parametrize(
     "waiting", [[], [COMMIT], [wait(0)], [COMMIT, wait(1)]], ids=["none", "commit", "no commit", "too few"]
 )
 def test_before_its_wait_it_is_in_flight(waiting: list[str]) -> None:
-    report, data = run(body(COPY_OWN, *waiting, TAKE, GIVE, WAIT_ALL), 64)
+    report, data = run(
+        body("store i32 5, ptr addrspace(3) %own", COPY_OWN, *waiting, TAKE, GIVE, WAIT_ALL), initial=7
+    )
     (finding,) = report.findings
     assert finding.kind is FindingKind.IN_FLIGHT
     assert "asynchronous copy by thread 0 was waited for" in finding.message
-    assert (data == 0).all()
+    assert (data == 0).all()  # poison, −1, plus 1
 
 
 def test_the_oldest_groups_arrive_first() -> None:
@@ -97,3 +99,10 @@ def test_a_source_outside_of_its_buffer_is_found() -> None:
     (finding,) = report.findings
     assert finding.kind is FindingKind.OUT_OF_BOUNDS
     assert finding.count == 4
+
+
+def test_a_wait_is_no_barrier_for_other_warps() -> None:
+    """A barrier between the copy and its wait does not order the copy's data before what follows."""
+    found = findings_of(body(COPY.format("%far"), BARRIER, WAIT_ALL, TAKE))
+    assert FindingKind.RACE in found
+    assert findings_of(body(COPY.format("%far"), WAIT_ALL, BARRIER, TAKE)) == {}

@@ -4,6 +4,7 @@ import pytest
 from snippets import AMD_HEADER, findings_of, loaded, nvidia, run, threads
 
 from harness.emulator.findings import FindingKind
+from harness.emulator.launching import LaunchSettings
 
 BARRIER = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"
 
@@ -69,8 +70,10 @@ def test_a_barrier_for_a_number_of_lanes_may_be_at_several_places() -> None:
 
 
 def test_numbers_of_lanes_that_differ_are_found() -> None:
-    found = findings_of(by_warp(sync(1, 64), sync(1, 32)))
-    assert FindingKind.DIVERGENT_BARRIER in found
+    report, _ = run(by_warp(sync(1, 64), arrive(1, 32)))
+    (finding,) = report.findings
+    assert finding.kind is FindingKind.DIVERGENT_BARRIER
+    assert "barrier 1 for 32 threads, for 64 elsewhere" in finding.message
 
 
 @pytest.mark.parametrize(("barrier", "count"), [(16, 64), (-1, 64), (1, 40), (1, 0)])
@@ -164,6 +167,17 @@ def test_a_split_barrier_orders_what_is_before_the_signal_and_after_the_wait() -
 def test_a_split_barrier_does_not_order_what_is_in_between(body: str) -> None:
     found = findings_of(loaded(split(body), "gfx1201"))
     assert FindingKind.RACE in found
+
+
+def test_lanes_of_a_warp_are_not_ordered_in_between_either() -> None:
+    body = (
+        "  %near_thread = xor i32 %thread, 1\n"
+        "  %near = getelementptr i32, ptr addrspace(3) @shared, i32 %near_thread\n"
+        f"  {SIGNAL}\n  {PUT}\n  {WAIT}\n  %taken = load i32, ptr addrspace(3) %near"
+    )
+    settings = LaunchSettings(orders=(0,), checks_within_warps=True)
+    report, _ = run(loaded(split(body), "gfx1201"), block=32, settings=settings)
+    assert FindingKind.RACE in {finding.kind for finding in report.findings}
 
 
 def test_a_wait_that_nobody_has_signalled_is_found() -> None:

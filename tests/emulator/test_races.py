@@ -69,21 +69,6 @@ def test_a_race_with_the_first_of_several_loads_is_found() -> None:
     assert {finding.kind for finding in report.findings} == {FindingKind.RACE}
 
 
-@pytest.mark.parametrize(("offset", "is_race"), [(0, True), (1, True), (3, True), (4, False), (-2, False)])
-def test_bytes_count_not_variables(offset: int, is_race: bool) -> None:
-    text = threads(
-        "  %is_zero = icmp eq i32 %thread, 0\n  %is_last = icmp eq i32 %thread, 63\n"
-        "  %middle = getelementptr i8, ptr addrspace(3) @shared, i32 64\n"
-        f"  %place = getelementptr i8, ptr addrspace(3) %middle, i32 {offset}\n"
-        "  br i1 %is_zero, label %wide, label %other\n"
-        "wide:\n  store i32 1, ptr addrspace(3) %middle\n  ret void\n"
-        "other:\n  br i1 %is_last, label %narrow, label %end\n"
-        "narrow:\n  store i8 1, ptr addrspace(3) %place\n  ret void\n"
-        "end:\n  ret void"
-    )
-    assert (FindingKind.RACE in findings_of(text)) == is_race
-
-
 def test_an_earlier_workgroup_is_no_race_and_no_initialisation() -> None:
     report, _ = run(threads(f"  {PUT}\n  {BARRIER}\n  {TAKE_FAR}"), grid=4)
     assert report.findings == ()
@@ -96,6 +81,14 @@ def test_an_earlier_workgroup_is_no_race_and_no_initialisation() -> None:
     (finding,) = report.findings
     assert finding.kind is FindingKind.UNINITIALIZED
     assert finding.workgroup == (1, 0, 0)
+
+
+def test_an_earlier_launch_with_more_warps_is_no_race() -> None:
+    store_all = loaded(threads(f"  {PUT}"))
+    store_few = loaded(threads("  store i32 1, ptr addrspace(3) %far"))
+    for _ in range(3):
+        assert run(store_all, block=64)[0].findings == ()
+        assert run(store_few, block=32)[0].findings == ()
 
 
 # ------------------------------------------------------------------ within a warp
@@ -122,6 +115,18 @@ def test_warp_wide_operations_and_barriers_order_lanes(between: str) -> None:
 def test_lanes_of_a_warp_race_where_nothing_orders_them() -> None:
     found = within_one_warp(f"{NEAR}  {PUT}\n  {WARP_BARRIER}\n  {PUT_NEXT}\n  {TAKE_OWN}")
     assert found.keys() == {FindingKind.RACE}
+
+
+def test_a_load_after_another_lane_s_store_is_a_race_within_the_warp() -> None:
+    body = (
+        "  %is_zero = icmp eq i32 %lane, 0\n  br i1 %is_zero, label %put, label %take\n"
+        "put:\n  store i32 0, ptr addrspace(3) @shared\n  br label %end\n"
+        "take:\n  %taken = load i32, ptr addrspace(3) @shared\n  br label %end\nend:\n  ret void"
+    )
+    settings = LaunchSettings(orders=(0,), checks_within_warps=True)
+    report, _ = run(threads(body), block=2, settings=settings)
+    (finding,) = report.findings
+    assert (finding.kind, finding.operation) == (FindingKind.RACE, "llvm.load")
 
 
 def test_a_store_after_another_lane_s_load_is_a_race_within_the_warp() -> None:

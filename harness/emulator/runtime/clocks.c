@@ -20,7 +20,8 @@ void reset_clocks(void) {
     first_clock = highest + 2;
     highest = first_clock;
     for (int warp = 0; warp < warp_count; warp++) {
-        for (int other = 0; other < warp_count; other++) seen[warp][other] = first_clock - 1;
+        /* Of warps that only larger workgroups had, too: shared memory has records of them. */
+        for (int other = 0; other < MAXIMUM_WARPS; other++) seen[warp][other] = first_clock - 1;
         seen[warp][warp] = UINT32_MAX;
     }
     for (int i = 0; i < lane_count; i++) {

@@ -59,11 +59,12 @@ static void forget_signal_handlers(void) {
 
 static void run_in_processes(const Kernel *kernel, void **arguments, const LaunchOptions *options, uint64_t order,
                              LaunchOutcome *parts) {
-    pid_t children[MAXIMUM_PROCESSES];
+    pid_t children[MAXIMUM_PROCESSES], parent = getpid();
     for (int i = 0; i < options->processes; i++) {
         children[i] = fork();
         if (children[i] == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent) _exit(1);   /* it ended before this process asked to be told */
             forget_signal_handlers();
             open_findings(&parts[i], options->checks_within_warps);
             run_share(kernel, arguments, order, (uint64_t)i, (uint64_t)options->processes);
