@@ -1,5 +1,6 @@
 """Whole kernels: right values and no findings, in all orders of lanes and warps, by one and two processes."""
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -9,10 +10,16 @@ from iree_attention import CHIPS, IreeAttention
 
 from harness.emulator.findings import summary
 from harness.emulator.launching import FORWARD, REVERSED, LaunchSettings
+from harness.emulator.loading import LoadedKernel
 
 ORDERS = (FORWARD, REVERSED, 2, 3, 97)
 
 KERNELS = [pytest.param(kernel, id=name) for name, kernel in HAND_WRITTEN.items()]
+
+
+@functools.cache
+def compiled(name: str) -> LoadedKernel:
+    return HAND_WRITTEN[name].compile()
 
 
 def assert_correct(run: Run) -> None:
@@ -24,7 +31,7 @@ def assert_correct(run: Run) -> None:
 @pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_hand_written_kernel_is_right_in_all_orders(kernel: HandWritten, processes: int) -> None:
-    run = kernel.run(kernel.compile(), LaunchSettings(processes=processes, orders=ORDERS))
+    run = kernel.run(compiled(kernel.name), LaunchSettings(processes=processes, orders=ORDERS))
     assert_correct(run)
     assert run.report.workgroups == int(np.prod(kernel.grid)) * len(ORDERS)
 
@@ -32,7 +39,7 @@ def test_a_hand_written_kernel_is_right_in_all_orders(kernel: HandWritten, proce
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_lanes_of_a_warp_do_not_race_either(kernel: HandWritten) -> None:
     settings = LaunchSettings(orders=ORDERS, checks_within_warps=True)
-    assert_correct(kernel.run(kernel.compile(), settings))
+    assert_correct(kernel.run(compiled(kernel.name), settings))
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -180,14 +180,22 @@ class _Retargeting:
 
     def _flatten(self) -> None:
         """Bring all pointers to the one address space."""
+        known: dict[ir.Type, ir.Type] = {}
+
+        def flatten(value: ir.Value) -> None:
+            if value.type not in known:
+                known[value.type] = flat(value.type)
+            if known[value.type] != value.type:
+                value.set_type(known[value.type])
+
         for view in operations_within(self.module.operation):
             operation = view.operation
             for value in operation.results:
-                value.set_type(flat(value.type))
+                flatten(value)
             for region in operation.regions:
                 for block in region.blocks:
                     for argument in block.arguments:
-                        argument.set_type(flat(argument.type))
+                        flatten(argument)
             for name in ("elem_type", "function_type", "global_type", "var_callee_type"):
                 if name in operation.attributes:
                     kind = ir.TypeAttr(operation.attributes[name]).value
