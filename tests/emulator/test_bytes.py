@@ -5,7 +5,7 @@ import pytest
 from snippets import DATA, loaded, run, threads
 
 from harness.emulator.findings import FindingKind
-from harness.emulator.launching import LaunchSettings
+from harness.emulator.launching import FORWARD, REVERSED, LaunchSettings
 from harness.emulator.loading import LoadedKernel
 
 SIZES = {
@@ -42,10 +42,17 @@ def is_inside(kind: str, position: int) -> bool:
     return START <= position < START + SIZES[kind]
 
 
-def kinds(kernel: LoadedKernel, position: int, **how: object) -> set[FindingKind]:
-    settings = LaunchSettings(orders=(0,), **how)  # type: ignore[arg-type]
-    report, _ = run(kernel, block=64, scalars=[np.int32(position)], settings=settings)
+def kinds(kernel: LoadedKernel, position: int, order: int = FORWARD) -> set[FindingKind]:
+    report, _ = run(kernel, scalars=[np.int32(position)], settings=LaunchSettings(orders=(order,)))
     return {finding.kind for finding in report.findings}
+
+
+def assert_races_inside(kernel: LoadedKernel, kind: str) -> None:
+    """Check that bytes within the wide access race, whichever warp comes first, and no others do."""
+    for position in positions(kind):
+        expected = {FindingKind.RACE} if is_inside(kind, position) else set()
+        assert kinds(kernel, position, FORWARD) == expected
+        assert kinds(kernel, position, REVERSED) == expected
 
 
 def two_warps(first: str, second: str) -> LoadedKernel:
@@ -61,42 +68,25 @@ def two_warps(first: str, second: str) -> LoadedKernel:
     return loaded(threads(body, ARGUMENTS))
 
 
-@sizes
-def test_a_byte_stored_after_a_load_races_if_it_was_loaded(kind: str) -> None:
-    kernel = two_warps(
-        f"%v = load {kind}, ptr addrspace(3) %wide, align 1", "store i8 1, ptr addrspace(3) %narrow"
-    )
-    for position in positions(kind):
-        assert kinds(kernel, position) == ({FindingKind.RACE} if is_inside(kind, position) else set())
+WIDE_LOAD = "%v = load {}, ptr addrspace(3) %wide, align 1"
+NARROW_LOAD = "%v = load i8, ptr addrspace(3) %narrow"
+WIDE_STORE = "store {} zeroinitializer, ptr addrspace(3) %wide, align 1"
+NARROW_STORE = "store i8 1, ptr addrspace(3) %narrow"
 
 
 @sizes
-def test_a_store_races_if_one_of_its_bytes_was_loaded(kind: str) -> None:
-    kernel = two_warps(
-        "%v = load i8, ptr addrspace(3) %narrow",
-        f"store {kind} zeroinitializer, ptr addrspace(3) %wide, align 1",
-    )
-    for position in positions(kind):
-        assert kinds(kernel, position) == ({FindingKind.RACE} if is_inside(kind, position) else set())
+def test_a_load_and_the_store_of_a_byte_race_if_the_byte_was_loaded(kind: str) -> None:
+    assert_races_inside(two_warps(WIDE_LOAD.format(kind), NARROW_STORE), kind)
 
 
 @sizes
-def test_a_load_races_if_one_of_its_bytes_was_stored(kind: str) -> None:
-    kernel = two_warps(
-        "store i8 1, ptr addrspace(3) %narrow", f"%v = load {kind}, ptr addrspace(3) %wide, align 1"
-    )
-    for position in positions(kind):
-        assert kinds(kernel, position) == ({FindingKind.RACE} if is_inside(kind, position) else set())
+def test_a_store_and_the_load_of_a_byte_race_if_the_byte_was_stored(kind: str) -> None:
+    assert_races_inside(two_warps(WIDE_STORE.format(kind), NARROW_LOAD), kind)
 
 
 @sizes
-def test_a_byte_stored_after_a_store_races_if_it_was_stored(kind: str) -> None:
-    kernel = two_warps(
-        f"store {kind} zeroinitializer, ptr addrspace(3) %wide, align 1",
-        "store i8 1, ptr addrspace(3) %narrow",
-    )
-    for position in positions(kind):
-        assert kinds(kernel, position) == ({FindingKind.RACE} if is_inside(kind, position) else set())
+def test_a_store_and_the_store_of_a_byte_race_if_both_store_it(kind: str) -> None:
+    assert_races_inside(two_warps(WIDE_STORE.format(kind), NARROW_STORE), kind)
 
 
 def one_thread(kind: str, before: str) -> LoadedKernel:
