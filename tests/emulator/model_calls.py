@@ -155,9 +155,9 @@ class ModelLibrary:
     """The compiled models of one vendor."""
 
     def __init__(self, path: Path) -> None:
-        self.library = ctypes.CDLL(str(path))
-        self.library.shim_argument.restype = ctypes.c_void_p
-        self.library.shim_result.restype = ctypes.c_void_p
+        self.loaded = ctypes.CDLL(str(path))
+        self.loaded.shim_argument.restype = ctypes.c_void_p
+        self.loaded.shim_result.restype = ctypes.c_void_p
 
     def call_lane(
         self,
@@ -175,7 +175,7 @@ class ModelLibrary:
         self._begin(warp_size, warp_size, warp, memory, launch)
         for position, argument in enumerate(arguments):
             self._set(lane, position, _bytes(argument))
-        self.library.shim_call_lane(self.library[symbol], ctypes.c_int(lane))
+        self.loaded.shim_call_lane(self.loaded[symbol], ctypes.c_int(lane))
         return Call(self._results([lane], result)[0], self._events())
 
     def call_collective(
@@ -202,7 +202,7 @@ class ModelLibrary:
                 own = argument[lane] if isinstance(argument, np.ndarray) else argument
                 self._set(lane, position, _bytes(own))
         mask = (1 << count) - 1 if active is None else active
-        self.library.shim_call_collective(self.library[symbol], ctypes.c_uint64(mask))
+        self.loaded.shim_call_collective(self.loaded[symbol], ctypes.c_uint64(mask))
         return Call(self._results(list(range(count)), result), self._events())
 
     def map_lane(
@@ -217,8 +217,8 @@ class ModelLibrary:
         out = np.zeros(rows, dtype)
         sizes = (ctypes.c_size_t * len(columns))(*(column.nbytes // max(rows, 1) for column in columns))
         values = (ctypes.c_void_p * len(columns))(*(column.ctypes.data for column in columns))
-        self.library.shim_map_lane(
-            self.library[symbol],
+        self.loaded.shim_map_lane(
+            self.loaded[symbol],
             ctypes.c_size_t(rows),
             ctypes.c_int(len(columns)),
             values,
@@ -231,12 +231,12 @@ class ModelLibrary:
     def _begin(
         self, warp_size: int, count: int, warp: int, memory: Sequence[Memory], launch: Launch | None
     ) -> None:
-        self.library.shim_begin(warp_size, count, warp * warp_size)
+        self.loaded.shim_begin(warp_size, count, warp * warp_size)
         for known in memory:
             start, size = ctypes.c_void_p(known.array.ctypes.data), ctypes.c_size_t(known.array.nbytes)
-            self.library.shim_memory(start, size, int(known.shared), int(known.writable))
+            self.loaded.shim_memory(start, size, int(known.shared), int(known.writable))
         shape = launch or Launch()
-        record = _CLaunch.in_dll(self.library, "launch")
+        record = _CLaunch.in_dll(self.loaded, "launch")
         record.grid[:] = shape.grid
         record.block[:] = shape.block
         record.workgroup[:] = shape.workgroup
@@ -245,19 +245,19 @@ class ModelLibrary:
 
     def _set(self, lane: int, position: int, content: bytes) -> None:
         assert len(content) <= ARGUMENT_BYTES
-        ctypes.memmove(self.library.shim_argument(lane, position), content, len(content))
+        ctypes.memmove(self.loaded.shim_argument(lane, position), content, len(content))
 
     def _results(self, lanes: list[int], result: npt.DTypeLike | None) -> np.ndarray:
         if result is None:
             return np.zeros((len(lanes), 0))
         dtype = np.dtype(result)
         assert dtype.itemsize <= RESULT_BYTES
-        content = [ctypes.string_at(self.library.shim_result(lane), dtype.itemsize) for lane in lanes]
+        content = [ctypes.string_at(self.loaded.shim_result(lane), dtype.itemsize) for lane in lanes]
         return np.frombuffer(b"".join(content), dtype).copy()
 
     def _events(self) -> tuple[Event, ...]:
-        count = ctypes.c_int.in_dll(self.library, "shim_event_count").value
-        recorded = (_CEvent * count).in_dll(self.library, "shim_events")
+        count = ctypes.c_int.in_dll(self.loaded, "shim_event_count").value
+        recorded = (_CEvent * count).in_dll(self.loaded, "shim_events")
         return tuple(
             Event(
                 kind=EVENT_KINDS[event.kind],

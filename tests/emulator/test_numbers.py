@@ -18,7 +18,7 @@ NANS = np.array([0x7F800001, 0x7FC00000, 0xFF800001, 0xFFFFFFFF, 0x7FBFFFFF], np
 
 def convert(library: ModelLibrary, name: str, values: np.ndarray, result: type) -> np.ndarray:
     """Call a conversion for each value."""
-    function = library.library[name]
+    function = library.loaded[name]
     to_float = name.startswith("float_of")
     function.argtypes = [ctypes.c_uint16 if to_float else ctypes.c_float]
     function.restype = ctypes.c_float if to_float else ctypes.c_uint16
@@ -74,7 +74,7 @@ def test_floats_round_to_nearest_even(
     ("name", "dtype"), [("half_of_float", np.float16), ("bfloat16_of_float", ml_dtypes.bfloat16)]
 )
 def test_nan_stays_nan_of_the_same_sign(nvidia: ModelLibrary, name: str, dtype: type) -> None:
-    found = nvidia.library[name]
+    found = nvidia.loaded[name]
     found.argtypes, found.restype = [ctypes.c_float], ctypes.c_uint16
     bits = np.array([found(value) for value in NANS.tolist()], np.uint16)
     assert np.isnan(bits.view(dtype).astype(np.float32)).all()

@@ -5,6 +5,7 @@ IREE chooses tiles, layouts and vectorization itself, where parameters do not sa
 
 import importlib.metadata
 import time
+from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -40,13 +41,13 @@ class IreeVariant(Variant):
     parameters: ClassVar[type[IreeParameters]] = IreeParameters
     stages: ClassVar[tuple[StageName, ...]] = STAGES
 
+    @abstractmethod
     def payload(self, problem: AttentionProblem) -> str:
         """Return the MLIR text that IREE compiles."""
-        raise NotImplementedError
 
+    @abstractmethod
     def operands(self, problem: AttentionProblem) -> list[str]:
         """Return the names of the payload's operands in order."""
-        raise NotImplementedError
 
     def lower(self, case: Case, compilation: Compilation) -> None:
         """Take the payload to where only code generation by LLVM is left."""

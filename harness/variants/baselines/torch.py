@@ -7,6 +7,7 @@ arguments; `torch_calls` makes them.
 
 import importlib.metadata
 import importlib.util
+from abc import abstractmethod
 from pathlib import Path
 
 from harness.artifact import Artifact, StaticFigures
@@ -40,13 +41,13 @@ class TorchVariant(Variant):
             return MISSING
         return self.refuses(problem)
 
+    @abstractmethod
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return the reason particular to this baseline, or None."""
-        raise NotImplementedError
 
+    @abstractmethod
     def calls(self, problem: AttentionProblem) -> list[str]:
         """Return the calls that `run` makes, one line each."""
-        raise NotImplementedError
 
     def figures(self, problem: AttentionProblem) -> StaticFigures:
         """Return what is known without running."""

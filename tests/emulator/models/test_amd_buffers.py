@@ -230,7 +230,7 @@ def test_buffer_load_and_buffer_store(amd: ModelLibrary) -> None:
     def access(function: str, buffer: int, local: np.ndarray) -> None:
         local_address = ctypes.c_void_p(local.ctypes.data)
         first, second = ctypes.c_void_p(buffer), local_address
-        amd.library[function](first, second, ctypes.c_uint64(local.nbytes), ctypes.c_int32(17))
+        amd.loaded[function](first, second, ctypes.c_uint64(local.nbytes), ctypes.c_int32(17))
 
     access("buffer_load", pointer + 32, destination)
     assert destination.tolist() == [*range(33, 41)] + [0] * 8

@@ -139,7 +139,7 @@ def test_every_model_is_defined_and_registered_as_its_kind(amd: ModelLibrary) ->
     }
     assert registered == defined
     for symbol in registered:
-        assert amd.library[symbol]
+        assert amd.loaded[symbol]
 
 
 def test_a_model_without_a_function_does_nothing() -> None:

@@ -201,7 +201,7 @@ def test_all_models_exist_and_are_used(intel: ModelLibrary) -> None:
         if model.symbol is not None:
             used.setdefault(model.symbol, set()).add(model.kind)
     for symbol in used:
-        assert hasattr(intel.library, symbol), symbol
+        assert hasattr(intel.loaded, symbol), symbol
     defined = {
         name: kind.lower()
         for source in sorted(SOURCES.glob("*.c"))

@@ -11,7 +11,7 @@ from model_calls import Call, Memory, ModelLibrary, address, aligned_zeros
 class Copies:
     """Global and shared memory, and copies between them."""
 
-    library: ModelLibrary
+    models: ModelLibrary
     buffer: np.ndarray
     shared: np.ndarray
 
@@ -24,7 +24,7 @@ class Copies:
         symbol = f"nvvm_cp_async_{size}"
         if source_bytes is not None:
             symbol, arguments = f"{symbol}_s", [*arguments, np.uint32(source_bytes)]
-        return self.library.call_lane(symbol, arguments, lane=5, memory=memory)
+        return self.models.call_lane(symbol, arguments, lane=5, memory=memory)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_every_model_is_defined_and_registered_as_its_kind(nvidia: ModelLibrary)
     registered = {model.symbol: model.kind for model in MODELS.values() if model.symbol is not None}
     assert registered == defined
     for symbol in registered:
-        assert nvidia.library[symbol]
+        assert nvidia.loaded[symbol]
 
 
 def test_a_model_without_a_function_does_nothing() -> None:
