@@ -51,6 +51,12 @@ _TOKEN = re.compile(
 )
 
 
+_MAY_NEED_SPELLING = re.compile(
+    "|".join([*map(re.escape, DEVICE_INTRINSICS), *NEW_ATTRIBUTES, "triple", "f0x", r"\d\.", "inf", "nan"])
+)
+"""What no line is without that has to be spelled another way; most lines are spared the lexer."""
+
+
 @dataclass(frozen=True)
 class Token:
     """A piece of LLVM IR text."""
@@ -68,14 +74,19 @@ def tokens(text: str) -> Iterator[Token]:
 
 def readable_by_llvm_22(text: str) -> str:
     """Return the same module as LLVM 22 spells it."""
-    pieces = list(_without_new_attributes(tokens(text)))
+    return "".join(
+        _respelled(line) if _MAY_NEED_SPELLING.search(line) else line
+        for line in text.splitlines(keepends=True)
+    )
+
+
+def _respelled(line: str) -> str:
+    """Return a line spelled for LLVM 22; no token or argument list of an attribute goes beyond one."""
     spelled = []
     element: str | None = None
     is_triple = False
-    for token in pieces:
-        if token.kind == "newline":
-            element, is_triple = None, False
-        elif token.kind == "word":
+    for token in _without_new_attributes(tokens(line)):
+        if token.kind == "word":
             element = token.text if token.text in FLOAT_TYPES else element
             is_triple = is_triple or token.text == "triple"
         spelled.append(

@@ -50,9 +50,8 @@ class IreeVariant(Variant):
         """Return the names of the payload's operands in order."""
 
     def lower(self, case: Case, compilation: Compilation) -> None:
-        """Take the payload to where only code generation by LLVM is left."""
-        for stage in ("dispatches", "configured", "llvm"):
-            compilation.advance(stage)
+        """Lower the module to where it is not IREE's choice any more; here, everything is IREE's choice."""
+        return
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why this form cannot be built for the target."""
@@ -145,15 +144,13 @@ class Iree(IreeVariant):
         return iree_payload.attention_op_operands(problem)
 
     def lower(self, case: Case, compilation: Compilation) -> None:
-        """Let IREE lower the op, with tiles that parameters set in the place of its own."""
+        """Put tiles that parameters set in the place of IREE's own."""
         tiles = IreeAttentionParameters.model_validate(case.params)
         require_gpu_for(tiles, compilation.target, case)
-        compilation.advance("dispatches")
-        compilation.advance("configured")
         if tiles.any_set:
+            compilation.advance("configured")
             chosen = configuration(compilation.text("configured")).changed(tiles)
             compilation.transform("tuned", chosen.tuning_script())
-        compilation.advance("llvm")
 
 
 class IreeUnfused(IreeVariant):

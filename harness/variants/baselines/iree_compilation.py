@@ -1,7 +1,7 @@
 """One module on its way through IREE: phase by phase, with what each leaves behind.
 
-Each phase is a run of iree-compile of its own.  The instructions that come out are those of a single run;
-only positions in the source, for debuggers, are lost.
+One run of iree-compile goes through all phases up to where the module is changed, or to the end; a run that
+goes on from there gives the instructions of a single run, only positions in the source are lost.
 """
 
 import tempfile
@@ -77,26 +77,26 @@ class Compilation:
         self._current = folder
         """File of the module as it is now."""
         self._phase: str | None = None
-        """IREE's name of the phase that the module has gone through."""
+        """Stage of the last of IREE's phases that the module has gone through."""
+        self._finished = time.time()
+        """When the last stage was finished: the clock of files, because IREE's phases end in files."""
 
     def start(self, payload: str) -> None:
         """Begin with a payload."""
         self._current = self.keep("payload", payload)
 
     def advance(self, stage: str) -> None:
-        """Let IREE go on to the end of the phase that a stage is named after."""
-        started = time.perf_counter()
-        output = self._path(stage)
-        self._compile(f"--compile-to={PHASES[stage]}", "-o", output)
-        self._phase = PHASES[stage]
-        self._go_on_with(output, stage, started)
+        """Let IREE go on to the end of the phase that a stage is named after, and keep those on the way."""
+        with tempfile.TemporaryDirectory() as scratch:
+            output = Path(scratch, "output.mlir")
+            self._compile(Path(scratch), stage, f"--compile-to={PHASES[stage]}", "-o", output)
+            self._go_on_with(self.keep(stage, output.read_text(encoding="utf-8")), stage)
 
     def transform(self, stage: str, script: str | None = None, kernel_passes: str = "") -> None:
         """Apply a transform script to the module, then passes to the module of each kernel.
 
         The script lies beside the stage's output.
         """
-        started = time.perf_counter()
         output = self._path(stage)
         passes = [f"hal.executable(hal.executable.variant(builtin.module({kernel_passes})))"]
         with tempfile.TemporaryDirectory() as scratch:
@@ -110,23 +110,25 @@ class Compilation:
                 steps = [preload, "transform-interpreter", *steps]
             pipeline = f"--pass-pipeline=builtin.module({','.join([*steps, 'canonicalize', 'cse'])})"
             self._tools.run("iree-opt", [self._current, pipeline, "-o", output])
-        self._go_on_with(output, stage, started)
+        self.stage_files[stage] = output.name
+        self._go_on_with(output, stage)
 
     def go_back_to(self, stage: str) -> None:
         """Go on from an earlier stage of iree-compile, which then stands before what follows."""
         self.stage_files[stage] = self.stage_files.pop(stage)
         self._current = self._folder / self.stage_files[stage]
-        self._phase = PHASES[stage]
+        self._phase = stage
 
     def finish(self) -> list[Image]:
-        """Let IREE generate code; return the device code of each executable."""
-        started = time.perf_counter()
+        """Let IREE go on to the end; return the device code of each executable."""
         module = self._folder / MODULE_FILE
         with tempfile.TemporaryDirectory() as scratch:
             dumps = Path(scratch, "dumps")
-            self._compile(f"--iree-hal-dump-executable-files-to={dumps}", "-o", module)
+            flag = f"--iree-hal-dump-executable-files-to={dumps}"
+            self._compile(Path(scratch), None, flag, "-o", module)
             images = self._collect(dumps)
-        self._go_on_with(module, "module", started)
+        self.stage_files["module"] = module.name
+        self._go_on_with(module, "module")
         return images
 
     def text(self, stage: str) -> str:
@@ -140,22 +142,40 @@ class Compilation:
         self.stage_files[stage] = output.name
         return output
 
-    def _compile(self, *arguments: str | Path) -> None:
-        """Run iree-compile on the module as it is, from where it stopped before."""
-        start = () if self._phase is None else (f"--compile-from={self._phase}",)
-        with tempfile.TemporaryDirectory() as scratch:
-            named = Path(scratch, INPUT_NAME)
-            named.symlink_to(self._current.resolve())
-            self._tools.run("iree-compile", [named, *self.target.flags, *start, *arguments])
+    def _compile(self, scratch: Path, until: str | None, *arguments: str | Path) -> None:
+        """Run iree-compile on the module as it is, from where it stopped, until a stage or the end.
+
+        The stages that it passes are kept, also when it fails later.
+        """
+        done = 0 if self._phase is None else 1 + list(PHASES).index(self._phase)
+        passed = list(PHASES)[done : None if until is None else list(PHASES).index(until)]
+        passed = [stage for stage in passed if stage not in self.stage_files]
+        start = () if self._phase is None else (f"--compile-from={PHASES[self._phase]}",)
+        phases = scratch / "phases"
+        named = scratch / INPUT_NAME
+        named.symlink_to(self._current.resolve())
+        flags = (*self.target.flags, *start, f"--dump-compilation-phases-to={phases}")
+        try:
+            self._tools.run("iree-compile", [named, *flags, *arguments])
+        finally:
+            for stage in passed:
+                for dump in phases.glob(f"*.{PHASES[stage]}.mlir"):
+                    self.keep(stage, dump.read_text(encoding="utf-8"))
+                    self._note_time(stage, dump.stat().st_mtime)
 
     def _path(self, stage: str, suffix: str = ".mlir") -> Path:
         return self._folder / f"{len(self.stage_files):02}-{stage}{suffix}"
 
-    def _go_on_with(self, output: Path, stage: str, started: float) -> None:
-        """Note a stage's output, which is the module from now on, and how long it took."""
+    def _go_on_with(self, output: Path, stage: str) -> None:
+        """Note that a stage's output is the module from now on."""
         self._current = output
-        self.stage_files[stage] = output.name
-        self.stage_seconds[stage] = time.perf_counter() - started
+        self._phase = stage if stage in PHASES else self._phase
+        self._note_time(stage, time.time())
+
+    def _note_time(self, stage: str, finished: float) -> None:
+        """Note when a stage was finished: it began when the one before it was."""
+        self.stage_seconds[stage] = finished - self._finished
+        self._finished = finished
 
     def _collect(self, dumps: Path) -> list[Image]:
         """Keep the dumped text as stages and return the images."""

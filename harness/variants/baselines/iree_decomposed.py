@@ -61,7 +61,6 @@ class IreeDecomposed(Iree):
     def lower(self, case: Case, compilation: Compilation) -> None:
         """Take the op apart before IREE lowers it."""
         parameters = IreeDecomposedParameters.model_validate(case.params)
-        compilation.advance("dispatches")
         compilation.advance("configured")
         chosen = configuration(compilation.text("configured")).changed(parameters)
         compilation.go_back_to("dispatches")
@@ -72,7 +71,6 @@ class IreeDecomposed(Iree):
             normalizing = every_step_script(compilation.text("key-loop"), case.problem.dtype)
             compilation.transform("every-step", normalizing, "inline,symbol-dce")
         compilation.transform("decomposed", kernel_passes=DECOMPOSITION)
-        compilation.advance("llvm")
 
 
 def grid_script(chosen: Configuration) -> str:
