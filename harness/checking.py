@@ -70,7 +70,8 @@ def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
         ran = worker.request(RunRequest(), timeout_s, Ran)
     except WorkerFailure as failure:
         raise CheckFailure("run", failure) from failure
-    record.peak_bytes = max(ran.peak_bytes, record.peak_bytes or 0)
+    if record.executor != "emulator":
+        record.peak_bytes = max(ran.peak_bytes, record.peak_bytes or 0)
 
 
 def _compare(

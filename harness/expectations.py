@@ -1,4 +1,4 @@
-"""What the oracle expects of the problem at hand, computed once for all cases of that problem."""
+"""What the oracle expects of the problems at hand, computed once for all cases of a problem."""
 
 import shutil
 from pathlib import Path
@@ -13,13 +13,12 @@ EXPECT_TIMEOUT_S = 3600.0
 
 
 class Expectations:
-    """Files with the oracle's expectations of one problem at a time; another problem's replace them."""
+    """Files with the oracle's expectations; they stay until they are deleted."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         """Keep the files in `folder`, emptied first: an interrupted run may have left some."""
         self._folder = folder
         self._seed = seed
-        self._problem: AttentionProblem | None = None
         self.close()
 
     def files(self, problem: AttentionProblem, distributions: tuple[str, ...]) -> dict[str, Path]:
@@ -27,9 +26,6 @@ class Expectations:
 
         The oracle runs in a worker of its own with all cores.
         """
-        if problem != self._problem:
-            self.close()
-            self._problem = problem
         name = digest(problem.model_dump(mode="json"))[:12]
         files = {distribution: self._folder / f"{name}-{distribution}.npz" for distribution in distributions}
         missing = [distribution for distribution, file in files.items() if not file.exists()]

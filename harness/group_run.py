@@ -1,10 +1,10 @@
-"""One group of a run: the cases of one problem on one target, built, checked and timed against each other."""
+"""One group of a run: cases that are built and checked together, and timed against each other."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 
 from harness.case import Case
-from harness.checking import CheckFailure, check_case
+from harness.check_pool import TIMED_EXECUTORS, CheckPool
 from harness.group_timing import time_group
 from harness.results import Result
 from harness.rows import CaseRecord
@@ -13,17 +13,14 @@ from harness.status import Status
 from harness.worker_process import WorkerFailure, WorkerProcess
 from harness.worker_protocol import BuildRequest, Built, KeyFound, KeyRequest
 
-TIMED_EXECUTORS = ("native", "device")
-
 
 class GroupRun:
     """Takes the cases of one group from plan to row."""
 
     def __init__(self, context: RunContext, cases: Sequence[Case]) -> None:
-        """Prepare to run `cases`, which differ in variant and parameters only."""
+        """Prepare to run `cases`, which differ in variant and parameters only if they are to be timed."""
         self._context = context
         self._records = {case.id: CaseRecord(case) for case in cases}
-        self._baseline = next((case for case in cases if case.variant == context.experiment.baseline), None)
 
     def run(self) -> None:
         """Add a row for each case to the context's."""
@@ -33,9 +30,11 @@ class GroupRun:
         with ExitStack() as stack:
             workers = self._check(stack)
             if workers:
-                if self._baseline is not None and self._baseline.id not in workers:
-                    self._find_artifact_of_baseline(self._baseline)
-                time_group(self._context, self._records, self._baseline, workers, stack)
+                baseline = self._baseline([record.case for record in self._records.values()])
+                if baseline is not None and baseline.id not in workers:
+                    self._find_artifact_of_baseline(baseline)
+                time_group(self._context, self._records, baseline, workers, stack)
+        self._context.expectations.close()
 
     def _unfinished(self) -> list[CaseRecord]:
         return [record for case_id, record in self._records.items() if case_id not in self._context.rows]
@@ -53,13 +52,18 @@ class GroupRun:
 
     def _keep_earlier_rows(self) -> None:
         """Keep the rows of a resumed run that still hold."""
-        unfinished = self._unfinished()
-        kept = [record for record in unfinished if self._still_holds(record)]
-        redone = [record.case for record in unfinished if record not in kept]
-        if self._baseline in redone:
-            kept = [record for record in kept if self._context.earlier[record.case.id].time_s is None]
-        for record in kept:
-            self._context.keep(record, self._context.earlier[record.case.id])
+        for compared in self._context.experiment.groups(record.case for record in self._records.values()):
+            unfinished = [self._records[case.id] for case in compared if case.id not in self._context.rows]
+            kept = [record for record in unfinished if self._still_holds(record)]
+            redone = [record.case for record in unfinished if record not in kept]
+            if self._baseline(compared) in redone:
+                kept = [record for record in kept if self._context.earlier[record.case.id].time_s is None]
+            for record in kept:
+                self._context.keep(record, self._context.earlier[record.case.id])
+
+    def _baseline(self, compared: Sequence[Case]) -> Case | None:
+        """Return what the cases of one problem on one target are compared with."""
+        return next((case for case in compared if case.variant == self._context.experiment.baseline), None)
 
     def _still_holds(self, record: CaseRecord) -> bool:
         """Return whether the journal has the row of a case, and it is what this run would find, too."""
@@ -99,26 +103,15 @@ class GroupRun:
                 record.note_build(outcome.answer)
 
     def _check(self, stack: ExitStack) -> dict[str, WorkerProcess]:
-        """Check built cases, each in a worker of its own; return the workers of those that will be timed."""
+        """Check built cases; return the workers of those that will be timed."""
         workers: dict[str, WorkerProcess] = {}
-        settings = self._context.experiment.check
-        for record in self._unfinished():
-            self._context.observer.started(record.case, "check")
-            try:
-                expected = self._context.expectations.files(record.case.problem, settings.distributions)
-            except WorkerFailure as failure:
-                self._context.fail(record, "check", failure, prefix="the oracle: ")
-                continue
-            worker = stack.enter_context(self._context.worker(record.case))
-            try:
-                check_case(worker, record, expected, settings.seed, self._context.step_limit_s)
-            except CheckFailure as failed:
-                self._context.fail(record, failed.phase, failed.failure)
+        for checked in CheckPool(self._context, stack).run(self._unfinished()):
+            record = checked.record
+            if checked.failure is not None:
+                self._context.fail(record, checked.failure.phase, checked.failure.failure)
+            elif checked.worker is not None:
+                workers[record.case.id] = checked.worker
             else:
-                if self._context.timed and record.executor in TIMED_EXECUTORS:
-                    workers[record.case.id] = worker
-                    continue
                 status = Status.EMULATED if record.executor == "emulator" else Status.PASSED
                 self._context.finish(record, self._context.row_maker.success(record, status))
-            worker.close()
         return workers

@@ -45,7 +45,7 @@ class RunContext:
 
     @cached_property
     def expectations(self) -> Expectations:
-        """The oracle's expectations of the problem at hand."""
+        """The oracle's expectations of the problems at hand."""
         return Expectations(self.folder.path / EXPECTATIONS, self.experiment.check.seed)
 
     @cached_property
@@ -90,9 +90,9 @@ class RunContext:
         self.folder.append_result(row)
         self.observer.finished(record.case, row)
 
-    def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure, prefix: str = "") -> None:
+    def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure) -> None:
         """Journal the row of a case that ended in this phase, and keep what its worker wrote."""
-        reason = prefix + failure.reason
+        reason = failure.reason
         if failure.log.strip() and failure.status.is_failure:
             log = self.folder.path / LOGS / f"{record.case.id}.log"
             log.parent.mkdir(exist_ok=True)

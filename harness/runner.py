@@ -1,11 +1,12 @@
 """Runs an experiment: every case of the plan becomes one row, whatever happens to it.
 
 Cases of one problem on one target form a group (`harness.group_run`): they are built, checked, and timed
-against each other.  Rows and timing rounds go to the run's journal as soon as they are known, so a run that
-is killed loses at most the case in flight.
+against each other.  Where nothing is timed, several groups go together, so that all cores are busy.  Rows and
+timing rounds go to the run's journal as soon as they are known, so a run that is killed loses at most the
+cases in flight.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from harness.results import Result
 from harness.resuming import progress_of, run_to_resume
 from harness.run_context import RunContext
 from harness.run_folder import RunFolder
+
+CASES_FOR_EACH_JOB = 8
+"""Cases that are built and checked together where nothing is timed: few enough to soon see results."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,8 @@ def run_experiment(
 ) -> RunSummary:
     """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
 
-    Results go to `out/<experiment>/<run>/`.  Up to `jobs` cases are built at a time; checks and timings never
-    overlap.  `command` is the command line, for the manifest.
+    Results go to `out/<experiment>/<run>/`.  Up to `jobs` cases are built at a time, and checked at a time if
+    nothing is timed; nothing else goes on during timings.  `command` is the command line, for the manifest.
 
     With `resume` a run in `out` goes on, see `harness.resuming`; without any, a new one starts.  A row
     is kept when its case is still in the plan, its content key (source IR, parameters, tool versions, this
@@ -71,7 +75,7 @@ def run_experiment(
     )
     try:
         observer.planned(len(cases))
-        for group in experiment.groups(cases):
+        for group in _together(experiment.groups(cases), context):
             GroupRun(context, group).run()
     except KeyboardInterrupt as interruption:
         raise RunInterrupted(len(context.rows), len(cases)) from interruption
@@ -80,6 +84,19 @@ def run_experiment(
         folder.finish()
         observer.done()
     return RunSummary(folder=folder.path, results=[context.rows[case.id] for case in cases])
+
+
+def _together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
+    """Yield the groups of a timed run one by one, and else as many together as keep all jobs busy."""
+    least = 1 if context.timed else CASES_FOR_EACH_JOB * context.jobs
+    gathered: list[Case] = []
+    for group in groups:
+        gathered.extend(group)
+        if len(gathered) >= least:
+            yield gathered
+            gathered = []
+    if gathered:
+        yield gathered
 
 
 def _open_folder(

@@ -109,6 +109,41 @@ def test_each_misbehaviour_becomes_a_row(sweep: RunSummary, variant: str) -> Non
     assert row.rerun == rerun
 
 
+class CheckCounter(Quiet):
+    """Counts the checks that go on at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.going_on: set[str] = set()
+        self.most = 0
+
+    def started(self, case: Case, phase: str) -> None:
+        if phase == "check":
+            self.going_on.add(case.id)
+            self.most = max(self.most, len(self.going_on))
+
+    def finished(self, case: Case, result: Result) -> None:
+        self.going_on.discard(case.id)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_without_timings_as_many_checks_go_on_as_there_are_jobs(tmp_path: Path, jobs: int) -> None:
+    variants = ["hang", "segfault", "numpy-attention", "wrong", "raises"]
+    limits = {"run_timeout_s": 1.0, "memory_gb": 1.0}
+    problem = {"seq": [8, 16], "heads": 2, "head_dim": 4}
+    experiment = example_experiment(variants, limits=limits, problem=problem)
+    counter = CheckCounter()
+    results = run(experiment, tmp_path, counter, timed=False, jobs=jobs).results
+    assert counter.most == jobs
+    expected = {name: FAILURES[name][0] for name in variants if name in FAILURES}
+    assert {result.variant: result.status for result in results} == {
+        **expected,
+        "numpy-attention": Status.PASSED,
+    }
+    assert len(results) == 10
+    assert not living_workers()
+
+
 def test_the_sweep_goes_on_to_its_end(sweep: RunSummary) -> None:
     assert [result.variant for result in sweep.results] == [
         *["numpy-attention"] * 2,
