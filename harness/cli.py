@@ -234,6 +234,31 @@ def ir(
     show(build_subject(built), stage=stage, diff=diff, counts=counts)
 
 
+@app.command(short_help="Show which lane holds which element of a matrix instruction's operands.")
+def layout(
+    instruction: Annotated[
+        str | None,
+        typer.Argument(help="A matrix instruction; without one they are listed.", show_default=False),
+    ] = None,
+    operand: Annotated[
+        str | None, typer.Argument(help="A, B or C; all three if not given.", show_default=False)
+    ] = None,
+    registers: Annotated[
+        bool, typer.Option("--registers", help="Show the register, too: lane:register.")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the tables: .png, .svg or .pdf.")
+    ] = None,
+) -> None:
+    """Show the high-dimensional layout of a matrix instruction's operands, as formulas and as a table."""
+    from harness.layouts.show import show_instructions, show_layout
+
+    if instruction is None:
+        typer.echo(show_instructions())
+    else:
+        typer.echo(show_layout(instruction, operand, registers=registers, figure=figure))
+
+
 @app.command("list", short_help="List variants, targets, stages, schedules, experiments, cases …")
 def list_names(
     what: Annotated[Listed, typer.Argument(help="What to list.")],

@@ -1,0 +1,11 @@
+"""The matrix instructions of all vendors, by name."""
+
+from harness.layouts import nvidia
+from harness.layouts.matrix_instruction import MatrixInstruction, named
+
+INSTRUCTIONS = (*nvidia.INSTRUCTIONS,)
+
+
+def instruction(name: str) -> MatrixInstruction:
+    """Return the instruction of a name; raises `InputError` naming those there are."""
+    return named(INSTRUCTIONS, name)

@@ -1,0 +1,54 @@
+"""`harness layout`: what it prints, draws and refuses."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.errors import InputError
+from harness.layouts.instructions import INSTRUCTIONS
+from harness.layouts.show import show_layout
+
+
+def test_an_operand_is_shown_with_dimensions_formulas_and_owners() -> None:
+    shown = CliRunner().invoke(app, ["layout", "mma.sync.m16n8k16", "a"])
+    assert shown.exit_code == 0
+    assert "A, 16×16: row = vec_z 2, lane_y 8; column = vec_y 2, lane_x 4, vec_x 2" in shown.output
+    assert "  column = vx + 2·lx + 8·vy" in shown.output
+    assert " 0   0  0  1  1  2  2  3  3  0  0  1  1  2  2  3  3" in shown.output
+    assert "B, " not in shown.output
+
+
+def test_all_operands_are_shown_with_registers() -> None:
+    shown = CliRunner().invoke(app, ["layout", "mma.sync.m16n8k16", "--registers"]).output
+    assert [line[:2] for line in shown.splitlines() if line[1:3] == ", "] == ["A,", "B,", "C,"]
+    assert "31:3" in shown
+
+
+def test_instructions_are_listed_with_their_source() -> None:
+    lines = CliRunner().invoke(app, ["layout"]).output.splitlines()
+    assert [line.split()[0] for line in lines] == [known.name for known in INSTRUCTIONS]
+    assert "PTX ISA" in lines[0]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_tables_are_drawn(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"layout{suffix}"
+    show_layout("mma.sync.m16n8k16", None, registers=True, figure=file)
+    assert file.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "operand", "figure", "message"),
+    [
+        ("mma.sync.m8n8k4", None, None, "no matrix instruction 'mma.sync.m8n8k4': expected one of mma.sync"),
+        ("mma.sync.m16n8k16", "D", None, "no operand 'D': expected one of A, B, C"),
+        ("mma.sync.m16n8k16", "A", "layout.txt", "expected a file that ends in .png, .svg, .pdf"),
+        ("mma.sync.m16n8k16", "A", "nowhere/layout.png", "nowhere/layout.png: No such file"),
+    ],
+)
+def test_bad_input_is_refused(name: str, operand: str | None, figure: str | None, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        show_layout(name, operand, registers=False, figure=None if figure is None else Path(figure))
+    assert message in str(error.value)
