@@ -29,6 +29,8 @@ class StaticFigures(BaseModel):
     """Memory that a workgroup shares, the most of all kernels."""
     workgroup_size: int | None = None
     """Threads of a workgroup, the most of all kernels."""
+    bank_conflicts: int | None = None
+    """Extra passes of the accesses to shared memory that stand in the code, each counted once."""
     intrinsics: str | None = None
     """Matrix instructions in the device code, joined with commas; `none` where it has none."""
     code_bytes: int | None = None

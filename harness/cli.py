@@ -234,7 +234,7 @@ def ir(
     show(build_subject(built), stage=stage, diff=diff, counts=counts)
 
 
-@app.command(short_help="Show which lane holds which element of a matrix instruction's operands.")
+@app.command(short_help="Show which lane holds what of a matrix instruction's operands.")
 def layout(
     instruction: Annotated[
         str | None,

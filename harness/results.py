@@ -110,6 +110,7 @@ class Result(BaseModel):
     spills: int | None = None
     shared_bytes: int | None = None
     workgroup_size: int | None = None
+    bank_conflicts: int | None = None
     intrinsics: str | None = None
     code_bytes: int | None = None
     workspace_bytes: int | None = None

@@ -337,6 +337,7 @@ class TestHelp:
             "check",
             "report",
             "ir",
+            "layout",
             "list",
             "doctor",
         ]

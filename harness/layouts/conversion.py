@@ -109,9 +109,11 @@ def _find(held: np.ndarray, wanted: np.ndarray) -> tuple[Move, ...]:
         gain = serves.sum(axis=0) + near / (lanes + 1)
         fragment, register = np.unravel_index(int(gain.argmax()), gain.shape)
         sources: list[int | None] = [None] * lanes
-        for number in np.flatnonzero(serves[:, fragment, register]):
+        served = np.flatnonzero(serves[:, fragment, register])
+        is_near = bool(own[served, fragment, register].all())
+        for number in served:
             having = np.flatnonzero(has[number, :, fragment, register])
-            sources[number] = int(number if number in having else having[0])
+            sources[number] = int(number if is_near else having[0])
         moves.append(Move(int(fragment), int(register), tuple(sources)))
         left &= ~serves[:, fragment, register]
     return tuple(moves)

@@ -13,6 +13,8 @@ from harness.layouts.matrix_instruction import MatrixInstruction
 if TYPE_CHECKING:
     from mlir import ir
 
+REGISTER_BITS = 32
+
 GROUP, IN_GROUP = lane("y", 8), lane("x", 4)
 LANES = (GROUP, IN_GROUP)
 PAIR = vector("x", 2)
@@ -42,30 +44,47 @@ ACCUMULATOR = Layout(axes=((HALVES_OF_ROWS, GROUP), (IN_GROUP, PAIR)), order=(*L
 """16×8: figures 76 and 82."""
 
 
-def _mma_sync(shape: tuple[int, int, int], a: "ir.Value", b: "ir.Value", c: "ir.Value") -> "ir.Value":
-    """Emit `nvgpu.mma.sync`, whose fragments have a row for each 32-bit register."""
+def _mma_sync(
+    shape: tuple[int, int, int], operand: str, a: "ir.Value", b: "ir.Value", c: "ir.Value"
+) -> "ir.Value":
+    """Emit `nvvm.mma.sync`, which takes and gives the registers one by one."""
     from mlir import ir
-    from mlir.dialects import nvgpu
+    from mlir.dialects import llvm, nvvm
     from mlir.dialects import vector as vector_dialect
 
-    def by_register(value: ir.Value, elements: int) -> ir.Value:
-        count = value.type.shape[0] // elements
-        rows = ir.VectorType.get([count, elements], value.type.element_type)
-        return vector_dialect.shape_cast(rows, value)
-
-    is_tf32 = str(a.type.element_type) == "f32"
-    width = 1 if is_tf32 else 2
-    sizes = ir.ArrayAttr.get([ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size) for size in shape])
-    accumulator = by_register(c, 2)
-    result = nvgpu.MmaSyncOp(
-        by_register(a, width),
-        by_register(b, width),
-        accumulator,
-        sizes,
-        tf32Enabled=is_tf32 or None,
-        results=[accumulator.type],
+    accumulator = c.type.element_type
+    count = c.type.shape[0]
+    m, n, k = shape
+    types = ir.Attribute.parse(f"#nvvm.mma_type<{operand}>")
+    product = nvvm.mma_sync(
+        ir.Type.parse(f"!llvm.struct<({', '.join([str(accumulator)] * count)})>"),
+        ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>"),
+        ir.Attribute.parse("#nvvm.mma_layout<row>"),
+        ir.Attribute.parse("#nvvm.mma_layout<col>"),
+        _registers(a),
+        _registers(b),
+        [vector_dialect.extract(c, [], [number]) for number in range(count)],
+        multiplicand_a_ptx_type=types,
+        multiplicand_b_ptx_type=types,
     )
-    return vector_dialect.shape_cast(c.type, result.result)
+    elements = [
+        llvm.extractvalue(accumulator, product, ir.DenseI64ArrayAttr.get([number])) for number in range(count)
+    ]
+    return vector_dialect.from_elements(c.type, elements)
+
+
+def _registers(fragment: "ir.Value") -> "list[ir.Value]":
+    """Return a fragment as 32-bit registers: pairs of f16, else the bits."""
+    from mlir import ir
+    from mlir.dialects import vector as vector_dialect
+
+    element = fragment.type.element_type
+    count = fragment.type.shape[0] * element.width // REGISTER_BITS
+    if str(element) == "f16":
+        pairs = vector_dialect.shape_cast(ir.VectorType.get([count, 2], element), fragment)
+    else:
+        pairs = vector_dialect.bitcast(ir.VectorType.get([count], ir.IntegerType.get_signless(32)), fragment)
+    return [vector_dialect.extract(pairs, [], [number]) for number in range(count)]
 
 
 def _instruction(k: int, operand: str, a: Layout, b: Layout, section: str) -> MatrixInstruction:
@@ -82,7 +101,7 @@ def _instruction(k: int, operand: str, a: Layout, b: Layout, section: str) -> Ma
         b=b,
         c=ACCUMULATOR,
         source=f"PTX ISA 9.2, section {section}",
-        emit=partial(_mma_sync, (16, 8, k)),
+        emit=partial(_mma_sync, (16, 8, k), operand),
     )
 
 

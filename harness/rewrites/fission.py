@@ -23,29 +23,22 @@ class Kernel:
 
     name: str
     result: ir.Value | None
-    """The tile that it leaves in the workspace; None for the last kernel, which does what is left."""
+    """The tile that it leaves in a workspace; None for the last kernel, which does what is left."""
+    workspace: str | None = None
+    """Name of that workspace, `[grid …, tile …]`; that of the kernel before is overwritten."""
 
 
-@dataclass(frozen=True)
-class Workspace:
-    """Memory between the kernels: one block for each iteration."""
-
-    buffer: str
-    dimensions: tuple[str, ...]
-    """Names of the dimensions of a block."""
-
-
-def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], workspace: Workspace) -> None:
+def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> None:
     """Replace a function whose body is one `scf.forall` by kernels that run one after the other.
 
-    All tiles handed on have one type and share one workspace argument, `[grid …, tile …]`, which a kernel may
-    read and write in place: a kernel finds there the tile of the kernel before it.  Raises
-    `RewriteRefusedError` where the function has another form.
+    Each kernel finds the tile of the kernel before it in a workspace, one block for each iteration; all tiles
+    handed on have one type, with dimensions of these names.  Raises `RewriteRefusedError` where the function
+    has another form.
     """
     forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
     if forall is None or len(forall.results) != 1:
         raise RewriteRefusedError(function, "its body is not one grid loop with one result")
-    _Fission(function, forall, kernels, workspace).apply()
+    _Fission(function, forall, kernels, dimensions).apply()
     function.operation.erase()
 
 
@@ -55,7 +48,7 @@ class _Fission:
         function: func.FuncOp,
         forall: ir.OpView,
         kernels: Sequence[Kernel],
-        workspace: Workspace,
+        dimensions: Sequence[str],
     ) -> None:
         self.function = function
         self.forall = forall
@@ -72,46 +65,48 @@ class _Fission:
         self.grid = list(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))
         self.body = forall.regions[0].blocks[0]
         self.tile_shape = list(self.tiles[0].type.shape)
-        self.argument = KernelArgument(
-            workspace.buffer,
-            (*(f"grid{axis}" for axis in range(len(self.grid))), *workspace.dimensions),
-            (*self.grid, *self.tile_shape),
-            b.dtype_of(self.tiles[0]),
-            free_layout=True,
-        )
+        self.dimensions = (*(f"grid{axis}" for axis in range(len(self.grid))), *dimensions)
 
     def apply(self) -> None:
         for number, kernel in enumerate(self.kernels):
             with ir.InsertionPoint(self.function), self.function.location:
-                self._build(kernel, self.tiles[max(0, number - 1) : number])
+                self._build(kernel, self.kernels[number - 1] if number else None)
 
-    def _build(self, kernel: Kernel, available: list[ir.Value]) -> None:
+    def _workspace(self, buffer: str | None) -> tuple[ir.Type, ir.DictAttr]:
+        """Return type and attributes of the argument that is a workspace."""
+        shape, dtype = (*self.grid, *self.tile_shape), b.dtype_of(self.tiles[0])
+        argument = KernelArgument(str(buffer), self.dimensions, shape, dtype, free_layout=True)
+        return b.tensor_type(shape, dtype), argument.attributes()
+
+    def _build(self, kernel: Kernel, before: Kernel | None) -> None:
+        available = [before.result] if before is not None and before.result is not None else []
         operations = list(self._needed(kernel, available))
         reads = {operand for operation in operations for operand in _operands_within(operation)}
         used = [argument for argument in self.function.arguments if argument in reads]
         reads_workspace = any(tile in reads for tile in available)
         arguments = [(argument.type, self._attributes(argument)) for argument in used]
-        workspace = (b.tensor_type(self.argument.shape, self.argument.dtype), self.argument.attributes())
         is_last = kernel.result is None
         output = self.function.arguments[self._output_position()]
         if is_last:
             arguments = [entry for entry, a in zip(arguments, used, strict=True) if a != output]
             used = [argument for argument in used if argument != output]
-            if reads_workspace:
-                arguments.insert(0, workspace)
+        reads_another = reads_workspace and before is not None and before.workspace != kernel.workspace
+        if reads_another and before is not None:
+            arguments.insert(0, self._workspace(before.workspace))
+        if is_last:
             arguments.append((output.type, self._attributes(output)))
         else:
-            arguments.append(workspace)
+            arguments.append(self._workspace(kernel.workspace))
         types = [entry[0] for entry in arguments]
         made = func.FuncOp(kernel.name, (types, [types[-1]]))
         made.arg_attrs = [entry[1] for entry in arguments]
         block = made.add_entry_block()
         values = list(block.arguments)
         mapping: dict[ir.Value, ir.Value] = {}
-        first_original = 1 if is_last and reads_workspace else 0
+        first_original = 1 if reads_another else 0
         mapping.update(zip(used, values[first_original:], strict=False))
         with ir.InsertionPoint(block):
-            self._build_body(kernel, operations, available, mapping, values, is_last)
+            self._build_body(kernel, operations, available, mapping, values, reads_another)
 
     def _build_body(
         self,
@@ -120,7 +115,7 @@ class _Fission:
         available: list[ir.Value],
         mapping: dict[ir.Value, ir.Value],
         arguments: list[ir.Value],
-        is_last: bool,
+        reads_another: bool,
     ) -> None:
         outside = [op for op in operations if op.operation.block != self.body]
         for operation in outside:
@@ -133,7 +128,7 @@ class _Fission:
             place = [*points, *[0] * len(self.tile_shape)]
             sizes = [1] * len(self.grid) + self.tile_shape
             kept = range(len(self.grid), len(sizes))
-            source = arguments[0] if is_last else shared
+            source = arguments[0] if reads_another else shared
             for tile in available:
                 mapping[tile] = b.slice_of(source, place, sizes, kept)
             if kernel.result is not None:

@@ -76,8 +76,11 @@ class Target(ABC):
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return the tile sizes that suit chip and problem, for what a variant's parameters leave open."""
 
-    def refuses_kernels(self, chip: str | None) -> str | None:
-        """Return None, or why `compile` takes no tiled kernels for this chip; baselines do not ask."""
+    def refuses_kernels(self, chip: str | None, problem: AttentionProblem) -> str | None:
+        """Return None, or why `compile` takes no tiled kernels of a problem for this chip.
+
+        Baselines do not ask.
+        """
         return None
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """Steps that the schedules of attention share, over `harness.rewrites`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from mlir import ir
 from mlir.dialects import func
@@ -9,8 +9,9 @@ from harness.dialect import operations as attn
 from harness.dialect.decomposition import decompose, decompose_all
 from harness.mlir_walk import operations_within
 from harness.payloads import builder as b
+from harness.payloads.attention_steps import stored
 from harness.problem import AttentionProblem
-from harness.rewrites.fission import Kernel, Workspace, split_grid
+from harness.rewrites.fission import Kernel, split_grid
 from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
@@ -24,6 +25,9 @@ from harness.rewrites.simplifications import (
 from harness.rewrites.tile_and_fuse import Ragged, TiledNest, TileOptions, tile_and_fuse
 from harness.rewrites.visible_tiles import split_at_masks
 from harness.variants.tiling import Tiling
+
+INSERTION = "tensor.parallel_insert_slice"
+"""Puts the tile of a point of the grid in its place."""
 
 GRID = frozenset({0, 1})
 """Batch and head: loops over single elements, which tiles have no dimension for."""
@@ -124,15 +128,80 @@ def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
             tile_and_fuse(root, sizes, options=TileOptions(ragged=Ragged.SHIFTED))
 
 
-def split_kernels(module: ir.Module) -> None:
-    """Make three kernels of the grid: scores, softmax, values, with the score matrix in memory."""
+def tile_row_statistics(module: ir.Module, tiling: Tiling) -> None:
+    """Compute maximum and total of whole rows key tile by key tile, each from scores of its own."""
+    if tiling.key >= tiling.keys:
+        return
+    _tile_rows(module, tiling, _reduces_row)
+
+
+def _tile_rows(module: ir.Module, tiling: Tiling, is_row: Callable[[ir.OpView, int], bool]) -> None:
+    """Tile operations on whole rows along the keys, each with its producers in its own loop."""
+    options = TileOptions(ragged=Ragged.SHIFTED, recompute=True)
+
+    def rows() -> Iterator[ir.OpView]:
+        for operation in operations_within(module.operation):
+            if operation.name == "linalg.generic" and is_row(operation, tiling.keys):
+                yield operation
+
+    while (operation := next(rows(), None)) is not None:
+        tile_and_fuse(operation, [0, tiling.key], options=options)
+
+
+def _reduces_row(operation: ir.OpView, keys: int) -> bool:
+    """Return whether an operation reduces rows of scores to a statistic."""
+    source = operation.operands[0].type
+    return (
+        len(operation.operands) == 2
+        and source.rank == 2
+        and source.shape[1] == keys
+        and operation.results[0].type.rank == 1
+    )
+
+
+def split_kernels(module: ir.Module, tiling: Tiling) -> None:
+    """Make three kernels of the grid: scores, softmax, values, with the score matrix in memory.
+
+    Kernels that hold whole rows overwrite scores with probabilities; others need the scores several times.
+    """
     softmax = softmaxes(module)[0]
     kernels = [
-        Kernel("scores", softmax.operands[0]),
-        Kernel("softmax", softmax.results[0]),
+        Kernel("scores", softmax.operands[0], "scores"),
+        Kernel("softmax", softmax.results[0], "scores" if tiling.keeps_rows else "probabilities"),
         Kernel("values", None),
     ]
-    split_grid(functions(module)[0], kernels, Workspace("scores", ("query", "key")))
+    split_grid(functions(module)[0], kernels, ("query", "key"))
+
+
+def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
+    """Compute the softmax of stored scores key tile by key tile: maximum, total, probabilities."""
+    decompose_softmaxes(module)
+    tile_row_statistics(module, tiling)
+    everything = list(operations_within(module.operation))
+    for insertion in [op for op in everything if op.operation.name == INSERTION]:
+        row = ir.OpResult(insertion.operands[0])
+        if row.owner.name == "linalg.generic" and list(row.type.shape)[1:] == [tiling.keys]:
+            _store_in_place(insertion)
+    _tile_rows(module, tiling, _stores_row)
+
+
+def _store_in_place(insertion: ir.OpView) -> None:
+    """Let a grid's tile be stored by an operation of its own, which can be tiled like any other."""
+    forall = insertion.operation.parent.parent.opview
+    *points, shared = forall.regions[0].blocks[0].arguments
+    tile = insertion.operands[0]
+    place = [*points, *[0] * tile.type.rank]
+    sizes = [1] * len(points) + list(tile.type.shape)
+    with ir.InsertionPoint(insertion.operation.parent), insertion.location:
+        target = b.slice_of(shared, place, sizes, range(len(points), len(sizes)))
+        insertion.operation.operands[0] = stored(tile, target)
+
+
+def _stores_row(operation: ir.OpView, keys: int) -> bool:
+    """Return whether an operation stores whole rows."""
+    users = [use.owner.name for use in operation.results[0].uses]
+    shape = operation.results[0].type.shape
+    return len(shape) == 2 and shape[1] == keys and users == [INSERTION]
 
 
 def _is_scores(product: ir.OpView) -> bool:

@@ -54,7 +54,8 @@ class GeneratedVariant(Variant):
         """Return None, or why the target takes no kernels, or the first feature that they do not have."""
         from harness import plugins
 
-        return plugins.target(target).refuses_kernels(chip_of(target)) or self.refuses(problem)
+        refused = plugins.target(target).refuses_kernels(chip_of(target), problem)
+        return refused or self.refuses(problem)
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature of the problem that this variant does not have."""
@@ -114,6 +115,7 @@ class GeneratedVariant(Variant):
             query=chosen.tile_q or preferred.query,
             key=chosen.tile_kv or preferred.key,
             query_granule=preferred.query_granule,
+            keeps_rows=preferred.keeps_rows,
         )
         return Tiling.of(case.problem, sizes)
 

@@ -13,6 +13,8 @@ class TileSizes:
     key: int
     query_granule: int = 1
     """Tiles of fewer queries than `query` are padded to a multiple of this."""
+    keeps_rows: bool = True
+    """Whether a kernel may hold whole rows of scores in memory; else it makes them tile by tile."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,16 @@ class Tiling:
     padded_query: int
     """Query rows of a tile that are computed; more than `query` only if the whole problem has fewer."""
     key: int
+    keeps_rows: bool = True
+    """Whether a kernel may hold whole rows of scores."""
 
     @classmethod
     def of(cls, problem: AttentionProblem, sizes: TileSizes) -> "Tiling":
         """Cut a problem; no tile is larger than the problem."""
         query = min(sizes.query, query_length(problem))
         padded = -(-query // sizes.query_granule) * sizes.query_granule
-        return cls(problem, query=query, padded_query=padded, key=min(sizes.key, key_length(problem)))
+        key = min(sizes.key, key_length(problem))
+        return cls(problem, query=query, padded_query=padded, key=key, keeps_rows=sizes.keeps_rows)
 
     @property
     def queries(self) -> int:

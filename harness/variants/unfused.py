@@ -28,17 +28,38 @@ class Unfused(GeneratedVariant):
         """Return the steps."""
         from harness.variants import attention_schedule as steps
 
+        ragged = steps.Ragged.PEELED if tiling.keeps_rows else steps.Ragged.SHIFTED
         return [
             Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
             Step("grid", "batch, head and query tiles", lambda module: steps.tile_grid(module, tiling)),
-            Step("kernels", "three kernels with the scores in memory between them", steps.split_kernels),
+            Step(
+                "kernels",
+                "three kernels with the scores in memory between them",
+                lambda module: steps.split_kernels(module, tiling),
+            ),
             Step(
                 "score-rows", "rows of scores in tiles", lambda module: steps.tile_score_rows(module, tiling)
             ),
+            *_softmax_rows(tiling),
             Step(
                 "key-loop",
                 "a loop over key tiles for the product with V",
-                lambda module: steps.tile_keys(module, tiling, steps.Ragged.PEELED),
+                lambda module: steps.tile_keys(module, tiling, ragged),
             ),
             Step("tiled", "linalg only", steps.to_linalg),
         ]
+
+
+def _softmax_rows(tiling: Tiling) -> list[Step]:
+    """Return how a kernel that cannot hold whole rows computes their softmax."""
+    from harness.variants import attention_schedule as steps
+
+    if tiling.keeps_rows:
+        return []
+    return [
+        Step(
+            "softmax-rows",
+            "maximum, total and probabilities of rows in loops over key tiles",
+            lambda module: steps.tile_softmax_rows(module, tiling),
+        )
+    ]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from generated_attention import VARIANTS, generate_attention
 from hand_written import HAND_WRITTEN
 from iree_attention import IreeAttention
 from planted.all_bugs import BUGS, DOCUMENT, document
@@ -13,8 +14,10 @@ from harness.emulator.findings import FindingKind, summary
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_noticed(bug: PlantedBug, iree_attention: Callable[[str], IreeAttention]) -> None:
-    kernel = HAND_WRITTEN.get(bug.kernel) or iree_attention(bug.kernel)
-    run = run_with(bug, kernel)
+    if bug.kernel in VARIANTS:
+        run = run_with(bug, generate_attention(bug.kernel))
+    else:
+        run = run_with(bug, HAND_WRITTEN.get(bug.kernel) or iree_attention(bug.kernel))
     assert catchers(run) == bug.caught_by, summary(run.report.findings)
 
 

@@ -14,12 +14,12 @@ from harness.oracle import expect
 from harness.payloads.attention import multi_head_attention
 from harness.problem import AttentionProblem
 from harness.rewrites.errors import RewriteRefusedError
-from harness.rewrites.fission import Kernel, Workspace, split_grid
+from harness.rewrites.fission import Kernel, split_grid
 from harness.rewrites.normalization import softmaxes
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
 
 PROBLEM = AttentionProblem(batch=2, heads=2, seq_q=6, seq_kv=7, head_dim=4, causal=True)
-WORKSPACE = Workspace("scores", ("query", "key"))
+DIMENSIONS = ("query", "key")
 
 
 def gridded(ragged: Ragged = Ragged.SHIFTED, query: int = 4) -> ir.Module:
@@ -33,10 +33,12 @@ def gridded(ragged: Ragged = Ragged.SHIFTED, query: int = 4) -> ir.Module:
     return module
 
 
-def split(module: ir.Module, *names: str) -> None:
+def split(module: ir.Module, *names: str, softmax_workspace: str = "scores") -> None:
     softmax = softmaxes(module)[0]
     results = {"scores": softmax.operands[0], "softmax": softmax.results[0], "values": None}
-    split_grid(module.body.operations[0], [Kernel(name, results[name]) for name in names], WORKSPACE)
+    workspaces = {"scores": "scores", "softmax": softmax_workspace, "values": None}
+    kernels = [Kernel(name, results[name], workspaces[name]) for name in names]
+    split_grid(module.body.operations[0], kernels, DIMENSIONS)
     verify(module)
 
 
@@ -108,11 +110,11 @@ def test_tiles_that_share_a_workspace_have_one_type():
             Kernel("values", None),
         ]
         with pytest.raises(RewriteRefusedError, match="cannot share a workspace"):
-            split_grid(module.body.operations[0], kernels, WORKSPACE)
+            split_grid(module.body.operations[0], kernels, DIMENSIONS)
 
 
 def test_only_a_grid_is_split():
     with mlir_context():
         module = multi_head_attention(PROBLEM)
         with pytest.raises(RewriteRefusedError, match="its body is not one grid loop with one result"):
-            split_grid(module.body.operations[0], [], WORKSPACE)
+            split_grid(module.body.operations[0], [], DIMENSIONS)

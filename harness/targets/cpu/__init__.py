@@ -96,11 +96,11 @@ class CpuTarget(Target):
             executor="native" if target_chip.runs_here else "none",
             loader="harness.targets.cpu.executable:load",
             figures=StaticFigures(
-                code_bytes=compiled.code.code_bytes if compiled.code else None,
+                code_bytes=compiled.code.code_bytes,
                 workspace_bytes=launch.workspace_bytes(),
                 flops_executed=flops_executed,
             ),
-            stage_seconds=compiled.stage_seconds,
-            stage_files=compiled.stage_files,
+            stage_seconds=compiled.stages.seconds,
+            stage_files=compiled.stages.files,
             launch=launch.as_json(),
         )

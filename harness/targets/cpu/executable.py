@@ -16,21 +16,16 @@ import numpy as np
 
 from harness.artifact import Artifact, BoundCall, Executable
 from harness.dtypes import buffer_dtype
-from harness.errors import InputError
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
 from harness.targets.cpu.chip import chip
-from harness.targets.cpu.launch import Buffer, Kernel, Launch
+from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine
+from harness.targets.lowering.buffers import checked_input
 
 ALIGNMENT = 64
 CHUNKS_PER_THREAD = 8
 """Grid ranges that each thread takes one after another, so that uneven tiles (causal) balance out."""
-
-ARGUMENT_NAMES = {"query": "q", "key": "k", "value": "v"}
-"""What a caller knows a buffer by, where that is another name."""
-
-OBJECT_FILE = "kernels.o"
 
 
 def load(artifact: Artifact, folder: Path) -> "NativeExecutable":
@@ -61,10 +56,10 @@ class NativeExecutable(Executable):
         for buffer in (buffer for kernel in self.launch.kernels for buffer in kernel.buffers):
             if buffer.name in buffers:
                 continue
-            if buffer.name == "output" or buffer.is_workspace:
-                buffers[buffer.name] = aligned_array(buffer.shape, buffer_dtype(buffer.dtype))
+            if buffer.is_input:
+                buffers[buffer.name] = checked_input(given, buffer)
             else:
-                buffers[buffer.name] = _checked(given, buffer)
+                buffers[buffer.name] = aligned_array(buffer.shape, buffer_dtype(buffer.dtype))
         return NativeCall(self, buffers, inputs=frozenset(given))
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
@@ -120,19 +115,6 @@ class NativeCall(BoundCall):
     def output(self) -> np.ndarray:
         """Return the output array of the last run, a copy."""
         return self._buffers["output"].copy()
-
-
-def _checked(given: dict[str, np.ndarray], buffer: Buffer) -> np.ndarray:
-    """Return an input in memory order; raises `InputError` if it is missing or of another type."""
-    name = ARGUMENT_NAMES.get(buffer.name, buffer.name)
-    if buffer.name not in given:
-        raise InputError(f"{name}: missing, expected {buffer.dtype}{list(buffer.shape)}")
-    array, dtype = given[buffer.name], buffer_dtype(buffer.dtype)
-    if array.shape != buffer.shape or array.dtype != dtype:
-        raise InputError(
-            f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(buffer.shape)}"
-        )
-    return np.ascontiguousarray(array)
 
 
 def _run_ranges(

@@ -14,7 +14,7 @@ from mlir.dialects.transform import structured
 
 from harness.mlir_walk import operations_within
 from harness.targets.cpu.register_tile import RegisterTile
-from harness.targets.cpu.transforms import run_sequence
+from harness.targets.lowering.transforms import run_sequence
 
 TILE_KIND = "harness.register_tile"
 INNER_LOOP = "harness.inner_loop"

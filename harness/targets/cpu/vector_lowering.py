@@ -4,7 +4,7 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from harness.mlir_walk import operations_within
-from harness.targets.cpu.transforms import run_passes, run_script
+from harness.targets.lowering.transforms import run_passes, run_script
 
 LOWER_CONTRACTIONS = """
 module attributes {transform.with_named_sequence} {

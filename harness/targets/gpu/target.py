@@ -67,9 +67,9 @@ class GpuTarget(Target):
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return tiles that a few warps or waves share."""
-        return TileSizes(query=QUERY_TILE, key=KEY_TILE, query_granule=MATRIX_ROWS)
+        return TileSizes(query=QUERY_TILE, key=KEY_TILE, query_granule=MATRIX_ROWS, keeps_rows=False)
 
-    def refuses_kernels(self, chip: str | None) -> str | None:
+    def refuses_kernels(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return that tiled kernels are not lowered for GPUs."""
         return f"no code generation for {self.name} yet: code for it comes from IREE"
 
@@ -77,7 +77,7 @@ class GpuTarget(Target):
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
         """Refuse, see `refuses_kernels`."""
-        raise UnsupportedError(self.refuses_kernels(None) or "")
+        raise UnsupportedError(self.refuses_kernels(None, case.problem) or "")
 
     def _build(self) -> Capability:
         from harness.iree_toolchain import MISSING, installed

@@ -6,12 +6,22 @@ cd tests/emulator && python -m planted.all_bugs     writes the table
 from itertools import groupby
 from pathlib import Path
 
-from planted import hand_written_amd, hand_written_intel, hand_written_nvidia, iree_amd, iree_nvidia
+from generated_attention import VARIANTS
+
+from planted import (
+    generated,
+    hand_written_amd,
+    hand_written_intel,
+    hand_written_nvidia,
+    iree_amd,
+    iree_nvidia,
+)
 from planted.bugs import PlantedBug
 
 BUGS: tuple[PlantedBug, ...] = (
     *iree_nvidia.BUGS,
     *iree_amd.BUGS,
+    *generated.BUGS,
     *hand_written_nvidia.BUGS,
     *hand_written_amd.BUGS,
     *hand_written_intel.BUGS,
@@ -29,7 +39,8 @@ which names the instruction, the line, the lane and the workgroup; `order` are r
 order of lanes and warps. What only `values` notice, only inputs show that make a difference.
 
 The kernels are IREE's attention (f16, one head, 128 queries and keys, head dimension 64), as the LLVM back
-ends get it, and those of `tests/emulator/kernels`. Written by `python -m planted.all_bugs` in
+ends get it, those that the harness generates for sm_80 (256 queries and keys, causal), and those of
+`tests/emulator/kernels`. Written by `python -m planted.all_bugs` in
 `tests/emulator`.
 """
 
@@ -46,6 +57,8 @@ def document() -> str:
 
 
 def _title(kernel: str) -> str:
+    if kernel in VARIANTS:
+        return f"`{kernel}` as generated, sm_80"
     return (
         f"`{kernel}.ll`" if "_" in kernel and not kernel.startswith("sm_") else f"IREE's attention, {kernel}"
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from generated_attention import GeneratedAttention
 from hand_written import HandWritten, Run
 from iree_attention import IreeAttention
 
@@ -20,7 +21,7 @@ class PlantedBug:
     """A bug in one kernel."""
 
     kernel: str
-    """Name of a hand-written kernel, or the chip of IREE's attention."""
+    """Name of a hand-written kernel, the chip of IREE's attention, or the variant of a generated one."""
     what: str
     edit: Edit
     caught_by: frozenset[str]
@@ -43,9 +44,11 @@ def catchers(run: Run) -> frozenset[str]:
     return frozenset(caught)
 
 
-def run_with(bug: PlantedBug, kernel: HandWritten | IreeAttention) -> Run:
+def run_with(bug: PlantedBug, kernel: HandWritten | IreeAttention | GeneratedAttention) -> Run:
     """Run the kernel with the bug in it."""
     settings = LaunchSettings(checks_within_warps=bug.checks_within_warps)
+    if isinstance(kernel, GeneratedAttention):
+        return kernel.run(kernel.compile(bug.edit(kernel.text)), settings)
     return kernel.run(kernel.compile(bug.edit(kernel.text)), settings)
 
 

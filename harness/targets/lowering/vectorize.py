@@ -1,11 +1,13 @@
-"""The `vectorized` and `hoisted` stages: register tiles become vectors, accumulators loop-carried ones."""
+"""The `vectorized` and `hoisted` stages: tiles become vectors, accumulators loop-carried ones."""
+
+from functools import partial
 
 from mlir import ir
 from mlir.dialects import transform
 from mlir.dialects.transform import loop, structured
 
 from harness.mlir_walk import operations_within
-from harness.targets.cpu.transforms import run_passes, run_script, run_sequence
+from harness.targets.lowering.transforms import run_passes, run_script, run_sequence
 
 VECTORIZE = """
 module attributes {transform.with_named_sequence} {
@@ -24,10 +26,11 @@ module attributes {transform.with_named_sequence} {
 """
 
 INNERMOST = "harness.innermost"
+OUTER = "harness.outer"
 
 
 def vectorize(module: ir.Module) -> None:
-    """Turn every register tile into vector operations, in place."""
+    """Turn every structured operation on tiles of static size into vector operations, in place."""
     run_script(module, VECTORIZE)
     run_passes(module, "canonicalize", "cse")
 
@@ -48,6 +51,25 @@ def hoist_from_innermost_loops(module: ir.Module) -> None:
     if found:
         run_sequence(module, _hoist)
     run_passes(module, "canonicalize", "cse")
+
+
+def carry_accumulators(module: ir.Module) -> None:
+    """Carry in vectors what loops around others read and write back, too; nothing invariant is moved.
+
+    What such a loop recomputes in each iteration stays in it.
+    """
+    loops = [op for op in operations_within(module.operation) if op.name == "scf.for"]
+    outer = [loop for loop in loops if INNERMOST not in loop.attributes]
+    for number, operation in enumerate(outer):
+        operation.attributes[OUTER] = ir.IntegerAttr.get(ir.IndexType.get(), number)
+    for number in reversed(range(len(outer))):
+        run_sequence(module, partial(_hoist_subsets, number=number))
+    run_passes(module, "canonicalize", "cse")
+
+
+def _hoist_subsets(root: ir.Value, number: int) -> None:
+    wanted = {OUTER: ir.IntegerAttr.get(ir.IndexType.get(), number)}
+    loop.HoistLoopInvariantSubsetsOp(structured.MatchOp(transform.any_op_t(), root, op_attrs=wanted).results_)
 
 
 def _hoist(root: ir.Value) -> None:

@@ -1,32 +1,14 @@
-"""The `bufferized` and `scratch` stages: tensors become memory that the caller provides."""
+"""Memory that a kernel of the CPU target needs besides its arguments comes from its caller."""
 
 import math
 
 from mlir import ir
 from mlir.dialects import arith, func, memref
 
-from harness.errors import BuildError
 from harness.mlir_walk import operations_within
-from harness.targets.cpu.transforms import run_passes
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register."""
-
-
-def bufferize(module: ir.Module) -> None:
-    """Turn tensors into buffers; kernels write their last argument in place and return nothing."""
-    run_passes(
-        module,
-        "eliminate-empty-tensors",
-        "one-shot-bufferize{bufferize-function-boundaries=true "
-        "function-boundary-type-conversion=identity-layout-map}",
-        "canonicalize",
-        "cse",
-        "canonicalize",
-    )
-    for function in module.body.operations:
-        if isinstance(function, func.FuncOp):
-            _return_nothing(function)
 
 
 def scratch_from_caller(module: ir.Module) -> dict[str, int]:
@@ -58,21 +40,6 @@ def _scratch_of(function: func.FuncOp) -> int:
         allocation.results[0].replace_all_uses_with(view.result)
         allocation.operation.erase()
     return max(size, ALIGNMENT)
-
-
-def _return_nothing(function: func.FuncOp) -> None:
-    """Drop the returned buffer, which is the argument that the kernel wrote in place."""
-    block = function.entry_block
-    returned = block.operations[len(block.operations) - 1]
-    if [value for value in returned.operands if value not in list(block.arguments)]:
-        raise BuildError(
-            f"kernel {function.name} returns a buffer of its own: its output was not bufferized in place"
-        )
-    with ir.InsertionPoint(returned), returned.location:
-        func.ReturnOp([])
-    returned.operation.erase()
-    signature = ir.FunctionType.get(function.type.inputs, [])
-    function.attributes["function_type"] = ir.TypeAttr.get(signature)
 
 
 def _append_to_signature(function: func.FuncOp, extra: ir.Type) -> None:

@@ -1,0 +1,170 @@
+"""Layout analysis: from the matrix products of a kernel outwards, which layout each value has.
+
+After source document 002.  Products fix the layout of their results.  From there layouts spread through
+elementwise operations, reductions, broadcasts and loops (`harness.layouts.links`).  Operands of products that
+have none yet, which are read from memory, get the one that the instruction wants.  What is then held in one
+layout and wanted in another is a conflict: a conversion is put there, or the value is read once more.
+"""
+
+from collections import deque
+
+from mlir import ir
+from mlir.dialects import builtin
+
+from harness.errors import BuildError
+from harness.layouts.conversion import Conversion, convert
+from harness.layouts.layout import Layout
+from harness.layouts.links import Link, is_copy, is_vector, links
+from harness.layouts.warp_tiling import WarpTiling
+from harness.mlir_walk import operations_within
+
+CHEAP = ("arith.constant", "vector.broadcast", "vector.transpose")
+"""Operations that cost nothing once they are distributed: every use gets one of its own."""
+
+ANCHORS = ("vector.multi_reduction", "vector.transfer_read", "vector.transfer_write")
+"""Operations whose matrices are not transposed."""
+
+CONVERSION = "builtin.unrealized_conversion_cast"
+"""Stands between a value that is held in one layout and its use that wants another."""
+
+LAYOUT, CONFLICT = "layout", "conflict"
+"""Attributes that show what the analysis has found."""
+
+
+class LayoutAnalysis:
+    """The layouts of all vectors in a function, and the conflicts between them."""
+
+    def __init__(self, function: ir.OpView, tiling: WarpTiling) -> None:
+        """Analyse a function, whose cheap operations are first copied for each use.
+
+        Raises `BuildError` when a shape does not fit the instruction, or a value has no layout.
+        """
+        self.tiling = tiling
+        self.layouts: dict[ir.Value, Layout] = {}
+        self.conversions: dict[ir.Value, Conversion] = {}
+        """How the results of conversions come about."""
+        self._function = function
+        copy_for_each_use(function)
+        self._links = self._all_links()
+        self._assign_layouts()
+        self._resolve_conflicts()
+
+    def layout(self, value: ir.Value) -> Layout:
+        """Return the layout that a value is held in."""
+        return self.layouts[value]
+
+    def annotate(self) -> None:
+        """Write layouts and conflicts into the attributes of the operations, for people to read."""
+        for operation in list(operations_within(self._function)):
+            held = [self.layouts[result] for result in operation.results if result in self.layouts]
+            if held:
+                texts = [ir.StringAttr.get(str(layout)) for layout in held]
+                operation.attributes[LAYOUT] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
+            if operation.name == CONVERSION:
+                conflict = self.conversions[operation.results[0]].conflict
+                operation.attributes[CONFLICT] = ir.StringAttr.get(str(conflict))
+
+    def _all_links(self) -> dict[ir.Value, list[Link]]:
+        found: dict[ir.Value, list[Link]] = {}
+        for operation in operations_within(self._function):
+            for link in links(operation):
+                found.setdefault(link.source, []).append(link)
+                found.setdefault(link.target, []).append(link)
+        return found
+
+    def _assign_layouts(self) -> None:
+        for operation in operations_within(self._function):
+            if operation.name == "vector.transfer_write" and is_copy(operation):
+                tile = operation.operands[0].type
+                rows, columns = tile.shape
+                layout = self.tiling.copy(rows, columns, tile.element_type.width // 8)
+                self._assign(operation.operands[0], layout)
+        products = [op for op in operations_within(self._function) if op.name == "vector.contract"]
+        for product in products:
+            self._assign(product.results[0], self.tiling.result(*product.results[0].type.shape))
+        for product in products:
+            for number, value in enumerate(list(product.operands)[:2]):
+                self._assign(value, wanted_operand(product, number, self.tiling))
+        # Without a product: what is reduced, read or written lies as results of products do.
+        for names in (ANCHORS, None):
+            for operation in operations_within(self._function):
+                for value in (*operation.operands, *operation.results):
+                    is_chosen = names is None or operation.name in names
+                    if is_chosen and is_vector(value) and value not in self.layouts and value.type.rank == 2:
+                        self._assign(value, self.tiling.result(*value.type.shape))
+        for operation in operations_within(self._function):
+            for value in operation.results:
+                if is_vector(value) and value not in self.layouts:
+                    raise BuildError(f"no layout follows for the result of {operation.name}")
+
+    def _assign(self, value: ir.Value, layout: Layout) -> None:
+        """Give a value a layout if it has none, and spread it along the links."""
+        waiting = deque([(value, layout)])
+        while waiting:
+            reached, found = waiting.popleft()
+            if reached in self.layouts:
+                continue
+            self.layouts[reached] = found
+            for link in self._links.get(reached, ()):
+                if link.source == reached and link.forward is not None:
+                    waiting.append((link.target, link.forward(found)))
+                if link.target == reached and link.backward is not None:
+                    waiting.append((link.source, link.backward(found)))
+
+    def _resolve_conflicts(self) -> None:
+        """Insert a conversion wherever an operand is wanted in another layout than it is held in."""
+        for operation in list(operations_within(self._function)):
+            for number, operand in enumerate(operation.operands):
+                wanted = self._wanted(operation, number) if is_vector(operand) else None
+                if wanted is None or self.layouts[operand].is_equivalent(wanted):
+                    continue
+                operation.operation.operands[number] = self._in_layout(operand, wanted, operation)
+
+    def _in_layout(self, value: ir.Value, wanted: Layout, use: ir.OpView) -> ir.Value:
+        """Return a value in another layout: converted before its use, or read from memory once more."""
+        producer = value.owner
+        if not isinstance(producer, ir.Block) and producer.name == "vector.transfer_read":
+            again = producer.operation.clone(ir.InsertionPoint(producer)).results[0]
+            self.layouts[again] = wanted
+            return again
+        with ir.InsertionPoint(use), use.location:
+            cast = builtin.UnrealizedConversionCastOp([value.type], [value]).results[0]
+        self.layouts[cast] = wanted
+        self.conversions[cast] = convert(self.layouts[value], wanted)
+        return cast
+
+    def _wanted(self, operation: ir.OpView, number: int) -> Layout | None:
+        """Return the layout in which an operation wants an operand; None if it takes any."""
+        if operation.name == "vector.contract" and number < 2:
+            return wanted_operand(operation, number, self.tiling)
+        if operation.name == "scf.yield":
+            loop = operation.operation.parent.opview
+            return self.layouts[loop.results[number]] if loop.name == "scf.for" else None
+        operand = operation.operands[number]
+        for link in links(operation):
+            if link.source == operand and link.backward is not None and link.target in self.layouts:
+                return link.backward(self.layouts[link.target])
+        return None
+
+
+def wanted_operand(product: ir.OpView, number: int, tiling: WarpTiling) -> Layout:
+    """Return the layout in which the matrix instruction takes operand 0 or 1 of a `vector.contract`."""
+    mapping = ir.AffineMapAttr(ir.ArrayAttr(product.attributes["indexing_maps"])[number]).value
+    first, second = (ir.AffineDimExpr(result).position for result in mapping.results)
+    shape = product.operands[number].type.shape
+    is_straight = second == 2
+    free, depth = (shape[0], shape[1]) if is_straight else (shape[1], shape[0])
+    if {first, second} != {number, 2}:
+        raise BuildError(f"a product with operand {number} indexed by {mapping} is no A·Bᵀ")
+    layout = tiling.left(free, depth) if number == 0 else tiling.right(free, depth)
+    return layout if is_straight else layout.transposed()
+
+
+def copy_for_each_use(function: ir.OpView) -> None:
+    """Give each use of a cheap operation a copy of its own, so that it can have the layout it wants."""
+    for operation in reversed(list(operations_within(function))):
+        if operation.name in CHEAP and is_vector(operation.results[0]):
+            for use in list(operation.results[0].uses)[1:]:
+                user, number = use.owner, use.operand_number
+                copy = operation.operation.clone(ir.InsertionPoint(user))
+                user.operands[number] = copy.results[0]

@@ -1,0 +1,84 @@
+"""Distribution of a function: walks its operations and lets the rule of each emit what a lane does."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from mlir import ir
+
+from harness.errors import BuildError
+from harness.layouts.analysis import LayoutAnalysis
+from harness.layouts.distribution.lane_value import LaneValue
+from harness.layouts.distribution.places import Places
+from harness.layouts.layout import Layout
+from harness.layouts.links import is_vector
+
+Rule = Callable[["Distributor", ir.OpView], None]
+
+
+class Distributor:
+    """What the rules share: the analysis, what has been distributed so far, and the lane's place."""
+
+    def __init__(
+        self, analysis: LayoutAnalysis, places: Places, rules: Mapping[str, Rule], elementwise: Rule
+    ) -> None:
+        """Operations without a rule are elementwise if they have vectors, else they are copied."""
+        self.analysis = analysis
+        self.places = places
+        self.bank_conflicts = 0
+        """Extra passes of the accesses to shared memory so far."""
+        self._rules = rules
+        self._elementwise = elementwise
+        self._values: dict[ir.Value, ir.Value | LaneValue] = {}
+
+    def run(self, operations: Sequence[ir.OpView]) -> None:
+        """Distribute operations, in order, to the current insertion point."""
+        for operation in operations:
+            with operation.location:
+                self._rule(operation)(self, operation)
+
+    def layout(self, value: ir.Value) -> Layout:
+        """Return the layout of a vector of the source."""
+        return self.analysis.layout(value)
+
+    def scalar(self, value: ir.Value) -> ir.Value:
+        """Return what a scalar or a buffer of the source has become."""
+        found = self._values[value]
+        assert isinstance(found, ir.Value)
+        return found
+
+    def scalars(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return what scalars of the source have become."""
+        return [self.scalar(value) for value in values]
+
+    def held(self, value: ir.Value) -> LaneValue:
+        """Return what a lane holds of a vector of the source."""
+        found = self._values[value]
+        assert isinstance(found, LaneValue)
+        return found
+
+    def define(self, value: ir.Value, as_: ir.Value | LaneValue) -> None:
+        """Note what a value of the source has become."""
+        self._values[value] = as_
+
+    def define_fragments(self, value: ir.Value, fragments: Sequence[ir.Value]) -> None:
+        """Note the fragments that a vector of the source has become."""
+        self._values[value] = LaneValue(self.layout(value), tuple(fragments))
+
+    def _rule(self, operation: ir.OpView) -> Rule:
+        if operation.name in self._rules:
+            return self._rules[operation.name]
+        if any(is_vector(value) for value in (*operation.operands, *operation.results)):
+            if not operation.name.startswith(("arith.", "math.")):
+                raise BuildError(f"{operation.name} cannot be distributed to lanes")
+            return self._elementwise
+        return copy_scalar_operation
+
+
+def copy_scalar_operation(distributor: Distributor, operation: ir.OpView) -> None:
+    """Copy an operation that every lane executes for itself, on scalars."""
+    if len(operation.regions):
+        raise BuildError(f"{operation.name} cannot be distributed to lanes")
+    copy = operation.operation.clone()
+    for number, operand in enumerate(operation.operands):
+        copy.operands[number] = distributor.scalar(operand)
+    for result, copied in zip(operation.results, copy.results, strict=True):
+        distributor.define(result, copied)

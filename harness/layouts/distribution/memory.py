@@ -1,0 +1,104 @@
+"""Rules for reads and writes: each lane accesses the elements that it holds, several at once where it can."""
+
+from mlir import ir
+from mlir.dialects import arith, nvgpu, vector
+
+from harness.errors import BuildError
+from harness.layouts.bank_conflicts import conflicts_of_accesses
+from harness.layouts.distribution.distributor import Distributor
+from harness.layouts.distribution.lane_value import from_elements
+from harness.layouts.distribution.matrix_loads import is_transposed
+from harness.layouts.distribution.matrix_reads import distribute_matrix_read
+from harness.layouts.distribution.runs import Run, runs
+from harness.layouts.layout import Layout
+from harness.layouts.links import in_shared_memory, is_copy
+
+
+def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
+    """Load what the lane holds; what is only copied to shared memory is left to the copy."""
+    (result,) = operation.results
+    if all(use.owner.name == "vector.transfer_write" and is_copy(use.owner) for use in result.uses):
+        return
+    buffer = distributor.scalar(operation.operands[0])
+    indices = _indices(distributor, operation, 1, buffer)
+    layout, element = distributor.layout(result), result.type.element_type
+    transposed = is_transposed(layout, element.width) if in_shared_memory(operation.operands[0]) else None
+    if transposed is not None:
+        distribute_matrix_read(distributor, operation, indices, transposed)
+        return
+    if in_shared_memory(operation.operands[0]):
+        distributor.bank_conflicts += conflicts_of_accesses(layout, buffer.type.shape[-1], _bytes(element))
+    loaded: dict[tuple[int, int], ir.Value] = {}
+    for run in runs(layout, _bytes(element)):
+        at = _moved_by(distributor, indices, layout, run)
+        kind = ir.VectorType.get([run.length], element)
+        piece = vector.load(kind, buffer, at)
+        for offset in range(run.length):
+            loaded[run.fragment, run.register + offset] = vector.extract(piece, [], [offset])
+    distributor.define_fragments(
+        result,
+        [
+            from_elements([loaded[fragment, register] for register in range(layout.registers)])
+            for fragment in range(layout.fragments)
+        ],
+    )
+
+
+def distribute_write(distributor: Distributor, operation: ir.OpView) -> None:
+    """Store what the lane holds."""
+    if is_copy(operation):
+        distribute_copy(distributor, operation)
+        return
+    held = distributor.held(operation.operands[0])
+    buffer = distributor.scalar(operation.operands[1])
+    indices = _indices(distributor, operation, 2, buffer)
+    for run in runs(held.layout, _bytes(held.element_type)):
+        elements = [held.element(run.fragment, run.register + offset) for offset in range(run.length)]
+        vector.store(from_elements(elements), buffer, _moved_by(distributor, indices, held.layout, run))
+
+
+def distribute_copy(distributor: Distributor, operation: ir.OpView) -> None:
+    """Copy a tile to shared memory without registers: each lane starts the transfer of its elements."""
+    read = operation.operands[0].owner.opview
+    layout = distributor.layout(operation.operands[0])
+    source, target = distributor.scalar(read.operands[0]), distributor.scalar(operation.operands[1])
+    source_indices = _indices(distributor, read, 1, source)
+    target_indices = _indices(distributor, operation, 2, target)
+    element_bytes = _bytes(read.results[0].type.element_type)
+    distributor.bank_conflicts += conflicts_of_accesses(layout, target.type.shape[-1], element_bytes)
+    for run in runs(layout, element_bytes):
+        nvgpu.device_async_copy(
+            target,
+            _moved_by(distributor, target_indices, layout, run),
+            source,
+            _moved_by(distributor, source_indices, layout, run),
+            run.length,
+            bypass_l1=True,
+        )
+
+
+def _indices(distributor: Distributor, access: ir.OpView, first: int, buffer: ir.Value) -> list[ir.Value]:
+    """Return where a transfer starts; raises `BuildError` if it may go out of bounds or is transposed."""
+    mapping = ir.AffineMapAttr(access.attributes["permutation_map"]).value
+    rank = buffer.type.rank
+    kept = [ir.AffineDimExpr.get(rank - len(mapping.results) + axis) for axis in range(len(mapping.results))]
+    if list(mapping.results) != kept:
+        raise BuildError(f"a transfer by {mapping} cannot be distributed to lanes")
+    in_bounds = access.attributes.get("in_bounds", [])
+    if not all(ir.BoolAttr(flag).value for flag in in_bounds):
+        raise BuildError("a transfer that may go out of bounds cannot be distributed to lanes")
+    return distributor.scalars(list(access.operands)[first : first + rank])
+
+
+def _moved_by(distributor: Distributor, indices: list[ir.Value], layout: Layout, run: Run) -> list[ir.Value]:
+    """Return where a run of registers is in memory."""
+    rank = len(layout.axes)
+    moved = [
+        arith.addi(index, distributor.places.coordinate(layout, axis, run.fragment, run.register))
+        for axis, index in enumerate(indices[-rank:])
+    ]
+    return [*indices[:-rank], *moved]
+
+
+def _bytes(element: ir.Type) -> int:
+    return element.width // 8

@@ -1,0 +1,42 @@
+"""The rule for contractions: one matrix instruction for each fragment of the result and of the depth."""
+
+from mlir import ir
+
+from harness.layouts.distribution.distributor import Distributor
+from harness.layouts.distribution.lane_value import LaneValue
+from harness.layouts.layout import Layout, Level
+
+
+def distribute_contraction(distributor: Distributor, operation: ir.OpView) -> None:
+    """C + A·Bᵀ, accumulated fragment by fragment along the depth."""
+    instruction = distributor.analysis.tiling.instruction
+    left, right, start = (distributor.held(operation.operands[number]) for number in range(3))
+    (result,) = operation.results
+    layout = distributor.layout(result)
+    depth = _depth(left.layout)
+    fragments = []
+    for number in range(layout.fragments):
+        row, column = _position(layout, number)
+        accumulator = start.fragments[number]
+        for step in range(depth):
+            accumulator = instruction.emit(
+                _fragment(left, row, step), _fragment(right, column, step), accumulator
+            )
+        fragments.append(accumulator)
+    distributor.define_fragments(result, fragments)
+
+
+def _position(layout: Layout, fragment: int) -> tuple[int, int]:
+    """Return row and column of a fragment among the fragments."""
+    named = {dimension.name: number for dimension, number in layout.digits(Level.BATCH, fragment).items()}
+    return named["row"], named["column"]
+
+
+def _depth(layout: Layout) -> int:
+    (depth,) = (dim.size for dim in layout.dimensions(Level.BATCH) if dim.name == "column")
+    return depth
+
+
+def _fragment(value: LaneValue, row: int, column: int) -> ir.Value:
+    indices = {dim: row if dim.name == "row" else column for dim in value.layout.dimensions(Level.BATCH)}
+    return value.fragments[value.layout.number(Level.BATCH, indices)]

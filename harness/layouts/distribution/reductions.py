@@ -1,0 +1,83 @@
+"""The rule for reductions: within the lane first, then between the lanes that share a row."""
+
+from collections.abc import Callable
+
+from mlir import ir
+from mlir.dialects import arith
+
+from harness.errors import BuildError
+from harness.layouts.distribution.conversions import shuffled_xor
+from harness.layouts.distribution.distributor import Distributor
+from harness.layouts.distribution.lane_value import LaneValue, from_elements, slots
+from harness.layouts.distribution.offsets import constant_part
+from harness.layouts.layout import Layout, Level
+from harness.layouts.links import reduced_axis
+
+COMBINERS: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
+    "add": arith.addf,
+    "maximumf": arith.maximumf,
+}
+
+
+def distribute_reduction(distributor: Distributor, operation: ir.OpView) -> None:
+    """Every lane of a row ends with the row's result."""
+    source, start = (distributor.held(operation.operands[number]) for number in range(2))
+    (result,) = operation.results
+    layout = distributor.layout(result)
+    axis = reduced_axis(operation)
+    combine = _combiner(operation)
+    masks = lane_masks(source.layout, axis)
+    fragments = []
+    for fragment in range(layout.fragments):
+        elements = []
+        for register in range(layout.registers):
+            row = constant_part(layout, 0, fragment, register)
+            partial = combined(_along(source, axis, row), combine)
+            for mask in masks:
+                partial = combine(partial, shuffled_xor(partial, mask, source.layout.lanes))
+            elements.append(combine(partial, start.element(fragment, register)))
+        fragments.append(from_elements(elements))
+    distributor.define_fragments(result, fragments)
+
+
+def lane_masks(layout: Layout, axis: int) -> list[int]:
+    """Return the differences, in bits, of the lanes that share what is not reduced.
+
+    Raises `BuildError` where warps would have to be combined, or the lanes are no power of two.
+    """
+    masks = []
+    stride = 1
+    for dimension in reversed(layout.dimensions(Level.LANE)):
+        if dimension in layout.axes[axis]:
+            if dimension.size & (dimension.size - 1):
+                raise BuildError(f"{dimension.size} lanes cannot be combined by a butterfly")
+            masks += [stride << bit for bit in range(dimension.size.bit_length() - 1)]
+        stride *= dimension.size
+    if any(dim.size > 1 and dim.level is Level.WARP for dim in layout.axes[axis]):
+        raise BuildError("a reduction across warps cannot be distributed")
+    return masks
+
+
+def combined(elements: list[ir.Value], combine: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
+    """Combine elements pairwise, as a tree: it is short, and its rounding errors are small."""
+    while len(elements) > 1:
+        pairs = [combine(*elements[at : at + 2]) for at in range(0, len(elements) - 1, 2)]
+        elements = pairs + elements[len(elements) - len(elements) % 2 :]
+    return elements[0]
+
+
+def _along(source: LaneValue, axis: int, row: int) -> list[ir.Value]:
+    """Return a lane's elements that are reduced to one."""
+    kept = 1 - axis
+    return [
+        source.element(fragment, register)
+        for fragment, register in slots(source.layout)
+        if constant_part(source.layout, kept, fragment, register) == row
+    ]
+
+
+def _combiner(operation: ir.OpView) -> Callable[[ir.Value, ir.Value], ir.Value]:
+    kind = str(operation.attributes["kind"]).removeprefix("#vector.kind<").removesuffix(">")
+    if kind not in COMBINERS:
+        raise BuildError(f"a reduction by {kind} cannot be distributed to lanes")
+    return COMBINERS[kind]

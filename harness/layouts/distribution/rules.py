@@ -1,0 +1,32 @@
+"""The rules by the names of the operations that they distribute."""
+
+from collections.abc import Mapping
+
+from harness.layouts.analysis import CONVERSION
+from harness.layouts.distribution.distributor import Rule
+from harness.layouts.distribution.elementwise import (
+    distribute_broadcast,
+    distribute_constant,
+    distribute_conversion,
+    distribute_elementwise,
+    distribute_transpose,
+)
+from harness.layouts.distribution.loops import distribute_condition, distribute_loop
+from harness.layouts.distribution.memory import distribute_read, distribute_write
+from harness.layouts.distribution.products import distribute_contraction
+from harness.layouts.distribution.reductions import distribute_reduction
+
+RULES: Mapping[str, Rule] = {
+    "arith.constant": distribute_constant,
+    CONVERSION: distribute_conversion,
+    "scf.for": distribute_loop,
+    "scf.if": distribute_condition,
+    "vector.broadcast": distribute_broadcast,
+    "vector.contract": distribute_contraction,
+    "vector.multi_reduction": distribute_reduction,
+    "vector.transfer_read": distribute_read,
+    "vector.transfer_write": distribute_write,
+    "vector.transpose": distribute_transpose,
+}
+
+__all__ = ["RULES", "distribute_elementwise"]

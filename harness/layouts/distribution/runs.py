@@ -1,0 +1,45 @@
+"""Accesses of several elements at once: registers of a lane that are neighbours in memory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.layouts.distribution.offsets import constant_part
+from harness.layouts.layout import Layout
+
+LARGEST_ACCESS_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Run:
+    """Registers of a fragment that are neighbours in memory."""
+
+    fragment: int
+    register: int
+    length: int
+
+
+def runs(layout: Layout, element_bytes: int) -> Iterator[Run]:
+    """Yield the registers that one access takes: neighbours along the last axis, a power of two of them."""
+    axis = len(layout.axes) - 1
+    most = LARGEST_ACCESS_BYTES // element_bytes
+    for fragment in range(layout.fragments):
+        register = 0
+        while register < layout.registers:
+            length = 1
+            while length * 2 <= min(most, layout.registers - register) and are_neighbours(
+                layout, axis, fragment, register, length * 2
+            ):
+                length *= 2
+            yield Run(fragment, register, length)
+            register += length
+
+
+def are_neighbours(layout: Layout, axis: int, fragment: int, register: int, count: int) -> bool:
+    """Return whether registers from this one on hold elements one after another along an axis."""
+    for other in range(len(layout.axes)):
+        start = constant_part(layout, other, fragment, register)
+        step = 1 if other == axis else 0
+        for offset in range(count):
+            if constant_part(layout, other, fragment, register + offset) != start + step * offset:
+                return False
+    return True

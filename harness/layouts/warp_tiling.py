@@ -1,0 +1,76 @@
+"""How the warps of a workgroup share a matrix product: each computes a band of its rows."""
+
+import math
+from dataclasses import dataclass
+
+from harness.errors import UnsupportedError
+from harness.layouts.layout import Layout, lane, tiled, vector, warp
+from harness.layouts.matrix_instruction import MatrixInstruction
+
+COPY_BYTES = 16
+"""What one asynchronous copy of a lane moves."""
+
+
+@dataclass(frozen=True)
+class WarpTiling:
+    """A matrix instruction and the number of warps that execute it on bands of rows."""
+
+    instruction: MatrixInstruction
+    warps: int
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a warp."""
+        return self.instruction.lanes
+
+    @property
+    def threads(self) -> int:
+        """Threads of a workgroup."""
+        return self.warps * self.lanes
+
+    def result(self, rows: int, columns: int) -> Layout:
+        """Return the layout of C, `rows`×`columns`, each warp with a band of rows."""
+        return self._bands(self.instruction.c, rows, columns)
+
+    def left(self, rows: int, depth: int) -> Layout:
+        """Return the layout of A, `rows`×`depth`, each warp with the rows of its band."""
+        return self._bands(self.instruction.a, rows, depth)
+
+    def right(self, columns: int, depth: int) -> Layout:
+        """Return the layout of B, `columns`×`depth`, which all warps hold whole."""
+        fragment = self.instruction.b
+        counts = (
+            _fragments(columns, fragment.shape[0], "columns"),
+            _fragments(depth, fragment.shape[1], "reduced elements"),
+        )
+        layout = tiled(fragment, counts)
+        own = [dimension for dimension in layout.order if str(dimension) != "warp_row"]
+        axes = tuple(tuple(dim for dim in axis if str(dim) != "warp_row") for axis in layout.axes)
+        return Layout(axes, (warp("row", self.warps), *own))
+
+    def copy(self, rows: int, columns: int, element_bytes: int) -> Layout:
+        """Return how threads share the copy of a tile, `rows`×`columns`: 16 bytes each, along the rows."""
+        chunk = COPY_BYTES // element_bytes
+        along = math.gcd(columns // chunk, self.lanes)
+        inner = Layout(
+            axes=((lane("y", self.lanes // along),), (lane("x", along), vector("x", chunk))),
+            order=(lane("y", self.lanes // along), lane("x", along), vector("x", chunk)),
+        )
+        return _banded(inner, rows, columns, self.warps)
+
+    def _bands(self, fragment: Layout, rows: int, columns: int) -> Layout:
+        return _banded(fragment, rows, columns, self.warps)
+
+
+def _banded(fragment: Layout, rows: int, columns: int, warps: int) -> Layout:
+    counts = (
+        _fragments(rows, fragment.shape[0] * warps, "rows"),
+        _fragments(columns, fragment.shape[1], "columns"),
+    )
+    return tiled(fragment, counts, (warps, 1))
+
+
+def _fragments(size: int, unit: int, what: str) -> int:
+    if size % unit:
+        raise UnsupportedError(f"a tile has {size} {what}; warps and instruction take multiples of {unit}")
+    return size // unit

@@ -1,0 +1,240 @@
+"""The `staged` stage: tiles that products read pass through shared memory.
+
+A tile that is read in a loop over tiles is copied ahead: while one iteration computes, the copies of the next
+one are on their way, to the other of two slots.  One barrier an iteration is enough: once all warps have
+arrived, the tile of this iteration is there for all, and nobody reads that of the previous one any more.
+
+Rows in shared memory are followed by padding, so that rows which a matrix load takes together, or neighbours
+of a copy, lie in different banks.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import affine, arith, gpu, memref, nvvm, scf, vector
+
+from harness.mlir_walk import operations_within
+
+SLOTS = 2
+COPY_BYTES = 16
+"""What one asynchronous copy moves, and what its addresses are multiples of."""
+
+PADDING_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A read whose tile passes through shared memory."""
+
+    read: ir.OpView
+    loop: ir.OpView | None
+    """The loop that it is read in; None for one that is read once."""
+
+    @property
+    def tile(self) -> ir.VectorType:
+        """Type of the tile."""
+        return self.read.results[0].type
+
+
+def stage_matrix_operands(function: ir.OpView) -> None:
+    """Let the operands of products that are read from global memory pass through shared memory, in place."""
+    staged = [found for op in operations_within(function) if (found := _staged(op)) is not None]
+    buffers = SharedBuffers(function)
+    by_loop: dict[ir.Operation | None, list[Staged]] = {}
+    for found in staged:
+        key = None if found.loop is None else found.loop.operation
+        by_loop.setdefault(key, []).append(found)
+    for loop, group in by_loop.items():
+        if loop is None:
+            for found in group:
+                _read_once(found, buffers)
+        else:
+            _read_ahead(loop.opview, group, buffers)
+
+
+class SharedBuffers:
+    """Shared memory for tiles: loops one after another share it, loops within each other do not."""
+
+    def __init__(self, function: ir.OpView) -> None:
+        """Allocate at the beginning of the grid's body."""
+        grids = [op for op in operations_within(function) if op.name == "scf.forall"]
+        self._block = grids[0].regions[0].blocks[0] if grids else function.regions[0].blocks[0]
+        self._known: dict[tuple[object, ...], ir.Value] = {}
+        self.is_reused = False
+        """Whether a buffer has been given out that others have used before."""
+
+    def buffer(self, found: Staged, number: int) -> ir.Value:
+        """Return memory for the tiles of a read, the `number`th of its loop."""
+        depth = _depth(found.read)
+        slots = 1 if found.loop is None else SLOTS
+        key = (depth, number, slots, str(found.tile), str(found.read.operands[0].type) if slots == 1 else "")
+        if key in self._known:
+            self.is_reused = True
+        else:
+            with ir.InsertionPoint.at_block_begin(self._block), found.read.location:
+                self._known[key] = memref.alloc(_padded_type(found.tile, slots), [], [])
+        return self._known[key]
+
+
+def _staged(operation: ir.OpView) -> Staged | None:
+    """Return how an operation is staged, if it reads an operand of a product in pieces that can be copied."""
+    if operation.name != "vector.transfer_read" or not isinstance(operation.operands[0].owner, ir.Block):
+        return None
+    uses = list(operation.results[0].uses)
+    if not uses or not all(use.owner.name == "vector.contract" and use.operand_number < 2 for use in uses):
+        return None
+    tile, buffer = operation.results[0].type, operation.operands[0].type
+    element_bytes = tile.element_type.width // 8
+    row_bytes = (tile.shape[-1] * element_bytes, buffer.shape[-1] * element_bytes)
+    if any(size % COPY_BYTES for size in row_bytes) or tile.shape[-1] != buffer.shape[-1]:
+        return None
+    parent = operation.operation.parent.opview
+    return Staged(operation, parent if parent.name == "scf.for" else None)
+
+
+def _read_once(found: Staged, buffers: SharedBuffers) -> None:
+    """Copy the tile, wait for it, and read it from shared memory."""
+    buffer = buffers.buffer(found, _ordinal(found))
+    with ir.InsertionPoint(found.read), found.read.location:
+        zero = _index(0)
+        _wait_for_readers(found.read, buffers)
+        _copy(found.read, list(found.read.operands)[1:-1], buffer, zero)
+        nvvm.cp_async_commit_group()
+        nvvm.cp_async_wait_group(0)
+        gpu.barrier()
+        _read_from(found.read, buffer, zero)
+
+
+def _read_ahead(loop: ir.OpView, group: list[Staged], buffers: SharedBuffers) -> None:
+    """Copy the tiles of the first iteration before the loop, and in each iteration those of the next."""
+    lower, upper, step = list(loop.operands)[:3]
+    memory = [buffers.buffer(found, number) for number, found in enumerate(group)]
+
+    def copy_all(iteration: ir.Value, slot: ir.Value) -> None:
+        for found, buffer in zip(group, memory, strict=True):
+            _copy(found.read, _indices_at(loop, found.read, iteration), buffer, slot)
+
+    with ir.InsertionPoint(loop), loop.location:
+        _wait_for_readers(loop, buffers)
+        _if(arith.cmpi(arith.CmpIPredicate.slt, lower, upper), lambda: copy_all(lower, _index(0)))
+        nvvm.cp_async_commit_group()
+    body = loop.regions[0].blocks[0]
+    iteration = body.arguments[0]
+    with ir.InsertionPoint.at_block_begin(body), loop.location:
+        slot, other = _slots(iteration, lower, step)
+        nvvm.cp_async_wait_group(0)
+        gpu.barrier()
+        following = arith.addi(iteration, step)
+        _if(arith.cmpi(arith.CmpIPredicate.slt, following, upper), lambda: copy_all(following, other))
+        nvvm.cp_async_commit_group()
+    for found, buffer in zip(group, memory, strict=True):
+        with ir.InsertionPoint(found.read), found.read.location:
+            _read_from(found.read, buffer, slot)
+
+
+def _wait_for_readers(operation: ir.OpView, buffers: SharedBuffers) -> None:
+    """Let all warps arrive before buffers are filled that some may still read."""
+    if buffers.is_reused or _depth(operation):
+        gpu.barrier()
+
+
+def _slots(iteration: ir.Value, lower: ir.Value, step: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Return the slot of this iteration and that of the next."""
+    done, start, size = (ir.AffineSymbolExpr.get(number) for number in range(3))
+    passed = ir.AffineExpr.get_floor_div(done - start, size)
+    expressions = [ir.AffineExpr.get_mod(passed + offset, SLOTS) for offset in range(2)]
+    values = [iteration, lower, step]
+    slot, other = (
+        affine.AffineApplyOp(ir.AffineMap.get(0, 3, [expression]), values).result
+        for expression in expressions
+    )
+    return slot, other
+
+
+def _indices_at(loop: ir.OpView, read: ir.OpView, iteration: ir.Value) -> list[ir.Value]:
+    """Return the indices of a read as they are in another iteration, computed anew."""
+    body = loop.regions[0].blocks[0]
+    known: dict[ir.Value, ir.Value] = {body.arguments[0]: iteration}
+
+    def at_iteration(value: ir.Value) -> ir.Value:
+        if value in known:
+            return known[value]
+        producer = value.owner
+        if isinstance(producer, ir.Block) or producer.operation.parent != loop.operation:
+            return value
+        operands = [at_iteration(operand) for operand in producer.operands]
+        copy = producer.operation.clone()
+        for number, operand in enumerate(operands):
+            copy.operands[number] = operand
+        known[value] = copy.results[0]
+        return known[value]
+
+    return [at_iteration(index) for index in list(read.operands)[1:-1]]
+
+
+def _copy(read: ir.OpView, indices: list[ir.Value], buffer: ir.Value, slot: ir.Value) -> None:
+    """Read the tile at these indices and write it to a slot, which is distributed as an asynchronous copy."""
+    copy = read.operation.clone()
+    for number, index in enumerate(indices):
+        copy.operands[1 + number] = index
+    tile = copy.results[0]
+    identity = _minor_identity(3, 2)
+    vector.TransferWriteOp(None, tile, buffer, [slot, _index(0), _index(0)], identity, in_bounds=_in_bounds())
+
+
+def _read_from(read: ir.OpView, buffer: ir.Value, slot: ir.Value) -> None:
+    """Replace a read by one from shared memory."""
+    padding = list(read.operands)[-1]
+    moved = vector.TransferReadOp(
+        read.results[0].type,
+        buffer,
+        [slot, _index(0), _index(0)],
+        _minor_identity(3, 2),
+        padding,
+        _in_bounds(),
+    )
+    read.results[0].replace_all_uses_with(moved.result)
+    read.operation.erase()
+
+
+def _padded_type(tile: ir.VectorType, slots: int) -> ir.MemRefType:
+    """Return memory for tiles; a row is longer than the tile's."""
+    rows, columns = tile.shape
+    padding = PADDING_BYTES * 8 // tile.element_type.width
+    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
+    return ir.MemRefType.get([slots, rows, columns + padding], tile.element_type, memory_space=space)
+
+
+def _minor_identity(rank: int, kept: int) -> ir.AffineMap:
+    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(rank - kept + axis) for axis in range(kept)])
+
+
+def _in_bounds() -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.BoolAttr.get(True)] * 2)
+
+
+def _if(condition: ir.Value, build: Callable[[], None]) -> None:
+    branch = scf.IfOp(condition)
+    with ir.InsertionPoint(branch.then_block):
+        build()
+        scf.YieldOp([])
+
+
+def _index(value: int) -> ir.Value:
+    return arith.constant(ir.IndexType.get(), value)
+
+
+def _depth(operation: ir.OpView) -> int:
+    """Return how many loops an operation is in."""
+    depth = 0
+    parent = operation.operation.parent
+    while parent is not None:
+        depth += parent.opview.name == "scf.for"
+        parent = parent.operation.parent
+    return depth
+
+
+def _ordinal(found: Staged) -> int:
+    """Return the position of the buffer among the function's arguments: reads of one share memory."""
+    return ir.BlockArgument(found.read.operands[0]).arg_number

@@ -1,0 +1,1 @@
+"""Lowering steps that several targets take."""

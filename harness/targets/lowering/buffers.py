@@ -1,0 +1,76 @@
+"""The buffers of kernels: what they are called, and the arrays that callers give for them."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from harness.dtypes import buffer_dtype, itemsize
+from harness.errors import InputError
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+OUTPUT = "output"
+
+ARGUMENT_NAMES = {"query": "q", "key": "k", "value": "v"}
+"""What a caller knows a buffer by, where that is another name."""
+
+
+class Buffer(BaseModel):
+    """A tensor argument of a kernel."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    """`query`, `key`, `value`, `output`, or the name of a workspace."""
+    shape: tuple[int, ...]
+    dtype: str
+    is_workspace: bool
+    """Whether it is memory between kernels, which the executable allocates."""
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory."""
+        return math.prod(self.shape) * itemsize(self.dtype)
+
+    @property
+    def is_input(self) -> bool:
+        """Whether a caller gives it."""
+        return self.name != OUTPUT and not self.is_workspace
+
+
+def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
+    """Read a kernel's buffers off its bufferized function."""
+    from mlir import ir
+
+    from harness.payloads.arguments import BUFFER, FREE_LAYOUT
+
+    buffers = []
+    for buffer_type, given in zip(function.type.inputs, function.arg_attrs, strict=True):
+        attributes = ir.DictAttr(given)
+        if BUFFER in attributes:
+            buffers.append(
+                Buffer(
+                    name=ir.StringAttr(attributes[BUFFER]).value,
+                    shape=tuple(buffer_type.shape),
+                    dtype=str(buffer_type.element_type),
+                    is_workspace=FREE_LAYOUT in attributes,
+                )
+            )
+    return tuple(buffers)
+
+
+def checked_input(given: Mapping[str, np.ndarray], buffer: Buffer) -> np.ndarray:
+    """Return an input in memory order; raises `InputError` if it is missing or of another type."""
+    name = ARGUMENT_NAMES.get(buffer.name, buffer.name)
+    if buffer.name not in given:
+        raise InputError(f"{name}: missing, expected {buffer.dtype}{list(buffer.shape)}")
+    array, dtype = given[buffer.name], buffer_dtype(buffer.dtype)
+    if array.shape != buffer.shape or array.dtype != dtype:
+        raise InputError(
+            f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(buffer.shape)}"
+        )
+    return np.ascontiguousarray(array)

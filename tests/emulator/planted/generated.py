@@ -1,0 +1,295 @@
+"""Bugs planted into the attention kernels that this harness generates for NVIDIA."""
+
+from planted.bugs import PlantedBug, bug
+from planted.ir_edits import dropped, replaced, swapped_operands, with_operand
+
+BARRIER = r"call void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all"
+WAIT = r"call void @llvm\.nvvm\.cp\.async\.wait\.group"
+COPY = r"call void @llvm\.nvvm\.cp\.async\.cg\.shared\.global\.16"
+SHUFFLE = r"call float @llvm\.nvvm\.shfl\.sync\.bfly"
+MMA = r"@llvm\.nvvm\.mma\.m16n8k16"
+SLOT = r"select i1 (%\d+), i64 4608, i64 0"
+"""Where the tile of an iteration begins."""
+
+BUGS: tuple[PlantedBug, ...] = (
+    bug(
+        "flash",
+        "no barrier after Q is in shared memory",
+        dropped(BARRIER, 0, 4),
+        "race",
+        checks_within_warps=True,
+    ),
+    bug(
+        "flash",
+        "no barrier before the warps read K and V",
+        dropped(BARRIER, 1, 4),
+        "order",
+        "race",
+        "uninitialized",
+        "values",
+    ),
+    bug(
+        "flash",
+        "no barrier between the loops, which share their memory",
+        dropped(BARRIER, 2, 4),
+        "order",
+        "race",
+        "values",
+    ),
+    bug(
+        "flash",
+        "no barrier before the warps read K and V that a mask cuts",
+        dropped(BARRIER, 3, 4),
+        "order",
+        "race",
+        "uninitialized",
+        "values",
+    ),
+    bug(
+        "flash",
+        "Q is not waited for",
+        dropped(WAIT, 0, 3),
+        "in-flight",
+        "values",
+    ),
+    bug(
+        "flash",
+        "K and V are not waited for",
+        dropped(WAIT, 1, 3),
+        "in-flight",
+        "values",
+    ),
+    bug(
+        "flash",
+        "K and V that a mask cuts are not waited for",
+        dropped(WAIT, 2, 3),
+        "in-flight",
+        "pending-copy",
+        "values",
+    ),
+    bug(
+        "flash",
+        "all copies of an iteration may be under way when it begins",
+        with_operand(WAIT, 0, "i32 1", 1, 3),
+        "in-flight",
+        "race",
+        "values",
+    ),
+    bug(
+        "flash",
+        "the tile of the other slot is read",
+        replaced(SLOT, r"select i1 \1, i64 0, i64 4608", 0, 2),
+        "in-flight",
+        "race",
+        "uninitialized",
+        "values",
+    ),
+    bug(
+        "flash",
+        "the slots never change",
+        replaced(SLOT, r"select i1 \1, i64 0, i64 0", 0, 2),
+        "in-flight",
+        "race",
+        "values",
+    ),
+    bug(
+        "flash",
+        "a copy of K is left out",
+        dropped(COPY, 6, 36),
+        "uninitialized",
+        "values",
+    ),
+    bug(
+        "flash",
+        "K copied from further behind",
+        replaced(
+            r"getelementptr half, ptr %1, i64 (%\S+)", r"getelementptr [16 x half], ptr %1, i64 \1", 1, 16
+        ),
+        "out-of-bounds",
+        "values",
+    ),
+    bug(
+        "flash",
+        "Q copied past the end of shared memory",
+        replaced(
+            r"(getelementptr inbounds nuw \(i8, ptr addrspace\(3\) @shared, i64) 36864\)", r"\1 46000)", 0, 5
+        ),
+        "order",
+        "race",
+        "shared-out-of-bounds",
+        "uninitialized",
+        "values",
+    ),
+    bug(
+        "flash",
+        "the output written over Q",
+        replaced(r"getelementptr i8, ptr %3,", "getelementptr i8, ptr %0,", 0, 1),
+        "read-only",
+        "values",
+    ),
+    bug(
+        "flash",
+        "the mask hides the diagonal",
+        replaced(r"icmp slt (<4 x i32> %\d+, %\d+)", r"icmp sle \1", 0, 8),
+        "values",
+    ),
+    bug(
+        "flash",
+        "shuffle distance 4 for 1 in a row's maximum",
+        with_operand(SHUFFLE, 2, "i32 4", 0, 16),
+        "values",
+    ),
+    bug(
+        "flash",
+        "shuffle distance 1 for 2 in a row's sum",
+        with_operand(SHUFFLE, 2, "i32 1", 5, 16),
+        "values",
+    ),
+    bug(
+        "flash",
+        "member mask of the lower 16 lanes",
+        with_operand(SHUFFLE, 0, "i32 65535", 0, 16),
+        "inactive-source",
+        "member-mask",
+        "values",
+    ),
+    bug(
+        "flash",
+        "registers 0 and 1 of A swapped in a matrix product",
+        swapped_operands(MMA, 0, 1, 5, 128),
+        "values",
+    ),
+    bug(
+        "flash",
+        "registers of B swapped in a matrix product",
+        swapped_operands(MMA, 4, 5, 5, 128),
+        "values",
+    ),
+    bug(
+        "flash",
+        "elements of an accumulator swapped",
+        swapped_operands(MMA, 6, 7, 40, 128),
+        "values",
+    ),
+    bug(
+        "flash",
+        "V is not transposed where it is loaded",
+        replaced(r"x4\.trans\.b16", "x4.b16", 0, 32),
+        "values",
+    ),
+    bug(
+        "flash",
+        "an accumulator that is not rescaled",
+        replaced(r"fmul (<4 x float>) (%\d+), %\d+", r"fadd \1 \2, zeroinitializer", 0, 16),
+        "values",
+    ),
+    bug(
+        "flash",
+        "a row's sum that is not rescaled",
+        replaced(r"fmul (<2 x float>) (%\d+), %\d+", r"fadd \1 \2, zeroinitializer", 0, 2),
+        "values",
+    ),
+    bug(
+        "flash",
+        "scores that are not scaled in the exponent",
+        replaced(
+            r"@llvm\.fma\.v4f32\((<4 x float> %\d+), <4 x float> splat \(float 0x3FC7154760000000\)",
+            r"@llvm.fma.v4f32(\1, <4 x float> splat (float 1.0)",
+            0,
+            16,
+        ),
+        "values",
+    ),
+    bug(
+        "naive",
+        "no barrier before the loop for the maximum fills memory again",
+        dropped(BARRIER, 2, 7),
+        "in-flight",
+        "race",
+        "values",
+    ),
+    bug(
+        "naive",
+        "no barrier before the loop for the sum",
+        dropped(BARRIER, 4, 7),
+        "order",
+        "race",
+        "uninitialized",
+        "values",
+    ),
+    bug(
+        "naive",
+        "K is not waited for in the loop for the maximum",
+        dropped(WAIT, 2, 4),
+        "in-flight",
+        "values",
+    ),
+    bug(
+        "naive",
+        "the tile of the other slot in the loop for the sum",
+        replaced(SLOT, r"select i1 \1, i64 0, i64 4608", 2, 3),
+        "values",
+    ),
+    bug(
+        "naive",
+        "shuffle distance 4 for 2 in a row's maximum",
+        with_operand(SHUFFLE, 2, "i32 4", 1, 8),
+        "values",
+    ),
+    bug(
+        "unfused",
+        "no barrier after Q is in shared memory",
+        dropped(BARRIER, 0, 3),
+        "race",
+        checks_within_warps=True,
+    ),
+    bug(
+        "unfused",
+        "no barrier before the warps read K",
+        dropped(BARRIER, 1, 3),
+        "order",
+        "race",
+        "uninitialized",
+        "values",
+    ),
+    bug(
+        "unfused",
+        "no barrier before the warps read V",
+        dropped(BARRIER, 2, 3),
+        "order",
+        "race",
+        "uninitialized",
+        "values",
+    ),
+    bug(
+        "unfused",
+        "V is not waited for",
+        dropped(WAIT, 2, 3),
+        "in-flight",
+        "pending-copy",
+        "values",
+    ),
+    bug(
+        "unfused",
+        "scores stored 64 bytes too far",
+        replaced(
+            r"store (<2 x float> %\d+), ptr (%\d+), align 4",
+            r"%far = getelementptr i8, ptr \2, i64 64\n  store \1, ptr %far, align 4",
+            0,
+            32,
+        ),
+        "values",
+    ),
+    bug(
+        "unfused",
+        "the mask hides the diagonal",
+        replaced(r"icmp slt (<4 x i32> %\d+, %\d+)", r"icmp sle \1", 0, 8),
+        "values",
+    ),
+    bug(
+        "unfused",
+        "shuffle distance 4 for 1 in a row's sum",
+        with_operand(SHUFFLE, 2, "i32 4", 4, 8),
+        "values",
+    ),
+)

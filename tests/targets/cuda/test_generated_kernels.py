@@ -1,0 +1,117 @@
+"""The variants' kernels for NVIDIA's GPUs: built, executed by the emulator, and compared with the oracle."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import plugins
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.errors import EmulatorFindingsError, UnsupportedError
+from harness.inputs import make_inputs
+from harness.oracle import expect
+from harness.problem import AttentionProblem
+from harness.targets.cuda import ptxas
+from harness.targets.cuda.stages import SUMMARIES
+
+
+def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "sm_80", **params) -> Artifact:
+    case = Case(problem=problem, variant=variant, target=f"cuda:{chip}", params=params)
+    assert plugins.variant(variant).supports(problem, case.target) is None
+    return plugins.variant(variant).build(case, "key", folder)
+
+
+def assert_right(artifact: Artifact, folder: Path) -> None:
+    problem = artifact.case.problem
+    inputs = make_inputs(problem, seed=3)
+    call = artifact.load(folder).bind(inputs)
+    call.poison()
+    call.run()
+    verdict = expect(inputs, problem).check(call.output())
+    assert verdict.ok, verdict
+
+
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True),
+        AttentionProblem(batch=2, heads=2, kv_heads=1, seq_q=70, seq_kv=150, head_dim=32, dtype="bf16"),
+        AttentionProblem(
+            heads=1, seq_q=64, seq_kv=128, head_dim=48, head_dim_v=80, dtype="f16", causal=True, scale=0.3
+        ),
+    ],
+    ids=["ragged-causal", "grouped-cross", "other-width-of-v"],
+)
+def test_attention_is_right_and_the_checks_find_nothing(
+    variant: str, problem: AttentionProblem, tmp_path: Path
+) -> None:
+    artifact = build(variant, problem, tmp_path)
+    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
+    assert_right(artifact, tmp_path)
+
+
+def test_division_at_every_step_and_other_tiles_are_right(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=130, head_dim=64, dtype="f16", causal=True)
+    artifact = build("flash", problem, tmp_path, division="every-step", tile_q=128, tile_kv=32)
+    assert_right(artifact, tmp_path)
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_flash_spills_nothing_and_its_lanes_never_wait_for_a_bank(
+    chip: str, head_dim: int, tmp_path: Path
+) -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16", causal=True)
+    figures = build("flash", problem, tmp_path, chip).figures
+    assert figures.bank_conflicts == 0
+    assert figures.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    assert figures.workgroup_size == 128
+    if ptxas.assembler() is not None:
+        assert figures.spills == 0
+        assert figures.registers is not None
+    else:
+        assert figures.spills is None
+
+
+def test_every_stage_is_kept(tmp_path: Path) -> None:
+    artifact = build("flash", AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16"), tmp_path)
+    assert list(artifact.stage_files)[-len(SUMMARIES) :] == list(SUMMARIES)
+    assert all((tmp_path / file).stat().st_size > 0 for file in artifact.stage_files.values())
+    texts = {name: (tmp_path / file).read_text() for name, file in artifact.stage_files.items()}
+    assert "row = warp_row 4, vec_z 2, lane_y 8" in texts["laid-out"]
+    assert 'conflict = "batch + vector"' in texts["laid-out"]
+    assert "nvgpu.ldmatrix" in texts["distributed"]
+    assert ".target sm_80" in texts["ptx"]
+
+
+def test_a_finding_of_the_emulator_is_an_error_that_names_it(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
+    artifact = build("flash", problem, tmp_path)
+    kernel = artifact.launch["kernels"][0] | {"shared_bytes": 1024}
+    broken = artifact.model_copy(update={"launch": artifact.launch | {"kernels": [kernel]}})
+    call = broken.load(tmp_path).bind(make_inputs(problem))
+    with pytest.raises(EmulatorFindingsError, match="shared"):
+        call.run()
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"dtype": "f32"}, "f32: kernels for cuda take f16 and bf16"),
+        ({"head_dim": 40}, "head_dim 40: matrix instructions take multiples of 16"),
+        ({"head_dim_v": 72}, "head_dim_v 72: matrix instructions take multiples of 16"),
+        ({"seq_q": 40}, "40 queries: the warps of a workgroup share 64"),
+        ({"seq_kv": 40}, "40 keys: matrix instructions take multiples of 16"),
+        ({"model_width": 64, "seq_q": 64}, "packed sequences and projections are not lowered for cuda yet"),
+    ],
+)
+def test_what_has_no_form_yet_is_unsupported_with_the_reason(fields: dict, reason: str) -> None:
+    problem = AttentionProblem(**{"heads": 1, "seq_q": 128, "head_dim": 64, "dtype": "f16", **fields})
+    assert plugins.variant("flash").supports(problem, "cuda:sm_80") == reason
+
+
+def test_tiles_that_warps_cannot_share_are_unsupported(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
+    with pytest.raises(UnsupportedError, match="warps and instruction take multiples of 64"):
+        build("flash", problem, tmp_path, tile_q=32)
