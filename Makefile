@@ -17,7 +17,7 @@ run: $(INSTALLED)
 	@$(BIN)/harness run experiments/seq_sweep.toml
 
 test: $(INSTALLED)
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist loadfile
 
 lint: $(INSTALLED) types
 	@$(BIN)/ruff check .

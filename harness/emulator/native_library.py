@@ -51,9 +51,10 @@ def library() -> ctypes.CDLL:
 def driver_file(driver: str, name: str) -> Path:
     """Return the compiled stub of a driver, which the dynamic linker knows by a name once it is loaded.
 
-    Raises what `library_file` raises.
+    It is linked to the library that this process has loaded, whatever the cache's folder is by now: with a
+    copy of its own it would know no kernels.  Raises what `library_file` raises.
     """
-    runtime = str(library_file())
+    runtime = library()._name
     sources = [DRIVERS / "device.c", DRIVERS / f"{driver}.c"]
     return _compiled(driver, sources, ["-fvisibility=hidden", runtime, f"-Wl,-soname,{name}"])
 

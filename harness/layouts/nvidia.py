@@ -4,6 +4,7 @@ Lane l is in group l / 4, the dimension `lane_y`, and number l % 4 in it, `lane_
 two 16-bit elements that are neighbours along k.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from mlir import ir
 
 REGISTER_BITS = 32
+UNREAD_BITS = 0x1FFF
+"""The bits of a float that are not part of its tf32."""
 
 GROUP, IN_GROUP = lane("y", 8), lane("x", 4)
 LANES = (GROUP, IN_GROUP)
@@ -73,6 +76,46 @@ def _mma_sync(
     return vector_dialect.from_elements(c.type, elements)
 
 
+def _mma_sync_in_three_terms(
+    shape: tuple[int, int, int], a: "ir.Value", b: "ir.Value", c: "ir.Value"
+) -> "ir.Value":
+    """Emit a product of f32 as three of tf32, the smaller terms first.
+
+    Each operand is a sum of two tf32 numbers, a = a₁ + a₂ with |a₂| ≤ 2⁻¹¹·|a|; what is left out, a₂·b₂ and
+    the rounding of a₂ and b₂, is below 2⁻²¹ of a product (Ootomo and Yokota, *Recovering single precision
+    accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance*, 2022).
+    """
+    (a_large, a_small), (b_large, b_small) = _two_terms(a), _two_terms(b)
+    c = _mma_sync(shape, "tf32", a_small, b_large, c)
+    c = _mma_sync(shape, "tf32", a_large, b_small, c)
+    return _mma_sync(shape, "tf32", a_large, b_large, c)
+
+
+def _two_terms(fragment: "ir.Value") -> "tuple[ir.Value, ir.Value]":
+    """Return two tf32 fragments whose sum is a fragment of f32."""
+    from mlir.dialects import arith
+
+    large = _rounded_to_tf32(fragment)
+    return large, _rounded_to_tf32(arith.subf(fragment, large))
+
+
+def _rounded_to_tf32(fragment: "ir.Value") -> "ir.Value":
+    """Return the nearest numbers without the mantissa bits that the matrix unit does not read."""
+    from mlir import ir
+    from mlir.dialects import arith
+    from mlir.dialects import vector as vector_dialect
+
+    words = ir.VectorType.get(fragment.type.shape, ir.IntegerType.get_signless(REGISTER_BITS))
+
+    def constant(bits: int) -> ir.Value:
+        attribute = ir.IntegerAttr.get(words.element_type, bits)
+        return arith.constant(words, ir.DenseElementsAttr.get_splat(words, attribute))
+
+    bits = vector_dialect.bitcast(words, fragment)
+    nearest = arith.andi(arith.addi(bits, constant(UNREAD_BITS // 2 + 1)), constant(~UNREAD_BITS))
+    return vector_dialect.bitcast(fragment.type, nearest)
+
+
 def _registers(fragment: "ir.Value") -> "list[ir.Value]":
     """Return a fragment as 32-bit registers: pairs of f16, else the bits."""
     from mlir import ir
@@ -105,9 +148,13 @@ def _instruction(k: int, operand: str, a: Layout, b: Layout, section: str) -> Ma
     )
 
 
+_TF32 = _instruction(8, "tf32", A_TF32, B_TF32, "9.7.14.5.7")
+
+
 INSTRUCTIONS = (
     _instruction(16, "f16", A_16_BIT, B_16_BIT, "9.7.14.5.8"),
     _instruction(16, "bf16", A_16_BIT, B_16_BIT, "9.7.14.5.8"),
-    _instruction(8, "tf32", A_TF32, B_TF32, "9.7.14.5.7"),
+    _TF32,
+    replace(_TF32, name=f"{_TF32.name}x3", emit=partial(_mma_sync_in_three_terms, (16, 8, 8))),
 )
 """All that code is generated for, by the type of their operands; accumulators are f32."""

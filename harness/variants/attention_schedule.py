@@ -7,7 +7,7 @@ from mlir.dialects import func
 
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import decompose, decompose_all
-from harness.mlir_walk import operations_within
+from harness.mlir_walk import enclosing_function, operations_within
 from harness.payloads import builder as b
 from harness.payloads.attention_steps import stored
 from harness.problem import AttentionProblem
@@ -128,19 +128,19 @@ def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
             tile_and_fuse(root, sizes, options=TileOptions(ragged=Ragged.SHIFTED))
 
 
-def tile_row_statistics(module: ir.Module, tiling: Tiling) -> None:
+def tile_row_statistics(root: ir.Module | ir.OpView, tiling: Tiling) -> None:
     """Compute maximum and total of whole rows key tile by key tile, each from scores of its own."""
     if tiling.key >= tiling.keys:
         return
-    _tile_rows(module, tiling, _reduces_row)
+    _tile_rows(root, tiling, _reduces_row)
 
 
-def _tile_rows(module: ir.Module, tiling: Tiling, is_row: Callable[[ir.OpView, int], bool]) -> None:
+def _tile_rows(root: ir.Module | ir.OpView, tiling: Tiling, is_row: Callable[[ir.OpView, int], bool]) -> None:
     """Tile operations on whole rows along the keys, each with its producers in its own loop."""
     options = TileOptions(ragged=Ragged.SHIFTED, recompute=True)
 
     def rows() -> Iterator[ir.OpView]:
-        for operation in operations_within(module.operation):
+        for operation in operations_within(root.operation):
             if operation.name == "linalg.generic" and is_row(operation, tiling.keys):
                 yield operation
 
@@ -175,14 +175,15 @@ def split_kernels(module: ir.Module, tiling: Tiling) -> None:
 
 def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
     """Compute the softmax of stored scores key tile by key tile: maximum, total, probabilities."""
+    kernel = enclosing_function(softmaxes(module)[0])
     decompose_softmaxes(module)
-    tile_row_statistics(module, tiling)
-    everything = list(operations_within(module.operation))
-    for insertion in [op for op in everything if op.operation.name == INSERTION]:
-        row = ir.OpResult(insertion.operands[0])
-        if row.owner.name == "linalg.generic" and list(row.type.shape)[1:] == [tiling.keys]:
-            _store_in_place(insertion)
-    _tile_rows(module, tiling, _stores_row)
+    if tiling.key >= tiling.keys:
+        return
+    tile_row_statistics(kernel, tiling)
+    for operation in list(operations_within(kernel)):
+        if operation.name == INSERTION:
+            _store_in_place(operation)
+    _tile_rows(kernel, tiling, _stores_row)
 
 
 def _store_in_place(insertion: ir.OpView) -> None:

@@ -15,6 +15,8 @@ PLACEMENTS = {
     ("mma.sync.m16n8k16.bf16", "B"): b_k16,
     ("mma.sync.m16n8k8.tf32", "A"): a_k8_tf32,
     ("mma.sync.m16n8k8.tf32", "B"): b_k8_tf32,
+    ("mma.sync.m16n8k8.tf32x3", "A"): a_k8_tf32,
+    ("mma.sync.m16n8k8.tf32x3", "B"): b_k8_tf32,
     **{(known.name, "C"): accumulator for known in INSTRUCTIONS if known.vendor == "nvidia"},
 }
 

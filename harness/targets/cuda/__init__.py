@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 WARPS = 4
 """Warps of a workgroup, each with 16 of 64 queries."""
 
-INSTRUCTIONS = {"f16": "mma.sync.m16n8k16", "bf16": "mma.sync.m16n8k16.bf16"}
+INSTRUCTIONS = {
+    "f16": "mma.sync.m16n8k16",
+    "bf16": "mma.sync.m16n8k16.bf16",
+    "f32": "mma.sync.m16n8k8.tf32x3",
+}
 """The matrix instruction for each type of Q, K and V."""
 
 
@@ -52,8 +56,6 @@ class CudaTarget(GpuTarget):
         """Return None, or what of a problem does not fit warps and matrix instructions."""
         widths = {"head_dim": problem.head_dim, "head_dim_v": problem.head_dim_v}
         uneven = [f"{name} {width}" for name, width in widths.items() if width % MATRIX_ROWS]
-        if problem.dtype not in INSTRUCTIONS:
-            return f"{problem.dtype}: kernels for cuda take {' and '.join(INSTRUCTIONS)}"
         if problem.is_packed or problem.model_width is not None:
             return "packed sequences and projections are not lowered for cuda yet"
         if uneven:

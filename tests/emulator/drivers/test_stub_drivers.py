@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from harness.emulator.drivers.stub import LIBRARY_NAMES, stub
-from harness.emulator.native_library import driver_file
+from harness.emulator.native_library import driver_file, library
 from harness.errors import InputError
 
 SUCCESS, INVALID_VALUE, NOT_SUPPORTED = 0, 1, 801
@@ -116,3 +116,14 @@ stub({driver!r})
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "is in use in this process" in done.stderr
+
+
+@pytest.mark.parametrize("driver", ["cuda", "hip"])
+def test_a_driver_belongs_to_the_library_of_its_process_wherever_the_cache_is_by_now(
+    driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = library()._name
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path))
+    file = driver_file(driver, LIBRARY_NAMES[driver])
+    assert file.is_relative_to(tmp_path)
+    assert loaded.encode() in file.read_bytes()

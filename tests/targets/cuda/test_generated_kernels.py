@@ -51,6 +51,19 @@ def test_attention_is_right_and_the_checks_find_nothing(
     assert_right(artifact, tmp_path)
 
 
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+def test_single_precision_is_kept_by_three_products(variant: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=128, head_dim=32, dtype="f32")
+    artifact = build(variant, problem, tmp_path)
+    assert artifact.figures.intrinsics == "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+    assert_right(artifact, tmp_path)
+
+
+def test_keys_that_are_as_many_as_columns_are_told_apart_from_them(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=128, head_dim=128, dtype="f16")
+    assert_right(build("unfused", problem, tmp_path), tmp_path)
+
+
 def test_division_at_every_step_and_other_tiles_are_right(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=130, head_dim=64, dtype="f16", causal=True)
     artifact = build("flash", problem, tmp_path, division="every-step", tile_q=128, tile_kv=32)
@@ -98,7 +111,6 @@ def test_a_finding_of_the_emulator_is_an_error_that_names_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"dtype": "f32"}, "f32: kernels for cuda take f16 and bf16"),
         ({"head_dim": 40}, "head_dim 40: matrix instructions take multiples of 16"),
         ({"head_dim_v": 72}, "head_dim_v 72: matrix instructions take multiples of 16"),
         ({"seq_q": 40}, "40 queries: the warps of a workgroup share 64"),
