@@ -31,6 +31,8 @@ class StaticFigures(BaseModel):
     """Threads of a workgroup, the most of all kernels."""
     bank_conflicts: int | None = None
     """Extra passes of the accesses to shared memory that stand in the code, each counted once."""
+    occupancy: float | None = None
+    """Share of a multiprocessor's warps that it has room for, the least of all kernels."""
     intrinsics: str | None = None
     """Matrix instructions in the device code, joined with commas; `none` where it has none."""
     code_bytes: int | None = None

@@ -111,6 +111,7 @@ class Result(BaseModel):
     shared_bytes: int | None = None
     workgroup_size: int | None = None
     bank_conflicts: int | None = None
+    occupancy: float | None = None
     intrinsics: str | None = None
     code_bytes: int | None = None
     workspace_bytes: int | None = None

@@ -1,6 +1,6 @@
 """What a matrix instruction is: shape, types, the layouts of its operands, and how to emit it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,9 @@ from harness.layouts.layout import Layout
 
 if TYPE_CHECKING:
     from mlir import ir
+
+Registers = tuple["ir.Value", ...]
+"""An operand as an instruction takes it."""
 
 OPERANDS = ("A", "B", "C")
 
@@ -34,8 +37,10 @@ class MatrixInstruction:
     c: Layout
     source: str
     """Where the operands' layouts are documented."""
-    emit: "Callable[[ir.Value, ir.Value, ir.Value], ir.Value]"
-    """Emits one instruction for fragments of A, B and C, vectors of one dimension; returns the result's."""
+    prepare: "Callable[[ir.Value], Registers]"
+    """Emits what makes the instruction's registers of a fragment of A or B, a vector of one dimension."""
+    emit: "Callable[[Sequence[tuple[Registers, Registers]], ir.Value], ir.Value]"
+    """Emits one instruction for each pair of operands, all added to a fragment of C; returns the result's."""
 
     def __post_init__(self) -> None:
         """Raise `ValueError` unless the layouts have the shapes that m, n and k ask for."""

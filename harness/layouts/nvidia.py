@@ -4,12 +4,13 @@ Lane l is in group l / 4, the dimension `lane_y`, and number l % 4 in it, `lane_
 two 16-bit elements that are neighbours along k.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.layouts.layout import Layout, lane, vector
-from harness.layouts.matrix_instruction import MatrixInstruction
+from harness.layouts.matrix_instruction import MatrixInstruction, Registers
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -48,9 +49,12 @@ ACCUMULATOR = Layout(axes=((HALVES_OF_ROWS, GROUP), (IN_GROUP, PAIR)), order=(*L
 
 
 def _mma_sync(
-    shape: tuple[int, int, int], operand: str, a: "ir.Value", b: "ir.Value", c: "ir.Value"
+    shape: tuple[int, int, int],
+    operand: str,
+    pairs: "Sequence[tuple[Registers, Registers]]",
+    c: "ir.Value",
 ) -> "ir.Value":
-    """Emit `nvvm.mma.sync`, which takes and gives the registers one by one."""
+    """Emit an `nvvm.mma.sync` for each pair, which takes and gives the registers one by one."""
     from mlir import ir
     from mlir.dialects import llvm, nvvm
     from mlir.dialects import vector as vector_dialect
@@ -58,26 +62,30 @@ def _mma_sync(
     accumulator = c.type.element_type
     count = c.type.shape[0]
     m, n, k = shape
+    result_type = ir.Type.parse(f"!llvm.struct<({', '.join([str(accumulator)] * count)})>")
     types = ir.Attribute.parse(f"#nvvm.mma_type<{operand}>")
-    product = nvvm.mma_sync(
-        ir.Type.parse(f"!llvm.struct<({', '.join([str(accumulator)] * count)})>"),
-        ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>"),
-        ir.Attribute.parse("#nvvm.mma_layout<row>"),
-        ir.Attribute.parse("#nvvm.mma_layout<col>"),
-        _registers(a),
-        _registers(b),
-        [vector_dialect.extract(c, [], [number]) for number in range(count)],
-        multiplicand_a_ptx_type=types,
-        multiplicand_b_ptx_type=types,
-    )
-    elements = [
-        llvm.extractvalue(accumulator, product, ir.DenseI64ArrayAttr.get([number])) for number in range(count)
-    ]
+    elements = [vector_dialect.extract(c, [], [number]) for number in range(count)]
+    for a, b in pairs:
+        product = nvvm.mma_sync(
+            result_type,
+            ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>"),
+            ir.Attribute.parse("#nvvm.mma_layout<row>"),
+            ir.Attribute.parse("#nvvm.mma_layout<col>"),
+            list(a),
+            list(b),
+            elements,
+            multiplicand_a_ptx_type=types,
+            multiplicand_b_ptx_type=types,
+        )
+        elements = [
+            llvm.extractvalue(accumulator, product, ir.DenseI64ArrayAttr.get([number]))
+            for number in range(count)
+        ]
     return vector_dialect.from_elements(c.type, elements)
 
 
 def _mma_sync_in_three_terms(
-    shape: tuple[int, int, int], a: "ir.Value", b: "ir.Value", c: "ir.Value"
+    shape: tuple[int, int, int], pairs: "Sequence[tuple[Registers, Registers]]", c: "ir.Value"
 ) -> "ir.Value":
     """Emit a product of f32 as three of tf32, the smaller terms first.
 
@@ -85,18 +93,25 @@ def _mma_sync_in_three_terms(
     the rounding of a₂ and b₂, is below 2⁻²¹ of a product (Ootomo and Yokota, *Recovering single precision
     accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance*, 2022).
     """
-    (a_large, a_small), (b_large, b_small) = _two_terms(a), _two_terms(b)
-    c = _mma_sync(shape, "tf32", a_small, b_large, c)
-    c = _mma_sync(shape, "tf32", a_large, b_small, c)
-    return _mma_sync(shape, "tf32", a_large, b_large, c)
+    terms = []
+    for a, b in pairs:
+        (a_large, a_small), (b_large, b_small) = _halves(a), _halves(b)
+        terms += [(a_small, b_large), (a_large, b_small), (a_large, b_large)]
+    return _mma_sync(shape, "tf32", terms, c)
 
 
-def _two_terms(fragment: "ir.Value") -> "tuple[ir.Value, ir.Value]":
-    """Return two tf32 fragments whose sum is a fragment of f32."""
+def _halves(registers: "Registers") -> "tuple[Registers, Registers]":
+    middle = len(registers) // 2
+    return registers[:middle], registers[middle:]
+
+
+def _two_terms(fragment: "ir.Value") -> "Registers":
+    """Return the registers of two tf32 fragments whose sum is a fragment of f32, the larger one first."""
     from mlir.dialects import arith
 
     large = _rounded_to_tf32(fragment)
-    return large, _rounded_to_tf32(arith.subf(fragment, large))
+    small = _rounded_to_tf32(arith.subf(fragment, large))
+    return (*_registers(large), *_registers(small))
 
 
 def _rounded_to_tf32(fragment: "ir.Value") -> "ir.Value":
@@ -116,7 +131,7 @@ def _rounded_to_tf32(fragment: "ir.Value") -> "ir.Value":
     return vector_dialect.bitcast(fragment.type, nearest)
 
 
-def _registers(fragment: "ir.Value") -> "list[ir.Value]":
+def _registers(fragment: "ir.Value") -> "Registers":
     """Return a fragment as 32-bit registers: pairs of f16, else the bits."""
     from mlir import ir
     from mlir.dialects import vector as vector_dialect
@@ -127,7 +142,7 @@ def _registers(fragment: "ir.Value") -> "list[ir.Value]":
         pairs = vector_dialect.shape_cast(ir.VectorType.get([count, 2], element), fragment)
     else:
         pairs = vector_dialect.bitcast(ir.VectorType.get([count], ir.IntegerType.get_signless(32)), fragment)
-    return [vector_dialect.extract(pairs, [], [number]) for number in range(count)]
+    return tuple(vector_dialect.extract(pairs, [], [number]) for number in range(count))
 
 
 def _instruction(k: int, operand: str, a: Layout, b: Layout, section: str) -> MatrixInstruction:
@@ -144,6 +159,7 @@ def _instruction(k: int, operand: str, a: Layout, b: Layout, section: str) -> Ma
         b=b,
         c=ACCUMULATOR,
         source=f"PTX ISA 9.2, section {section}",
+        prepare=_registers,
         emit=partial(_mma_sync, (16, 8, k), operand),
     )
 
@@ -155,6 +171,11 @@ INSTRUCTIONS = (
     _instruction(16, "f16", A_16_BIT, B_16_BIT, "9.7.14.5.8"),
     _instruction(16, "bf16", A_16_BIT, B_16_BIT, "9.7.14.5.8"),
     _TF32,
-    replace(_TF32, name=f"{_TF32.name}x3", emit=partial(_mma_sync_in_three_terms, (16, 8, 8))),
+    replace(
+        _TF32,
+        name=f"{_TF32.name}x3",
+        prepare=_two_terms,
+        emit=partial(_mma_sync_in_three_terms, (16, 8, 8)),
+    ),
 )
 """All that code is generated for, by the type of their operands; accumulators are f32."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlir import ir
-from mlir.dialects import arith, gpu
+from mlir.dialects import arith, gpu, vector
 
 from harness.errors import BuildError
 from harness.layouts.conversion import Conversion, Move
@@ -12,6 +12,9 @@ from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.layout import Layout
 
 SHUFFLED_BITS = 32
+
+SHUFFLED_FRAGMENTS = 2
+"""Vectors that `vector.shuffle` takes elements from."""
 
 
 def converted(value: LaneValue, wanted: Layout, conversion: Conversion, lane: ir.Value) -> LaneValue:
@@ -21,13 +24,24 @@ def converted(value: LaneValue, wanted: Layout, conversion: Conversion, lane: ir
     """
     if not conversion.moves:
         raise BuildError(f"a value lies as {value.layout} and is wanted as {wanted}: {conversion.conflict}")
-    fragments = []
+    known: dict[tuple[tuple[Move, ...], ...], ir.Value] = {}
     for row in conversion.moves:
-        if is_whole_fragment(row, value.layout.registers):
-            fragments.append(value.fragments[row[0][0].fragment])
-        else:
-            fragments.append(from_elements([_moved(value, moves, lane) for moves in row]))
-    return LaneValue(wanted, tuple(fragments))
+        if row not in known:
+            known[row] = _fragment(value, row, lane)
+    return LaneValue(wanted, tuple(known[row] for row in conversion.moves))
+
+
+def _fragment(value: LaneValue, row: tuple[tuple[Move, ...], ...], lane: ir.Value) -> ir.Value:
+    """Return the fragment that moves make."""
+    if is_whole_fragment(row, value.layout.registers):
+        return value.fragments[row[0][0].fragment]
+    sources = list(dict.fromkeys(move.fragment for moves in row for move in moves))
+    is_near = all(len(moves) == 1 and moves[0].is_within_lanes for moves in row)
+    if is_near and len(sources) <= SHUFFLED_FRAGMENTS:
+        first, second = value.fragments[sources[0]], value.fragments[sources[-1]]
+        start = {sources[-1]: value.layout.registers} | {sources[0]: 0}
+        return vector.shuffle(first, second, [start[move.fragment] + move.register for (move,) in row])
+    return from_elements([_moved(value, moves, lane) for moves in row])
 
 
 def is_whole_fragment(row: Sequence[Sequence[Move]], registers: int) -> bool:

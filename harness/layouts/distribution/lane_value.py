@@ -1,6 +1,5 @@
 """What a lane holds of a value."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlir import ir
@@ -34,10 +33,3 @@ def fragment_type(layout: Layout, element: ir.Type) -> ir.VectorType:
 def from_elements(elements: list[ir.Value]) -> ir.Value:
     """Return a fragment of these elements."""
     return vector.from_elements(ir.VectorType.get([len(elements)], elements[0].type), elements)
-
-
-def slots(layout: Layout) -> Iterator[tuple[int, int]]:
-    """Yield the fragments and registers of a layout."""
-    for fragment in range(layout.fragments):
-        for register in range(layout.registers):
-            yield fragment, register

@@ -20,24 +20,33 @@ def distribute_matrix_read(
     buffer = distributor.scalar(operation.operands[0])
     pitch = buffer.type.shape[-1]
     distributor.bank_conflicts += conflicts_of_matrix_loads(layout, pitch, element.width // 8)
-    pairs: dict[tuple[int, int], ir.Value] = {}
+    pieces: list[ir.Value] = []
     for load in matrix_loads(layout):
         count = len(load.matrices)
         row = _address(distributor, indices[-2], layout, 0, load.row, load.lane_rows)
         column = _address(distributor, indices[-1], layout, 1, load.column, load.lane_columns)
         kind = ir.VectorType.get([count, PAIR], element)
         loaded = nvgpu.ldmatrix(kind, buffer, [*indices[:-2], row, column], transposed, count)
-        for number, place in enumerate(load.matrices):
-            pairs[place] = vector.extract(loaded, [], [number])
-    fragments = []
-    for fragment in range(layout.fragments):
-        elements = [
-            vector.extract(pairs[fragment, pair], [], [at])
-            for pair in range(layout.registers // PAIR)
-            for at in range(PAIR)
+        pieces.append(vector.shape_cast(ir.VectorType.get([count * PAIR], element), loaded))
+    distributor.define_fragments(result, regrouped(pieces, layout.registers))
+
+
+def regrouped(pieces: list[ir.Value], size: int) -> list[ir.Value]:
+    """Return vectors of another size with the elements of these, in order."""
+    kind = ir.VectorType.get([size], pieces[0].type.element_type)
+    count = pieces[0].type.shape[0]
+    if count == size:
+        return pieces
+    if count % size == 0:
+        return [
+            vector.extract_strided_slice(kind, piece, [start], [size], [1])
+            for piece in pieces
+            for start in range(0, count, size)
         ]
-        fragments.append(vector.from_elements(ir.VectorType.get([layout.registers], element), elements))
-    distributor.define_fragments(result, fragments)
+    elements = [vector.extract(piece, [], [at]) for piece in pieces for at in range(count)]
+    return [
+        vector.from_elements(kind, elements[start : start + size]) for start in range(0, len(elements), size)
+    ]
 
 
 def _address(

@@ -3,7 +3,6 @@
 from mlir import ir
 
 from harness.layouts.distribution.distributor import Distributor
-from harness.layouts.distribution.lane_value import LaneValue
 from harness.layouts.layout import Layout, Level
 
 
@@ -14,15 +13,15 @@ def distribute_contraction(distributor: Distributor, operation: ir.OpView) -> No
     (result,) = operation.results
     layout = distributor.layout(result)
     depth = _depth(left.layout)
+    rows, columns = ([instruction.prepare(fragment) for fragment in side.fragments] for side in (left, right))
     fragments = []
     for number in range(layout.fragments):
         row, column = _position(layout, number)
-        accumulator = start.fragments[number]
-        for step in range(depth):
-            accumulator = instruction.emit(
-                _fragment(left, row, step), _fragment(right, column, step), accumulator
-            )
-        fragments.append(accumulator)
+        pairs = [
+            (rows[_fragment(left.layout, row, step)], columns[_fragment(right.layout, column, step)])
+            for step in range(depth)
+        ]
+        fragments.append(instruction.emit(pairs, start.fragments[number]))
     distributor.define_fragments(result, fragments)
 
 
@@ -37,6 +36,7 @@ def _depth(layout: Layout) -> int:
     return depth
 
 
-def _fragment(value: LaneValue, row: int, column: int) -> ir.Value:
-    indices = {dim: row if dim.name == "row" else column for dim in value.layout.dimensions(Level.BATCH)}
-    return value.fragments[value.layout.number(Level.BATCH, indices)]
+def _fragment(layout: Layout, row: int, column: int) -> int:
+    """Return the number of the fragment at a row and column of fragments."""
+    indices = {dim: row if dim.name == "row" else column for dim in layout.dimensions(Level.BATCH)}
+    return layout.number(Level.BATCH, indices)

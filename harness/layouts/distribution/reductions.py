@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from mlir import ir
-from mlir.dialects import arith
+from mlir.dialects import arith, vector
 
 from harness.errors import BuildError
 from harness.layouts.distribution.conversions import shuffled_xor
 from harness.layouts.distribution.distributor import Distributor
-from harness.layouts.distribution.lane_value import LaneValue, from_elements, slots
+from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.layout import Layout, Level
 from harness.layouts.links import reduced_axis
@@ -27,14 +27,19 @@ def distribute_reduction(distributor: Distributor, operation: ir.OpView) -> None
     axis = reduced_axis(operation)
     combine = _combiner(operation)
     masks = lane_masks(source.layout, axis)
+    lanes = source.layout.lanes
+    by_rows = _combined_fragments(source, axis, combine)
     fragments = []
     for fragment in range(layout.fragments):
         elements = []
         for register in range(layout.registers):
             row = constant_part(layout, 0, fragment, register)
-            partial = combined(_along(source, axis, row), combine)
+            partial = combined(
+                [vector.extract(one, [], [at]) for one, rows in by_rows for at in rows if rows[at] == row],
+                combine,
+            )
             for mask in masks:
-                partial = combine(partial, shuffled_xor(partial, mask, source.layout.lanes))
+                partial = combine(partial, shuffled_xor(partial, mask, lanes))
             elements.append(combine(partial, start.element(fragment, register)))
         fragments.append(from_elements(elements))
     distributor.define_fragments(result, fragments)
@@ -66,14 +71,21 @@ def combined(elements: list[ir.Value], combine: Callable[[ir.Value, ir.Value], i
     return elements[0]
 
 
-def _along(source: LaneValue, axis: int, row: int) -> list[ir.Value]:
-    """Return a lane's elements that are reduced to one."""
-    kept = 1 - axis
-    return [
-        source.element(fragment, register)
-        for fragment, register in slots(source.layout)
-        if constant_part(source.layout, kept, fragment, register) == row
-    ]
+def _combined_fragments(
+    source: LaneValue, axis: int, combine: Callable[[ir.Value, ir.Value], ir.Value]
+) -> list[tuple[ir.Value, dict[int, int]]]:
+    """Combine the fragments that hold the same rows, register by register.
+
+    Returns each combined fragment with the row of each of its registers.
+    """
+    layout = source.layout
+    same_rows: dict[tuple[int, ...], list[ir.Value]] = {}
+    for fragment, value in enumerate(source.fragments):
+        rows = tuple(
+            constant_part(layout, 1 - axis, fragment, register) for register in range(layout.registers)
+        )
+        same_rows.setdefault(rows, []).append(value)
+    return [(combined(values, combine), dict(enumerate(rows))) for rows, values in same_rows.items()]
 
 
 def _combiner(operation: ir.OpView) -> Callable[[ir.Value, ir.Value], ir.Value]:

@@ -1,24 +1,36 @@
 """The target `cuda`: NVIDIA GPUs."""
 
 import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from harness.artifact import Artifact, ExecutorName, StaticFigures
 from harness.case import Case
+from harness.dtypes import itemsize
 from harness.errors import BuildError, InputError
 from harness.problem import AttentionProblem
 from harness.targets.base import Stage, chip_of
 from harness.targets.gpu.target import KEY_TILE, MATRIX_ROWS, QUERY_TILE, GpuTarget
+from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
     from mlir import ir
 
+    from harness.emulator.device_code import EmulatorCode
     from harness.layouts.warp_tiling import WarpTiling
+    from harness.targets.cuda.ptxas import Assembled
     from harness.targets.cuda.stages import Compiled
+    from harness.targets.gpu.kernel_figures import KernelFigures
+    from harness.targets.gpu.launch import GpuKernel, GpuLaunch
 
 WARPS = 4
 """Warps of a workgroup, each with 16 of 64 queries."""
+
+LONG_ROW_BYTES = 512
+"""A row of K and one of V together: head_dim 128 in 16 bits, or 64 in 32."""
 
 INSTRUCTIONS = {
     "f16": "mma.sync.m16n8k16",
@@ -66,25 +78,40 @@ class CudaTarget(GpuTarget):
             return f"{problem.seq_kv} keys: matrix instructions take multiples of {MATRIX_ROWS}"
         return None
 
+    def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
+        """Return fewer keys where rows of K and V are long, so that two slots of each fit shared memory."""
+        sizes = super().tile_sizes(chip, problem)
+        row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
+        return replace(sizes, key=sizes.key // 2) if row_bytes > LONG_ROW_BYTES else sizes
+
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
         """Compile tiled kernels to PTX, and for the emulator."""
-        from harness.targets.cuda.stages import compile_kernels
+        from harness.targets.cuda.multiprocessor import require_shared_memory
+        from harness.targets.cuda.stages import SUMMARIES, compile_kernels
         from harness.targets.gpu.launch import GpuLaunch
 
         chip = self.chip(chip_of(case.target))
         compiled = compile_kernels(module, chip, _warp_tiling(case.problem), folder)
+        require_shared_memory(compiled.kernels, chip)
         launch = GpuLaunch(chip=chip, kernels=compiled.kernels)
-        executor, why_not = _executor(compiled, chip, folder)
+        stages = compiled.stages
+        with ThreadPoolExecutor(1) as beside:  # a part of the time passes in other processes
+            code = beside.submit(_code, compiled, chip)
+            emulation = _emulator_code(compiled, chip)
+        ptx, assembled = code.result()
+        executor, why_not = _saved(emulation, ptx, folder)
         return Artifact(
             case=case,
             key=key,
             executor=executor,
             loader="harness.targets.gpu.emulated:load",
-            figures=_figures(compiled, chip, launch.workspace_bytes, flops_executed),
-            stage_seconds=compiled.stages.seconds,
-            stage_files=compiled.stages.files,
+            figures=_figures(compiled, ptx, assembled, launch).model_copy(
+                update={"flops_executed": flops_executed}
+            ),
+            stage_seconds={name: stages.seconds[name] for name in SUMMARIES if name in stages.seconds},
+            stage_files={name: stages.files[name] for name in SUMMARIES if name in stages.files},
             launch=launch.as_json(),
             why_not_run=why_not,
         )
@@ -104,32 +131,52 @@ def _warp_tiling(problem: AttentionProblem) -> "WarpTiling":
     return WarpTiling(instruction(INSTRUCTIONS[problem.dtype]), WARPS)
 
 
-def _executor(compiled: "Compiled", chip: str, folder: Path) -> tuple[ExecutorName, str | None]:
-    """Return what runs the code, else why nothing does; the folder gets what the emulator needs."""
-    from harness.emulator.device_code import compile_for_emulator
+def _code(compiled: "Compiled", chip: str) -> "tuple[str, Assembled | None]":
+    """Return PTX, and what ptxas makes of it."""
+    from harness.targets.cuda import ptxas
+    from harness.targets.cuda.stages import emit_ptx
+
+    ptx = emit_ptx(compiled.optimized, chip, compiled.stages)
+    return ptx, ptxas.assemble(ptx.encode(), chip)
+
+
+def _emulator_code(compiled: "Compiled", chip: str) -> "EmulatorCode | str":
+    """Return the code as the emulator runs it, or why it does not."""
+    from harness.emulator.device_code import EmulatorCode, compile_for_emulator
     from harness.emulator.devices import device
     from harness.emulator.native_library import MISSING, compiler
-    from harness.emulator.saved_code import ImageCode, save
-    from harness.targets.gpu.emulated import EMULATOR_FOLDER
 
     if compiler() is None:
-        return "none", f"for the emulator: {MISSING}"
+        return f"for the emulator: {MISSING}"
+    codes: list[EmulatorCode] = []
 
     def emulate() -> str:
-        code = compile_for_emulator(compiled.optimized, device(chip))
-        save(folder / EMULATOR_FOLDER, [ImageCode(compiled.ptx.encode(), code)])
-        return code.device_code
+        codes.append(compile_for_emulator(compiled.optimized, device(chip)))
+        return codes[0].device_code
 
     try:
         compiled.stages.run("emulated", emulate)
     except (BuildError, InputError) as error:
-        return "none", f"the emulator refuses the code: {error}"
+        return f"the emulator refuses the code: {error}"
+    return codes[0]
+
+
+def _saved(emulation: "EmulatorCode | str", ptx: str, folder: Path) -> tuple[ExecutorName, str | None]:
+    """Write what the emulator needs to the folder; return what runs the code, else why nothing does."""
+    from harness.emulator.saved_code import ImageCode, save
+    from harness.targets.gpu.emulated import EMULATOR_FOLDER
+
+    if isinstance(emulation, str):
+        return "none", emulation
+    save(folder / EMULATOR_FOLDER, [ImageCode(ptx.encode(), emulation)])
     return "emulator", None
 
 
-def _figures(compiled: "Compiled", chip: str, workspace_bytes: int, flops_executed: int) -> StaticFigures:
+def _figures(
+    compiled: "Compiled", text: str, assembled: "Assembled | None", launch: "GpuLaunch"
+) -> StaticFigures:
     """Return what PTX says, and ptxas where it is there."""
-    from harness.targets.cuda import ptx, ptxas
+    from harness.targets.cuda import ptx
     from harness.targets.gpu.kernel_figures import KernelFigures, combine, instructions
     from harness.targets.object_files import code_bytes
 
@@ -137,16 +184,29 @@ def _figures(compiled: "Compiled", chip: str, workspace_bytes: int, flops_execut
         KernelFigures(shared_bytes=kernel.shared_bytes, workgroup_size=kernel.threads)
         for kernel in compiled.kernels
     ]
-    assembled = ptxas.assemble(compiled.ptx.encode(), chip)
     kernels = assembled.kernels if assembled is not None else []
     return combine([*launched, *kernels]).model_copy(
         update={
             "bank_conflicts": compiled.bank_conflicts,
-            "intrinsics": instructions(ptx.MATRIX_INSTRUCTION, [compiled.ptx]),
+            "occupancy": _least_occupancy(compiled.kernels, kernels, launch.chip),
+            "intrinsics": instructions(ptx.MATRIX_INSTRUCTION, [text]),
             "code_bytes": code_bytes(assembled.cubin) if assembled is not None else None,
-            "workspace_bytes": workspace_bytes,
-            "flops_executed": flops_executed,
+            "workspace_bytes": launch.workspace_bytes,
         }
+    )
+
+
+def _least_occupancy(
+    launched: "Sequence[GpuKernel]", assembled: "Sequence[KernelFigures]", chip: str
+) -> float | None:
+    """Return the least occupancy of all kernels, where ptxas says how many registers each needs."""
+    from harness.targets.cuda.multiprocessor import occupancy
+
+    registers = {figures.name: figures.registers for figures in assembled if figures.registers is not None}
+    if any(kernel.name not in registers for kernel in launched):
+        return None
+    return min(
+        occupancy(kernel.threads, registers[kernel.name], kernel.shared_bytes, chip) for kernel in launched
     )
 
 

@@ -13,6 +13,7 @@ from harness.targets.gpu.kernel_figures import KernelFigures
 
 PACKAGE = "nvidia-cuda-nvcc"
 
+ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 USED_REGISTERS = re.compile(r"Used (\d+) registers")
 SPILL_STORES = re.compile(r"(\d+) bytes spill stores")
 REGISTER_BYTES = 4
@@ -71,7 +72,8 @@ def kernel_figures(report: str) -> list[KernelFigures]:
     """Return the registers and spills of each kernel that ptxas reports on."""
     registers = map(int, USED_REGISTERS.findall(report))
     spilled = map(int, SPILL_STORES.findall(report))
+    names = ENTRY.findall(report)
     return [
-        KernelFigures(registers=used, spills=stored // REGISTER_BYTES)
-        for used, stored in zip(registers, spilled, strict=True)
+        KernelFigures(name=name, registers=used, spills=stored // REGISTER_BYTES)
+        for name, used, stored in zip(names, registers, spilled, strict=True)
     ]

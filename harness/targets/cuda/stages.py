@@ -45,8 +45,6 @@ OLDEST_PTX = "80"
 TRIPLE = 'target triple = "nvptx64-nvidia-cuda"\n'
 
 NVVM_PASSES = (
-    "canonicalize",
-    "cse",
     "convert-nvgpu-to-nvvm",
     "convert-scf-to-cf",
     "expand-strided-metadata",
@@ -54,8 +52,6 @@ NVVM_PASSES = (
     "convert-vector-to-llvm",
     "convert-math-to-llvm",
     "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1}",
-    "canonicalize",
-    "cse",
     "convert-nvvm-to-llvm",
     "reconcile-unrealized-casts",
 )
@@ -80,12 +76,12 @@ class Compiled:
     kernels: tuple[GpuKernel, ...]
     bank_conflicts: int
     optimized: str
-    ptx: str
+    """LLVM IR."""
     stages: StageRecorder
 
 
 def compile_kernels(module: ir.Module, chip: str, tiling: WarpTiling, folder: Path) -> Compiled:
-    """Run every stage on the module and write each one's output to the folder.
+    """Run every stage up to optimised LLVM IR and write each one's output to the folder.
 
     Raises `UnsupportedError` or `BuildError` for what the pipeline has no form of.
     """
@@ -95,10 +91,6 @@ def compile_kernels(module: ir.Module, chip: str, tiling: WarpTiling, folder: Pa
     buffers = [describe_buffers(function) for function in _functions(module)]
     lowered = lower_kernels(module, tiling, stages)
     optimized = optimize(lowered.llvm_ir, chip, stages)
-    features = f"-mattr=+ptx{PTX_VERSIONS.get(chip, OLDEST_PTX)}"
-    ptx = stages.run(
-        "ptx", lambda: run_llvm_tool("llc", ["-O3", f"-mcpu={chip}", features], optimized), "ptx"
-    )
     kernels = tuple(
         GpuKernel(
             name=shape.name,
@@ -110,7 +102,7 @@ def compile_kernels(module: ir.Module, chip: str, tiling: WarpTiling, folder: Pa
         for shape, held in zip(lowered.shapes, buffers, strict=True)
     )
     bank_conflicts = sum(shape.bank_conflicts for shape in lowered.shapes)
-    return Compiled(kernels, bank_conflicts, optimized, ptx, stages)
+    return Compiled(kernels, bank_conflicts, optimized, stages)
 
 
 def lower_kernels(module: ir.Module, tiling: WarpTiling, stages: StageRecorder) -> Lowered:
@@ -137,6 +129,12 @@ def optimize(llvm_ir: str, chip: str, stages: StageRecorder) -> str:
     """Let LLVM optimise kernels for a chip."""
     arguments = ["-O3", f"-mcpu={chip}", "-S"]
     return stages.run("optimized", lambda: run_llvm_tool("opt", arguments, llvm_ir), "ll")
+
+
+def emit_ptx(optimized: str, chip: str, stages: StageRecorder) -> str:
+    """Return kernels as assembly for a chip."""
+    arguments = ["-O3", f"-mcpu={chip}", f"-mattr=+ptx{PTX_VERSIONS.get(chip, OLDEST_PTX)}"]
+    return stages.run("ptx", lambda: run_llvm_tool("llc", arguments, optimized), "ptx")
 
 
 def _functions(module: ir.Module) -> list[func.FuncOp]:

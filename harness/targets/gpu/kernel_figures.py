@@ -13,6 +13,7 @@ NO_INTRINSICS = "none"
 class KernelFigures:
     """What a toolchain says of one kernel; None is what it does not say."""
 
+    name: str | None = None
     registers: int | None = None
     spills: int | None = None
     shared_bytes: int | None = None

@@ -83,8 +83,8 @@ def test_warpgroup_instructions_are_matrix_instructions():
 
 def test_a_report_has_registers_and_spilled_registers():
     assert ptxas.kernel_figures(REPORT) == [
-        KernelFigures(registers=255, spills=6),
-        KernelFigures(registers=30, spills=0),
+        KernelFigures(name="scores", registers=255, spills=6),
+        KernelFigures(name="softmax", registers=30, spills=0),
     ]
 
 

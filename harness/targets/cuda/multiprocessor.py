@@ -1,0 +1,80 @@
+"""What a multiprocessor of each chip has, and how many warps of a kernel it holds at a time.
+
+Numbers: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.errors import UnsupportedError
+from harness.targets.gpu.launch import GpuKernel
+
+KIB = 1024
+WARP_LANES = 32
+REGISTERS = 64 * KIB
+REGISTER_GRANULE = 256
+"""Registers are given to warps in multiples of this."""
+SHARED_GRANULE = 128
+SYSTEM_BYTES = KIB
+"""Shared memory of each workgroup that the system keeps for itself."""
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """Limits of one multiprocessor."""
+
+    warps: int
+    workgroups: int
+    shared_bytes: int
+
+    @property
+    def largest_workgroup_bytes(self) -> int:
+        """Shared memory that one workgroup may have."""
+        return self.shared_bytes - SYSTEM_BYTES
+
+
+AMPERE_A100 = Multiprocessor(warps=64, workgroups=32, shared_bytes=164 * KIB)
+AMPERE = Multiprocessor(warps=48, workgroups=16, shared_bytes=100 * KIB)
+ADA = Multiprocessor(warps=48, workgroups=24, shared_bytes=100 * KIB)
+HOPPER = Multiprocessor(warps=64, workgroups=32, shared_bytes=228 * KIB)
+
+MULTIPROCESSORS = {
+    "sm_80": AMPERE_A100,
+    "sm_86": AMPERE,
+    "sm_89": ADA,
+    "sm_90": HOPPER,
+    "sm_90a": HOPPER,
+    "sm_100": HOPPER,
+    "sm_120": ADA,
+}
+"""By chip; the later ones have the limits of those that they are named after here."""
+
+
+def require_shared_memory(kernels: Sequence[GpuKernel], chip: str) -> None:
+    """Raise `UnsupportedError` where a workgroup needs more shared memory than it may have."""
+    most = MULTIPROCESSORS[chip].largest_workgroup_bytes
+    for kernel in kernels:
+        if kernel.shared_bytes > most:
+            raise UnsupportedError(
+                f"kernel {kernel.name} needs {kernel.shared_bytes} bytes of shared memory; "
+                f"a workgroup may have {most} on {chip}"
+            )
+
+
+def occupancy(threads: int, registers: int, shared_bytes: int, chip: str) -> float:
+    """Return the share of a multiprocessor's warps that copies of a workgroup can fill."""
+    limits = MULTIPROCESSORS[chip]
+    warps = -(-threads // WARP_LANES)
+    of_warp = _rounded_up(registers * WARP_LANES, REGISTER_GRANULE)
+    of_workgroup = _rounded_up(shared_bytes, SHARED_GRANULE) + SYSTEM_BYTES
+    resident = min(
+        limits.workgroups,
+        limits.warps // warps,
+        REGISTERS // of_warp // warps,
+        limits.shared_bytes // of_workgroup,
+    )
+    return resident * warps / limits.warps
+
+
+def _rounded_up(number: int, granule: int) -> int:
+    return -(-number // granule) * granule

@@ -1,0 +1,35 @@
+"""Occupancy and shared memory: numbers of NVIDIA's occupancy calculator, and what is refused."""
+
+import pytest
+
+from harness.errors import UnsupportedError
+from harness.targets.cuda import CudaTarget
+from harness.targets.cuda.multiprocessor import MULTIPROCESSORS, occupancy, require_shared_memory
+from harness.targets.gpu.launch import GpuKernel
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared_bytes", "chip", "expected"),
+    [
+        (128, 32, 0, "sm_80", 1.0),  # 16 workgroups of 4 warps
+        (128, 128, 0, "sm_80", 4 * 4 / 64),  # registers: 16384 a workgroup
+        (128, 255, 0, "sm_80", 2 * 4 / 64),
+        (128, 40, 46080, "sm_80", 3 * 4 / 64),  # shared memory: 46 KiB with the system's part
+        (128, 40, 46080, "sm_86", 2 * 4 / 48),
+        (32, 24, 0, "sm_86", 16 / 48),  # workgroups
+        (1024, 65, 0, "sm_90a", 0.0),  # more registers than there are
+    ],
+)
+def test_what_there_is_least_of_decides(threads, registers, shared_bytes, chip, expected) -> None:
+    assert occupancy(threads, registers, shared_bytes, chip) == pytest.approx(expected)
+
+
+def test_a_workgroup_that_needs_too_much_shared_memory_is_unsupported() -> None:
+    kernel = GpuKernel(name="attention", buffers=(), grid=1, threads=128, shared_bytes=120 * 1024)
+    require_shared_memory([kernel], "sm_80")
+    with pytest.raises(UnsupportedError, match=r"attention needs 122880 bytes .* may have 101376 on sm_89"):
+        require_shared_memory([kernel], "sm_89")
+
+
+def test_every_chip_has_its_limits() -> None:
+    assert set(MULTIPROCESSORS) == set(CudaTarget().chips())
