@@ -45,6 +45,8 @@ OLDEST_PTX = "80"
 TRIPLE = 'target triple = "nvptx64-nvidia-cuda"\n'
 
 NVVM_PASSES = (
+    "canonicalize",
+    "cse",
     "convert-nvgpu-to-nvvm",
     "convert-scf-to-cf",
     "expand-strided-metadata",
