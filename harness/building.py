@@ -35,6 +35,7 @@ def find_key(case: Case) -> KeyFound:
     """
     variant = _variant(case.variant)
     target = _target(case.target)
+    check_chip(case.target)
     _validated(variant.parameters, case.params, f"variant {case.variant!r}")
     _validated(target.options, case.target_options, f"target {case.target!r}")
     reason = variant.supports(case.problem, case.target)
@@ -95,6 +96,14 @@ def build(
         except WorkerFailure as failure:
             raise _as_error(case, failure) from failure
     return built.artifact, built.folder
+
+
+def check_chip(target: str) -> None:
+    """Raise `InputError` if a target's name has a chip that the target does not know."""
+    _, colon, chip = target.partition(":")
+    chips = _target(target).chips()
+    if colon and chip not in chips:
+        raise InputError(f"target {target!r}: unknown chip {chip!r}; expected one of {', '.join(chips)}")
 
 
 def target_options(target: str, values: dict[str, ParameterValue]) -> TargetOptions:

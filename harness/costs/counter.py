@@ -53,6 +53,8 @@ def count(
     handlers = {**OPERATIONS, **(operations or {})}
     kernels = []
     for operation in module.body.operations:
+        if name_of(operation) == "gpu.module":
+            raise NotCountable("it says what one lane does, not what a kernel does")
         if name_of(operation) == "llvm.func":
             raise NotCountable(
                 "llvm.func: the llvm dialect has jumps instead of loops; count an earlier stage"

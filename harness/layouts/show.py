@@ -35,8 +35,8 @@ def show_layout(name: str, operand: str | None, *, registers: bool, figure: Path
 
 def _summary(chosen: MatrixInstruction) -> str:
     return (
-        f"A {chosen.m}×{chosen.k} and B {chosen.n}×{chosen.k} {chosen.operand}, "
-        f"C {chosen.m}×{chosen.n} {chosen.accumulator}, {chosen.lanes} lanes; {chosen.source}"
+        f"C + A·Bᵀ: A m×k {chosen.m}×{chosen.k} and B n×k {chosen.n}×{chosen.k} {chosen.operand}, "
+        f"C m×n {chosen.m}×{chosen.n} {chosen.accumulator}, {chosen.lanes} lanes; {chosen.source}"
     )
 
 

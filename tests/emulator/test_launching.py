@@ -125,8 +125,10 @@ def test_a_load_outside_is_poison_and_no_crash(offset: int) -> None:
     assert finding.kind is FindingKind.OUT_OF_BOUNDS
     assert finding.operation == "llvm.load"
     assert data[0] == -1
-    if offset < 1 << 30:
+    if abs(offset) <= 256:
         assert f"data {offset:+} (it has 256 bytes)" in finding.message
+    elif offset < 1 << 30:  # a buffer that another test has left may be nearer
+        assert re.search(r"\w+ [+-]\d+ \(it has \d+ bytes\)", finding.message)
 
 
 def test_an_address_that_is_not_aligned_is_found() -> None:

@@ -6,6 +6,7 @@ from mlir import ir
 from mlir.dialects import arith, func, scf
 
 from harness.targets.cpu.register_tiles import INNER_LOOP
+from harness.targets.lowering.grid_points import coordinates_of
 
 
 def loop_over_grid_range(module: ir.Module) -> dict[str, int]:
@@ -35,7 +36,7 @@ def _number_grid(function: func.FuncOp) -> int:
     with ir.InsertionPoint(place), ir.Location.unknown():
         loop = scf.ForOp(first, end, arith.constant(ir.IndexType.get(), 1))
         with ir.InsertionPoint(loop.body):
-            coordinates = _coordinates(loop.induction_variable, sizes)
+            coordinates = coordinates_of(loop.induction_variable, sizes)
             terminator = scf.YieldOp([])
     for operation in contents:
         if operation.name != "scf.forall.in_parallel":
@@ -61,17 +62,3 @@ def _grid_loop(block: ir.Block) -> ir.OpView | None:
     """Return the loop over the grid; a grid of one point has lost it to canonicalisation."""
     loops = [op for op in block.operations if op.name == "scf.forall" and INNER_LOOP not in op.attributes]
     return loops[0] if loops else None
-
-
-def _coordinates(point: ir.Value, sizes: list[int]) -> list[ir.Value]:
-    """Split a point's number into one coordinate per grid dimension."""
-    if not sizes:
-        return []
-    index = ir.IndexType.get()
-    coordinates: list[ir.Value] = []
-    rest = point
-    for size in reversed(sizes[1:]):
-        extent = arith.constant(index, size)
-        coordinates.insert(0, arith.remui(rest, extent))
-        rest = arith.divui(rest, extent)
-    return [rest, *coordinates]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from harness.artifact import Artifact, ExecutorName, StaticFigures
 from harness.case import Case
 from harness.dtypes import itemsize
-from harness.errors import BuildError, InputError
+from harness.errors import BuildError, InputError, UnsupportedError
 from harness.problem import AttentionProblem
 from harness.targets.base import Stage, chip_of
 from harness.targets.gpu.target import KEY_TILE, MATRIX_ROWS, QUERY_TILE, GpuTarget
@@ -47,6 +47,7 @@ class CudaTarget(GpuTarget):
     summary = "NVIDIA GPUs through layouts and PTX, or by IREE; on a device or on the emulator"
     driver = "NVIDIA's driver (libcuda.so.1)"
     default_chip = "sm_80"
+    builders = ("this harness", "IREE")
     descriptions: ClassVar[dict[str, str]] = {
         "sm_80": "Ampere: A100",
         "sm_86": "Ampere: A10, A40, RTX 30",
@@ -73,9 +74,9 @@ class CudaTarget(GpuTarget):
         if uneven:
             return f"{uneven[0]}: matrix instructions take multiples of {MATRIX_ROWS}"
         if problem.seq_q < QUERY_TILE:
-            return f"{problem.seq_q} queries: the warps of a workgroup share {QUERY_TILE}"
+            return f"{problem.seq_q} queries: a workgroup's warps share at least {QUERY_TILE}"
         if problem.seq_kv < KEY_TILE and problem.seq_kv % MATRIX_ROWS:
-            return f"{problem.seq_kv} keys: matrix instructions take multiples of {MATRIX_ROWS}"
+            return f"{problem.seq_kv} keys: fewer than {KEY_TILE} have to be a multiple of {MATRIX_ROWS}"
         return None
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
@@ -92,6 +93,7 @@ class CudaTarget(GpuTarget):
         from harness.targets.cuda.stages import SUMMARIES, compile_kernels
         from harness.targets.gpu.launch import GpuLaunch
 
+        _require_even_tiles(case)
         chip = self.chip(chip_of(case.target))
         compiled = compile_kernels(module, chip, _warp_tiling(case.problem), folder)
         require_shared_memory(compiled.kernels, chip)
@@ -131,6 +133,19 @@ def _warp_tiling(problem: AttentionProblem) -> "WarpTiling":
     return WarpTiling(instruction(INSTRUCTIONS[problem.dtype]), WARPS)
 
 
+def _require_even_tiles(case: Case) -> None:
+    """Raise `UnsupportedError` for tiles, cut to the problem, that warps and instructions cannot share."""
+    units = {
+        "tile_q": (case.problem.seq_q, WARPS * MATRIX_ROWS, "queries, which the warps share"),
+        "tile_kv": (case.problem.seq_kv, MATRIX_ROWS, "keys, as matrix instructions take them"),
+    }
+    for name, (length, unit, what) in units.items():
+        size = case.params.get(name)
+        if isinstance(size, int) and min(size, length) % unit:
+            cut = f" (cut to {length})" if size > length else ""
+            raise UnsupportedError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
+
+
 def _code(compiled: "Compiled", chip: str) -> "tuple[str, Assembled | None]":
     """Return PTX, and what ptxas makes of it."""
     from harness.targets.cuda import ptxas
@@ -163,12 +178,12 @@ def _emulator_code(compiled: "Compiled", chip: str) -> "EmulatorCode | str":
 
 def _saved(emulation: "EmulatorCode | str", ptx: str, folder: Path) -> tuple[ExecutorName, str | None]:
     """Write what the emulator needs to the folder; return what runs the code, else why nothing does."""
+    from harness.emulator import ARTIFACT_FOLDER
     from harness.emulator.saved_code import ImageCode, save
-    from harness.targets.gpu.emulated import EMULATOR_FOLDER
 
     if isinstance(emulation, str):
         return "none", emulation
-    save(folder / EMULATOR_FOLDER, [ImageCode(ptx.encode(), emulation)])
+    save(folder / ARTIFACT_FOLDER, [ImageCode(ptx.encode(), emulation)])
     return "emulator", None
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from harness.artifact import Artifact, BoundCall, Executable
 from harness.cores import available_cores
 from harness.dtypes import buffer_dtype
+from harness.emulator import ARTIFACT_FOLDER
 from harness.emulator.findings import Report
 from harness.emulator.launching import MAXIMUM_PROCESSES, DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
@@ -18,9 +19,6 @@ from harness.problem import AttentionProblem
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.lowering.buffers import OUTPUT, Buffer, checked_input
 
-EMULATOR_FOLDER = "emulator"
-"""Subfolder of an artifact with its device code as the emulator runs it."""
-
 POISON = 0xFF
 """Every byte of memory that no kernel has written: NaN in all floating-point types."""
 
@@ -28,7 +26,7 @@ POISON = 0xFF
 def load(artifact: Artifact, folder: Path) -> "EmulatedKernels":
     """Load an artifact of a GPU target for the emulator: all cores, both orders of lanes and warps."""
     kernels: dict[str, LoadedKernel] = {}
-    for image in load_saved(folder / EMULATOR_FOLDER):
+    for image in load_saved(folder / ARTIFACT_FOLDER):
         kernels |= image.code.load()
     settings = LaunchSettings(processes=min(available_cores(), MAXIMUM_PROCESSES))
     return EmulatedKernels(

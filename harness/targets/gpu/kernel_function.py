@@ -11,6 +11,7 @@ from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.places import Places, index
 from harness.layouts.distribution.rules import RULES, distribute_elementwise
 from harness.mlir_walk import operations_within
+from harness.targets.lowering.grid_points import coordinates_of
 
 SHARED_ALIGNMENT = 128
 """Bytes."""
@@ -65,7 +66,7 @@ def distribute_kernel(function: ir.OpView, analysis: LayoutAnalysis, module: ir.
         for operation in list(function.regions[0].blocks[0].operations)[:-1]:
             if operation.name == "scf.forall":  # a grid of one point has lost it to canonicalisation
                 sizes = list(ir.DenseI64ArrayAttr(operation.attributes["staticUpperBound"]))
-                _distribute_grid(operation, distributor, _coordinates(point, sizes))
+                _distribute_grid(operation, distributor, coordinates_of(point, sizes))
             elif operation.name != "memref.alloc":
                 distributor.run([operation])
     return KernelShape(name, math.prod(sizes), threads, shared_bytes, distributor.bank_conflicts)
@@ -102,14 +103,3 @@ def _share_memory(function: ir.OpView, distributor: Distributor, module: ir.OpVi
 def _padded_bytes(buffer_type: ir.MemRefType) -> int:
     size = math.prod(buffer_type.shape) * buffer_type.element_type.width // 8
     return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-
-
-def _coordinates(point: ir.Value, sizes: list[int]) -> list[ir.Value]:
-    """Split a workgroup's number into one coordinate for each dimension of the grid, the last one fastest."""
-    coordinates: list[ir.Value] = []
-    rest = point
-    for size in reversed(sizes[1:]):
-        extent = index(size)
-        coordinates.insert(0, arith.remui(rest, extent))
-        rest = arith.divui(rest, extent)
-    return [rest, *coordinates]

@@ -29,6 +29,8 @@ class GpuTarget(Target):
     default_chip: ClassVar[str]
     """What code is for when neither a chip is named nor a device is there."""
     descriptions: ClassVar[dict[str, str]]
+    builders: ClassVar[tuple[str, ...]] = ("IREE",)
+    """Whose code there is for its chips."""
 
     @abstractmethod
     def runs_on(self, chip: str, device_chip: str) -> bool:
@@ -82,8 +84,9 @@ class GpuTarget(Target):
     def _build(self) -> Capability:
         from harness.iree_toolchain import MISSING, installed
 
-        detail = f"by IREE: chips {', '.join(self.descriptions)}" if installed() else MISSING
-        return Capability(action="build", available=installed(), detail=detail)
+        builders = self.builders if installed() else tuple(name for name in self.builders if name != "IREE")
+        detail = f"by {' and '.join(builders)}: chips {', '.join(self.descriptions)}" if builders else MISSING
+        return Capability(action="build", available=bool(builders), detail=detail)
 
     def _emulate(self) -> Capability:
         from harness.emulator.native_library import MISSING, compiler

@@ -13,13 +13,14 @@ from pydantic import Field
 
 from harness.artifact import Artifact, StaticFigures
 from harness.case import Case
+from harness.emulator import ARTIFACT_FOLDER
 from harness.errors import BuildError, UnsupportedError
 from harness.iree_toolchain import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
 from harness.problem import AttentionProblem
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines import iree_payload
 from harness.variants.baselines.iree_compilation import MODULE_FILE, STAGES, Compilation, Image, StageName
-from harness.variants.baselines.iree_executor import EMULATOR_FOLDER, Executor, choose_executor
+from harness.variants.baselines.iree_executor import Executor, choose_executor
 from harness.variants.baselines.iree_targets import IreeTarget, iree_target
 from harness.variants.baselines.iree_tiling import IreeTiles, configuration
 from harness.variants.baselines.masks import queries_without_keys
@@ -169,11 +170,25 @@ class IreeUnfused(IreeVariant):
         return iree_payload.unfused_operands(problem)
 
 
+INTRINSICS = {"cuda": ("NV",), "hip": ("MFMA", "VMFMA", "WMMA")}
+"""How the names of matrix instructions begin for each of IREE's drivers."""
+
+
 def require_gpu_for(tiles: IreeTiles, target: IreeTarget, case: Case) -> None:
-    """Raise `UnsupportedError` if tiles are set that mean nothing on the target."""
+    """Raise `UnsupportedError` if tiles are set that mean nothing on the target or for the problem."""
     if tiles.any_set and target.driver is None:
         given = ", ".join(name for name in IreeTiles.model_fields if getattr(tiles, name) is not None)
         raise UnsupportedError(f"{given}: IREE's tiles can be set on GPUs only, not for {case.target}")
+    if tiles.intrinsic is None or target.driver is None:
+        return
+    prefixes = INTRINSICS[target.driver]
+    if not tiles.intrinsic.startswith(prefixes):
+        raise UnsupportedError(
+            f"intrinsic {tiles.intrinsic}: names of {case.target}'s begin with {' or '.join(prefixes)}"
+        )
+    operand = tiles.intrinsic.rpartition("_")[2]
+    if operand.lower() != case.problem.dtype:
+        raise UnsupportedError(f"intrinsic {tiles.intrinsic}: multiplies {operand}, not {case.problem.dtype}")
 
 
 def _target(case: Case) -> IreeTarget:
@@ -208,4 +223,4 @@ def _launch(case: Case, target: IreeTarget) -> dict[str, Any]:
     """Return what the loader needs for a target besides the module."""
     if target.driver is None:
         return {"threads": case.target_options.get("threads", 1)}
-    return {"driver": target.driver, "chip": target.chip, "emulator": EMULATOR_FOLDER}
+    return {"driver": target.driver, "chip": target.chip, "emulator": ARTIFACT_FOLDER}

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.artifact import ExecutorName
+from harness.emulator import ARTIFACT_FOLDER
 from harness.errors import BuildError, InputError
 from harness.variants.baselines.iree_compilation import Image
 from harness.variants.baselines.iree_targets import IreeTarget
-
-EMULATOR_FOLDER = "emulator"
-"""Subfolder of an artifact with its device code as the emulator runs it."""
 
 LOADERS: dict[ExecutorName, str] = {
     "native": "harness.variants.baselines.iree_calls:load",
@@ -45,7 +43,7 @@ def choose_executor(target: IreeTarget, images: Sequence[Image], folder: Path) -
     if compiler() is None:
         return Executor("none", f"no device, and for the emulator: {MISSING}")
     try:
-        device_code = _emulate(images, target.chip, folder / EMULATOR_FOLDER)
+        device_code = _emulate(images, target.chip, folder / ARTIFACT_FOLDER)
     except (BuildError, InputError) as error:
         return Executor("none", f"no device, and the emulator refuses the code: {error}")
     return Executor("emulator", device_code=device_code)

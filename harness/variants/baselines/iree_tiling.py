@@ -31,7 +31,7 @@ class IreeTiles(Parameters):
     """Columns of V, and of the output, of a workgroup; fewer than there are repeats the scores."""
     subgroups: int | None = Field(default=None, ge=1, le=32)
     """Warps or waves of a workgroup, which share its queries."""
-    intrinsic: str | None = Field(default=None, pattern=r"^\w+$")
+    intrinsic: str | None = Field(default=None, pattern=r"^\w+_\d+x\d+x\d+\w*_\w+$")
     """Matrix instruction of both products, by IREE's name, such as `MFMA_F32_32x32x8_F16`."""
 
     @property

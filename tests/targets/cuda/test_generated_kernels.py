@@ -3,12 +3,17 @@
 from pathlib import Path
 
 import pytest
+from mlir import ir
 
 from harness import plugins
 from harness.artifact import Artifact
+from harness.building import find_key
 from harness.case import Case
-from harness.errors import EmulatorFindingsError, UnsupportedError
+from harness.costs.costs import NotCountable
+from harness.costs.counter import count
+from harness.errors import EmulatorFindingsError, InputError, UnsupportedError
 from harness.inputs import make_inputs
+from harness.mlir_context import mlir_context
 from harness.oracle import expect
 from harness.problem import AttentionProblem
 from harness.targets.cuda import ptxas
@@ -98,6 +103,20 @@ def test_every_stage_is_kept(tmp_path: Path) -> None:
     assert ".target sm_80" in texts["ptx"]
 
 
+def test_what_one_lane_does_is_not_counted_as_what_a_kernel_does(tmp_path: Path) -> None:
+    artifact = build("flash", AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16"), tmp_path)
+    text = (tmp_path / artifact.stage_files["distributed"]).read_text()
+    with mlir_context(), pytest.raises(NotCountable, match="what one lane does"):
+        count(ir.Module.parse(text))
+
+
+def test_a_chip_that_is_none_is_bad_input() -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
+    for target in ("cuda:sm_81", "cuda:"):
+        with pytest.raises(InputError, match=r"unknown chip .*; expected one of sm_80, sm_86"):
+            find_key(Case(problem=problem, variant="flash", target=target))
+
+
 def test_a_finding_of_the_emulator_is_an_error_that_names_it(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
     artifact = build("flash", problem, tmp_path)
@@ -113,8 +132,8 @@ def test_a_finding_of_the_emulator_is_an_error_that_names_it(tmp_path: Path) -> 
     [
         ({"head_dim": 40}, "head_dim 40: matrix instructions take multiples of 16"),
         ({"head_dim_v": 72}, "head_dim_v 72: matrix instructions take multiples of 16"),
-        ({"seq_q": 40}, "40 queries: the warps of a workgroup share 64"),
-        ({"seq_kv": 40}, "40 keys: matrix instructions take multiples of 16"),
+        ({"seq_q": 40}, "40 queries: a workgroup's warps share at least 64"),
+        ({"seq_kv": 40}, "40 keys: fewer than 64 have to be a multiple of 16"),
         ({"model_width": 64, "seq_q": 64}, "packed sequences and projections are not lowered for cuda yet"),
     ],
 )
@@ -123,7 +142,15 @@ def test_what_has_no_form_yet_is_unsupported_with_the_reason(fields: dict, reaso
     assert plugins.variant("flash").supports(problem, "cuda:sm_80") == reason
 
 
-def test_tiles_that_warps_cannot_share_are_unsupported(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
-    with pytest.raises(UnsupportedError, match="warps and instruction take multiples of 64"):
-        build("flash", problem, tmp_path, tile_q=32)
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"tile_q": 32}, "tile_q 32: expected a multiple of 64 queries"),
+        ({"tile_kv": 40}, "tile_kv 40: expected a multiple of 16 keys"),
+        ({"tile_kv": 4096}, r"tile_kv 4096 \(cut to 100\): expected a multiple of 16 keys"),
+    ],
+)
+def test_tiles_that_warps_cannot_share_are_unsupported(params: dict, reason: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=100, head_dim=64, dtype="f16")
+    with pytest.raises(UnsupportedError, match=reason):
+        build("flash", problem, tmp_path, **params)

@@ -112,12 +112,25 @@ def test_set_tiles_take_the_place_of_iree_s(tmp_path):
 
 @pytest.mark.usefixtures("no_emulator")
 def test_a_refusal_keeps_the_stages_before_it(tmp_path):
-    artifact = build(Iree(), "cuda:sm_80", tmp_path, intrinsic="MFMA_F32_16x16x16_F16")
+    artifact = build(Iree(), "cuda:sm_80", tmp_path, intrinsic="NV_MMA_SYNC_F16_16x8x16_F16")
     assert artifact.executor == "none"
     assert artifact.refusal == "iree-compile: 'func.func' op failed to distribute"
     assert list(artifact.stage_files) == ["payload", "dispatches", "configured", "tuned"]
     with pytest.raises(UnsupportedError, match="failed to distribute"):
         BuiltArtifact(artifact, tmp_path).executable()
+
+
+@pytest.mark.parametrize(
+    ("target", "intrinsic", "reason"),
+    [
+        ("cuda:sm_80", "MFMA_F32_16x16x16_F16", "names of cuda:sm_80's begin with NV"),
+        ("rocm:gfx942", "NV_MMA_SYNC_F32_16x8x16_F16", "begin with MFMA or VMFMA or WMMA"),
+        ("cuda:sm_80", "NV_MMA_SYNC_F32_16x8x16_BF16", "multiplies BF16, not f16"),
+    ],
+)
+def test_a_matrix_instruction_of_another_vendor_or_type_is_unsupported(target, intrinsic, reason, tmp_path):
+    with pytest.raises(UnsupportedError, match=f"intrinsic {intrinsic}: .*{reason}"):
+        build(Iree(), target, tmp_path, intrinsic=intrinsic)
 
 
 def test_a_compilation_that_takes_too_long_is_unsupported(tmp_path):

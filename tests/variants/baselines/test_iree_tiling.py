@@ -130,7 +130,9 @@ def test_arrows_are_no_brackets():
         bracketed("<(")
 
 
-@pytest.mark.parametrize("tiles", [{"tile_q": 0}, {"subgroups": 64}, {"intrinsic": "MFMA> evil"}])
+@pytest.mark.parametrize(
+    "tiles", [{"tile_q": 0}, {"subgroups": 64}, {"intrinsic": "MFMA> evil"}, {"intrinsic": "NOPE"}]
+)
 def test_impossible_settings_are_refused_when_they_are_read(tiles):
     with pytest.raises(ValidationError):
         IreeTiles(**tiles)
