@@ -70,8 +70,8 @@ def test_a_manifest_never_tells_home_or_host(manifest, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["/opt/venv/bin/harness", "run", "experiments/a.toml"], "harness run experiments/a.toml"),
-        (["/opt/harness/__main__.py", "list"], "harness list"),
+        (["/srv/venv/bin/harness", "run", "experiments/a.toml"], "harness run experiments/a.toml"),
+        (["/srv/harness/__main__.py", "list"], "harness list"),
         (
             ["harness", "run", "/data/x/a.toml", "--only", "variant=flash"],
             "harness run a.toml --only variant=flash",

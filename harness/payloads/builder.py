@@ -42,11 +42,6 @@ def integer(value: int, width: int = 32) -> ir.Value:
     return arith.constant(ir.IntegerType.get_signless(width), value)
 
 
-def shape_of(value: ir.Value) -> list[int]:
-    """Return the static shape of a tensor value."""
-    return list(ir.RankedTensorType(value.type).shape)
-
-
 def dtype_of(value: ir.Value) -> str:
     """Return the dtype name of a tensor's elements or of a scalar."""
     if isinstance(value.type, ir.RankedTensorType):

@@ -71,10 +71,6 @@ class StructuredView:
         """Return which tile of an operand the loop ranges touch."""
         return tuple(loops[loop] for loop in self.operand_loops[operand])
 
-    def result_ranges(self, result: int, loops: Ranges) -> Ranges:
-        """Return which tile of a result the loop ranges compute."""
-        return tuple(loops[loop] for loop in self.result_loops[result])
-
     def reads_init(self, result: int) -> bool:
         """Whether the initial value matters, as it does to a reduction."""
         operand = self.init_operands[result]

@@ -31,15 +31,6 @@ LEAST_SLOTS = 4
 
 DROPPED_FROM_MODULE = ("llvm.module_flags", "llvm.comdat", "llvm.linker_options")
 
-TYPE_ATTRIBUTES = {
-    "llvm.alloca": "elem_type",
-    "llvm.call": "var_callee_type",
-    "llvm.func": "function_type",
-    "llvm.getelementptr": "elem_type",
-    "llvm.mlir.global": "global_type",
-}
-"""Which attribute of an operation is a type that pointers may occur in."""
-
 PLAIN_FUNCTION = {
     "CConv": "#llvm.cconv<ccc>",
     "linkage": "#llvm.linkage<external>",

@@ -35,7 +35,6 @@ FONT_SIZES = {
     "figure.titlesize": 9,
 }
 CAPTION_SIZE = 6.0
-SMALLEST_TEXT = 4.5
 
 
 @dataclass(frozen=True)
