@@ -11,7 +11,8 @@ def operations_within(operation: ir.OpView | ir.Operation) -> Iterator[ir.OpView
         for block in region.blocks:
             for nested in list(block.operations):
                 yield nested
-                yield from operations_within(nested)
+                if len(nested.operation.regions):
+                    yield from operations_within(nested)
 
 
 def enclosing_function(operation: ir.OpView | ir.Operation) -> ir.OpView:

@@ -51,10 +51,11 @@ _TOKEN = re.compile(
 )
 
 
-_MAY_NEED_SPELLING = re.compile(
-    "|".join([*map(re.escape, DEVICE_INTRINSICS), *NEW_ATTRIBUTES, "triple", "f0x", r"\d\.", "inf", "nan"])
-)
-"""What no line is without that has to be spelled another way; most lines are spared the lexer."""
+_DEVICE_NAME = re.compile(rf"@((?:{'|'.join(map(re.escape, DEVICE_INTRINSICS))})[-\w.$]+)")
+
+_MAY_NEED_SPELLING = re.compile("|".join([*NEW_ATTRIBUTES, "triple", "f0x", r"\d\.", "inf", "nan", '"']))
+"""What no line is without, the names of device intrinsics aside, that has to be spelled another way; most
+lines are spared the lexer."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,14 @@ def tokens(text: str) -> Iterator[Token]:
 
 def readable_by_llvm_22(text: str) -> str:
     """Return the same module as LLVM 22 spells it."""
-    return "".join(
-        _respelled(line) if _MAY_NEED_SPELLING.search(line) else line
-        for line in text.splitlines(keepends=True)
-    )
+    return "".join(map(_readable, text.splitlines(keepends=True)))
+
+
+def _readable(line: str) -> str:
+    """Return a line spelled for LLVM 22, by the lexer only where more than names may have to change."""
+    if _MAY_NEED_SPELLING.search(_DEVICE_NAME.sub("", line)):
+        return _respelled(line)
+    return _DEVICE_NAME.sub(rf"@{DEVICE_PREFIX}\1", line)
 
 
 def _respelled(line: str) -> str:

@@ -5,6 +5,7 @@ words of one bank at a time are served one after another.  An access of 16 bytes
 time, one of 8 bytes for 16; `ldmatrix` reads the 8 rows of a matrix at a time.
 """
 
+import functools
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -18,6 +19,13 @@ PASS_BYTES = BANKS * WORD_BYTES
 
 def conflicts(addresses: Sequence[int], bytes_: int) -> int:
     """Return the extra passes of one access of a warp: each lane's address, and how many bytes it takes."""
+    row = min(addresses) // PASS_BYTES * PASS_BYTES
+    return _conflicts(tuple(address - row for address in addresses), bytes_)
+
+
+@functools.lru_cache(maxsize=1024)
+def _conflicts(addresses: tuple[int, ...], bytes_: int) -> int:
+    """Count for addresses from the first row of banks on; a tile's accesses are much the same otherwise."""
     lanes_at_a_time = max(1, PASS_BYTES // max(bytes_, WORD_BYTES))
     extra = 0
     for start in range(0, len(addresses), lanes_at_a_time):

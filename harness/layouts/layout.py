@@ -141,7 +141,11 @@ class Layout:
 
     def dimensions(self, level: Level) -> tuple[Dimension, ...]:
         """Return the dimensions of a level, outermost first."""
-        return tuple(dimension for dimension in self.order if dimension.level is level)
+        return self._dimensions_by_level[level]
+
+    @cached_property
+    def _dimensions_by_level(self) -> dict[Level, tuple[Dimension, ...]]:
+        return {level: tuple(dim for dim in self.order if dim.level is level) for level in Level}
 
     def strides(self, axis: int) -> dict[Dimension, int]:
         """Return by how much each dimension moves the coordinate of an axis."""

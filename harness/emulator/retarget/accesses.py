@@ -36,8 +36,14 @@ MAXIMUM_BYTES = 256
 class LaneMemory:
     """Memory on each lane's stack for arguments and results of calls; one call uses it at a time."""
 
-    arguments: ir.Value
+    slots: tuple[ir.Value, ...]
+    """Addresses of the arguments, one behind another."""
     result: ir.Value
+
+    @property
+    def arguments(self) -> ir.Value:
+        """Return the address of all arguments."""
+        return self.slots[0]
 
 
 def check_access(operation: ir.Operation, site: int, memory: LaneMemory) -> None:

@@ -65,4 +65,4 @@ def _pass_arguments(operation: ir.Operation, model: Model, memory: LaneMemory) -
     for position, value in enumerate([*operation.operands, *constants]):
         if bytes_of(value.type) > ARGUMENT_BYTES:
             raise BuildError(f"{intrinsic_name(operation)}: an argument of {value.type} is too large")
-        b.store(value, b.offset(memory.arguments, ARGUMENT_BYTES * position), 1)
+        b.store(value, memory.slots[position], 1)

@@ -1,7 +1,7 @@
 """Device code for the CPU: models for intrinsics, checks before accesses, one address space."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from mlir import ir
 from mlir.dialects.llvm import translate_module_to_llvmir
@@ -30,6 +30,15 @@ LEAST_SLOTS = 4
 """Argument slots of each lane, which also hold the addresses of up to 64 elements."""
 
 DROPPED_FROM_MODULE = ("llvm.module_flags", "llvm.comdat", "llvm.linker_options")
+
+TYPE_ATTRIBUTES = {
+    "llvm.func": "function_type",
+    "llvm.mlir.global": "global_type",
+    "llvm.alloca": "elem_type",
+    "llvm.getelementptr": "elem_type",
+    "llvm.call": "var_callee_type",
+}
+"""The attribute of an operation that may hold the type of a pointer."""
 
 PLAIN_FUNCTION = {
     "CConv": "#llvm.cconv<ccc>",
@@ -94,16 +103,15 @@ class _Retargeting:
 
     def _function(self, function: ir.Operation, own: set[str], arrays: dict[str, SharedArray]) -> None:
         entry = function.regions[0].blocks[0]
+        device_operations = [view.operation for view in operations_within(function)]
         with ir.InsertionPoint.at_block_begin(entry), function.location:
-            memory = LaneMemory(
-                b.reserve(ARGUMENT_BYTES * self._most_arguments(function), STACK_ALIGNMENT),
-                b.reserve(RESULT_BYTES, STACK_ALIGNMENT),
-            )
-        reserved = {memory.arguments.owner, memory.result.owner}
-        for view in list(operations_within(function)):
-            operation = view.operation
-            if operation not in reserved:
-                self._operation(operation, entry, own, arrays, memory)
+            count = self._most_arguments(function)
+            first = b.reserve(ARGUMENT_BYTES * count, STACK_ALIGNMENT)
+            result = b.reserve(RESULT_BYTES, STACK_ALIGNMENT)
+            others = [b.offset(first, ARGUMENT_BYTES * position) for position in range(1, count)]
+            memory = LaneMemory((first, *others), result)
+        for operation in device_operations:
+            self._operation(operation, entry, own, arrays, memory)
 
     def _most_arguments(self, function: ir.Operation) -> int:
         constants = max((len(model.constants) for model in self.models.values()), default=0)
@@ -182,24 +190,28 @@ class _Retargeting:
         """Bring all pointers to the one address space."""
         known: dict[ir.Type, ir.Type] = {}
 
-        def flatten(value: ir.Value) -> None:
-            if value.type not in known:
-                known[value.type] = flat(value.type)
-            if known[value.type] != value.type:
-                value.set_type(known[value.type])
+        def flattened(kind: ir.Type) -> ir.Type:
+            if kind not in known:
+                known[kind] = flat(kind)
+            return known[kind]
+
+        def flatten(values: Iterable[ir.Value]) -> None:
+            for value in values:
+                kind = value.type
+                if flattened(kind) != kind:
+                    value.set_type(flattened(kind))
 
         for view in operations_within(self.module.operation):
             operation = view.operation
-            for value in operation.results:
-                flatten(value)
-            for region in operation.regions:
-                for block in region.blocks:
-                    for argument in block.arguments:
-                        flatten(argument)
-            for name in ("elem_type", "function_type", "global_type", "var_callee_type"):
-                if name in operation.attributes:
-                    kind = ir.TypeAttr(operation.attributes[name]).value
-                    operation.attributes[name] = ir.TypeAttr.get(flat(kind))
+            flatten(operation.results)
+            if len(operation.regions):
+                for block in operation.regions[0].blocks:
+                    flatten(block.arguments)
+            name = TYPE_ATTRIBUTES.get(operation.name)
+            if name is not None and name in operation.attributes:
+                kind = ir.TypeAttr(operation.attributes[name]).value
+                if flattened(kind) != kind:
+                    operation.attributes[name] = ir.TypeAttr.get(flattened(kind))
 
     def _declare(self) -> None:
         """Declare what the code now calls or reads."""

@@ -20,8 +20,8 @@ def test_a_load_asks_for_its_address_with_size_alignment_and_site() -> None:
     code = retargeted(nvidia("  %value = load <4 x float>, ptr addrspace(1) %data, align 16"))
     assert_in_order(
         code,
-        r"(%\d+) = call ptr @emulator_load_address\(ptr %0, i64 16, i64 16, i32 0\)",
-        r"%\d+ = load <4 x float>, ptr %4, align 1",
+        r"%7 = call ptr @emulator_load_address\(ptr %0, i64 16, i64 16, i32 0\)",
+        r"%\d+ = load <4 x float>, ptr %7, align 1",
     )
 
 
@@ -29,8 +29,8 @@ def test_a_store_asks_for_its_address() -> None:
     code = retargeted(nvidia("  store i16 7, ptr addrspace(1) %data, align 2"))
     assert_in_order(
         code,
-        r"%4 = call ptr @emulator_store_address\(ptr %0, i64 2, i64 2, i32 0\)",
-        r"store i16 7, ptr %4, align 1",
+        r"%7 = call ptr @emulator_store_address\(ptr %0, i64 2, i64 2, i32 0\)",
+        r"store i16 7, ptr %7, align 1",
     )
 
 
@@ -172,4 +172,5 @@ def test_fences_prefetches_and_promises_are_dropped() -> None:
             "declare void @llvm.prefetch.p1(ptr addrspace(1), i32, i32, i32)",
         )
     )
-    assert [line for line in lines_of(code) if "alloca" not in line] == ["ret void"]
+    reserved = ("alloca", "getelementptr i8, ptr %2")
+    assert [line for line in lines_of(code) if not any(part in line for part in reserved)] == ["ret void"]
