@@ -170,12 +170,7 @@ def attention(
             "cu_seqlens_kv": cu_seqlens_kv,
         },
     )
-    artifact, executable = _loaded(problem, variant, target)
-    if executor not in (None, artifact.executor):
-        raise InputError(
-            f"executor: found {executor!r}, expected {artifact.executor!r} for target {target!r}"
-        )
-    return executable(q, k, v, mask=mask, bias=bias)
+    return _loaded(problem, variant, target, executor)(q, k, v, mask=mask, bias=bias)
 
 
 def run(
@@ -224,9 +219,13 @@ def load(path: str | Path) -> "pandas.DataFrame":
 
 
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)
-def _loaded(problem: AttentionProblem, variant: str, target: str) -> tuple[Artifact, Executable]:
+def _loaded(problem: AttentionProblem, variant: str, target: str, executor: str | None) -> Executable:
+    from harness.executors import with_executor
+
     built = build(problem, variant=variant, target=target)
-    return built.artifact, built.executable()
+    if executor is not None:
+        built = BuiltArtifact(with_executor(built.artifact, executor), built.folder)
+    return built.executable()
 
 
 def _problem_of(q: np.ndarray, k: np.ndarray, v: np.ndarray, options: dict[str, Any]) -> AttentionProblem:

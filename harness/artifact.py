@@ -1,7 +1,9 @@
 """What a build leaves behind, and how it is run."""
 
 import importlib
+import time
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +16,20 @@ from harness.inputs import Inputs
 ARTIFACT_FILE = "artifact.json"
 
 ExecutorName = Literal["native", "device", "emulator", "none"]
+
+
+class Loader(BaseModel):
+    """One way to run an artifact's code."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    executor: ExecutorName
+    function: str
+    """`package.module:function` that turns (artifact, folder) into an `Executable`."""
+    package: str | None = None
+    """The package that the function needs, if it is an optional one, by the name that it is imported by."""
+    install: str | None = None
+    """What to install for it."""
 
 
 class StaticFigures(BaseModel):
@@ -53,6 +69,9 @@ class Artifact(BaseModel):
     executor: ExecutorName
     loader: str
     """`package.module:function` that turns (artifact, folder) into an `Executable`."""
+    loaders: tuple[Loader, ...] = ()
+    """All ways to run it, the preferred ones first, where the machine that runs it decides; see
+    `harness.executors`."""
     figures: StaticFigures = StaticFigures()
     stage_seconds: dict[str, float] = {}
     """Build time of each named stage."""
@@ -77,6 +96,21 @@ class Artifact(BaseModel):
         return getattr(importlib.import_module(module), function)(self, folder)
 
 
+@dataclass(frozen=True)
+class Sample:
+    """One timing sample: calls one after another."""
+
+    seconds: float
+    """Mean time of one call."""
+    calls: int
+    launch_s: float | None = None
+    """What a call takes besides, from an idle device to its result, where that is told apart."""
+    clock_mhz: int | None = None
+    """The device's clock, where it is known."""
+    throttled: str | None = None
+    """Why the device was slowed down meanwhile, so that the sample says nothing of the code."""
+
+
 class BoundCall(ABC):
     """An executable bound to concrete inputs: what the checker and the timer call."""
 
@@ -91,6 +125,17 @@ class BoundCall(ABC):
     @abstractmethod
     def output(self) -> np.ndarray:
         """Return the output of the last run, in the problem's output shape and dtype."""
+
+    def sample(self, min_seconds: float) -> Sample:
+        """Run again and again until at least `min_seconds` have passed, by the clock of this process."""
+        calls = 0
+        start = time.perf_counter()
+        elapsed = 0.0
+        while calls == 0 or elapsed < min_seconds:
+            self.run()
+            calls += 1
+            elapsed = time.perf_counter() - start
+        return Sample(seconds=elapsed / calls, calls=calls)
 
 
 class Executable(ABC):

@@ -14,6 +14,7 @@ from harness.cache import ArtifactCache
 from harness.case import Case, ParameterValue
 from harness.digest import code_digest, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
+from harness.executors import chosen_here
 from harness.status import Status
 from harness.targets.base import Target, TargetOptions
 from harness.validation import messages
@@ -71,8 +72,12 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 
         folder = cache.store(key, build_into)
-    artifact = Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text())
-    return Built(artifact=artifact, folder=folder, cached=cached)
+    return Built(artifact=read_artifact(folder), folder=folder, cached=cached)
+
+
+def read_artifact(folder: Path) -> Artifact:
+    """Return the artifact in a folder, with what runs it on this machine as it is now."""
+    return chosen_here(Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text()))
 
 
 def build(

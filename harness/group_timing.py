@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import ExitStack
 
+from harness.artifact import Sample
 from harness.case import Case
 from harness.checking import CheckFailure, bind_inputs, load_case
 from harness.digest import digest
@@ -118,9 +119,10 @@ class _GroupTiming:
             return self._baseline.id
         return None
 
-    def _sample(self, case_id: str) -> float:
+    def _sample(self, case_id: str) -> Sample:
         request = SampleRequest(min_seconds=self._context.experiment.timing.min_sample_s)
-        return self._workers[case_id].request(request, self._context.step_limit_s, Sampled).seconds
+        taken = self._workers[case_id].request(request, self._context.step_limit_s, Sampled)
+        return Sample(**taken.model_dump(exclude={"kind"}))
 
     def _drop(self, case_id: str, failure: WorkerFailure) -> None:
         """Take a candidate that failed out of the rounds; a baseline's earlier row stands all the same."""
@@ -138,6 +140,9 @@ class _GroupTiming:
                 round=number,
                 seconds={case_id: [seconds] for case_id, seconds in taken.seconds.items()},
                 load=taken.load,
+                launch_s=taken.launch_s,
+                clock_mhz=taken.clock_mhz,
+                throttled=taken.throttled,
                 at=timestamp(),
             )
         )
@@ -146,11 +151,14 @@ class _GroupTiming:
 
     def _journaled_rounds(self) -> list[TimedRound]:
         """Return the rounds of this group that an interrupted run has taken."""
-        rounds = []
-        for taken in self._context.earlier_rounds:
-            seconds = {
-                case_id: times[0] for case_id, times in taken.seconds.items() if case_id in self._workers
-            }
-            if taken.group == self._group_id and seconds:
-                rounds.append(TimedRound(seconds=seconds, load=taken.load))
-        return rounds
+        return [
+            TimedRound(
+                seconds={case: times[0] for case, times in taken.seconds.items() if case in self._workers},
+                load=taken.load,
+                launch_s=taken.launch_s,
+                clock_mhz=taken.clock_mhz,
+                throttled=taken.throttled,
+            )
+            for taken in self._context.earlier_rounds
+            if taken.group == self._group_id and self._workers.keys() & {*taken.seconds, *taken.throttled}
+        ]

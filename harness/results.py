@@ -79,6 +79,12 @@ class Result(BaseModel):
     time_low_s: float | None = None
     time_high_s: float | None = None
     """95 % bootstrap interval of the median."""
+    launch_s: float | None = None
+    """Median of what a call takes besides on an idle device, launching it and waiting for its result."""
+    clock_mhz: float | None = None
+    """Median of the device's clock while this was timed."""
+    throttled_samples: int | None = None
+    """Samples that were not counted because the device was slowed down."""
     samples: int | None = None
     noise: float | None = None
     """Interquartile range over the median."""
@@ -157,6 +163,7 @@ TIMING_FIELDS = (
     "time_s",
     "time_low_s",
     "time_high_s",
+    "launch_s",
     "noise",
     "speedup",
     "speedup_low",

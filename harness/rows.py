@@ -1,5 +1,6 @@
 """Rows: what is known of a case, put into the columns of a `Result`."""
 
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,9 @@ class RowMaker:
 
     def success(self, record: CaseRecord, status: Status, times: GroupTimes | None = None) -> Result:
         """Return the row of a case that passed, was emulated or could only be built."""
-        columns = timing_columns(record.case, times) if times is not None else {}
+        columns = {}
+        if times is not None:
+            columns = {**timing_columns(record.case, times), **device_columns(record.case, times)}
         if record.artifact is not None and record.artifact.why_not_run is not None:
             columns |= {"phase": "build", "reason": record.artifact.why_not_run}
         return self._result(record, status=status, **columns)
@@ -187,6 +190,22 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
         "fraction_of_peak": flops_per_second / times.peak_flops if times.peak_flops else None,
         **speedup_columns(case, own, times.baseline),
     }
+
+
+def device_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
+    """Return what a device told while it was timed: launches, clock, and how often it was slowed down."""
+    launches = [taken.launch_s[case.id] for taken in times.rounds if case.id in taken.launch_s]
+    clocks = [taken.clock_mhz[case.id] for taken in times.rounds if case.id in taken.clock_mhz]
+    throttled = [taken.throttled[case.id] for taken in times.rounds if case.id in taken.throttled]
+    columns: dict[str, Any] = {}
+    if launches:
+        columns["launch_s"] = statistics.median(launches)
+    if clocks:
+        columns |= {"clock_mhz": statistics.median(clocks), "throttled_samples": len(throttled)}
+    if throttled and not any(case.id in taken.seconds for taken in times.rounds):
+        reason = f"no time: the device was slowed down in all {len(throttled)} samples ({throttled[-1]})"
+        columns |= {"phase": "time", "reason": reason}
+    return columns
 
 
 def speedup_columns(case: Case, own: list[TimedRound], baseline: Case | None) -> dict[str, Any]:

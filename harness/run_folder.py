@@ -10,6 +10,7 @@ The journals are the truth; the Parquet files are made from them for other tools
 """
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -34,6 +35,18 @@ RESULTS_TABLE = "results.parquet"
 SAMPLES_TABLE = "samples.parquet"
 
 
+SAMPLE_COLUMNS = {
+    "case": "str",
+    "group": "str",
+    "round": "int64",
+    "seconds": "float64",
+    "load": "float64",
+    "launch_s": "float64",
+    "clock_mhz": "float64",
+}
+"""Columns of the table of samples and their types."""
+
+
 class Round(BaseModel):
     """The samples of one round of interleaved timing, in which each candidate had its turn."""
 
@@ -46,6 +59,12 @@ class Round(BaseModel):
     """Case id to seconds per call, one value per sample of this round."""
     load: float
     """Share of the machine's processors that others used during the round."""
+    launch_s: dict[str, float] = {}
+    """What a launch takes besides, by case id, where a device tells it apart."""
+    clock_mhz: dict[str, int] = {}
+    """The device's clock, where it is known."""
+    throttled: dict[str, str] = {}
+    """Why a case's sample of this round is not counted: the device was slowed down."""
     at: str
     """When the round was over, ISO 8601."""
 
@@ -160,19 +179,24 @@ def run_paths(folder: Path) -> list[Path]:
 
 
 def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
-    """Return one row per timing sample: case, group, round, seconds (per call) and load."""
+    """Return one row per timing sample: case, group, round, seconds (per call), load, launch_s, clock_mhz."""
     import pandas
 
     rows = [
-        (case, entry.group, entry.round, seconds, entry.load)
+        (
+            case,
+            entry.group,
+            entry.round,
+            seconds,
+            entry.load,
+            entry.launch_s.get(case, math.nan),
+            entry.clock_mhz.get(case, math.nan),
+        )
         for entry in rounds
         for case, samples in entry.seconds.items()
         for seconds in samples
     ]
-    frame = pandas.DataFrame(rows, columns=["case", "group", "round", "seconds", "load"])
-    return frame.astype(
-        {"case": "str", "group": "str", "round": "int64", "seconds": "float64", "load": "float64"}
-    )
+    return pandas.DataFrame(rows, columns=list(SAMPLE_COLUMNS)).astype(SAMPLE_COLUMNS)
 
 
 def paired_samples(rounds: Iterable[Round], *cases: str) -> list[list[list[float]]]:

@@ -6,12 +6,13 @@ rounds (`harness.statistics.paired_ratio`).  Nothing in here knows of processes:
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import psutil
 
+from harness.artifact import Sample
 from harness.settings import TimingSettings
 from harness.statistics import median_interval, min_samples, paired_ratio, relative_width
 from harness.worker_process import WorkerFailure
@@ -31,6 +32,12 @@ class TimedRound:
     """Time of one call by case id."""
     load: float
     """Share of the machine's processors that others used meanwhile."""
+    launch_s: dict[str, float] = field(default_factory=dict)
+    """What a launch takes besides, where a device tells it apart."""
+    clock_mhz: dict[str, int] = field(default_factory=dict)
+    """The device's clock, where it is known."""
+    throttled: dict[str, str] = field(default_factory=dict)
+    """Why samples are not counted: the device was slowed down."""
 
 
 class Load(Protocol):
@@ -49,7 +56,8 @@ class RoundTimer:
     It is enough when, after `min_rounds`, the 95 % interval of every candidate's paired ratio to the baseline
     (without a baseline: of its own median) is at most `interval` wide; or when `budget_s` is spent and there
     are `LEAST_ROUNDS` rounds; or after `max_rounds`.  A candidate whose single sample takes longer than the
-    whole budget is sampled once.  A candidate that fails leaves, and the others go on.
+    whole budget is sampled once.  A candidate that fails leaves, and the others go on.  Samples from a device
+    that was slowed down are not counted; after `LEAST_ROUNDS` of them none is waited for.
     """
 
     def __init__(
@@ -58,7 +66,7 @@ class RoundTimer:
         baseline: str | None,
         settings: TimingSettings,
         *,
-        sample: Callable[[str], float],
+        sample: Callable[[str], Sample],
         on_round: Callable[[TimedRound, int, dict[str, float]], None],
         on_failure: Callable[[str, WorkerFailure], None],
         load: Load,
@@ -67,10 +75,9 @@ class RoundTimer:
     ) -> None:
         """Prepare to time `candidates` (case ids), of which `baseline` is one.
 
-        `sample` takes one sample and returns the seconds of one call, or raises `WorkerFailure`, which goes
-        to `on_failure`.  `on_round` gets every finished round, its number from 0 and the relative width of
-        each candidate's interval.  `history` holds rounds of an interrupted run, which count as if they were
-        taken now.
+        `sample` takes one sample, or raises `WorkerFailure`, which goes to `on_failure`.  `on_round` gets
+        every finished round, its number from 0 and the relative width of each candidate's interval.
+        `history` holds rounds of an interrupted run, which count as if they were taken now.
         """
         self.candidates = list(candidates)
         self.rounds = list(history)
@@ -106,21 +113,21 @@ class RoundTimer:
         """Sample every candidate once, beginning with another one in every round."""
         turn = len(self.rounds) % len(self.candidates)
         self._load.start()
-        seconds = {}
+        samples: dict[str, Sample] = {}
         for candidate in self.candidates[turn:] + self.candidates[:turn]:
             if self._has_turn(candidate):
                 sample = self._take_sample(candidate)
                 if sample is not None:
-                    seconds[candidate] = sample
-        if seconds:
-            self.rounds.append(TimedRound(seconds=seconds, load=self._load.share()))
+                    samples[candidate] = sample
+        if samples:
+            self.rounds.append(_round_of(samples, self._load.share()))
             self._on_round(self.rounds[-1], len(self.rounds) - 1, self.widths())
 
-    def _take_sample(self, candidate: str) -> float | None:
-        """Return the time of one call, or None when the candidate has failed and left."""
+    def _take_sample(self, candidate: str) -> Sample | None:
+        """Return a sample, or None when the candidate has failed and left."""
         start = self._clock()
         try:
-            seconds = self._sample(candidate)
+            sample = self._sample(candidate)
         except WorkerFailure as failure:
             self.candidates.remove(candidate)
             if candidate == self._baseline:
@@ -129,13 +136,15 @@ class RoundTimer:
             return None
         if self._clock() - start > self._settings.budget_s:
             self._slow.add(candidate)
-        return seconds
+        return sample
 
     def _has_turn(self, candidate: str) -> bool:
         return candidate not in self._slow or not self._has_sample(candidate)
 
     def _has_sample(self, candidate: str) -> bool:
-        return any(candidate in taken.seconds for taken in self.rounds)
+        """Return whether a candidate has a sample, or was slowed down so often that none is expected."""
+        rejected = sum(candidate in taken.throttled for taken in self.rounds)
+        return rejected >= LEAST_ROUNDS or any(candidate in taken.seconds for taken in self.rounds)
 
     def _is_enough(self) -> bool:
         if not any(self._has_turn(candidate) for candidate in self.candidates):
@@ -171,6 +180,17 @@ class RoundTimer:
             for taken in self.rounds
             for seconds in taken.seconds.values()
         )
+
+
+def _round_of(samples: Mapping[str, Sample], load: float) -> TimedRound:
+    counted = {case: sample for case, sample in samples.items() if sample.throttled is None}
+    return TimedRound(
+        seconds={case: sample.seconds for case, sample in counted.items()},
+        load=load,
+        launch_s={case: s.launch_s for case, s in counted.items() if s.launch_s is not None},
+        clock_mhz={case: s.clock_mhz for case, s in samples.items() if s.clock_mhz is not None},
+        throttled={case: s.throttled for case, s in samples.items() if s.throttled is not None},
+    )
 
 
 class MachineLoad:

@@ -7,20 +7,20 @@ descriptors come as arguments.  Standard output and error belong to compilers an
 
 import argparse
 import ctypes
+import dataclasses
 import faulthandler
 import os
 import resource
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from harness import plugins
-from harness.artifact import ARTIFACT_FILE, Artifact, BoundCall, Executable
-from harness.building import build_case, find_key, target_options
+from harness.artifact import Artifact, BoundCall, Executable
+from harness.building import build_case, find_key, read_artifact, target_options
 from harness.cache import ArtifactCache
 from harness.errors import BuildError, EmulatorFindingsError, InputError, UnsupportedError, one_line
 from harness.worker_protocol import (
@@ -103,7 +103,7 @@ class Worker:
         return Done()
 
     def _load(self, request: LoadRequest) -> Done:
-        self._artifact = Artifact.model_validate_json((request.folder / ARTIFACT_FILE).read_text())
+        self._artifact = read_artifact(request.folder)
         self._executable = self._artifact.load(request.folder)
         return Done()
 
@@ -137,15 +137,8 @@ class Worker:
         )
 
     def _sample(self, request: SampleRequest) -> Sampled:
-        call = self._bound_call()
-        calls = 0
-        start = time.perf_counter()
-        elapsed = 0.0
-        while calls == 0 or elapsed < request.min_seconds:
-            call.run()
-            calls += 1
-            elapsed = time.perf_counter() - start
-        return Sampled(seconds=elapsed / calls, calls=calls)
+        taken = self._bound_call().sample(request.min_seconds)
+        return Sampled(**dataclasses.asdict(taken))
 
     def _peak(self, request: PeakRequest) -> PeakMeasured:
         target = plugins.target(request.target)

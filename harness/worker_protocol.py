@@ -142,6 +142,10 @@ class Sampled(_Message):
     seconds: float
     """Mean time of one call."""
     calls: int
+    launch_s: float | None = None
+    clock_mhz: int | None = None
+    throttled: str | None = None
+    """See `harness.artifact.Sample`."""
 
 
 class PeakMeasured(_Message):

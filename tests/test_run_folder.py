@@ -163,15 +163,21 @@ def test_parquet_holds_the_same_table_as_the_journal(folder):
 
 def test_samples_table_has_one_row_per_sample(folder):
     folder.append_round(example_round(0))
-    folder.append_round(example_round(1, seconds={"b": [0.4]}, load=0.25))
+    on_device = {
+        "launch_s": {"b": 1e-6},
+        "clock_mhz": {"a": 1000, "b": 1980},
+        "throttled": {"a": "power cap"},
+    }
+    folder.append_round(example_round(1, seconds={"b": [0.4]}, load=0.25, **on_device))
     folder.finish()
     samples = pandas.read_parquet(folder.path / "samples.parquet")
-    assert samples.columns.tolist() == ["case", "group", "round", "seconds", "load"]
-    assert samples.values.tolist() == [
-        ["a", "g", 0, 0.1, 0.5],
-        ["b", "g", 0, 0.2, 0.5],
-        ["b", "g", 0, 0.3, 0.5],
-        ["b", "g", 1, 0.4, 0.25],
+    columns = ["case", "group", "round", "seconds", "load", "launch_s", "clock_mhz"]
+    assert samples.columns.tolist() == columns
+    assert samples.fillna(0).values.tolist() == [
+        ["a", "g", 0, 0.1, 0.5, 0, 0],
+        ["b", "g", 0, 0.2, 0.5, 0, 0],
+        ["b", "g", 0, 0.3, 0.5, 0, 0],
+        ["b", "g", 1, 0.4, 0.25, 1e-6, 1980],
     ]
     pandas.testing.assert_frame_equal(samples, samples_frame(folder.rounds()))
 

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from harness import timing
+from harness.artifact import Sample
 from harness.settings import TimingSettings
 from harness.status import Status
 from harness.timing import LEAST_ROUNDS, MachineLoad, RoundTimer, TimedRound
@@ -20,13 +21,16 @@ class Machine:
         self.turns: list[str] = []
         self.rounds: list[TimedRound] = []
         self.failures: list[str] = []
+        self.throttled: set[tuple[str, int]] = set()
+        """Candidates and which of their samples find the device slowed down."""
 
-    def sample(self, candidate: str) -> float:
+    def sample(self, candidate: str) -> Sample:
         count = self.turns.count(candidate)
         self.turns.append(candidate)
         seconds = self.seconds[candidate](count)
         self.now += max(self.sample_s, seconds)
-        return seconds
+        throttled = "power cap" if (candidate, count) in self.throttled else None
+        return Sample(seconds, calls=1, launch_s=1e-6, clock_mhz=1980 - count, throttled=throttled)
 
     def start(self) -> None:
         self.load_started = self.now
@@ -176,6 +180,25 @@ def test_the_seconds_of_the_history_count_for_the_budget() -> None:
     ]
     machine = Machine({"a": steady(1.0), "b": steady(1.0)})
     assert machine.timer(baseline="a", history=history, budget_s=7.0).run() == history
+
+
+def test_samples_of_a_device_that_is_slowed_down_are_not_counted() -> None:
+    machine = Machine({"a": steady(1e-3), "b": steady(2e-3)})
+    machine.throttled = {("b", 1), ("b", 3)}
+    rounds = machine.timer(baseline="a", min_rounds=8, max_rounds=8).run()
+    assert ["b" in taken.seconds for taken in rounds] == [False, True, False, *[True] * 5]
+    assert rounds[0].throttled == {"b": "power cap"}
+    assert rounds[0].launch_s == {"a": 1e-6}
+    assert rounds[0].clock_mhz == {"a": 1979, "b": 1979}
+
+
+def test_a_device_that_stays_slow_ends_the_rounds() -> None:
+    machine = Machine({"a": steady(1e-3), "b": steady(1e-3)})
+    machine.throttled = {("b", count) for count in range(1000)}
+    timer = machine.timer(baseline="a", budget_s=2.0)
+    rounds = timer.run()
+    assert len(rounds) == 9
+    assert all("b" in taken.throttled for taken in rounds)
 
 
 def test_each_round_records_the_load() -> None:

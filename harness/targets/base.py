@@ -68,6 +68,10 @@ class Target(ABC):
     def device(self, chip: str | None) -> str:
         """Return the name of the device that runs this target's code here, for keys and tables."""
 
+    def why_no_device(self, chip: str | None) -> str | None:
+        """Return None if a device here runs code for a chip, else the reason."""
+        return f"the target {self.name} has no devices"
+
     @abstractmethod
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
         """Return the measured peak in FLOP/s, or None where it cannot be measured."""

@@ -1,11 +1,14 @@
-/* A stand-in for libcuda.so: as much of the CUDA driver API as IREE's `cuda` driver asks for, on the emulator.
+/* A stand-in for libcuda.so: as much of the CUDA driver API as IREE's `cuda` driver and this harness's device
+ * executor ask for, on the emulator.
  *
- * Everything is done when its call returns, so that streams, events and contexts are empty names.  What is not
+ * Everything is done when its call returns, so that streams and contexts are empty names, and an event is a
+ * moment of the host's clock.  What is not
  * here (graphs, memory pools) can be looked up, and fails when it is called.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "device.h"
 
@@ -13,6 +16,7 @@ typedef int Device;
 typedef uint64_t Address;
 
 #define DRIVER_VERSION 12040
+#define EMULATED_L2_BYTES 4096
 #define MAXIMUM_SHARED_ATTRIBUTE 8   /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 
 /* CUdevice_attribute */
@@ -27,6 +31,7 @@ typedef enum Attribute {
     MAXIMUM_SHARED_PER_BLOCK = 8,
     WARP_SIZE = 10,
     MULTIPROCESSOR_COUNT = 16,
+    L2_CACHE_BYTES = 38,
     UNIFIED_ADDRESSING = 41,
     COMPUTE_CAPABILITY_MAJOR = 75,
     COMPUTE_CAPABILITY_MINOR = 76,
@@ -63,6 +68,12 @@ static int device_name(char *name, int capacity, Device device) {
     return SUCCESS;
 }
 
+static int device_bus(char *bus, int capacity, Device device) {
+    (void)device;
+    snprintf(bus, (size_t)capacity, "emulated");
+    return SUCCESS;
+}
+
 static int device_uuid(unsigned char *uuid, Device device) {
     (void)device;
     identify_device(uuid);
@@ -85,6 +96,7 @@ static int device_attribute(int *value, int attribute, Device device) {
         case MAXIMUM_SHARED_PER_BLOCK_OPT_IN: *value = chip()->shared_bytes; break;
         case WARP_SIZE: *value = chip()->warp_size; break;
         case MULTIPROCESSOR_COUNT: *value = chip()->multiprocessors; break;
+        case L2_CACHE_BYTES: *value = EMULATED_L2_BYTES; break;
         case UNIFIED_ADDRESSING: *value = 1; break;
         case COMPUTE_CAPABILITY_MAJOR: *value = capability / 10; break;
         case COMPUTE_CAPABILITY_MINOR: *value = capability % 10; break;
@@ -109,6 +121,31 @@ static int pop_context(void **context) {
 static int call_on_host(void *stream, void (*function)(void *), void *data) {
     (void)stream;
     function(data);
+    return SUCCESS;
+}
+
+/* ------------------------------------------------------------------ events */
+
+static int event_create(struct timespec **event, unsigned flags) {
+    (void)flags;
+    *event = calloc(1, sizeof **event);
+    return *event ? SUCCESS : fail(OUT_OF_MEMORY, "no memory for an event");
+}
+
+static int event_destroy(struct timespec *event) {
+    free(event);
+    return SUCCESS;
+}
+
+static int event_record(struct timespec *event, void *stream) {
+    (void)stream;
+    clock_gettime(CLOCK_MONOTONIC, event);
+    return SUCCESS;
+}
+
+static int event_elapsed(float *milliseconds, const struct timespec *start, const struct timespec *end) {
+    double seconds = (double)(end->tv_sec - start->tv_sec), nanoseconds = (double)(end->tv_nsec - start->tv_nsec);
+    *milliseconds = (float)(seconds * 1e3 + nanoseconds * 1e-6);
     return SUCCESS;
 }
 
@@ -148,6 +185,15 @@ static int copy_from_host(Address destination, const void *source, size_t bytes,
     return SUCCESS;
 }
 
+static int copy_from_host_now(Address destination, const void *source, size_t bytes) {
+    return copy_from_host(destination, source, bytes, NULL);
+}
+
+static int copy_to_host_now(void *destination, Address source, size_t bytes) {
+    memcpy(destination, pointer(source), bytes);
+    return SUCCESS;
+}
+
 static int fill_bytes(Address destination, unsigned char value, size_t count, void *stream) {
     (void)stream;
     fill(pointer(destination), &value, sizeof value, count);
@@ -172,6 +218,8 @@ static int module_load(Module **module, const void *image, unsigned option_count
     (void)option_count, (void)options, (void)values;
     return load_module(image, module);
 }
+
+static int module_load_data(Module **module, const void *image) { return load_module(image, module); }
 
 static int module_unload(Module *module) { return unload_module(module); }
 
@@ -215,6 +263,7 @@ static int nothing(void) { return SUCCESS; }
 static int unsupported(void) { return fail(NOT_SUPPORTED, "the emulator's CUDA driver has no such function"); }
 
 EXPORT int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
+EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *found);
 
 typedef struct Entry {
     const char *name;
@@ -232,21 +281,24 @@ static const Entry entries[] = {
     ENTRY("cuDeviceGet", device_get),
     ENTRY("cuDeviceGetCount", device_count),
     ENTRY("cuDeviceGetName", device_name),
+    ENTRY("cuDeviceGetPCIBusId", device_bus),
     ENTRY("cuDeviceGetUuid", device_uuid),
     ENTRY("cuDeviceGetAttribute", device_attribute),
     ENTRY("cuDevicePrimaryCtxRetain", new_handle),
     ENTRY("cuDevicePrimaryCtxRelease", nothing),
     ENTRY("cuCtxSetCurrent", nothing),
+    ENTRY("cuCtxSynchronize", nothing),
     ENTRY("cuCtxPushCurrent", nothing),
     ENTRY("cuCtxPopCurrent", pop_context),
     ENTRY("cuStreamCreate", new_handle),
     ENTRY("cuStreamDestroy", nothing),
     ENTRY("cuStreamSynchronize", nothing),
     ENTRY("cuStreamWaitEvent", nothing),
-    ENTRY("cuEventCreate", new_handle),
-    ENTRY("cuEventDestroy", nothing),
+    ENTRY("cuEventCreate", event_create),
+    ENTRY("cuEventDestroy", event_destroy),
+    ENTRY("cuEventElapsedTime", event_elapsed),
     ENTRY("cuEventQuery", nothing),
-    ENTRY("cuEventRecord", nothing),
+    ENTRY("cuEventRecord", event_record),
     ENTRY("cuEventSynchronize", nothing),
     ENTRY("cuLaunchHostFunc", call_on_host),
     ENTRY("cuMemAlloc", memory_allocate),
@@ -259,9 +311,12 @@ static const Entry entries[] = {
     ENTRY("cuMemHostUnregister", nothing),
     ENTRY("cuMemcpyAsync", copy),
     ENTRY("cuMemcpyHtoDAsync", copy_from_host),
+    ENTRY("cuMemcpyHtoD", copy_from_host_now),
+    ENTRY("cuMemcpyDtoH", copy_to_host_now),
     ENTRY("cuMemsetD8Async", fill_bytes),
     ENTRY("cuMemsetD16Async", fill_halves),
     ENTRY("cuMemsetD32Async", fill_words),
+    ENTRY("cuModuleLoadData", module_load_data),
     ENTRY("cuModuleLoadDataEx", module_load),
     ENTRY("cuModuleUnload", module_unload),
     ENTRY("cuModuleGetFunction", module_function),
@@ -280,4 +335,9 @@ int cuGetProcAddress(const char *name, void **function, int version, uint64_t fl
     void (*missing)(void) = (void (*)(void))unsupported;
     memcpy(function, &missing, sizeof *function);
     return SUCCESS;
+}
+
+int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *found) {
+    if (found) *found = 0;
+    return cuGetProcAddress(name, function, version, flags);
 }

@@ -7,17 +7,19 @@ from harness.emulator.native_library import driver_file, library
 from harness.errors import HarnessError, InputError
 
 LIBRARY_NAMES = {"cuda": "libcuda.so", "hip": "libamdhip64.so"}
-"""The names that programs ask the dynamic linker for."""
+"""The names that IREE asks the dynamic linker for."""
 
-_stubs: dict[str, "StubDriver"] = {}
+VERSIONED_CUDA = "libcuda.so.1"
+"""The name that NVIDIA's Python bindings ask for."""
+
+_stubs: dict[tuple[str, str], "StubDriver"] = {}
 
 
 class StubDriver:
     """A stub in this process: whoever asks for the driver's library by its name gets it from now on."""
 
-    def __init__(self, driver: str) -> None:
+    def __init__(self, driver: str, name: str) -> None:
         """Load the stub of `cuda` or `hip`; raises `HarnessError` where the real library was first."""
-        name = LIBRARY_NAMES[driver]
         if _is_loaded(name):
             raise HarnessError(f"{name} is in use in this process; use a new one to emulate it")
         library()
@@ -34,16 +36,17 @@ class StubDriver:
         return self._library.stub_first_failure().decode() or None
 
 
-def stub(driver: str) -> StubDriver:
-    """Return this process's stub of a driver, loading it the first time."""
-    if driver not in _stubs:
-        _stubs[driver] = StubDriver(driver)
-    return _stubs[driver]
+def stub(driver: str, name: str | None = None) -> StubDriver:
+    """Return this process's stub of a driver, under the name that IREE knows or another; loaded once."""
+    known_as = name or LIBRARY_NAMES[driver]
+    if (driver, known_as) not in _stubs:
+        _stubs[driver, known_as] = StubDriver(driver, known_as)
+    return _stubs[driver, known_as]
 
 
 def is_emulated(driver: str) -> bool:
     """Return whether a driver is a stub in this process, and for good."""
-    return driver in _stubs
+    return any(driver == stubbed for stubbed, _ in _stubs)
 
 
 def _is_loaded(name: str) -> bool:

@@ -1,18 +1,21 @@
 """The target `cuda`: NVIDIA GPUs."""
 
-import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from harness.artifact import Artifact, ExecutorName, StaticFigures
+from harness.artifact import Artifact, Loader, StaticFigures
 from harness.case import Case
 from harness.dtypes import itemsize
 from harness.errors import BuildError, InputError, UnsupportedError
+from harness.executors import choose
 from harness.problem import AttentionProblem
 from harness.targets.base import Stage, chip_of
+from harness.targets.cuda import device as device_executor
+from harness.targets.cuda.chips import runs_on
+from harness.targets.cuda.images import save_images
 from harness.targets.gpu.target import KEY_TILE, MATRIX_ROWS, QUERY_TILE, GpuTarget
 from harness.variants.tiling import TileSizes
 
@@ -38,6 +41,15 @@ INSTRUCTIONS = {
     "f32": "mma.sync.m16n8k8.tf32x3",
 }
 """The matrix instruction for each type of Q, K and V."""
+
+
+DEVICE_LOADER = Loader(
+    executor="device",
+    function="harness.targets.cuda.device.kernels:load",
+    package=device_executor.PACKAGE,
+    install=device_executor.INSTALL,
+)
+EMULATOR_LOADER = Loader(executor="emulator", function="harness.targets.gpu.emulated:load")
 
 
 class CudaTarget(GpuTarget):
@@ -103,26 +115,27 @@ class CudaTarget(GpuTarget):
             code = beside.submit(_code, compiled, chip)
             emulation = _emulator_code(compiled, chip)
         ptx, assembled = code.result()
-        executor, why_not = _saved(emulation, ptx, folder)
+        save_images(folder, ptx, assembled.cubin if assembled is not None else None)
+        loaders, refusal = _loaders(emulation, ptx, folder)
+        choice = choose(loaders, case.target)
         return Artifact(
             case=case,
             key=key,
-            executor=executor,
-            loader="harness.targets.gpu.emulated:load",
+            executor=choice.executor,
+            loader=choice.function,
+            loaders=loaders,
             figures=_figures(compiled, ptx, assembled, launch).model_copy(
                 update={"flops_executed": flops_executed}
             ),
             stage_seconds={name: stages.seconds[name] for name in SUMMARIES if name in stages.seconds},
             stage_files={name: stages.files[name] for name in SUMMARIES if name in stages.files},
             launch=launch.as_json(),
-            why_not_run=why_not,
+            why_not_run="; ".join(filter(None, (choice.why_not, refusal))) if choice.why_not else None,
         )
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """PTX runs on its chip and on later ones, with a chip's own instructions on that chip only."""
-        wanted, suffix = _number(chip)
-        have, _ = _number(device_chip)
-        return have == wanted if suffix else have >= wanted
+        return runs_on(chip, device_chip)
 
 
 def _warp_tiling(problem: AttentionProblem) -> "WarpTiling":
@@ -176,15 +189,17 @@ def _emulator_code(compiled: "Compiled", chip: str) -> "EmulatorCode | str":
     return codes[0]
 
 
-def _saved(emulation: "EmulatorCode | str", ptx: str, folder: Path) -> tuple[ExecutorName, str | None]:
-    """Write what the emulator needs to the folder; return what runs the code, else why nothing does."""
+def _loaders(
+    emulation: "EmulatorCode | str", ptx: str, folder: Path
+) -> tuple[tuple[Loader, ...], str | None]:
+    """Return what runs the code, and why the emulator does not; what it needs is written to the folder."""
     from harness.emulator import ARTIFACT_FOLDER
     from harness.emulator.saved_code import ImageCode, save
 
     if isinstance(emulation, str):
-        return "none", emulation
+        return (DEVICE_LOADER,), emulation
     save(folder / ARTIFACT_FOLDER, [ImageCode(ptx.encode(), emulation)])
-    return "emulator", None
+    return (DEVICE_LOADER, EMULATOR_LOADER), None
 
 
 def _figures(
@@ -223,9 +238,3 @@ def _least_occupancy(
     return min(
         occupancy(kernel.threads, registers[kernel.name], kernel.shared_bytes, chip) for kernel in launched
     )
-
-
-def _number(chip: str) -> tuple[int, str]:
-    """Return (90, `a`) of `sm_90a`."""
-    found = re.fullmatch(r"sm_(\d+)([af]?)", chip)
-    return (int(found[1]), found[2]) if found else (0, "")

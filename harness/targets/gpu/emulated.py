@@ -16,11 +16,8 @@ from harness.emulator.saved_code import load_saved
 from harness.errors import EmulatorFindingsError
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
-from harness.targets.gpu.launch import GpuLaunch
+from harness.targets.gpu.launch import POISON, GpuLaunch
 from harness.targets.lowering.buffers import OUTPUT, Buffer, checked_input
-
-POISON = 0xFF
-"""Every byte of memory that no kernel has written: NaN in all floating-point types."""
 
 
 def load(artifact: Artifact, folder: Path) -> "EmulatedKernels":

@@ -6,6 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.targets.lowering.buffers import Buffer
 
+POISON = 0xFF
+"""Every byte of memory that no kernel has written: NaN in all floating-point types."""
+
 
 class GpuKernel(BaseModel):
     """A kernel function that takes pointers to its buffers."""

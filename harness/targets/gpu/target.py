@@ -50,6 +50,16 @@ class GpuTarget(Target):
         wanted = self.chip(chip)
         return next((found for found in devices(self.name) or () if self.runs_on(wanted, found.chip)), None)
 
+    def why_no_device(self, chip: str | None) -> str | None:
+        """Return None if a device here runs code for a chip, else the reason."""
+        if self.find_device(chip) is not None:
+            return None
+        found = devices(self.name)
+        if found is None:
+            return f"no device: {self.driver} is not installed"
+        names = ", ".join(f"{device.name} ({device.chip})" for device in found)
+        return f"no device for {self.chip(chip)}" + (f", only {names}" if names else "")
+
     def capabilities(self) -> list[Capability]:
         """Return what can be built, emulated and run here."""
         return [self._build(), self._emulate(), self._run()]

@@ -1,0 +1,7 @@
+"""The executor `device` of NVIDIA GPUs: the CUDA driver API through NVIDIA's own Python bindings.
+
+Nothing in here needs a compiler, MLIR or CUDA's toolkit: the driver, its bindings and NumPy are enough.
+"""
+
+PACKAGE = "cuda.bindings"
+INSTALL = "attention-harness[device]"

@@ -1,0 +1,31 @@
+"""Calls of the CUDA driver API whose errors are exceptions."""
+
+from typing import Any
+
+from cuda.bindings import driver
+
+from harness.errors import HarnessError
+
+
+class DeviceError(HarnessError):
+    """The driver refused a call, or a kernel failed on the device."""
+
+
+def checked(result: tuple[Any, ...]) -> Any:
+    """Return what a call gives besides its error code: nothing, one value, or a tuple.
+
+    Raises `MemoryError` where the device has not enough memory, else `DeviceError` with the driver's words.
+    """
+    error, *values = result
+    if error != driver.CUresult.CUDA_SUCCESS:
+        text = f"{_text(driver.cuGetErrorName(error))}: {_text(driver.cuGetErrorString(error))}"
+        if error == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            raise MemoryError(text)
+        raise DeviceError(text)
+    if len(values) == 1:
+        return values[0]
+    return tuple(values) or None
+
+
+def _text(found: tuple[Any, bytes | None]) -> str:
+    return (found[1] or b"unknown error").decode()

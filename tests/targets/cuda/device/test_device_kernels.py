@@ -1,0 +1,116 @@
+"""Kernels launched through the CUDA driver API, here on the emulator's stub of the driver."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stubbed import stub_device
+
+from harness import plugins
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.errors import InputError
+from harness.executors import with_executor
+from harness.inputs import make_inputs
+from harness.oracle import expect
+from harness.problem import AttentionProblem
+from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE, image_for
+from harness.targets.gpu import devices as gpu_devices
+from harness.targets.gpu.devices import GpuDevice
+
+pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
+
+PROBLEM = AttentionProblem(batch=1, heads=1, seq_q=70, seq_kv=70, head_dim=32, dtype="f16", causal=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("artifact")
+
+
+@pytest.fixture(scope="module")
+def artifact(folder: Path) -> Artifact:
+    """A case of two kernels with a workspace between them."""
+    case = Case(problem=PROBLEM, variant="naive", target="cuda:sm_80")
+    return plugins.variant("naive").build(case, "key", folder)
+
+
+def on_device(artifact: Artifact) -> Artifact:
+    device = next(loader for loader in artifact.loaders if loader.executor == "device")
+    return artifact.model_copy(update={"executor": "device", "loader": device.function})
+
+
+def test_the_kernels_compute_attention_into_poisoned_memory(artifact, folder):
+    inputs = make_inputs(PROBLEM, seed=5)
+    with stub_device("sm_80", artifact, folder):
+        call = on_device(artifact).load(folder).bind(inputs)
+        call.poison()
+        assert np.isnan(call.output()).all()
+        call.run()
+        assert expect(inputs, PROBLEM).check(call.output()).ok
+
+
+def test_a_sample_tells_the_kernels_time_from_the_launches(artifact, folder):
+    with stub_device("sm_80", artifact, folder):
+        call = on_device(artifact).load(folder).bind(make_inputs(PROBLEM, seed=5))
+        one = call.sample(0.0)
+        several = call.sample(3 * one.seconds)
+    assert one.calls == 1
+    assert several.calls >= 2
+    assert one.seconds > 0
+    assert one.launch_s is not None
+    assert (one.clock_mhz, one.throttled) == (None, None), "the stub has no clocks"
+
+
+def test_machine_code_is_for_its_generation_and_assembly_for_later_ones(tmp_path):
+    (tmp_path / PTX_FILE).write_text("assembly")
+    (tmp_path / CUBIN_FILE).write_bytes(b"machine code")
+    assert image_for(tmp_path, "sm_80", "sm_86") == b"machine code"
+    assert image_for(tmp_path, "sm_80", "sm_90") == b"assembly\0"
+    assert image_for(tmp_path, "sm_90a", "sm_90") == b"machine code"
+    (tmp_path / CUBIN_FILE).unlink()
+    assert image_for(tmp_path, "sm_80", "sm_80") == b"assembly\0"
+
+
+def test_assembly_is_compiled_by_the_driver_of_a_later_device(artifact, folder):
+    inputs = make_inputs(PROBLEM, seed=6)
+    with stub_device("sm_90", artifact, folder):
+        call = on_device(artifact).load(folder).bind(inputs)
+        call.poison()
+        call.run()
+        assert expect(inputs, PROBLEM).check(call.output()).ok
+
+
+def test_no_device_runs_code_of_a_later_chip(artifact, folder):
+    from harness.errors import UnsupportedError
+    from harness.targets.cuda.device.context import open_device
+
+    with stub_device("sm_80"), pytest.raises(UnsupportedError, match="no device for sm_90"):
+        open_device("sm_90")
+
+
+def test_what_the_driver_refuses_is_said_in_its_words(artifact, folder):
+    from harness.targets.cuda.device.calls import DeviceError
+
+    with (
+        stub_device("sm_80"),
+        pytest.raises(DeviceError, match="no kernels for this image"),
+    ):
+        on_device(artifact).load(folder)
+
+
+def test_a_device_is_preferred_to_the_emulator(artifact, monkeypatch):
+    from harness.executors import chosen_here
+
+    assert chosen_here(artifact).executor == "emulator"
+    monkeypatch.setattr(gpu_devices, "devices", lambda target: (GpuDevice("NVIDIA A100", "sm_80"),))
+    monkeypatch.setattr("harness.targets.gpu.target.devices", gpu_devices.devices)
+    assert chosen_here(artifact).executor == "device"
+    assert with_executor(chosen_here(artifact), "emulator").loader == artifact.loader
+
+
+def test_why_a_device_cannot_be_asked_for_is_said(artifact):
+    with pytest.raises(InputError, match="'device' cannot run target 'cuda:sm_80' here: no device"):
+        with_executor(artifact, "device")
+    with pytest.raises(InputError, match="found 'native', expected 'emulator' for target 'cuda:sm_80'"):
+        with_executor(artifact, "native")
