@@ -4,13 +4,30 @@ Nothing but typer is imported until a command runs, so that `harness --help` ans
 """
 
 import sys
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli_options import (
+    DEFAULT_OUT,
+    ExperimentName,
+    ExperimentOrBundle,
+    FigureFormat,
+    FromBundle,
+    Jobs,
+    Listed,
+    Only,
+    Out,
+    Plain,
+    Resume,
+)
+
 if TYPE_CHECKING:
+    from harness.bundle import Bundle
+    from harness.case import Case
+    from harness.experiment import Experiment
     from harness.runner import RunSummary
 
 app = typer.Typer(
@@ -19,57 +36,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-DEFAULT_OUT = Path("results")
 FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
 """Parameters of `harness ir` that named schedules have, too."""
-
-
-class Listed(StrEnum):
-    """What `harness list` can list."""
-
-    VARIANTS = "variants"
-    TARGETS = "targets"
-    STAGES = "stages"
-    SCHEDULES = "schedules"
-    EXPERIMENTS = "experiments"
-    FIGURES = "figures"
-    DISTRIBUTIONS = "distributions"
-    CASES = "cases"
-
-
-class FigureFormat(StrEnum):
-    """File formats of figures."""
-
-    PNG = "png"
-    SVG = "svg"
-    PDF = "pdf"
-
-
-ExperimentName = Annotated[
-    str,
-    typer.Argument(
-        metavar="EXPERIMENT", help="TOML file, or the bare name of one in experiments/.", show_default=False
-    ),
-]
-Only = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE[,VALUE...]",
-        help="Only these cases: variant=flash, target=cpu, seq=256,512, case=9f3c …; repeat to narrow down.",
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Continue the newest unfinished run, else the newest: only what is missing or changed.",
-    ),
-]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of all results.")]
-Jobs = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Builds at a time.  [default: one per core]")
-]
-Plain = Annotated[bool, typer.Option("--plain", help="Progress as plain lines, as without a terminal.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -88,7 +56,8 @@ def start(
 
 @app.command()
 def run(
-    experiment: ExperimentName,
+    experiment: ExperimentOrBundle = None,
+    bundle: FromBundle = None,
     only: Only = None,
     resume: Resume = False,
     out: Out = DEFAULT_OUT,
@@ -96,13 +65,50 @@ def run(
     plain: Plain = False,
 ) -> None:
     """Build, check and time an experiment's cases, then report."""
-    summary = _execute(experiment, only or [], out, resume=resume, timed=True, jobs=jobs, plain=plain)
+    plan = _planned(experiment, bundle, only or [])
+    summary = _execute(plan, out, resume=resume, timed=True, jobs=jobs, plain=plain)
     _report(summary)
+
+
+@app.command(short_help="Build without running, for another machine with --bundle.")
+def build(
+    experiment: ExperimentName,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="New folder for what was built, which 'harness run --bundle DIR' takes on another machine.",
+        ),
+    ] = None,
+    only: Only = None,
+    jobs: Jobs = None,
+    plain: Plain = False,
+) -> None:
+    """Build an experiment's cases without running them; exit status 1 if one failed to build."""
+    from harness import bundle as bundles
+    from harness.build_run import BuildRun
+    from harness.cores import available_cores
+    from harness.progress import make_observer
+    from harness.provenance import of_experiment
+
+    plan = _planned(experiment, None, only or [])
+    if bundle is not None:
+        bundles.require_room(bundle)
+    manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
+    built = BuildRun(plan.experiment, make_observer(plain), jobs or available_cores()).run(plan.cases)
+    done = sum(case.failure is None for case in built)
+    typer.echo(f"{done} of {len(built)} cases built")
+    if bundle is not None:
+        bundles.write_bundle(bundle, manifest, built)
+        typer.echo(f"bundle: {bundle}")
+    if any(case.row.status.is_failure for case in built):
+        raise typer.Exit(1)
 
 
 @app.command(short_help="The same without timing; exit status 1 if a case failed.")
 def check(
-    experiment: ExperimentName,
+    experiment: ExperimentOrBundle = None,
+    bundle: FromBundle = None,
     only: Only = None,
     resume: Resume = False,
     out: Out = DEFAULT_OUT,
@@ -117,7 +123,8 @@ def check(
         from harness.folders import ensure_writable_folder
 
         ensure_writable_folder(junit.parent, "--junit")
-    summary = _execute(experiment, only or [], out, resume=resume, timed=False, jobs=jobs, plain=plain)
+    plan = _planned(experiment, bundle, only or [])
+    summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain)
     if junit is not None:
         from harness.reporting.junit import write_junit
 
@@ -304,33 +311,57 @@ def _given(context: typer.Context, passed_over: frozenset[str]) -> list[str]:
     return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
-def _execute(
-    name: str, only: list[str], out: Path, *, resume: bool, timed: bool, jobs: int | None, plain: bool
-) -> "RunSummary":
-    """Run an experiment's cases, all input checked before the first one starts."""
-    from harness.cores import available_cores
+@dataclass(frozen=True)
+class _Plan:
+    """The cases that a command is for."""
+
+    experiment: "Experiment"
+    cases: "list[Case]"
+    bundle: "Bundle | None" = None
+
+
+def _planned(name: str | None, folder: Path | None, only: list[str]) -> _Plan:
+    """Read an experiment or a bundle, and check all of it before the first case starts."""
+    from harness.errors import InputError
+
+    if (name is None) == (folder is None):
+        given = "neither" if name is None else "both"
+        raise InputError(f"found {given}, expected either an EXPERIMENT or --bundle DIR")
+    if folder is not None:
+        from harness.bundle import open_bundle
+
+        bundle = open_bundle(folder)
+        return _Plan(bundle.experiment(), bundle.cases(only), bundle)
+
     from harness.experiment import load_experiment
-    from harness.folders import ensure_writable_folder
     from harness.listing import find_experiment
 
-    experiment = load_experiment(find_experiment(name))
-    cases = experiment.cases(only)
-    ensure_writable_folder(out)
+    experiment = load_experiment(find_experiment(name or ""))
+    return _Plan(experiment, experiment.cases(only))
 
+
+def _execute(
+    plan: _Plan, out: Path, *, resume: bool, timed: bool, jobs: int | None, plain: bool
+) -> "RunSummary":
+    """Run the cases of a plan."""
+    from harness.cores import available_cores
     from harness.errors import RunInterrupted, StoppedError
+    from harness.folders import ensure_writable_folder
     from harness.progress import make_observer
     from harness.runner import run_experiment
 
+    ensure_writable_folder(out)
     try:
         return run_experiment(
-            experiment,
-            cases,
+            plan.experiment,
+            plan.cases,
             out=out,
             resume=resume,
-            timed=timed and experiment.timing.enabled,
+            timed=timed and plan.experiment.timing.enabled,
             jobs=jobs or available_cores(),
             observer=make_observer(plain),
             command=sys.argv,
+            bundle=plan.bundle,
         )
     except RunInterrupted as interruption:
         # typer keeps nothing of a KeyboardInterrupt but its exit status

@@ -33,7 +33,7 @@ def choose(loaders: Sequence[Loader], target: str) -> Choice:
 def refusal(loader: Loader, target: str) -> str | None:
     """Return None, or why a loader does not work on this machine."""
     reason = _missing_machine(loader.executor, target)
-    if reason is None and loader.package is not None and not _is_installed(loader.package):
+    if reason is None and loader.package is not None and not is_installed(loader.package):
         reason = f"for the executor {loader.executor}: install {loader.install or loader.package}"
     return reason
 
@@ -79,7 +79,8 @@ def _missing_machine(executor: ExecutorName, target: str) -> str | None:
     return None
 
 
-def _is_installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing more of it than what it is in."""
     try:
         return importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:  # not even the package that it is in

@@ -74,6 +74,7 @@ class Experiment(BaseModel):
     """Settings of each figure to draw, which the figure itself validates."""
 
     _path: Path | None = PrivateAttr(default=None)
+    _text: str | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _has_problems(self) -> Self:
@@ -85,6 +86,11 @@ class Experiment(BaseModel):
     def path(self) -> Path | None:
         """The file that the experiment was read from."""
         return self._path
+
+    @property
+    def text(self) -> str:
+        """The TOML text that the experiment was read from; without one, what it says, in JSON."""
+        return self._text or self.model_dump_json(indent=2)
 
     def cases(self, only: Sequence[str] = ()) -> list[Case]:
         """Return the cases, those of one problem and target side by side, variants in their listed order.
@@ -194,12 +200,17 @@ def load_experiment(path: Path | str) -> Experiment:
     Raises `InputError`, one line that names the file and the key, for whatever is wrong with it.
     """
     path = Path(path)
-    data = _read(path)
+    return parse_experiment(_text_of(path), path)
+
+
+def parse_experiment(text: str, path: Path) -> Experiment:
+    """Check the text of an experiment that was read from a path, see `load_experiment`."""
+    data = _parsed(text, path)
     try:
         experiment = Experiment.model_validate(_with_tuples(data), strict=True)
     except ValidationError as error:
         raise InputError(*(f"{path}: {message}" for message in messages(error, Experiment))) from error
-    experiment._path = path
+    experiment._path, experiment._text = path, text
     wrong_names = list(_wrong_names(experiment))
     if wrong_names:
         raise InputError(*(f"{path}: {message}" for message in wrong_names))
@@ -207,10 +218,9 @@ def load_experiment(path: Path | str) -> Experiment:
     return experiment
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """Return the contents of a TOML file."""
+def _text_of(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; expected an experiment in TOML") from error
     except IsADirectoryError as error:
@@ -221,6 +231,9 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path}: not UTF-8 text (byte {error.start}); expected an experiment in TOML"
         ) from error
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

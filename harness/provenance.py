@@ -8,19 +8,23 @@ import platform
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from harness.case import Case
 from harness.digest import code_digest
+from harness.experiment import Experiment
 from harness.machine import Machine, device_name, machine
 from harness.results import FORMAT_VERSION
+from harness.targets.gpu.devices import GpuDevice, devices
 
 DISTRIBUTION = "attention-harness"
-OPTIONAL_PACKAGES = ("torch",)
+OPTIONAL_PACKAGES = ("torch", "triton", "cuda-bindings", "nvidia-cuda-nvcc")
+GPU_TARGETS = ("cuda", "rocm")
 GIT_TIMEOUT_S = 10
 
 __all__ = ["Machine", "Manifest", "collect", "device_name", "timestamp"]
@@ -58,10 +62,14 @@ class Manifest(BaseModel):
     """Whether files differ from that commit; both None when the harness runs from no git checkout."""
     python: str
     packages: dict[str, str]
-    """Versions of the packages that the harness needs, and of PyTorch where it is installed."""
+    """Versions of the packages that the harness needs, and of optional ones where they are installed."""
     machine: Machine
     device: str
     """The processor in short (`device_name`)."""
+    gpus: tuple[GpuDevice, ...] = ()
+    """The devices here of the GPU targets that cases are for."""
+    built: "Manifest | None" = None
+    """Where the code was built, if it came here in a bundle."""
     peaks: dict[str, float] = {}
     """Measured peaks of this machine, by name."""
 
@@ -96,13 +104,23 @@ def collect(
     )
 
 
+def of_experiment(experiment: Experiment, cases: Iterable[Case], command: Sequence[str]) -> Manifest:
+    """Describe a run, or a build, of an experiment's cases that starts now."""
+    manifest = collect(
+        experiment.name, experiment.question, experiment.text, list(command), source_name=experiment.path
+    )
+    names = dict.fromkeys(case.target.partition(":")[0] for case in cases)
+    gpus = [gpu for name in names if name in GPU_TARGETS for gpu in devices(name) or ()]
+    return manifest.model_copy(update={"gpus": tuple(gpus)})
+
+
 def timestamp() -> str:
     """Return the time now, in UTC, as ISO 8601 with seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def package_versions() -> dict[str, str]:
-    """Return the installed versions of the harness's core dependencies and of PyTorch."""
+    """Return the installed versions of the harness's core dependencies and of some optional packages."""
     try:
         requirements = requires(DISTRIBUTION) or []
     except PackageNotFoundError:

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from harness.build_pool import BuildPool
+from harness.bundle import Bundle, BundledBuilds
 from harness.case import Case
 from harness.expectations import Expectations
 from harness.experiment import Experiment
@@ -30,6 +31,8 @@ class RunContext:
     timed: bool
     jobs: int = 1
     cache_root: Path | None = None
+    bundle: Bundle | None = None
+    """Where built cases come from; without one they are built."""
     earlier: Mapping[str, Result] = field(default_factory=dict)
     """The rows by case id that a resumed run may keep."""
     earlier_rounds: Sequence[Round] = ()
@@ -38,8 +41,10 @@ class RunContext:
     """The rows that are final, by case id."""
 
     @cached_property
-    def builders(self) -> BuildPool:
-        """The workers that build."""
+    def builders(self) -> BuildPool | BundledBuilds:
+        """The workers that build, or the bundle that has what was built."""
+        if self.bundle is not None:
+            return BundledBuilds(self.bundle)
         limits = self.experiment.limits
         return BuildPool(self.jobs, limits.build_timeout_s, limits.memory_gb)
 
@@ -59,9 +64,16 @@ class RunContext:
         return RowMaker(
             experiment=self.experiment.name,
             run=self.folder.run,
-            experiment_file=str(self.experiment.path or self.experiment.name),
+            experiment_file=self._source,
             command="run" if self.timed else "check",
         )
+
+    @property
+    def _source(self) -> str:
+        """What the command line names the cases by."""
+        if self.bundle is not None:
+            return f"--bundle {self.bundle.folder}"
+        return str(self.experiment.path or self.experiment.name)
 
     @property
     def step_limit_s(self) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import provenance
+from harness.bundle import Bundle
 from harness.case import Case
 from harness.errors import RunInterrupted
 from harness.experiment import Experiment
@@ -45,6 +46,7 @@ def run_experiment(
     command: Sequence[str],
     jobs: int = 1,
     cache_root: Path | None = None,
+    bundle: Bundle | None = None,
 ) -> RunSummary:
     """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
 
@@ -59,10 +61,12 @@ def run_experiment(
     not.  When a baseline has changed, all cases that are compared with it are timed again.  What a changed
     `[check]` or `[timing]` section asks for is not seen: start a new run for that.
 
+    With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
+
     Raises `InputError` when `out` cannot be written or a journal cannot be read.  After Ctrl-C all workers
     are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    folder = _open_folder(experiment, cases, out, resume, observer, command)
+    folder = _open_folder(experiment, cases, out, resume, observer, command, bundle)
     context = RunContext(
         experiment=experiment,
         folder=folder,
@@ -70,6 +74,7 @@ def run_experiment(
         timed=timed and experiment.timing.enabled,
         jobs=jobs,
         cache_root=cache_root,
+        bundle=bundle,
         earlier={result.case: result for result in folder.results()},
         earlier_rounds=folder.rounds(),
     )
@@ -106,6 +111,7 @@ def _open_folder(
     resume: bool,
     observer: Observer,
     command: Sequence[str],
+    bundle: Bundle | None,
 ) -> RunFolder:
     """Return the folder of the run that goes on, or of a new one, with these cases in its plan."""
     wanted = [case.id for case in cases]
@@ -117,14 +123,10 @@ def _open_folder(
     else:
         if resume:
             observer.message(f"no run of {experiment.name} in {out} to resume: starting a new one")
-        folder = _new_folder(experiment, out, command)
-    folder.plan(wanted, [case.id for case in experiment.cases()])
+        manifest = provenance.of_experiment(experiment, cases, command)
+        if bundle is not None:
+            manifest = manifest.model_copy(update={"built": bundle.index.manifest})
+        folder = RunFolder.create(out, experiment.name, manifest)
+    whole = experiment.cases() if bundle is None else bundle.cases()
+    folder.plan(wanted, [case.id for case in whole])
     return folder
-
-
-def _new_folder(experiment: Experiment, out: Path, command: Sequence[str]) -> RunFolder:
-    source = experiment.path.read_text() if experiment.path else experiment.model_dump_json(indent=2)
-    manifest = provenance.collect(
-        experiment.name, experiment.question, source, list(command), source_name=experiment.path
-    )
-    return RunFolder.create(out, experiment.name, manifest)

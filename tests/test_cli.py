@@ -283,7 +283,7 @@ class TestBadInput:
                 ["report", "results", "--out", "file"],
                 "--out file: File exists; expected a folder that can be written",
             ),
-            (["run"], "Missing argument 'EXPERIMENT' (see 'harness run --help')"),
+            (["run"], "found neither, expected either an EXPERIMENT or --bundle DIR"),
             (["run", "trial", "--fast"], "No such option: --fast (see 'harness run --help')"),
             (["run", "trial", "--jobs", "0"], "Invalid value for '--jobs': "),
             (["list", "variant"], "Invalid value for 'what': 'variant' is not one of 'variants', "),
@@ -334,6 +334,7 @@ class TestHelp:
         commands = capsys.readouterr().out.partition("Commands:")[2].split("\n")
         assert [line.split()[0] for line in commands if line.strip()] == [
             "run",
+            "build",
             "check",
             "report",
             "ir",

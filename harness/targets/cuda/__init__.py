@@ -10,7 +10,7 @@ from harness.artifact import Artifact, Loader, StaticFigures
 from harness.case import Case
 from harness.dtypes import itemsize
 from harness.errors import BuildError, InputError, UnsupportedError
-from harness.executors import choose
+from harness.executors import choose, is_installed
 from harness.problem import AttentionProblem
 from harness.targets.base import Stage, chip_of
 from harness.targets.cuda import device as device_executor
@@ -132,6 +132,12 @@ class CudaTarget(GpuTarget):
             launch=launch.as_json(),
             why_not_run="; ".join(filter(None, (choice.why_not, refusal))) if choice.why_not else None,
         )
+
+    def what_devices_lack(self) -> str:
+        """Return that NVIDIA's bindings are missing, where they are; IREE's code runs without."""
+        if is_installed(device_executor.PACKAGE):
+            return ""
+        return f"; for this harness's own kernels install {device_executor.INSTALL}"
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """PTX runs on its chip and on later ones, with a chip's own instructions on that chip only."""

@@ -60,6 +60,10 @@ class GpuTarget(Target):
         names = ", ".join(f"{device.name} ({device.chip})" for device in found)
         return f"no device for {self.chip(chip)}" + (f", only {names}" if names else "")
 
+    def what_devices_lack(self) -> str:
+        """Return what to install so that all code runs on the devices that are here, as the end of a line."""
+        return ""
+
     def capabilities(self) -> list[Capability]:
         """Return what can be built, emulated and run here."""
         return [self._build(), self._emulate(), self._run()]
@@ -108,7 +112,9 @@ class GpuTarget(Target):
     def _run(self) -> Capability:
         found = devices(self.name)
         if found:
-            detail = ", ".join(f"{device.name} ({device.chip})" for device in found)
+            detail = (
+                ", ".join(f"{device.name} ({device.chip})" for device in found) + self.what_devices_lack()
+            )
         else:
             detail = f"no device: {self.driver} is not installed" if found is None else "no device"
         return Capability(action="run", available=bool(found), detail=detail)

@@ -1,0 +1,85 @@
+"""Building an experiment's cases without running them, into the cache or into a bundle."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.build_pool import BuildPool
+from harness.case import Case
+from harness.experiment import Experiment
+from harness.progress import Observer
+from harness.results import Result
+from harness.rows import CaseRecord, RowMaker
+from harness.status import Status
+from harness.worker_process import WorkerFailure
+from harness.worker_protocol import BuildRequest, Built, KeyFound, KeyRequest
+
+
+@dataclass(frozen=True)
+class BuiltCase:
+    """A case that was built, or why it was not."""
+
+    record: CaseRecord
+    row: Result
+    failure: WorkerFailure | None = None
+
+
+class BuildRun:
+    """Builds cases and tells an observer of each."""
+
+    def __init__(
+        self, experiment: Experiment, observer: Observer, jobs: int, cache_root: Path | None = None
+    ) -> None:
+        limits = experiment.limits
+        self._builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb)
+        self._observer = observer
+        self._cache_root = cache_root
+        self._rows = RowMaker(experiment.name, "", str(experiment.path or experiment.name), "build")
+        self._built: dict[str, BuiltCase] = {}
+
+    def run(self, cases: Sequence[Case]) -> list[BuiltCase]:
+        """Build up to `jobs` cases at a time; return what became of each, in the plan's order."""
+        self._observer.planned(len(cases))
+        try:
+            records = {case.id: CaseRecord(case) for case in cases}
+            self._find_keys(records)
+            self._build(records)
+        finally:
+            self._builders.close()
+            self._observer.done()
+        return [self._built[case.id] for case in cases]
+
+    def _find_keys(self, records: dict[str, CaseRecord]) -> None:
+        requests = [KeyRequest(case=record.case) for record in records.values()]
+        for outcome in self._builders.run(requests, lambda case: self._observer.started(case, "plan")):
+            record = records[outcome.case.id]
+            if isinstance(outcome.answer, KeyFound):
+                record.key, record.device = outcome.answer.key, outcome.answer.device
+            elif isinstance(outcome.answer, WorkerFailure):
+                self._fail(record, outcome.answer)
+
+    def _build(self, records: dict[str, CaseRecord]) -> None:
+        requests = [
+            BuildRequest(case=record.case, key=record.key, cache_root=self._cache_root)
+            for record in records.values()
+            if record.key is not None
+        ]
+        for outcome in self._builders.run(requests, lambda case: self._observer.started(case, "build")):
+            record = records[outcome.case.id]
+            if isinstance(outcome.answer, Built):
+                record.note_build(outcome.answer)
+                refusal = outcome.answer.artifact.refusal
+                if refusal is not None:
+                    self._fail(record, WorkerFailure(Status.UNSUPPORTED, refusal))
+                else:
+                    self._finish(BuiltCase(record, self._rows.success(record, Status.BUILT)))
+            elif isinstance(outcome.answer, WorkerFailure):
+                self._fail(record, outcome.answer)
+
+    def _fail(self, record: CaseRecord, failure: WorkerFailure) -> None:
+        row = self._rows.failure(record, failure.status, "build", failure.reason)
+        self._finish(BuiltCase(record, row, failure))
+
+    def _finish(self, built: BuiltCase) -> None:
+        self._built[built.record.case.id] = built
+        self._observer.finished(built.record.case, built.row)

@@ -1,0 +1,69 @@
+"""Arguments and options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_OUT = Path("results")
+
+
+class Listed(StrEnum):
+    """What `harness list` can list."""
+
+    VARIANTS = "variants"
+    TARGETS = "targets"
+    STAGES = "stages"
+    SCHEDULES = "schedules"
+    EXPERIMENTS = "experiments"
+    FIGURES = "figures"
+    DISTRIBUTIONS = "distributions"
+    CASES = "cases"
+
+
+class FigureFormat(StrEnum):
+    """File formats of figures."""
+
+    PNG = "png"
+    SVG = "svg"
+    PDF = "pdf"
+
+
+ExperimentName = Annotated[
+    str,
+    typer.Argument(
+        metavar="EXPERIMENT", help="TOML file, or the bare name of one in experiments/.", show_default=False
+    ),
+]
+ExperimentOrBundle = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="EXPERIMENT", help="TOML file, or the bare name of one in experiments/.", show_default=False
+    ),
+]
+FromBundle = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Instead of EXPERIMENT: what 'harness build --bundle' wrote; nothing is built."
+    ),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE[,VALUE...]",
+        help="Only these cases: variant=flash, target=cpu, seq=256,512, case=9f3c …; repeat to narrow down.",
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue the newest unfinished run, else the newest: only what is missing or changed.",
+    ),
+]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of all results.")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Builds at a time.  [default: one per core]")
+]
+Plain = Annotated[bool, typer.Option("--plain", help="Progress as plain lines, as without a terminal.")]
