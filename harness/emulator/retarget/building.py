@@ -79,6 +79,70 @@ def convert(operation: str, value: ir.Value, kind: ir.Type) -> ir.Value:
     return _created(f"llvm.{operation}", [kind], [value], {})
 
 
+def as_type(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """Return a value's bits as another type of the same size."""
+    return value if value.type == kind else convert("bitcast", value, kind)
+
+
+def inverted(bit: ir.Value) -> ir.Value:
+    """Return the opposite of a bit."""
+    return _created("llvm.xor", [bit.type], [bit, constant(1, 1)], {})
+
+
+def vector(values: Sequence[ir.Value], element: ir.Type) -> ir.Value:
+    """Return a vector of values."""
+    kind = ir.VectorType.get([len(values)], element)
+    result = _created("llvm.mlir.undef", [kind], [], {})
+    for position, value in enumerate(values):
+        operands = [result, value, constant(position)]
+        result = _created("llvm.insertelement", [kind], operands, {})
+    return result
+
+
+def extract_element(value: ir.Value, position: int) -> ir.Value:
+    """Return an element of a vector."""
+    element = ir.VectorType(value.type).element_type
+    return _created("llvm.extractelement", [element], [value, constant(position)], {})
+
+
+def structure_type(elements: Sequence[ir.Type]) -> ir.Type:
+    """Return the type of a structure."""
+    return ir.Type.parse(f"!llvm.struct<({', '.join(map(str, elements))})>")
+
+
+def structure(values: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
+    """Return a structure of values."""
+    result = _created("llvm.mlir.undef", [kind], [], {})
+    for position, value in enumerate(values):
+        attributes = {"position": ir.DenseI64ArrayAttr.get([position])}
+        result = _created("llvm.insertvalue", [kind], [result, value], attributes)
+    return result
+
+
+def extract_value(value: ir.Value, position: int, kind: ir.Type) -> ir.Value:
+    """Return an element of a structure."""
+    attributes = {"position": ir.DenseI64ArrayAttr.get([position])}
+    return _created("llvm.extractvalue", [kind], [value], attributes)
+
+
+def masked_load(address: ir.Value, guard: ir.Value, instead: ir.Value) -> ir.Value:
+    """Load a vector if a bit is set; without it the result is another vector."""
+    mask = _all_elements(guard, instead.type)
+    attributes = {"alignment": ir.IntegerAttr.get(integer_type(32), 1)}
+    return _created("llvm.intr.masked.load", [instead.type], [address, mask, instead], attributes)
+
+
+def masked_store(value: ir.Value, address: ir.Value, guard: ir.Value) -> None:
+    """Store a vector if a bit is set."""
+    mask = _all_elements(guard, value.type)
+    attributes = {"alignment": ir.IntegerAttr.get(integer_type(32), 1)}
+    ir.Operation.create("llvm.intr.masked.store", operands=[value, address, mask], attributes=attributes)
+
+
+def _all_elements(guard: ir.Value, kind: ir.Type) -> ir.Value:
+    return vector([guard] * ir.VectorType(kind).shape[0], guard.type)
+
+
 def declare(name: str, arguments: Sequence[ir.Type], result: ir.Type | None = None) -> None:
     """Declare a function that the runtime or a model defines."""
     kind = function_type(arguments, result)

@@ -10,6 +10,7 @@ from harness.emulator.models.model import Model
 from harness.emulator.retarget import building as b
 from harness.emulator.retarget.accesses import ACCESSES, MASKED, LaneMemory, check_access
 from harness.emulator.retarget.entries import add_entry, is_kernel
+from harness.emulator.retarget.inline_assembly import expand_assembly
 from harness.emulator.retarget.intrinsics import (
     ARGUMENT_BYTES,
     RESULT_BYTES,
@@ -102,6 +103,7 @@ class _Retargeting:
         return described
 
     def _function(self, function: ir.Operation, own: set[str], arrays: dict[str, SharedArray]) -> None:
+        expand_assembly(function)
         entry = function.regions[0].blocks[0]
         device_operations = [view.operation for view in operations_within(function)]
         with ir.InsertionPoint.at_block_begin(entry), function.location:

@@ -1,33 +1,28 @@
 """The target `cuda`: NVIDIA GPUs."""
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from harness.artifact import Artifact, Loader, StaticFigures
+from harness.artifact import Artifact
 from harness.case import Case
 from harness.dtypes import itemsize
-from harness.errors import BuildError, InputError, UnsupportedError
-from harness.executors import choose, is_installed
+from harness.errors import UnsupportedError
+from harness.executors import is_installed
 from harness.problem import AttentionProblem
 from harness.targets.base import Stage, chip_of
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import runs_on
-from harness.targets.cuda.images import save_images
 from harness.targets.gpu.target import KEY_TILE, MATRIX_ROWS, QUERY_TILE, GpuTarget
 from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
     from mlir import ir
 
-    from harness.emulator.device_code import EmulatorCode
     from harness.layouts.warp_tiling import WarpTiling
-    from harness.targets.cuda.ptxas import Assembled
+    from harness.targets.cuda.packaging import KernelCode
     from harness.targets.cuda.stages import Compiled
-    from harness.targets.gpu.kernel_figures import KernelFigures
-    from harness.targets.gpu.launch import GpuKernel, GpuLaunch
 
 WARPS = 4
 """Warps of a workgroup, each with 16 of 64 queries."""
@@ -41,15 +36,6 @@ INSTRUCTIONS = {
     "f32": "mma.sync.m16n8k8.tf32x3",
 }
 """The matrix instruction for each type of Q, K and V."""
-
-
-DEVICE_LOADER = Loader(
-    executor="device",
-    function="harness.targets.cuda.device.kernels:load",
-    package=device_executor.PACKAGE,
-    install=device_executor.INSTALL,
-)
-EMULATOR_LOADER = Loader(executor="emulator", function="harness.targets.gpu.emulated:load")
 
 
 class CudaTarget(GpuTarget):
@@ -101,6 +87,7 @@ class CudaTarget(GpuTarget):
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
         """Compile tiled kernels to PTX, and for the emulator."""
+        from harness.targets.cuda import packaging
         from harness.targets.cuda.multiprocessor import require_shared_memory
         from harness.targets.cuda.stages import SUMMARIES, compile_kernels
         from harness.targets.gpu.launch import GpuLaunch
@@ -110,27 +97,16 @@ class CudaTarget(GpuTarget):
         compiled = compile_kernels(module, chip, _warp_tiling(case.problem), folder)
         require_shared_memory(compiled.kernels, chip)
         launch = GpuLaunch(chip=chip, kernels=compiled.kernels)
+        code = _code(compiled, chip)
+        counted = {"flops_executed": flops_executed, "bank_conflicts": compiled.bank_conflicts}
         stages = compiled.stages
-        with ThreadPoolExecutor(1) as beside:  # a part of the time passes in other processes
-            code = beside.submit(_code, compiled, chip)
-            emulation = _emulator_code(compiled, chip)
-        ptx, assembled = code.result()
-        save_images(folder, ptx, assembled.cubin if assembled is not None else None)
-        loaders, refusal = _loaders(emulation, ptx, folder)
-        choice = choose(loaders, case.target)
         return Artifact(
             case=case,
             key=key,
-            executor=choice.executor,
-            loader=choice.function,
-            loaders=loaders,
-            figures=_figures(compiled, ptx, assembled, launch).model_copy(
-                update={"flops_executed": flops_executed}
-            ),
+            figures=packaging.figures(code, launch).model_copy(update=counted),
             stage_seconds={name: stages.seconds[name] for name in SUMMARIES if name in stages.seconds},
             stage_files={name: stages.files[name] for name in SUMMARIES if name in stages.files},
-            launch=launch.as_json(),
-            why_not_run="; ".join(filter(None, (choice.why_not, refusal))) if choice.why_not else None,
+            **packaging.execution(code, launch, case.target, folder),
         )
 
     def what_devices_lack(self) -> str:
@@ -165,82 +141,19 @@ def _require_even_tiles(case: Case) -> None:
             raise UnsupportedError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
 
 
-def _code(compiled: "Compiled", chip: str) -> "tuple[str, Assembled | None]":
-    """Return PTX, and what ptxas makes of it."""
+def _code(compiled: "Compiled", chip: str) -> "KernelCode":
+    """Return PTX, what ptxas makes of it, and the emulator's code."""
     from harness.targets.cuda import ptxas
+    from harness.targets.cuda.packaging import KernelCode, emulator_code
     from harness.targets.cuda.stages import emit_ptx
 
-    ptx = emit_ptx(compiled.optimized, chip, compiled.stages)
-    return ptx, ptxas.assemble(ptx.encode(), chip)
+    def assembled() -> "tuple[str, ptxas.Assembled | None]":
+        text = emit_ptx(compiled.optimized, chip, compiled.stages)
+        return text, ptxas.assemble(text.encode(), chip)
 
-
-def _emulator_code(compiled: "Compiled", chip: str) -> "EmulatorCode | str":
-    """Return the code as the emulator runs it, or why it does not."""
-    from harness.emulator.device_code import EmulatorCode, compile_for_emulator
-    from harness.emulator.devices import device
-    from harness.emulator.native_library import MISSING, compiler
-
-    if compiler() is None:
-        return f"for the emulator: {MISSING}"
-    codes: list[EmulatorCode] = []
-
-    def emulate() -> str:
-        codes.append(compile_for_emulator(compiled.optimized, device(chip)))
-        return codes[0].device_code
-
-    try:
-        compiled.stages.run("emulated", emulate)
-    except (BuildError, InputError) as error:
-        return f"the emulator refuses the code: {error}"
-    return codes[0]
-
-
-def _loaders(
-    emulation: "EmulatorCode | str", ptx: str, folder: Path
-) -> tuple[tuple[Loader, ...], str | None]:
-    """Return what runs the code, and why the emulator does not; what it needs is written to the folder."""
-    from harness.emulator import ARTIFACT_FOLDER
-    from harness.emulator.saved_code import ImageCode, save
-
-    if isinstance(emulation, str):
-        return (DEVICE_LOADER,), emulation
-    save(folder / ARTIFACT_FOLDER, [ImageCode(ptx.encode(), emulation)])
-    return (DEVICE_LOADER, EMULATOR_LOADER), None
-
-
-def _figures(
-    compiled: "Compiled", text: str, assembled: "Assembled | None", launch: "GpuLaunch"
-) -> StaticFigures:
-    """Return what PTX says, and ptxas where it is there."""
-    from harness.targets.cuda import ptx
-    from harness.targets.gpu.kernel_figures import KernelFigures, combine, instructions
-    from harness.targets.object_files import code_bytes
-
-    launched = [
-        KernelFigures(shared_bytes=kernel.shared_bytes, workgroup_size=kernel.threads)
-        for kernel in compiled.kernels
-    ]
-    kernels = assembled.kernels if assembled is not None else []
-    return combine([*launched, *kernels]).model_copy(
-        update={
-            "bank_conflicts": compiled.bank_conflicts,
-            "occupancy": _least_occupancy(compiled.kernels, kernels, launch.chip),
-            "intrinsics": instructions(ptx.MATRIX_INSTRUCTION, [text]),
-            "code_bytes": code_bytes(assembled.cubin) if assembled is not None else None,
-            "workspace_bytes": launch.workspace_bytes,
-        }
-    )
-
-
-def _least_occupancy(
-    launched: "Sequence[GpuKernel]", assembled: "Sequence[KernelFigures]", chip: str
-) -> float | None:
-    """Return the least occupancy of all kernels, where ptxas says how many registers each needs."""
-    from harness.targets.cuda.multiprocessor import occupancy
-
-    registers = {figures.name: figures.registers for figures in assembled if figures.registers is not None}
-    if any(kernel.name not in registers for kernel in launched):
-        return None
-    return min(
-        occupancy(kernel.threads, registers[kernel.name], kernel.shared_bytes, chip) for kernel in launched
-    )
+    with ThreadPoolExecutor(1) as beside:  # a part of the time passes in other processes
+        assembling = beside.submit(assembled)
+        emulation = emulator_code(
+            compiled.optimized, chip, lambda emulate: compiled.stages.run("emulated", emulate)
+        )
+    return KernelCode(*assembling.result(), emulation)

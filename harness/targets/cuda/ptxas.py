@@ -50,9 +50,12 @@ def version() -> str | None:
     return found[0] if found else "unknown"
 
 
-def assemble(ptx: bytes, chip: str) -> Assembled | None:
-    """Assemble PTX for a chip; None where there is no ptxas, or it does not know the chip or the PTX."""
-    program = assembler()
+def assemble(ptx: bytes, chip: str, other: Path | None = None) -> Assembled | None:
+    """Assemble PTX for a chip; None where there is no ptxas, or it does not know the chip or the PTX.
+
+    `other` is a ptxas to use instead of the installed one.
+    """
+    program = str(other) if other is not None else assembler()
     if program is None:
         return None
     with tempfile.TemporaryDirectory() as folder:

@@ -16,8 +16,10 @@ from harness.emulator.saved_code import load_saved
 from harness.errors import EmulatorFindingsError
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
-from harness.targets.gpu.launch import POISON, GpuLaunch
+from harness.targets.gpu.launch import POISON, GpuKernel, GpuLaunch
 from harness.targets.lowering.buffers import OUTPUT, Buffer, checked_input
+
+NULL = np.uint64(0)
 
 
 def load(artifact: Artifact, folder: Path) -> "EmulatedKernels":
@@ -85,13 +87,17 @@ class EmulatedCall(BoundCall):
                 self._executable.kernels[kernel.name],
                 (kernel.grid, 1, 1),
                 (kernel.threads, 1, 1),
-                [self._memory[buffer.name] for buffer in kernel.buffers],
+                self._arguments(kernel),
                 shared_bytes=kernel.shared_bytes,
                 settings=self._executable.settings,
             )
             self.reports.append(report)
             if report.findings:
                 raise EmulatorFindingsError([str(finding) for finding in report.findings])
+
+    def _arguments(self, kernel: GpuKernel) -> list[DeviceBuffer | np.generic]:
+        buffers = [self._memory[buffer.name] for buffer in kernel.buffers]
+        return [*buffers, *[NULL] * kernel.null_arguments]
 
     def output(self) -> np.ndarray:
         """Return a copy of the output of the last run."""

@@ -23,6 +23,8 @@ class GpuKernel(BaseModel):
     """Threads of a workgroup, along x."""
     shared_bytes: int
     """Dynamic shared memory."""
+    null_arguments: int = 0
+    """Pointers behind the buffers that the kernel declares and does not use."""
 
 
 class GpuLaunch(BaseModel):

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-
-from mlir import ir
+from typing import TYPE_CHECKING
 
 from harness.errors import raised_in
+
+if TYPE_CHECKING:
+    from mlir import ir
 
 
 class StageRecorder:
@@ -29,7 +31,7 @@ class StageRecorder:
         (self._folder / self.files[name]).write_text(text, encoding="utf-8")
         return text
 
-    def change(self, name: str, stage: Callable[[ir.Module], None], module: ir.Module) -> None:
+    def change(self, name: str, stage: Callable[["ir.Module"], None], module: "ir.Module") -> None:
         """Run a stage that changes a module in place."""
 
         def changed() -> str:

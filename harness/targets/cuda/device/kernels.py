@@ -61,10 +61,7 @@ class DeviceCall(BoundCall):
     def __init__(self, executable: DeviceKernels, memory: dict[str, DeviceMemory]) -> None:
         self._executable = executable
         self._memory = memory
-        self._arguments = [
-            _pointers([memory[buffer.name] for buffer in kernel.buffers])
-            for kernel in executable.plan.kernels
-        ]
+        self._arguments = [_arguments(kernel, memory) for kernel in executable.plan.kernels]
         self._timer: EventTimer | None = None
 
     def poison(self) -> None:
@@ -112,5 +109,6 @@ class _Arguments:
         self.addresses = (ctypes.c_void_p * len(values))(*(first + size * at for at in range(len(values))))
 
 
-def _pointers(memory: list[DeviceMemory]) -> _Arguments:
-    return _Arguments([allocation.address for allocation in memory])
+def _arguments(kernel: GpuKernel, memory: dict[str, DeviceMemory]) -> _Arguments:
+    addresses = [memory[buffer.name].address for buffer in kernel.buffers]
+    return _Arguments([*addresses, *[0] * kernel.null_arguments])

@@ -1,0 +1,119 @@
+"""The Triton baseline: compiled for chips without a device, and executed by the emulator."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from harness.artifact import Artifact
+from harness.case import Case
+from harness.errors import BuildError
+from harness.inputs import make_inputs
+from harness.oracle import expect
+from harness.problem import AttentionProblem
+from harness.variants.baselines.triton import MISSING, Triton, executed_flops
+from harness.variants.baselines.triton_tiles import TritonTiles
+
+SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f16")
+TILES = {"tile_q": 64, "tile_kv": 32, "warps": 4, "pipeline": 2}
+
+
+@pytest.fixture
+def _installed() -> None:
+    pytest.importorskip("triton", reason=MISSING)
+
+
+def build(problem: AttentionProblem, folder: Path, chip: str = "sm_80", **params) -> Artifact:
+    case = Case(problem=problem, variant="triton", target=f"cuda:{chip}", params=TILES | params)
+    assert Triton().supports(problem, case.target) is None
+    return Triton().build(case, "key", folder)
+
+
+@pytest.mark.usefixtures("_installed")
+@pytest.mark.parametrize(
+    "problem",
+    [
+        AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True),
+        AttentionProblem(batch=2, heads=2, kv_heads=1, seq_q=70, seq_kv=150, head_dim=32, dtype="bf16"),
+        AttentionProblem(heads=1, seq_q=150, seq_kv=70, head_dim=16, dtype="f16", causal=True),
+        AttentionProblem(
+            heads=1, seq_q=64, seq_kv=90, head_dim=32, head_dim_v=16, dtype="f16", causal=True,
+            causal_alignment="top-left", scale=0.3,
+        ),
+        AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f32"),
+    ],
+    ids=["ragged-causal", "grouped-cross", "rows-without-keys", "top-left", "single-precision"],
+)  # fmt: skip
+def test_attention_is_right_and_the_checks_find_nothing(problem: AttentionProblem, tmp_path: Path) -> None:
+    artifact = build(problem, tmp_path)
+    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
+    inputs = make_inputs(problem, seed=4)
+    call = artifact.load(tmp_path).bind(inputs)
+    call.poison()
+    call.run()
+    verdict = expect(inputs, problem).check(call.output())
+    assert verdict.ok, verdict
+
+
+@pytest.mark.usefixtures("_installed")
+def test_hopper_gets_its_own_instructions_which_the_emulator_does_not_know(tmp_path: Path) -> None:
+    artifact = build(SMALL, tmp_path, "sm_90")
+    assert "wgmma" in (artifact.figures.intrinsics or "")
+    assert artifact.executor == "none"
+    assert "the emulator refuses the code: the emulator has no model of" in (artifact.why_not_run or "")
+    assert artifact.launch["chip"] == "sm_90a", "such code runs on this chip only"
+    assert artifact.figures.spills == 0
+
+
+@pytest.mark.usefixtures("_installed")
+def test_a_device_launches_the_kernel_without_triton(tmp_path: Path) -> None:
+    artifact = build(SMALL, tmp_path)
+    assert [loader.executor for loader in artifact.loaders] == ["device", "emulator"]
+    (kernel,) = artifact.launch["kernels"]
+    assert (kernel["grid"], kernel["threads"]) == (1, 128)
+    assert kernel["null_arguments"] == 2, "scratch memory that the kernel does not use"
+    assert list(artifact.stage_files) == ["ttir", "ttgir", "llir", "ptx", "emulated"]
+
+
+@pytest.mark.usefixtures("_installed")
+def test_what_triton_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.variants.baselines import triton_compilation
+
+    def refuse(*arguments, **options):
+        raise RuntimeError("out of resource: shared memory\nand more")
+
+    monkeypatch.setattr(triton_compilation.triton, "compile", refuse)
+    with pytest.raises(BuildError, match="Triton: RuntimeError: out of resource"):
+        build(SMALL, tmp_path)
+
+
+def test_the_executed_operations_are_whole_tiles_that_some_query_sees() -> None:
+    tiles = TritonTiles(tile_q=64, tile_kv=32, warps=4, pipeline=2)
+    full = AttentionProblem(heads=2, seq_q=100, seq_kv=40, head_dim=16, dtype="f16")
+    assert executed_flops(full, tiles) == 2 * 2 * (2 * 64) * 64 * 32
+    causal = AttentionProblem(heads=1, seq_q=128, seq_kv=128, head_dim=16, dtype="f16", causal=True)
+    assert executed_flops(causal, tiles) == 2 * 64 * (64 + 128) * 32
+
+
+@pytest.mark.parametrize(
+    ("changes", "target", "reason"),
+    [
+        ({}, "rocm:gfx942", "Triton compiles for cuda here, not for rocm:gfx942"),
+        ({"head_dim": 48}, "cuda", "head_dim 48: Triton's tiles are powers of two from 16 on"),
+        ({"softcap": 5.0}, "cuda", "softcap: this kernel has no mask but the causal one"),
+        ({"kv_lengths": (10,)}, "cuda", "kv_lengths: this kernel has no mask but the causal one"),
+        ({"model_width": 32}, "cuda", "packed sequences and projections are not part of this kernel"),
+    ],
+)
+def test_what_it_does_not_do_is_said(
+    changes: dict, target: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found("json" if name == "triton" else name))
+    problem = AttentionProblem(**{"heads": 1, "seq_q": 64, "head_dim": 16, "dtype": "f16", **changes})
+    assert Triton().supports(problem, target) == reason
+
+
+def test_without_triton_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert Triton().supports(SMALL, "cuda") == "install attention-harness[triton]"
