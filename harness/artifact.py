@@ -26,10 +26,10 @@ class Loader(BaseModel):
     executor: ExecutorName
     function: str
     """`package.module:function` that turns (artifact, folder) into an `Executable`."""
-    package: str | None = None
-    """The package that the function needs, if it is an optional one, by the name that it is imported by."""
+    packages: tuple[str, ...] = ()
+    """The optional packages that the function needs, by the names that they are imported by."""
     install: str | None = None
-    """What to install for it."""
+    """What to install for them."""
 
 
 class StaticFigures(BaseModel):

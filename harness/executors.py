@@ -33,8 +33,8 @@ def choose(loaders: Sequence[Loader], target: str) -> Choice:
 def refusal(loader: Loader, target: str) -> str | None:
     """Return None, or why a loader does not work on this machine."""
     reason = _missing_machine(loader.executor, target)
-    if reason is None and loader.package is not None and not is_installed(loader.package):
-        reason = f"for the executor {loader.executor}: install {loader.install or loader.package}"
+    if reason is None and not all(map(is_installed, loader.packages)):
+        reason = f"for the executor {loader.executor}: install {loader.install or ' '.join(loader.packages)}"
     return reason
 
 

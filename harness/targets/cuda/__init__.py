@@ -111,7 +111,7 @@ class CudaTarget(GpuTarget):
 
     def what_devices_lack(self) -> str:
         """Return that NVIDIA's bindings are missing, where they are; IREE's code runs without."""
-        if is_installed(device_executor.PACKAGE):
+        if all(map(is_installed, device_executor.PACKAGES)):
             return ""
         return f"; for this harness's own kernels install {device_executor.INSTALL}"
 

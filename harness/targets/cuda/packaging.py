@@ -25,7 +25,7 @@ from harness.targets.object_files import code_bytes
 DEVICE_LOADER = Loader(
     executor="device",
     function="harness.targets.cuda.device.kernels:load",
-    package=device_executor.PACKAGE,
+    packages=device_executor.PACKAGES,
     install=device_executor.INSTALL,
 )
 EMULATOR_LOADER = Loader(executor="emulator", function="harness.targets.gpu.emulated:load")

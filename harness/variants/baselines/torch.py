@@ -1,20 +1,26 @@
 """The PyTorch baselines: `torch` (its fused attention) and `torch-unfused` (three library calls).
 
-PyTorch is the optional extra `baselines`: without it both variants are unsupported, and nothing else
-changes.  There is no code to generate, so a build writes down which calls will be made with which
-arguments; `torch_calls` makes them.
+PyTorch is the optional extra `baselines`: without it both variants are unsupported on the CPU, and only
+built for a GPU; nothing else changes.  There is no code to generate, so a build writes down which calls will
+be made with which arguments; `torch_calls` makes them.
 """
 
 import importlib.metadata
 import importlib.util
 from abc import abstractmethod
 from pathlib import Path
+from typing import Any, ClassVar, Literal
 
-from harness.artifact import Artifact, StaticFigures
+from harness.artifact import Artifact, Loader, StaticFigures
 from harness.case import Case
 from harness.dtypes import itemsize
+from harness.errors import UnsupportedError
+from harness.executors import choose
 from harness.problem import AttentionProblem
-from harness.variants.base import Variant
+from harness.targets.base import chip_of
+from harness.targets.cuda import CudaTarget
+from harness.targets.cuda import device as device_executor
+from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.masks import mask_shape, queries_without_keys
 
 MISSING = "install attention-harness[baselines]"
@@ -24,20 +30,28 @@ SOURCE_FILE = "calls.py"
 CHIPS = ("", "host")
 
 
+class TorchParameters(Parameters):
+    """Parameters of PyTorch's fused attention."""
+
+    backend: Literal["flash", "cudnn", "efficient", "math"] | None = None
+    """Which of PyTorch's implementations, on a GPU; by default PyTorch chooses."""
+
+
 class TorchVariant(Variant):
     """What both PyTorch baselines share."""
 
     is_baseline = True
-    loader: str
+    loader: ClassVar[str]
+    """Name of the function that loads it, in `torch_calls` and in `torch_device`."""
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why PyTorch cannot compute this problem; does not import PyTorch."""
         name, _, chip = target.partition(":")
-        if name != "cpu":
-            return f"PyTorch runs on the target cpu here, not on {name}"
-        if chip not in CHIPS:
+        if name not in ("cpu", "cuda"):
+            return f"PyTorch runs on the targets cpu and cuda here, not on {name}"
+        if name == "cpu" and chip not in CHIPS:
             return f"PyTorch chooses its instruction set itself, {chip} cannot be asked for; use cpu"
-        if importlib.util.find_spec("torch") is None:
+        if name == "cpu" and importlib.util.find_spec("torch") is None:
             return MISSING
         return self.refuses(problem)
 
@@ -63,13 +77,38 @@ class TorchVariant(Variant):
         return Artifact(
             case=case,
             key=key,
-            executor="native",
-            loader=self.loader,
             figures=self.figures(case.problem),
             stage_seconds={"source": 0.0},
             stage_files={"source": SOURCE_FILE},
-            launch={"threads": case.target_options.get("threads", 1)},
+            **(self._on_device(case) if case.target.startswith("cuda") else self._on_processor(case)),
         )
+
+    def _on_processor(self, case: Case) -> dict[str, Any]:
+        """Return an artifact's fields on running it on the CPU."""
+        if case.params.get("backend") is not None:
+            raise UnsupportedError(f"backend {case.params['backend']}: chosen on GPUs only, not for cpu")
+        return {
+            "executor": "native",
+            "loader": f"harness.variants.baselines.torch_calls:{self.loader}",
+            "launch": {"threads": case.target_options.get("threads", 1)},
+        }
+
+    def _on_device(self, case: Case) -> dict[str, Any]:
+        """Return them for the machine's GPU."""
+        loader = Loader(
+            executor="device",
+            function=f"harness.variants.baselines.torch_device:{self.loader}",
+            packages=("torch", *device_executor.PACKAGES),
+            install="attention-harness[baselines,device]",
+        )
+        choice = choose([loader], case.target)
+        return {
+            "executor": choice.executor,
+            "loader": choice.function,
+            "loaders": (loader,),
+            "launch": {"chip": CudaTarget().chip(chip_of(case.target))},
+            "why_not_run": choice.why_not,
+        }
 
     def tool_versions(self) -> dict[str, str]:
         """Return the version of PyTorch, where it is installed."""
@@ -89,7 +128,8 @@ class Torch(TorchVariant):
 
     name = "torch"
     summary = "PyTorch scaled_dot_product_attention"
-    loader = "harness.variants.baselines.torch_calls:load_fused"
+    parameters = TorchParameters
+    loader = "load_fused"
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return why `scaled_dot_product_attention` cannot compute the problem."""
@@ -129,7 +169,7 @@ class TorchUnfused(TorchVariant):
 
     name = "torch-unfused"
     summary = "PyTorch bmm, softmax, bmm with the score matrix in memory (buffers reused)"
-    loader = "harness.variants.baselines.torch_calls:load_unfused"
+    loader = "load_unfused"
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return why the three calls cannot compute the problem."""

@@ -1,4 +1,7 @@
-"""Loads and calls the PyTorch baselines; imported only in the process that runs them."""
+"""Loads and calls the PyTorch baselines; imported only in the process that runs them.
+
+What is computed is the same on the CPU and on a GPU, where `torch_device` loads it.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from harness.variants.baselines.heap import keep_heap_warm
 from harness.variants.baselines.masks import require_operands, visible_keys
 from harness.variants.baselines.torch import uses_causal_flag
 from harness.variants.baselines.torch_sequences import PackedCall, ProjectedCall
-from harness.variants.baselines.torch_tensors import to_array, to_tensor
+from harness.variants.baselines.torch_tensors import CPU, to_array, to_tensor
 
 
 def load_fused(artifact: Artifact, folder: Path) -> "FusedExecutable":
@@ -32,29 +35,31 @@ def load_unfused(artifact: Artifact, folder: Path) -> "UnfusedExecutable":
 class FusedExecutable(Executable):
     """`scaled_dot_product_attention` for one problem."""
 
-    def __init__(self, problem: AttentionProblem) -> None:
+    def __init__(self, problem: AttentionProblem, device: torch.device = CPU) -> None:
         self.problem = problem
+        self.device = device
 
     def bind(self, inputs: Inputs) -> BoundCall:
-        """Wrap the arrays as tensors without a copy, and combine masks and bias into one operand."""
+        """Make tensors of the arrays, on the CPU without a copy; masks and bias become one operand."""
         if self.problem.is_packed:
-            return PackedCall(self.problem, inputs)
+            return PackedCall(self.problem, inputs, self.device)
         if self.problem.model_width is not None:
-            return ProjectedCall(self.problem, inputs)
+            return ProjectedCall(self.problem, inputs, self.device)
         require_operands(self.problem, inputs)
-        return FusedCall(self.problem, inputs)
+        return FusedCall(self.problem, inputs, self.device)
 
 
 class FusedCall(BoundCall):
     """One call; PyTorch allocates the output anew each time."""
 
-    def __init__(self, problem: AttentionProblem, inputs: Inputs) -> None:
-        self.arguments = tuple(to_tensor(array) for array in (inputs.q, inputs.k, inputs.v))
+    def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device) -> None:
+        self.arguments = tuple(to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
         self.options: dict[str, Any] = {"scale": problem.scale, "enable_gqa": problem.group_size > 1}
         if uses_causal_flag(problem):
             self.options["is_causal"] = True
         else:
-            self.options["attn_mask"] = _mask_operand(problem, inputs)
+            mask = _mask_operand(problem, inputs)
+            self.options["attn_mask"] = None if mask is None else to_tensor(mask, device)
         self.result: torch.Tensor | None = None
 
     def poison(self) -> None:
@@ -75,11 +80,12 @@ class FusedCall(BoundCall):
 class UnfusedExecutable(Executable):
     """The three calls for one problem."""
 
-    def __init__(self, problem: AttentionProblem) -> None:
+    def __init__(self, problem: AttentionProblem, device: torch.device = CPU) -> None:
         self.problem = problem
+        self.device = device
 
     def bind(self, inputs: Inputs) -> BoundCall:
-        """Wrap the arrays as tensors without a copy, and allocate scores, probabilities and output.
+        """Make tensors of the arrays, and allocate scores, probabilities and output.
 
         Raises `UnsupportedError` when the boolean mask leaves a query no key: the result would be NaN.
         """
@@ -87,16 +93,18 @@ class UnfusedExecutable(Executable):
         visible = visible_keys(self.problem, inputs.mask)
         if visible is not None and not visible.any(axis=-1).all():
             raise UnsupportedError("torch.softmax gives NaN for a query that sees no key")
-        return UnfusedCall(self.problem, inputs, visible)
+        return UnfusedCall(self.problem, inputs, visible, self.device)
 
 
 class UnfusedCall(BoundCall):
     """The three calls on buffers that are allocated once, so that no fresh page is touched in `run`."""
 
-    def __init__(self, problem: AttentionProblem, inputs: Inputs, visible: np.ndarray | None) -> None:
+    def __init__(
+        self, problem: AttentionProblem, inputs: Inputs, visible: np.ndarray | None, device: torch.device
+    ) -> None:
         key_heads = problem.batch * problem.kv_heads
         rows = problem.group_size * problem.seq_q
-        q, k, v = (to_tensor(array) for array in (inputs.q, inputs.k, inputs.v))
+        q, k, v = (to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
         self.problem = problem
         self.q = q.reshape(key_heads, rows, problem.head_dim)
         self.k_transposed = k.reshape(key_heads, problem.seq_kv, problem.head_dim).transpose(1, 2)
@@ -106,8 +114,8 @@ class UnfusedCall(BoundCall):
         self.result = self.q.new_full((key_heads, rows, problem.head_dim_v), torch.nan)
         # The same memory with the sizes that masks and bias broadcast to.
         self.scores_by_head = self.scores.view(problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
-        self.hidden = None if visible is None else torch.from_numpy(~visible)
-        self.bias = None if inputs.bias is None else to_tensor(inputs.bias)
+        self.hidden = None if visible is None else to_tensor(~visible, device)
+        self.bias = None if inputs.bias is None else to_tensor(inputs.bias, device)
 
     def poison(self) -> None:
         """Fill scores, probabilities and output with NaN."""
@@ -133,15 +141,15 @@ class UnfusedCall(BoundCall):
         return to_array(self.result).reshape(self.problem.output_shape).copy()
 
 
-def _mask_operand(problem: AttentionProblem, inputs: Inputs) -> torch.Tensor | None:
+def _mask_operand(problem: AttentionProblem, inputs: Inputs) -> np.ndarray | None:
     """Return the boolean mask, or the bias with −inf where a key is hidden, or None."""
     visible = visible_keys(problem, inputs.mask)
     if inputs.bias is None:
-        return None if visible is None else torch.from_numpy(visible)
+        return visible
     bias = inputs.bias
     if visible is not None:
         bias = np.where(visible, bias, np.array(-np.inf, dtype=bias.dtype))
-    return to_tensor(bias)
+    return bias
 
 
 def _prepare_process(artifact: Artifact) -> None:

@@ -8,7 +8,7 @@ import torch
 from harness.artifact import BoundCall
 from harness.inputs import Inputs
 from harness.problem import AttentionProblem
-from harness.variants.baselines.torch_tensors import to_array, to_tensor
+from harness.variants.baselines.torch_tensors import CPU, to_array, to_tensor
 
 attention = torch.nn.functional.scaled_dot_product_attention
 
@@ -16,8 +16,8 @@ attention = torch.nn.functional.scaled_dot_product_attention
 class PackedCall(BoundCall):
     """One `scaled_dot_product_attention` for each packed sequence, written to its place in the output."""
 
-    def __init__(self, problem: AttentionProblem, inputs: Inputs) -> None:
-        q, k, v = (to_tensor(array) for array in (inputs.q, inputs.k, inputs.v))
+    def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device = CPU) -> None:
+        q, k, v = (to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
         self.result = q.new_full(problem.output_shape, torch.nan)
         self.calls: list[tuple[torch.Tensor, tuple[torch.Tensor, ...], dict[str, Any]]] = []
         starts = zip(problem.cu_seqlens_q or (), problem.cu_seqlens_kv or (), strict=True)
@@ -30,7 +30,7 @@ class PackedCall(BoundCall):
                     _heads_first(k[keys]),
                     _heads_first(v[keys]),
                 )
-                self.calls.append((place, operands, _options(problem, seq_q, seq_kv)))
+                self.calls.append((place, operands, _options(problem, seq_q, seq_kv, device)))
         self.without_keys = [
             self.result[first : first + seq_q]
             for first, (seq_q, seq_kv) in zip(
@@ -58,21 +58,21 @@ class PackedCall(BoundCall):
 class ProjectedCall(BoundCall):
     """Three projections and one `scaled_dot_product_attention`."""
 
-    def __init__(self, problem: AttentionProblem, inputs: Inputs) -> None:
+    def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device = CPU) -> None:
         if inputs.projections is None:
             raise ValueError("the inputs have no tokens and weights")
         self.problem = problem
         given = inputs.projections
-        self.tokens = to_tensor(given.tokens)
+        self.tokens = to_tensor(given.tokens, device)
         self.weights = [
-            (to_tensor(weights), heads)
+            (to_tensor(weights, device), heads)
             for weights, heads in (
                 (given.query_weights, problem.heads),
                 (given.key_weights, problem.kv_heads),
                 (given.value_weights, problem.kv_heads),
             )
         ]
-        self.options = _options(problem, problem.seq_q, problem.seq_kv)
+        self.options = _options(problem, problem.seq_q, problem.seq_kv, device)
         self.result: torch.Tensor | None = None
 
     def poison(self) -> None:
@@ -99,12 +99,13 @@ def _heads_first(tokens: torch.Tensor) -> torch.Tensor:
     return tokens.transpose(0, 1).unsqueeze(0)
 
 
-def _options(problem: AttentionProblem, seq_q: int, seq_kv: int) -> dict[str, Any]:
+def _options(problem: AttentionProblem, seq_q: int, seq_kv: int, device: torch.device) -> dict[str, Any]:
     """Return the options of a call; PyTorch aligns its causal flag top-left."""
     options: dict[str, Any] = {"scale": problem.scale, "enable_gqa": problem.group_size > 1}
     if problem.causal and (seq_q == seq_kv or problem.causal_alignment == "top-left"):
         options["is_causal"] = True
     elif problem.causal:
-        queries, keys = torch.arange(seq_q)[:, None], torch.arange(seq_kv)
+        queries = torch.arange(seq_q, device=device)[:, None]
+        keys = torch.arange(seq_kv, device=device)
         options["attn_mask"] = keys <= queries + seq_kv - seq_q
     return options

@@ -146,7 +146,7 @@ def test_asking_and_building_do_not_import_torch():
 @pytest.mark.parametrize(
     ("variant", "fields", "target", "reason"),
     [
-        (Torch(), {}, "cuda:sm_80", "not on cuda"),
+        (Torch(), {}, "rocm:gfx942", "not on rocm"),
         (Torch(), {}, "cpu:avx2", "avx2 cannot be asked for"),
         (Torch(), {"softcap": 2.0}, "cpu", "scaled_dot_product_attention has no softcap"),
         (Torch(), {"model_width": 32, "mask": True}, "cpu", "with projections this baseline has no mask"),

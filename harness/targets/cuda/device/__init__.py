@@ -3,5 +3,5 @@
 Nothing in here needs a compiler, MLIR or CUDA's toolkit: the driver, its bindings and NumPy are enough.
 """
 
-PACKAGE = "cuda.bindings"
+PACKAGES = ("cuda.bindings",)
 INSTALL = "attention-harness[device]"

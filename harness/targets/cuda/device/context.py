@@ -18,6 +18,7 @@ BUS_BYTES = 32
 class Device:
     """A device whose context is current in this process."""
 
+    ordinal: int
     name: str
     chip: str
     """Its own chip, `sm_90`, without a suffix."""
@@ -37,7 +38,7 @@ def open_device(chip: str) -> Device:
     for ordinal in range(checked(driver.cuDeviceGetCount())):
         handle = checked(driver.cuDeviceGet(ordinal))
         if runs_on(chip, chip_of(handle)):
-            return _opened(handle)
+            return _opened(ordinal, handle)
     raise UnsupportedError(f"no device for {chip}")
 
 
@@ -54,10 +55,11 @@ def synchronize() -> None:
     checked(driver.cuCtxSynchronize())
 
 
-def _opened(handle: Any) -> Device:
+def _opened(ordinal: int, handle: Any) -> Device:
     context = checked(driver.cuDevicePrimaryCtxRetain(handle))
     checked(driver.cuCtxSetCurrent(context))
     return Device(
+        ordinal=ordinal,
         name=_line(checked(driver.cuDeviceGetName(NAME_BYTES, handle))),
         chip=chip_of(handle),
         l2_bytes=_attribute(handle, driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
