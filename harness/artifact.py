@@ -51,6 +51,8 @@ class StaticFigures(BaseModel):
     """Share of a multiprocessor's warps that it has room for, the least of all kernels."""
     intrinsics: str | None = None
     """Matrix instructions in the device code, joined with commas; `none` where it has none."""
+    instructions: dict[str, int] = {}
+    """Machine instructions in the code by class, all kernels together; empty where they are not known."""
     code_bytes: int | None = None
     workspace_bytes: int | None = None
     """Scratch memory that a call needs besides inputs and output."""

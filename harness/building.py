@@ -48,7 +48,7 @@ def find_key(case: Case) -> KeyFound:
         {
             "source": variant.source(case),
             "case": case.model_dump(mode="json"),
-            "tools": variant.tool_versions(),
+            "tools": target.tool_versions() | variant.tool_versions(),
             "code": {package: code_digest(package) for package in packages},
             "device": device,
         }

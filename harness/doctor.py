@@ -152,7 +152,8 @@ def _variant_finding(name: str) -> Finding:
     except (HarnessError, ImportError, PackageNotFoundError) as error:
         return Finding(section="variants", name=name, state=State.ABSENT, detail=str(error))
     if reasons and all(reasons):
-        return Finding(section="variants", name=name, state=State.ABSENT, detail=str(reasons[0]))
+        missing = next((reason for reason in reasons if str(reason).startswith("install ")), reasons[0])
+        return Finding(section="variants", name=name, state=State.ABSENT, detail=str(missing))
     built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
     detail = variant.summary + (f" [{built_with}]" if built_with else "")
     return Finding(section="variants", name=name, state=State.OK, detail=detail)

@@ -119,6 +119,7 @@ class Result(BaseModel):
     bank_conflicts: int | None = None
     occupancy: float | None = None
     intrinsics: str | None = None
+    instructions: dict[str, int] = {}
     code_bytes: int | None = None
     workspace_bytes: int | None = None
     peak_bytes: int | None = None
@@ -144,7 +145,7 @@ class Result(BaseModel):
         """Return the result as plain values, one per column of `results_frame`.
 
         `params` becomes a printable text with a column `param.<name>` for each parameter, `stage_s` a column
-        `stage_s.<stage>` for each stage.
+        `stage_s.<stage>` for each stage, `instructions` a column `instructions.<class>` for each class.
         """
         row: dict[str, Any] = {}
         for field in type(self).model_fields:
@@ -152,8 +153,8 @@ class Result(BaseModel):
             if field == "params":
                 row[field] = " ".join(f"{name}={setting}" for name, setting in sorted(value.items()))
                 row |= {f"param.{name}": setting for name, setting in sorted(value.items())}
-            elif field == "stage_s":
-                row |= {f"stage_s.{stage}": seconds for stage, seconds in value.items()}
+            elif field in ("stage_s", "instructions"):
+                row |= {f"{field}.{name}": number for name, number in value.items()}
             else:
                 row[field] = str(value) if isinstance(value, Status) else value
         return row

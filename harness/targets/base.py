@@ -41,7 +41,7 @@ class Capability(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: str
-    """`build`, `run` or `emulate`."""
+    """`build`, `run`, `emulate`, or `figures`: what is known of code without running it."""
     available: bool
     detail: str
     """What makes it possible, or what to install or connect."""
@@ -71,6 +71,10 @@ class Target(ABC):
     def why_no_device(self, chip: str | None) -> str | None:
         """Return None if a device here runs code for a chip, else the reason."""
         return f"the target {self.name} has no devices"
+
+    def tool_versions(self) -> dict[str, str]:
+        """Return name and version of what this target uses besides what a variant's build does."""
+        return {}
 
     @abstractmethod
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:

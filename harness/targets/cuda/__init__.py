@@ -11,9 +11,10 @@ from harness.dtypes import itemsize
 from harness.errors import UnsupportedError
 from harness.executors import is_installed
 from harness.problem import AttentionProblem
-from harness.targets.base import Stage, chip_of
+from harness.targets.base import Capability, Stage, chip_of
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import runs_on
+from harness.targets.cuda.nvidia_tools import INSTALL, version
 from harness.targets.gpu.target import KEY_TILE, MATRIX_ROWS, QUERY_TILE, GpuTarget
 from harness.variants.tiling import TileSizes
 
@@ -36,6 +37,10 @@ INSTRUCTIONS = {
     "f32": "mma.sync.m16n8k8.tf32x3",
 }
 """The matrix instruction for each type of Q, K and V."""
+
+
+FIGURES_BY_TOOL = {"ptxas": "registers, spills, occupancy", "nvdisasm": "machine instructions"}
+"""What is known of machine code by each of NVIDIA's programs."""
 
 
 class CudaTarget(GpuTarget):
@@ -114,6 +119,25 @@ class CudaTarget(GpuTarget):
         if all(map(is_installed, device_executor.PACKAGES)):
             return ""
         return f"; for this harness's own kernels install {device_executor.INSTALL}"
+
+    def capabilities(self) -> list[Capability]:
+        """Return what can be built, emulated and run here, and what is known of machine code."""
+        return [*super().capabilities(), self._figures()]
+
+    def tool_versions(self) -> dict[str, str]:
+        """Return the versions of the tools that figures come from, of those that are installed."""
+        found = {name: version(name) for name in FIGURES_BY_TOOL}
+        return {name: stated for name, stated in found.items() if stated is not None}
+
+    def _figures(self) -> Capability:
+        found = self.tool_versions()
+        parts = [
+            f"{figures} by {name} {found[name]}" if name in found else f"no {name} for {figures}"
+            for name, figures in FIGURES_BY_TOOL.items()
+        ]
+        is_complete = len(found) == len(FIGURES_BY_TOOL)
+        hint = "" if is_complete else f": install {INSTALL}"
+        return Capability(action="figures", available=is_complete, detail="; ".join(parts) + hint)
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """PTX runs on its chip and on later ones, with a chip's own instructions on that chip only."""

@@ -97,6 +97,7 @@ def figures(code: KernelCode, launch: GpuLaunch) -> StaticFigures:
         update={
             "occupancy": _least_occupancy(launch.kernels, kernels, launch.chip),
             "intrinsics": instructions(ptx.MATRIX_INSTRUCTION, [code.ptx]),
+            "instructions": (assembled.instructions if assembled is not None else None) or {},
             "code_bytes": code_bytes(assembled.cubin) if assembled is not None else None,
             "workspace_bytes": launch.workspace_bytes,
         }

@@ -11,7 +11,7 @@ from mlir.dialects.llvm import translate_module_to_llvmir
 from harness.errors import UnsupportedError
 from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.warp_tiling import WarpTiling
-from harness.targets.cuda.exponential import use_exponential_instruction
+from harness.targets.cuda.approximations import use_approximations
 from harness.targets.gpu.kernel_function import SHARED_ALIGNMENT, SHARED_ARRAY, KernelShape, distribute_kernel
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
@@ -181,7 +181,7 @@ def _gpu_module() -> ir.Module:
 
 
 def _to_nvvm(module: ir.Module) -> None:
-    use_exponential_instruction(module)
+    use_approximations(module)
     run_passes(module, f"gpu.module({','.join(NVVM_PASSES)})")
 
 

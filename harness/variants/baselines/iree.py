@@ -95,11 +95,8 @@ class IreeVariant(Variant):
         return self._artifact(case, key, compilation, executor, figures=_figures(compilation, images))
 
     def tool_versions(self) -> dict[str, str]:
-        """Return the versions of IREE's compiler and runtime, and of what measures its code."""
-        from harness.targets.cuda import ptxas
-
-        versions = {package: importlib.metadata.version(package) for package in PACKAGES}
-        return versions | ({"ptxas": stated} if (stated := ptxas.version()) else {})
+        """Return the versions of IREE's compiler and runtime."""
+        return {package: importlib.metadata.version(package) for package in PACKAGES}
 
     def _parameters(self, case: Case) -> IreeParameters:
         return self.parameters.model_validate(case.params)

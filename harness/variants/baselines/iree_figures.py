@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from harness.artifact import StaticFigures
 from harness.targets.cuda import ptx, ptxas
+from harness.targets.cuda.nvdisasm import together
 from harness.targets.gpu.kernel_figures import KernelFigures, combine, instructions
 from harness.targets.object_files import code_bytes
 from harness.targets.rocm import code_object
@@ -31,6 +32,7 @@ def cuda_figures(images: Sequence[Image], exports: str, chip: str) -> StaticFigu
     return combine([*launched, *stated, *(kernels if is_complete else ())]).model_copy(
         update={
             "intrinsics": instructions(ptx.MATRIX_INSTRUCTION, assemblies),
+            "instructions": together(one.instructions for one in known) if is_complete else {},
             "code_bytes": sum(code_bytes(one.cubin) for one in known) if is_complete else None,
         }
     )

@@ -189,10 +189,12 @@ def _compiled(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> "Trit
 def _assembled(code: "TritonCode") -> "Assembled":
     """Return the machine code with registers and spills, which only the assembler that made it knows."""
     from harness.targets.cuda import ptxas
+    from harness.targets.cuda.nvdisasm import machine_instructions
     from harness.variants.baselines.triton_compilation import assembler
 
     again = ptxas.assemble(code.texts["ptx"].encode(), code.chip, assembler(code.chip))
-    return ptxas.Assembled(code.cubin, again.kernels if again is not None else [])
+    kernels = again.kernels if again is not None else []
+    return ptxas.Assembled(code.cubin, kernels, machine_instructions(code.cubin))
 
 
 def _launch(problem: AttentionProblem, code: "TritonCode", tiles: TritonTiles) -> "GpuLaunch":

@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.targets.cuda import ptx, ptxas
+from harness.targets.cuda import CudaTarget, nvdisasm, ptx, ptxas
+from harness.targets.cuda.nvidia_tools import program
 from harness.targets.gpu.kernel_figures import KernelFigures, instructions
 from harness.targets.object_files import code_bytes
 
@@ -89,13 +90,75 @@ def test_a_report_has_registers_and_spilled_registers():
 
 
 def test_without_an_assembler_nothing_is_known(monkeypatch):
-    monkeypatch.setattr(ptxas, "assembler", lambda: None)
+    monkeypatch.setattr(ptxas, "program", lambda name: None)
     assert ptxas.assemble(SMALL_KERNEL, "sm_80") is None
 
 
-@pytest.mark.skipif(ptxas.assembler() is None, reason="ptxas is not installed")
+@pytest.mark.skipif(program("ptxas") is None, reason="ptxas is not installed")
 def test_the_assembler_makes_machine_code():
     assembled = ptxas.assemble(SMALL_KERNEL, "sm_80")
     assert [kernel.spills for kernel in assembled.kernels] == [0]
     assert code_bytes(assembled.cubin) > 0
     assert ptxas.assemble(b"no PTX", "sm_80") is None
+
+
+DISASSEMBLY = """
+	.text.attention:
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/              @!P0 BRA `(.L_x_1) ;
+        /*0020*/                   HMMA.16816.F32 R4, R8, R12, R4 ;
+        /*0030*/              @P1  FFMA R4, R8, R12, R4 ;
+        /*0040*/                   MUFU.EX2 R3, R3 ;
+        /*0050*/              @UP0 UMOV UR4, 0x400 ;
+        /*0060*/                   STL [R1], R26 ;
+        /*0070*/                   LDGSTS.E.BYPASS.128 [R3], desc[UR4][R6.64] ;
+        /*0080*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;
+        /*0090*/                   HMMA.16816.F32 R4, R8, R14, R4 ;
+        /*00a0*/                   NOP;
+"""
+
+
+def test_machine_instructions_are_counted_by_class():
+    assert nvdisasm.counted(DISASSEMBLY) == {
+        "matrix": 2,
+        "special": 1,
+        "float": 1,
+        "local": 1,
+        "copy": 1,
+        "barrier": 1,
+        "branch": 1,
+        "constant": 1,
+        "none": 1,
+        "integer": 1,
+    }
+
+
+def test_counts_of_several_kernels_are_known_only_together():
+    assert nvdisasm.together([{"matrix": 1}, {"matrix": 2, "float": 3}]) == {"matrix": 3, "float": 3}
+    assert nvdisasm.together([{"matrix": 1}, None]) == {}
+
+
+def test_without_a_disassembler_nothing_is_counted(monkeypatch):
+    monkeypatch.setattr(nvdisasm, "program", lambda name: None)
+    assert nvdisasm.machine_instructions(b"machine code") is None
+
+
+@pytest.mark.skipif(
+    program("nvdisasm") is None or program("ptxas") is None, reason="install attention-harness[cuda]"
+)
+def test_the_disassembler_counts_what_the_assembler_made():
+    assembled = ptxas.assemble(SMALL_KERNEL, "sm_80")
+    assert assembled.instructions["branch"] >= 1
+    assert nvdisasm.machine_instructions(b"no machine code") is None
+
+
+def test_the_doctor_says_what_is_missing_for_figures(monkeypatch):
+    known = {"ptxas": "V13.0.88", "nvdisasm": None}
+    monkeypatch.setattr("harness.targets.cuda.version", known.get)
+    assert CudaTarget().tool_versions() == {"ptxas": "V13.0.88"}
+    figures = CudaTarget().capabilities()[-1]
+    assert (figures.action, figures.available) == ("figures", False)
+    assert figures.detail == (
+        "registers, spills, occupancy by ptxas V13.0.88; no nvdisasm for machine instructions: "
+        "install attention-harness[cuda]"
+    )

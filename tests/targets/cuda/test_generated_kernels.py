@@ -16,7 +16,7 @@ from harness.inputs import make_inputs
 from harness.mlir_context import mlir_context
 from harness.oracle import expect
 from harness.problem import AttentionProblem
-from harness.targets.cuda import ptxas
+from harness.targets.cuda.nvidia_tools import program
 from harness.targets.cuda.stages import SUMMARIES
 
 
@@ -85,7 +85,7 @@ def test_flash_spills_nothing_and_its_lanes_never_wait_for_a_bank(
     assert figures.bank_conflicts == 0
     assert figures.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
     assert figures.workgroup_size == 128
-    if ptxas.assembler() is not None:
+    if program("ptxas") is not None:
         assert figures.spills == 0
         assert figures.registers is not None
     else:

@@ -1,0 +1,32 @@
+"""NVIDIA's programs: on the search path, or in NVIDIA's packages (extra `cuda`)."""
+
+import functools
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+INSTALL = "attention-harness[cuda]"
+
+
+@functools.cache
+def program(name: str) -> str | None:
+    """Return the path of a program, or None where it is not installed."""
+    on_path = shutil.which(name)
+    if on_path is not None:
+        return on_path
+    spec = importlib.util.find_spec("nvidia")
+    folders = map(Path, spec.submodule_search_locations or []) if spec is not None else ()
+    return next((str(path) for folder in folders for path in sorted(folder.glob(f"*/bin/{name}"))), None)
+
+
+@functools.cache
+def version(name: str) -> str | None:
+    """Return a program's version as it states it, `V13.0.88`, or None without the program."""
+    path = program(name)
+    if path is None:
+        return None
+    stated = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"\bV\d+(?:\.\d+)+", stated)
+    return found[0] if found else "unknown"
