@@ -19,6 +19,7 @@ from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.llvm_tools import run_llvm_tool
+from harness.targets.lowering.reciprocals import divide_rows_once
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import carry_accumulators, hoist_from_innermost_loops, vectorize
@@ -147,6 +148,8 @@ def _vectorize(module: ir.Module) -> None:
     vectorize(module)
     hoist_from_innermost_loops(module)
     carry_accumulators(module)
+    divide_rows_once(module)
+    run_passes(module, "canonicalize", "cse")
 
 
 def _bufferize(module: ir.Module) -> None:

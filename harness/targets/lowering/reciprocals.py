@@ -1,0 +1,55 @@
+"""Division of whole tiles by one number a row: one division for each row, then products.
+
+A product with a reciprocal differs from the quotient by a rounding or two.
+"""
+
+from mlir import ir
+from mlir.dialects import arith
+
+from harness.mlir_walk import operations_within
+
+REPEATING = ("vector.broadcast", "vector.transpose")
+"""Operations that repeat or rearrange the elements of a vector."""
+
+
+def divide_rows_once(module: ir.Module) -> None:
+    """Replace divisions by a vector whose elements repeat those of a smaller one, in place."""
+    for operation in list(operations_within(module.operation)):
+        if operation.name == "arith.divf":
+            dividend, divisor = operation.operands
+            repeats = _repeating_operations(divisor)
+            if repeats:
+                repeated = _repeated_reciprocal(repeats)
+                with ir.InsertionPoint(operation), operation.location:
+                    product = arith.mulf(dividend, repeated)
+                operation.results[0].replace_all_uses_with(product)
+                operation.operation.erase()
+
+
+def _repeating_operations(value: ir.Value) -> list[ir.OpView]:
+    """Return the operations that a vector is made by from a smaller one, the first one first."""
+    found: list[ir.OpView] = []
+    while isinstance(value.owner, ir.Operation | ir.OpView) and value.owner.name in REPEATING:
+        found.insert(0, value.owner.opview)
+        value = value.owner.operands[0]
+    is_larger = any(repeat.name == "vector.broadcast" for repeat in found)
+    return found if is_larger else []
+
+
+def _repeated_reciprocal(repeats: list[ir.OpView]) -> ir.Value:
+    """Return the reciprocals of what is repeated, computed before they are repeated."""
+    first = repeats[0]
+    source = first.operands[0]
+    with ir.InsertionPoint(first), first.location:
+        value = arith.divf(_ones(source.type), source)
+        for repeat in repeats:
+            clone = repeat.operation.clone()
+            clone.operands[0] = value
+            value = clone.results[0]
+    return value
+
+
+def _ones(kind: ir.Type) -> ir.Value:
+    one = ir.FloatAttr.get(kind.element_type if isinstance(kind, ir.VectorType) else kind, 1.0)
+    splat = ir.DenseElementsAttr.get_splat(kind, one) if isinstance(kind, ir.VectorType) else one
+    return arith.constant(kind, splat)
