@@ -10,6 +10,9 @@ from harness.layouts.matrix_instruction import MatrixInstruction
 COPY_BYTES = 16
 """What one asynchronous copy of a lane moves."""
 
+LANES_AT_A_TIME = 8
+"""Lanes whose copies shared memory takes together: 128 bytes, once through all banks."""
+
 
 @dataclass(frozen=True)
 class WarpTiling:
@@ -49,12 +52,22 @@ class WarpTiling:
         return Layout(axes, (warp("row", self.warps), *own))
 
     def copy(self, rows: int, columns: int, element_bytes: int) -> Layout:
-        """Return how threads share the copy of a tile, `rows`×`columns`: 16 bytes each, along the rows."""
+        """Return how threads share the copy of a tile, `rows`×`columns`: 16 bytes each.
+
+        Shared memory takes 8 lanes at a time.  Where they fill a part of a row, they are neighbours along
+        it.  Else they lie in 8 rows below each other, which padding keeps in different banks.
+        """
         chunk = COPY_BYTES // element_bytes
-        along = math.gcd(columns // chunk, self.lanes)
+        chunks = columns // chunk
+        if chunks % LANES_AT_A_TIME == 0:
+            along = math.gcd(chunks, self.lanes)
+            lanes = (lane("y", self.lanes // along), lane("x", along))
+        else:
+            along = math.gcd(chunks, self.lanes // LANES_AT_A_TIME)
+            lanes = (lane("x", along), lane("y", self.lanes // along))
         inner = Layout(
             axes=((lane("y", self.lanes // along),), (lane("x", along), vector("x", chunk))),
-            order=(lane("y", self.lanes // along), lane("x", along), vector("x", chunk)),
+            order=(*lanes, vector("x", chunk)),
         )
         return _banded(inner, rows, columns, self.warps)
 
