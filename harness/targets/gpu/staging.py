@@ -21,6 +21,11 @@ COPY_BYTES = 16
 """What one asynchronous copy moves, and what its addresses are multiples of."""
 
 PADDING_BYTES = 16
+"""Behind a row: 8 rows of 16 bytes, as `ldmatrix` and copies take them, then lie in different banks."""
+
+COLUMN_PADDING_BYTES = 32
+"""Where lanes read 4 elements of 4 bytes below each other, for which there is no `ldmatrix`: then 4 rows of 8
+such elements lie in different banks."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,13 @@ class Staged:
     def tile(self) -> ir.VectorType:
         """Type of the tile."""
         return self.read.results[0].type
+
+    @property
+    def padding(self) -> int:
+        """Elements behind each row in shared memory."""
+        bits = self.tile.element_type.width
+        is_read_by_columns = bits == 32 and any(_runs_down_rows(use) for use in self.read.results[0].uses)
+        return (COLUMN_PADDING_BYTES if is_read_by_columns else PADDING_BYTES) * 8 // bits
 
 
 def stage_matrix_operands(function: ir.OpView) -> None:
@@ -68,12 +80,13 @@ class SharedBuffers:
         """Return memory for the tiles of a read, the `number`th of its loop."""
         depth = _depth(found.read)
         slots = 1 if found.loop is None else SLOTS
-        key = (depth, number, slots, str(found.tile), str(found.read.operands[0].type) if slots == 1 else "")
+        kind = _padded_type(found, slots)
+        key = (depth, number, str(kind), str(found.read.operands[0].type) if slots == 1 else "")
         if key in self._known:
             self.is_reused = True
         else:
             with ir.InsertionPoint.at_block_begin(self._block), found.read.location:
-                self._known[key] = memref.alloc(_padded_type(found.tile, slots), [], [])
+                self._known[key] = memref.alloc(kind, [], [])
         return self._known[key]
 
 
@@ -198,12 +211,20 @@ def _read_from(read: ir.OpView, buffer: ir.Value, slot: ir.Value) -> None:
     read.operation.erase()
 
 
-def _padded_type(tile: ir.VectorType, slots: int) -> ir.MemRefType:
+def _padded_type(found: Staged, slots: int) -> ir.MemRefType:
     """Return memory for tiles; a row is longer than the tile's."""
-    rows, columns = tile.shape
-    padding = PADDING_BYTES * 8 // tile.element_type.width
+    rows, columns = found.tile.shape
     space = ir.Attribute.parse("#gpu.address_space<workgroup>")
-    return ir.MemRefType.get([slots, rows, columns + padding], tile.element_type, memory_space=space)
+    shape = [slots, rows, columns + found.padding]
+    return ir.MemRefType.get(shape, found.tile.element_type, memory_space=space)
+
+
+def _runs_down_rows(use: ir.OpOperand) -> bool:
+    """Return whether a product adds up along the rows of an operand, as P·V does along the keys of V."""
+    maps = ir.ArrayAttr(use.owner.attributes["indexing_maps"])
+    first = ir.AffineMapAttr(maps[use.operand_number]).value.results[0]
+    kinds = ir.ArrayAttr(use.owner.attributes["iterator_types"])
+    return "reduction" in str(kinds[ir.AffineDimExpr(first).position])
 
 
 def _minor_identity(rank: int, kept: int) -> ir.AffineMap:

@@ -92,6 +92,16 @@ def test_flash_spills_nothing_and_its_lanes_never_wait_for_a_bank(
         assert figures.spills is None
 
 
+@pytest.mark.parametrize(
+    ("head_dim", "dtype"), [(16, "bf16"), (32, "f16"), (96, "bf16"), (256, "f16"), (64, "f32")]
+)
+def test_no_lane_waits_for_a_bank_at_other_widths(head_dim: int, dtype: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=100, head_dim=head_dim, dtype=dtype, causal=True)
+    artifact = build("flash", problem, tmp_path)
+    assert artifact.figures.bank_conflicts == 0
+    assert_right(artifact, tmp_path)
+
+
 def test_every_stage_is_kept(tmp_path: Path) -> None:
     artifact = build("flash", AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16"), tmp_path)
     assert list(artifact.stage_files)[-len(SUMMARIES) :] == list(SUMMARIES)
