@@ -3,7 +3,8 @@
 After source document 002.  Products fix the layout of their results.  From there layouts spread through
 elementwise operations, reductions, broadcasts and loops (`harness.layouts.links`).  Operands of products that
 have none yet, which are read from memory, get the one that the instruction wants.  What is then held in one
-layout and wanted in another is a conflict: a conversion is put there, or the value is read once more.
+layout and wanted in another is a conflict: a conversion is put there, or a trip through shared memory where
+warps have to exchange elements, or the value is read once more.
 """
 
 from collections import deque
@@ -12,7 +13,8 @@ from mlir import ir
 from mlir.dialects import builtin
 
 from harness.errors import BuildError
-from harness.layouts.conversion import Conversion, convert
+from harness.layouts.conversion import Conflict, Conversion, convert
+from harness.layouts.exchange import exchanged
 from harness.layouts.layout import Layout
 from harness.layouts.links import Link, is_copy, is_vector, links
 from harness.layouts.warp_tiling import WarpTiling
@@ -42,7 +44,7 @@ class LayoutAnalysis:
         self.tiling = tiling
         self.layouts: dict[ir.Value, Layout] = {}
         self.conversions: dict[ir.Value, Conversion] = {}
-        """How the results of conversions come about."""
+        """How the results of conversions, and of reads after a trip through shared memory, come about."""
         self._function = function
         copy_for_each_use(function)
         self._links = self._all_links()
@@ -60,9 +62,10 @@ class LayoutAnalysis:
             if held:
                 texts = [ir.StringAttr.get(str(layout)) for layout in held]
                 operation.attributes[LAYOUT] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
-            if operation.name == CONVERSION:
-                conflict = self.conversions[operation.results[0]].conflict
-                operation.attributes[CONFLICT] = ir.StringAttr.get(str(conflict))
+            for result in operation.results:
+                if result in self.conversions:
+                    conflict = self.conversions[result].conflict
+                    operation.attributes[CONFLICT] = ir.StringAttr.get(str(conflict))
 
     def _all_links(self) -> dict[ir.Value, list[Link]]:
         found: dict[ir.Value, list[Link]] = {}
@@ -127,10 +130,16 @@ class LayoutAnalysis:
             again = producer.operation.clone(ir.InsertionPoint(producer)).results[0]
             self.layouts[again] = wanted
             return again
+        conversion = convert(self.layouts[value], wanted)
+        if conversion.conflict is Conflict.SHARED_MEMORY:
+            read = exchanged(value, use)
+            self.layouts[read] = wanted
+            self.conversions[read] = conversion
+            return read
         with ir.InsertionPoint(use), use.location:
             cast = builtin.UnrealizedConversionCastOp([value.type], [value]).results[0]
         self.layouts[cast] = wanted
-        self.conversions[cast] = convert(self.layouts[value], wanted)
+        self.conversions[cast] = conversion
         return cast
 
     def _wanted(self, operation: ir.OpView, number: int) -> Layout | None:

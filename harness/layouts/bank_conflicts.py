@@ -38,12 +38,12 @@ def _conflicts(addresses: tuple[int, ...], bytes_: int) -> int:
 
 
 def conflicts_of_accesses(layout: Layout, pitch: int, element_bytes: int) -> int:
-    """Return the extra passes of loads, stores or copies of a tile with rows `pitch` elements apart."""
+    """Return the extra passes of loads, stores or copies of a row, or of rows `pitch` elements apart."""
     extra = 0
     for warp in range(layout.warps):
         for run in runs(layout, element_bytes):
             coordinates = layout.coordinate_table[warp, :, run.fragment, run.register]
-            addresses = [(row * pitch + column) * element_bytes for row, column in coordinates.tolist()]
+            addresses = [(sum(row) * pitch + column) * element_bytes for *row, column in coordinates.tolist()]
             extra += conflicts(addresses, run.length * element_bytes)
     return extra
 

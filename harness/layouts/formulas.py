@@ -56,6 +56,18 @@ def formula(layout: Layout, axis: int) -> Formula:
     return Formula(tuple(terms))
 
 
+def replica(layout: Layout) -> Formula:
+    """Return a formula that is 0 in the first of the places that hold the same element, and only there."""
+    assigned = {dimension for axis in layout.axes for dimension in axis}
+    return Formula(
+        tuple(
+            Term(dimension, 1, _divisor(layout, dimension))
+            for dimension in layout.order
+            if dimension not in assigned and dimension.size > 1
+        )
+    )
+
+
 def describe(layout: Layout) -> list[str]:
     """Return the formulas of all axes and of lane and register as lines of text."""
     names = AXIS_NAMES if len(layout.axes) == 2 else ("index",) * len(layout.axes)

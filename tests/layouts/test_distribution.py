@@ -253,17 +253,67 @@ def test_a_statistic_of_rows_that_is_wanted_along_columns_is_exchanged_between_l
     assert "shfl.sync.idx" in texts["optimized"]
 
 
-def test_a_value_that_other_warps_hold_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("warps", [2, 4])
+def test_a_statistic_that_other_warps_hold_takes_a_trip_through_shared_memory(
+    tmp_path: Path, warps: int
+) -> None:
     body = f"""{CONSTANTS}
-      %x = {read("%in0", 32, 32)}
-      %start = arith.constant dense<0.0> : vector<32xf32>
-      %row = vector.multi_reduction <add>, %x, %start [1] : vector<32x32xf32> to vector<32xf32>
-      %columns = vector.broadcast %row : vector<32xf32> to vector<32x32xf32>
-      %sum = arith.addf %x, %columns : vector<32x32xf32>
-      {write("%sum", 32, 32)}"""
-    x = matrix(32, 32)
-    with pytest.raises(BuildError, match="lane, through shared memory"):
-        run_kernel(body, [x], np.empty_like(x), warps=2, folder=tmp_path)
+      %x = {read("%in0", 64, 64)}
+      %start = arith.constant dense<-100.0> : vector<64xf32>
+      %row = vector.multi_reduction <maximumf>, %x, %start [1] : vector<64x64xf32> to vector<64xf32>
+      %columns = vector.broadcast %row : vector<64xf32> to vector<64x64xf32>
+      %sum = arith.addf %x, %columns : vector<64x64xf32>
+      {write("%sum", 64, 64)}"""
+    x = matrix(64, 64)
+    found, texts = run_kernel(body, [x], np.empty_like(x), warps=warps, folder=tmp_path)
+    np.testing.assert_array_equal(found, x + x.max(axis=1)[None])
+    assert 'conflict = "lane, through shared memory"' in texts["laid-out"]
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_a_result_that_all_warps_take_as_their_right_operand_is_exchanged(
+    tmp_path: Path, iterations: int
+) -> None:
+    """In a loop the memory of one iteration must not be overwritten while others still read it."""
+    rows = 64 * iterations
+    body = f"""{CONSTANTS}
+      %end = arith.constant {rows} : index
+      %a = {read("%in0", 64, 64, "f16")}
+      %start = arith.constant dense<0.0> : vector<64x64xf32>
+      %sum = scf.for %i = %c0 to %end step %c64 iter_args(%total = %start) -> (vector<64x64xf32>) {{
+        %b = vector.transfer_read %in1[%i, %c0], %nothing {{in_bounds = [true, true]}}
+          : memref<{rows}x16xf16>, vector<64x16xf16>
+        %k = vector.transfer_read %in2[%c0, %c0], %nothing {{in_bounds = [true, true]}}
+          : memref<64x16xf16>, vector<64x16xf16>
+        %zero = arith.constant dense<0.0> : vector<64x64xf32>
+        %s = vector.contract {
+        product(
+            "#rows_depth, #columns_depth",
+            "%b, %k, %zero",
+            ("vector<64x16xf16>", "vector<64x16xf16>", "vector<64x64xf32>"),
+        )
+    }
+        %p = arith.truncf %s : vector<64x64xf32> to vector<64x64xf16>
+        %next = vector.contract {
+        product(
+            "#rows_depth, #columns_depth",
+            "%a, %p, %total",
+            ("vector<64x64xf16>", "vector<64x64xf16>", "vector<64x64xf32>"),
+        )
+    }
+        scf.yield %next : vector<64x64xf32>
+      }}
+      {write("%sum", 64, 64)}"""
+    a, b, k = (matrix(*shape, np.float16) for shape in ((64, 64), (rows, 16), (64, 16)))
+    output = np.empty((64, 64), np.float32)
+    found, texts = run_kernel(body, [a, b, k], output, warps=4, folder=tmp_path)
+    wide = [x.astype(np.float32) for x in (a, b, k)]
+    expected = sum(
+        wide[0] @ (wide[1][first : first + 64] @ wide[2].T).astype(np.float16).astype(np.float32).T
+        for first in range(0, rows, 64)
+    )
+    np.testing.assert_allclose(found, expected, rtol=2e-2, atol=0.5)
+    assert texts["laid-out"].count('conflict = "lane, through shared memory"') == 1
 
 
 def test_transfers_out_of_bounds_are_refused(tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
 """Rules for reads and writes: each lane accesses the elements that it holds, several at once where it can."""
 
 from mlir import ir
-from mlir.dialects import arith, nvgpu, vector
+from mlir.dialects import arith, nvgpu, scf, vector
 
 from harness.errors import BuildError
 from harness.layouts.bank_conflicts import conflicts_of_accesses
 from harness.layouts.distribution.distributor import Distributor
-from harness.layouts.distribution.lane_value import from_elements
+from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.distribution.matrix_loads import is_transposed
 from harness.layouts.distribution.matrix_reads import distribute_matrix_read
+from harness.layouts.distribution.places import index
 from harness.layouts.distribution.runs import Run, runs
+from harness.layouts.formulas import replica
 from harness.layouts.layout import Layout
 from harness.layouts.links import in_shared_memory, is_copy
 
@@ -45,11 +47,28 @@ def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
 
 
 def distribute_write(distributor: Distributor, operation: ir.OpView) -> None:
-    """Store what the lane holds."""
+    """Store what the lane holds; in shared memory only one of those that hold the same elements does."""
     if is_copy(operation):
         distribute_copy(distributor, operation)
         return
     held = distributor.held(operation.operands[0])
+    if not in_shared_memory(operation.operands[1]):
+        _store(distributor, operation, held)
+        return
+    buffer = distributor.scalar(operation.operands[1])
+    bytes_ = _bytes(held.element_type)
+    distributor.bank_conflicts += conflicts_of_accesses(held.layout, buffer.type.shape[-1], bytes_)
+    if held.layout.replicas == 1:
+        _store(distributor, operation, held)
+        return
+    number = distributor.places.uniform(replica(held.layout))
+    branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, number, index(0)))
+    with ir.InsertionPoint(branch.then_block):
+        _store(distributor, operation, held)
+        scf.YieldOp([])
+
+
+def _store(distributor: Distributor, operation: ir.OpView, held: LaneValue) -> None:
     buffer = distributor.scalar(operation.operands[1])
     indices = _indices(distributor, operation, 2, buffer)
     for run in runs(held.layout, _bytes(held.element_type)):

@@ -1,0 +1,43 @@
+"""Exchange of a value between warps: written to shared memory as it is held, read as it is wanted."""
+
+from mlir import ir
+from mlir.dialects import arith, gpu, memref, vector
+
+from harness.errors import BuildError
+from harness.layouts.links import WORKGROUP_SPACE
+
+LEAST_BITS = 8
+"""Of an element that has an address."""
+
+
+def exchanged(value: ir.Value, use: ir.OpView) -> ir.Value:
+    """Return a value after a trip through shared memory, before an operation that uses it.
+
+    A first barrier lets everybody who still reads an earlier value from there arrive, a second one everybody
+    who writes.  Raises `BuildError` for elements that memory does not hold one by one.
+    """
+    kind = ir.VectorType(value.type)
+    if kind.element_type.width < LEAST_BITS:
+        raise BuildError(f"elements of {kind.element_type} cannot be exchanged through shared memory")
+    with ir.InsertionPoint.at_block_begin(_body_of_workgroup(use)), use.location:
+        space = ir.Attribute.parse(WORKGROUP_SPACE)
+        buffer = memref.alloc(ir.MemRefType.get(kind.shape, kind.element_type, memory_space=space), [], [])
+    with ir.InsertionPoint(use), use.location:
+        start = [arith.constant(ir.IndexType.get(), 0)] * kind.rank
+        identity = ir.AffineMap.get_identity(kind.rank)
+        in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(True)] * kind.rank)
+        gpu.barrier()
+        vector.TransferWriteOp(None, value, buffer, start, identity, in_bounds=in_bounds)
+        gpu.barrier()
+        nothing = arith.constant(kind.element_type, ir.FloatAttr.get(kind.element_type, 0.0))
+        read = vector.TransferReadOp(kind, buffer, start, identity, nothing, in_bounds)
+    result: ir.Value = read.result
+    return result
+
+
+def _body_of_workgroup(operation: ir.OpView) -> ir.Block:
+    """Return the block that a workgroup executes: the grid's, or the function's without a grid."""
+    block = operation.operation.block
+    while block.owner.operation.name not in ("scf.forall", "func.func"):
+        block = block.owner.operation.block
+    return block
