@@ -21,6 +21,8 @@ def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
     (result,) = operation.results
     if all(use.owner.name == "vector.transfer_write" and is_copy(use.owner) for use in result.uses):
         return
+    if _open_axes(operation):
+        raise BuildError("a read that may go out of bounds cannot be distributed to lanes")
     buffer = distributor.scalar(operation.operands[0])
     indices = _indices(distributor, operation, 1, buffer)
     layout, element = distributor.layout(result), result.type.element_type
@@ -69,15 +71,27 @@ def distribute_write(distributor: Distributor, operation: ir.OpView) -> None:
 
 
 def _store(distributor: Distributor, operation: ir.OpView, held: LaneValue) -> None:
+    """Store a lane's elements, those out of bounds left out."""
     buffer = distributor.scalar(operation.operands[1])
     indices = _indices(distributor, operation, 2, buffer)
+    open_axes = _open_axes(operation)
     for run in runs(held.layout, _bytes(held.element_type)):
         elements = [held.element(run.fragment, run.register + offset) for offset in range(run.length)]
-        vector.store(from_elements(elements), buffer, _moved_by(distributor, indices, held.layout, run))
+        at = _moved_by(distributor, indices, held.layout, run)
+        if not open_axes:
+            vector.store(from_elements(elements), buffer, at)
+            continue
+        branch = scf.IfOp(_is_inside(buffer, at, open_axes))
+        with ir.InsertionPoint(branch.then_block):
+            vector.store(from_elements(elements), buffer, at)
+            scf.YieldOp([])
 
 
 def distribute_copy(distributor: Distributor, operation: ir.OpView) -> None:
-    """Copy a tile to shared memory without registers: each lane starts the transfer of its elements."""
+    """Copy a tile to shared memory without registers: each lane starts the transfer of its elements.
+
+    Elements out of bounds are not read, and become zeros.
+    """
     read = operation.operands[0].owner.opview
     layout = distributor.layout(operation.operands[0])
     source, target = distributor.scalar(read.operands[0]), distributor.scalar(operation.operands[1])
@@ -85,27 +99,57 @@ def distribute_copy(distributor: Distributor, operation: ir.OpView) -> None:
     target_indices = _indices(distributor, operation, 2, target)
     element_bytes = _bytes(read.results[0].type.element_type)
     distributor.bank_conflicts += conflicts_of_accesses(layout, target.type.shape[-1], element_bytes)
+    open_axes = _open_axes(read)
     for run in runs(layout, element_bytes):
+        from_ = _moved_by(distributor, source_indices, layout, run)
+        count = None
+        if open_axes:
+            inside = _is_inside(source, from_, open_axes)
+            count = arith.select(inside, index(run.length), index(0))
+            from_ = _inside(source, from_, open_axes)
         nvgpu.device_async_copy(
             target,
             _moved_by(distributor, target_indices, layout, run),
             source,
-            _moved_by(distributor, source_indices, layout, run),
+            from_,
             run.length,
+            src_elements=count,
             bypass_l1=True,
         )
 
 
+def _open_axes(access: ir.OpView) -> list[int]:
+    """Return the axes of a transfer's vector that may go out of bounds, counted from the last one, -1."""
+    flags = [ir.BoolAttr(flag).value for flag in access.attributes.get("in_bounds", [])]
+    return [axis - len(flags) for axis, is_inside in enumerate(flags) if not is_inside]
+
+
+def _is_inside(buffer: ir.Value, indices: list[ir.Value], axes: list[int]) -> ir.Value:
+    """Return whether an element exists, as far as these axes of its buffer are concerned."""
+    conditions = [
+        arith.cmpi(arith.CmpIPredicate.ult, indices[axis], index(buffer.type.shape[axis])) for axis in axes
+    ]
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = arith.andi(result, condition)
+    return result
+
+
+def _inside(buffer: ir.Value, indices: list[ir.Value], axes: list[int]) -> list[ir.Value]:
+    """Return indices of an element that exists: those along these axes are cut."""
+    cut = list(indices)
+    for axis in axes:
+        cut[axis] = arith.minui(indices[axis], index(buffer.type.shape[axis] - 1))
+    return cut
+
+
 def _indices(distributor: Distributor, access: ir.OpView, first: int, buffer: ir.Value) -> list[ir.Value]:
-    """Return where a transfer starts; raises `BuildError` if it may go out of bounds or is transposed."""
+    """Return where a transfer starts; raises `BuildError` if it is transposed."""
     mapping = ir.AffineMapAttr(access.attributes["permutation_map"]).value
     rank = buffer.type.rank
     kept = [ir.AffineDimExpr.get(rank - len(mapping.results) + axis) for axis in range(len(mapping.results))]
     if list(mapping.results) != kept:
         raise BuildError(f"a transfer by {mapping} cannot be distributed to lanes")
-    in_bounds = access.attributes.get("in_bounds", [])
-    if not all(ir.BoolAttr(flag).value for flag in in_bounds):
-        raise BuildError("a transfer that may go out of bounds cannot be distributed to lanes")
     return distributor.scalars(list(access.operands)[first : first + rank])
 
 

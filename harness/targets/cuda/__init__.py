@@ -15,7 +15,7 @@ from harness.targets.base import Capability, Stage, chip_of
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import runs_on
 from harness.targets.cuda.nvidia_tools import INSTALL, version
-from harness.targets.gpu.target import KEY_TILE, MATRIX_ROWS, QUERY_TILE, GpuTarget
+from harness.targets.gpu.target import KEY_TILE, MATRIX_ROWS, GpuTarget
 from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
@@ -76,15 +76,17 @@ class CudaTarget(GpuTarget):
             return "packed sequences and projections are not lowered for cuda yet"
         if uneven:
             return f"{uneven[0]}: matrix instructions take multiples of {MATRIX_ROWS}"
-        if problem.seq_q < QUERY_TILE:
-            return f"{problem.seq_q} queries: a workgroup's warps share at least {QUERY_TILE}"
         if problem.seq_kv < KEY_TILE and problem.seq_kv % MATRIX_ROWS:
             return f"{problem.seq_kv} keys: fewer than {KEY_TILE} have to be a multiple of {MATRIX_ROWS}"
         return None
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
-        """Return fewer keys where rows of K and V are long, so that two slots of each fit shared memory."""
+        """Return fewer keys where rows of K and V are long, so that two slots of each fit shared memory.
+
+        A problem of few queries is padded to as many as its warps take.
+        """
         sizes = super().tile_sizes(chip, problem)
+        sizes = replace(sizes, query_granule=MATRIX_ROWS * warps_for(problem.seq_q))
         row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
         return replace(sizes, key=sizes.key // 2) if row_bytes > LONG_ROW_BYTES else sizes
 
@@ -149,7 +151,12 @@ def _warp_tiling(problem: AttentionProblem) -> "WarpTiling":
     from harness.layouts.instructions import instruction
     from harness.layouts.warp_tiling import WarpTiling
 
-    return WarpTiling(instruction(INSTRUCTIONS[problem.dtype]), WARPS)
+    return WarpTiling(instruction(INSTRUCTIONS[problem.dtype]), warps_for(problem.seq_q))
+
+
+def warps_for(queries: int) -> int:
+    """Return how many warps share a tile of queries: fewer, a power of two, where a problem has few."""
+    return next(count for count in (1, 2, WARPS) if queries <= count * MATRIX_ROWS or count == WARPS)
 
 
 def _require_even_tiles(case: Case) -> None:
@@ -160,7 +167,8 @@ def _require_even_tiles(case: Case) -> None:
     }
     for name, (length, unit, what) in units.items():
         size = case.params.get(name)
-        if isinstance(size, int) and min(size, length) % unit:
+        is_padded = name == "tile_q" and isinstance(size, int) and size >= length
+        if isinstance(size, int) and not is_padded and min(size, length) % unit:
             cut = f" (cut to {length})" if size > length else ""
             raise UnsupportedError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
 

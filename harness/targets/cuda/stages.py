@@ -15,6 +15,7 @@ from harness.targets.cuda.approximations import use_approximations
 from harness.targets.gpu.kernel_function import SHARED_ALIGNMENT, SHARED_ARRAY, KernelShape, distribute_kernel
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
+from harness.targets.gpu.padded_rows import read_and_write_padded_rows
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
@@ -149,6 +150,7 @@ def _vectorize(module: ir.Module) -> None:
     hoist_from_innermost_loops(module)
     carry_accumulators(module)
     divide_rows_once(module)
+    read_and_write_padded_rows(module)
     run_passes(module, "canonicalize", "cse")
 
 

@@ -19,6 +19,9 @@ class GpuDevice:
     name: str
     chip: str
     """Its own chip, `sm_90`, without a suffix."""
+    memory_bytes: int | None = None
+    driver: str | None = None
+    """Version of the driver, where it is known."""
 
 
 _DEVICES = TypeAdapter(list[GpuDevice] | None)

@@ -50,10 +50,23 @@ class Driver:
     def cuDeviceGetAttribute(self, value, attribute, device):  # noqa: N802
         value._obj.value = {probe.MAJOR_ATTRIBUTE: 9, probe.MINOR_ATTRIBUTE: 0}[attribute]
 
+    def cuDeviceTotalMem_v2(self, size, device):  # noqa: N802
+        size._obj.value = 80 << 30
+
 
 def test_nvidias_driver_is_asked(monkeypatch):
     monkeypatch.setattr(probe.ctypes, "CDLL", lambda name: Driver())
-    assert probe.cuda_devices() == [{"name": "NVIDIA H100", "chip": "sm_90"}]
+    monkeypatch.setattr(probe, "nvidia_driver", lambda: "580.95.05")
+    expected = {"name": "NVIDIA H100", "chip": "sm_90", "memory_bytes": 80 << 30, "driver": "580.95.05"}
+    assert probe.cuda_devices() == [expected]
+    assert devices.GpuDevice(**expected).memory_bytes == 80 << 30
+
+
+def test_the_driver_s_version_is_read_where_it_stands(tmp_path):
+    file = tmp_path / "version"
+    assert probe.nvidia_driver(file) is None
+    file.write_text("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n")
+    assert probe.nvidia_driver(file) == "580.95.05"
 
 
 @pytest.mark.parametrize(

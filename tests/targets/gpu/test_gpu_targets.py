@@ -108,4 +108,4 @@ def test_tiled_kernels_are_refused_when_they_come_all_the_same(tmp_path):
 
 def test_no_peak_is_made_up():
     assert CudaTarget().peak_flops("sm_80", "f16", TargetOptions()) is None
-    assert CudaTarget().tile_sizes("sm_80", PROBLEM).query_granule == 16
+    assert CudaTarget().tile_sizes("sm_80", PROBLEM).query == 64
