@@ -21,16 +21,23 @@ from harness.targets.gpu.launch import GpuLaunch
 
 CHIP = "sm_80"
 
-PROBLEM = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=True)
+CAUSAL = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=True)
+FEW_QUERIES = AttentionProblem(heads=1, seq_q=10, seq_kv=256, head_dim=64, dtype="f16")
 
-VARIANTS = ("flash", "naive", "unfused")
+GENERATED = {
+    "flash": ("flash", CAUSAL),
+    "naive": ("naive", CAUSAL),
+    "unfused": ("unfused", CAUSAL),
+    "flash of 10 queries": ("flash", FEW_QUERIES),
+}
+"""Variant and problem of each kernel."""
 
 
 @dataclass(frozen=True)
 class GeneratedAttention:
     """The kernels of one variant, with inputs and what must come out."""
 
-    variant: str
+    problem: AttentionProblem
     text: str
     """LLVM IR."""
     plan: GpuLaunch
@@ -43,7 +50,7 @@ class GeneratedAttention:
 
     def run(self, kernels: dict[str, LoadedKernel], settings: LaunchSettings) -> Run:
         """Launch the kernels one after another; the report has the findings of all."""
-        given = self.inputs.buffers(PROBLEM)
+        given = self.inputs.buffers(self.problem)
         memory = {
             name: DeviceBuffer.of(given[name], name) if buffer.is_input else DeviceBuffer(buffer.bytes, name)
             for name, buffer in self.plan.buffers.items()
@@ -60,7 +67,7 @@ class GeneratedAttention:
                     settings=settings,
                 )
                 reports.append(report)
-            output = memory["output"].view(np.dtype(np.float16), PROBLEM.output_shape).copy()
+            output = memory["output"].view(np.dtype(np.float16), self.problem.output_shape).copy()
         finally:
             for buffer in memory.values():
                 buffer.free()
@@ -74,24 +81,26 @@ class GeneratedAttention:
 
 
 @functools.cache
-def generate_attention(variant: str) -> GeneratedAttention:
-    """Generate the kernels of a variant."""
+def generate_attention(name: str) -> GeneratedAttention:
+    """Generate the kernels of this name in `GENERATED`."""
     from harness import plugins
     from harness.layouts.instructions import instruction
     from harness.layouts.warp_tiling import WarpTiling
     from harness.mlir_context import mlir_context
+    from harness.targets.cuda import warps_for
     from harness.targets.cuda.stages import compile_kernels
 
-    case = Case(problem=PROBLEM, variant=variant, target=f"cuda:{CHIP}")
+    variant, problem = GENERATED[name]
+    case = Case(problem=problem, variant=variant, target=f"cuda:{CHIP}")
     with mlir_context(), tempfile.TemporaryDirectory() as folder:
         module = plugins.variant(variant).kernels(case)
-        tiling = WarpTiling(instruction("mma.sync.m16n8k16"), 4)
+        tiling = WarpTiling(instruction("mma.sync.m16n8k16"), warps_for(problem.seq_q))
         compiled = compile_kernels(module, CHIP, tiling, Path(folder))
-    inputs = make_inputs(PROBLEM)
+    inputs = make_inputs(problem)
     return GeneratedAttention(
-        variant=variant,
+        problem=problem,
         text=compiled.optimized,
         plan=GpuLaunch(chip=CHIP, kernels=compiled.kernels),
         inputs=inputs,
-        expected=expect(inputs, PROBLEM),
+        expected=expect(inputs, problem),
     )

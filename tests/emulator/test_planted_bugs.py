@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from generated_attention import VARIANTS, generate_attention
+from generated_attention import GENERATED, generate_attention
 from hand_written import HAND_WRITTEN
 from iree_attention import IreeAttention
 from planted.all_bugs import BUGS, DOCUMENT, document
@@ -14,7 +14,7 @@ from harness.emulator.findings import FindingKind, summary
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_noticed(bug: PlantedBug, iree_attention: Callable[[str], IreeAttention]) -> None:
-    if bug.kernel in VARIANTS:
+    if bug.kernel in GENERATED:
         run = run_with(bug, generate_attention(bug.kernel))
     else:
         run = run_with(bug, HAND_WRITTEN.get(bug.kernel) or iree_attention(bug.kernel))

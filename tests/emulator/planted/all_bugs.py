@@ -6,7 +6,7 @@ cd tests/emulator && python -m planted.all_bugs     writes the table
 from itertools import groupby
 from pathlib import Path
 
-from generated_attention import VARIANTS
+from generated_attention import GENERATED
 
 from planted import (
     generated,
@@ -39,9 +39,8 @@ which names the instruction, the line, the lane and the workgroup; `order` are r
 order of lanes and warps. What only `values` notice, only inputs show that make a difference.
 
 The kernels are IREE's attention (f16, one head, 128 queries and keys, head dimension 64), as the LLVM back
-ends get it, those that the harness generates for sm_80 (256 queries and keys, causal), and those of
-`tests/emulator/kernels`. Written by `python -m planted.all_bugs` in
-`tests/emulator`.
+ends get it, those that the harness generates for sm_80 (256 queries and keys, causal; once 10 queries), and
+those of `tests/emulator/kernels`. Written by `python -m planted.all_bugs` in `tests/emulator`.
 """
 
 
@@ -57,8 +56,9 @@ def document() -> str:
 
 
 def _title(kernel: str) -> str:
-    if kernel in VARIANTS:
-        return f"`{kernel}` as generated, sm_80"
+    if kernel in GENERATED:
+        variant, _, which = kernel.partition(" ")
+        return f"`{variant}` {which}{' ' if which else ''}as generated, sm_80"
     return (
         f"`{kernel}.ll`" if "_" in kernel and not kernel.startswith("sm_") else f"IREE's attention, {kernel}"
     )

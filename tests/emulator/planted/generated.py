@@ -1,11 +1,12 @@
 """Bugs planted into the attention kernels that this harness generates for NVIDIA."""
 
 from planted.bugs import PlantedBug, bug
-from planted.ir_edits import dropped, replaced, swapped_operands, with_operand
+from planted.ir_edits import dropped, each, replaced, swapped_operands, with_operand
 
 BARRIER = r"call void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all"
 WAIT = r"call void @llvm\.nvvm\.cp\.async\.wait\.group"
 COPY = r"call void @llvm\.nvvm\.cp\.async\.cg\.shared\.global\.16"
+PART_OF_COPY = COPY + r"\.s"
 SHUFFLE = r"call float @llvm\.nvvm\.shfl\.sync\.bfly"
 MMA = r"@llvm\.nvvm\.mma\.m16n8k16"
 SLOT = r"select i1 (%\d+), i64 4608, i64 0"
@@ -291,5 +292,26 @@ BUGS: tuple[PlantedBug, ...] = (
         "shuffle distance 4 for 1 in a row's sum",
         with_operand(SHUFFLE, 2, "i32 4", 4, 8),
         "values",
+    ),
+    bug(
+        "flash of 10 queries",
+        "half of what is copied of Q",
+        with_operand(PART_OF_COPY, 2, "i32 8", 0, 4),
+        "values",
+    ),
+    bug(
+        "flash of 10 queries",
+        "rows of Q behind the last one are read",
+        each(
+            replaced(r"tail call i64 @llvm\.umin\.i64\(i64 (%\d+), i64 9\)", r"add i64 \1, 0"),
+            with_operand(PART_OF_COPY, 2, "i32 16", 2, 4),
+        ),
+        "out-of-bounds",
+    ),
+    bug(
+        "flash of 10 queries",
+        "rows of the output behind the last one are written",
+        replaced(r"br i1 %\d+, (label %\d+, label %\.critedge)$", r"br i1 true, \1", 0, 1),
+        "out-of-bounds",
     ),
 )
