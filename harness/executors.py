@@ -43,6 +43,8 @@ def chosen_here(artifact: Artifact) -> Artifact:
     if not artifact.loaders or artifact.refusal is not None:
         return artifact
     choice = choose(artifact.loaders, artifact.case.target)
+    if choice.executor == artifact.executor == "none":
+        return artifact  # whose reason may say more, such as what the emulator refuses
     return artifact.model_copy(
         update={"executor": choice.executor, "loader": choice.function, "why_not_run": choice.why_not}
     )

@@ -109,6 +109,7 @@ class IreeVariant(Variant):
             key=key,
             executor=executor.name,
             loader=executor.loader,
+            loaders=executor.loaders,
             stage_seconds=compilation.stage_seconds,
             stage_files=compilation.stage_files,
             launch={

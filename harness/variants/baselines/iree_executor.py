@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.artifact import ExecutorName
+from harness.artifact import ExecutorName, Loader
 from harness.emulator import ARTIFACT_FOLDER
 from harness.errors import BuildError, InputError
 from harness.variants.baselines.iree_compilation import Image
 from harness.variants.baselines.iree_targets import IreeTarget
+
+RUNTIME, RUNTIME_PACKAGE = "iree.runtime", "iree-base-runtime"
 
 LOADERS: dict[ExecutorName, str] = {
     "native": "harness.variants.baselines.iree_calls:load",
@@ -32,6 +34,17 @@ class Executor:
     def loader(self) -> str:
         """Return the function that loads the artifact."""
         return LOADERS[self.name]
+
+    @property
+    def loaders(self) -> tuple[Loader, ...]:
+        """Return how another machine may load it: on a device, or as this one does on the emulator."""
+        if self.name == "native":
+            return ()
+        names: tuple[ExecutorName, ...] = ("device", "emulator") if self.name == "emulator" else ("device",)
+        return tuple(
+            Loader(executor=name, function=LOADERS[name], packages=(RUNTIME,), install=RUNTIME_PACKAGE)
+            for name in names
+        )
 
 
 def choose_executor(target: IreeTarget, images: Sequence[Image], folder: Path) -> Executor:

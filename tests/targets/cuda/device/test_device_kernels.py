@@ -109,6 +109,16 @@ def test_a_device_is_preferred_to_the_emulator(artifact, monkeypatch):
     assert with_executor(chosen_here(artifact), "emulator").loader == artifact.loader
 
 
+def test_a_reason_that_says_more_is_kept(artifact):
+    from harness.executors import chosen_here
+
+    reason = "no device; the emulator refuses the code"
+    refused = artifact.model_copy(
+        update={"executor": "none", "loaders": artifact.loaders[:1], "why_not_run": reason}
+    )
+    assert chosen_here(refused).why_not_run == reason
+
+
 def test_why_a_device_cannot_be_asked_for_is_said(artifact):
     with pytest.raises(InputError, match="'device' cannot run target 'cuda:sm_80' here: no device"):
         with_executor(artifact, "device")
