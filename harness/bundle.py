@@ -9,6 +9,7 @@ A bundle is a folder:
 The other machine needs the device's driver and Python, but no compiler, neither MLIR nor IREE.
 """
 
+import hashlib
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,10 +19,12 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness import plugins
+from harness.artifact import Artifact
 from harness.build_pool import Outcome
 from harness.build_run import BuiltCase
 from harness.building import read_artifact
 from harness.case import Case
+from harness.digest import code_digest
 from harness.errors import HarnessError, InputError
 from harness.experiment import Experiment, parse_experiment
 from harness.provenance import DISTRIBUTION, Manifest
@@ -36,10 +39,17 @@ REQUIREMENTS_FILE = "requirements.txt"
 
 FORMAT_VERSION = 1
 
+COPY_AGAIN = "copy the bundle again"
+
 COMPILERS = ("xtc-", "llvmlite", "iree-")
 """How the names of packages begin that only builds need."""
 
-FOR_DEVICES = 'extra == "device"'
+EXTRA = re.compile(r"""extra == ["'](\w+)["']""")
+
+NATIVE = {"harness.targets.cpu": "llvmlite", "harness.variants.baselines.iree": "iree-base-runtime"}
+"""What loaders of code for the processor need, by the beginning of their names."""
+
+TORCH = "harness.variants.baselines.torch"
 
 
 class BundledCase(BaseModel):
@@ -52,6 +62,8 @@ class BundledCase(BaseModel):
     status: Status
     reason: str | None = None
     """Why it was not built."""
+    digest: str | None = None
+    """Of the files of its artifact."""
 
 
 class BundleIndex(BaseModel):
@@ -73,6 +85,15 @@ class Bundle:
         self.folder = folder
         self.index = index
         self._entries = {entry.case.id: entry for entry in index.cases}
+
+    @property
+    def other_code(self) -> str | None:
+        """Return what to say if another version of this package has built it, else None."""
+        manifest = self.index.manifest
+        if manifest.code_digest == code_digest():
+            return None
+        built_by = f"{manifest.harness_version}, commit {(manifest.git_commit or 'unknown')[:12]}"
+        return f"{self.folder} was built by other code than runs it ({built_by})"
 
     def experiment(self) -> Experiment:
         """Return the experiment that was built."""
@@ -132,6 +153,10 @@ class BundledBuilds:
         if entry.key is None or entry.status is not Status.BUILT:
             raise WorkerFailure(entry.status, entry.reason or "not built")
         folder = self._bundle.artifact_folder(entry.key)
+        if digest_of(folder) != entry.digest:
+            raise WorkerFailure(
+                Status.BUILD_FAILED, f"{folder}: files are missing or have changed: {COPY_AGAIN}"
+            )
         return Built(artifact=read_artifact(folder), folder=folder, cached=True)
 
 
@@ -146,18 +171,28 @@ def write_bundle(folder: Path, manifest: Manifest, built: Iterable[BuiltCase]) -
 
     Raises `InputError` when it cannot be written.
     """
-    entries = []
+    entries, artifacts = [], []
     try:
         (folder / ARTIFACTS).mkdir(parents=True, exist_ok=True)
         for case in built:
-            record, failure = case.record, case.failure
-            if record.folder is not None and record.key is not None:
-                shutil.copytree(record.folder, folder / ARTIFACTS / record.key, dirs_exist_ok=True)
-            status = Status.BUILT if failure is None else failure.status
-            reason = None if failure is None else failure.reason
-            entries.append(BundledCase(case=record.case, key=record.key, status=status, reason=reason))
+            record, digest = case.record, None
+            if record.folder is not None and record.key is not None and record.artifact is not None:
+                artifacts.append(record.artifact)
+                target = folder / ARTIFACTS / record.key
+                shutil.copytree(record.folder, target, dirs_exist_ok=True)
+                digest = digest_of(target)
+            failure = case.failure
+            entries.append(
+                BundledCase(
+                    case=record.case,
+                    key=record.key,
+                    status=Status.BUILT if failure is None else failure.status,
+                    reason=None if failure is None else failure.reason,
+                    digest=digest,
+                )
+            )
         index = BundleIndex(manifest=manifest, cases=tuple(entries))
-        (folder / REQUIREMENTS_FILE).write_text(requirements(), encoding="utf-8")
+        (folder / REQUIREMENTS_FILE).write_text(requirements(artifacts), encoding="utf-8")
         (folder / BUNDLE_FILE).write_text(index.model_dump_json(indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"--bundle: {folder}: cannot write: {error.strerror or error}") from error
@@ -186,15 +221,42 @@ def open_bundle(folder: Path) -> Bundle:
         raise InputError(f"{file}: not a bundle: {where}: {detail['msg']}") from error
 
 
-def requirements() -> str:
-    """Return the packages that a bundle needs besides this one, each pinned, one a line."""
+def requirements(artifacts: Iterable[Artifact]) -> str:
+    """Return the packages that artifacts need besides this one on a device, each pinned, one a line."""
     try:
         declared = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
         declared = []
-    lines = []
+    extras, named = _needed(artifacts)
+    lines = set()
     for text in declared:
         package, _, condition = (part.strip() for part in text.partition(";"))
-        if (not condition or condition == FOR_DEVICES) and not package.startswith(COMPILERS):
-            lines.append(package)
+        extra = EXTRA.fullmatch(condition)
+        name = re.split(r"[^\w.-]", package, maxsplit=1)[0]
+        is_wanted = extra[1] in extras if extra else not package.startswith(COMPILERS) or name in named
+        if is_wanted:
+            lines.add(package)
     return "\n".join([*sorted(lines), ""])
+
+
+def _needed(artifacts: Iterable[Artifact]) -> tuple[set[str], set[str]]:
+    """Return the extras of this package, and other packages, that artifacts need where they are timed."""
+    extras, named = {"device"}, set[str]()
+    for artifact in artifacts:
+        for loader in artifact.loaders:
+            if loader.executor == "device" and loader.install is not None:
+                listed = re.search(r"\[(.*)\]", loader.install)
+                (extras if listed else named).update(listed[1].split(",") if listed else [loader.install])
+        if artifact.executor == "native":
+            named |= {package for module, package in NATIVE.items() if artifact.loader.startswith(module)}
+            extras |= {"baselines"} if artifact.loader.startswith(TORCH) else set()
+    return extras, named
+
+
+def digest_of(folder: Path) -> str:
+    """Return a digest of all files in a folder, their names included."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

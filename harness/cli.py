@@ -105,7 +105,7 @@ def build(
         raise typer.Exit(1)
 
 
-@app.command(short_help="The same without timing; exit status 1 if a case failed.")
+@app.command(short_help="Build and check without timing; exit status 1 if a case failed.")
 def check(
     experiment: ExperimentOrBundle = None,
     bundle: FromBundle = None,
@@ -331,6 +331,8 @@ def _planned(name: str | None, folder: Path | None, only: list[str]) -> _Plan:
         from harness.bundle import open_bundle
 
         bundle = open_bundle(folder)
+        if bundle.other_code is not None:
+            typer.echo(f"harness: {bundle.other_code}", err=True)
         return _Plan(bundle.experiment(), bundle.cases(only), bundle)
 
     from harness.experiment import load_experiment

@@ -21,8 +21,8 @@ from harness.problem import AttentionProblem
 
 DISTRIBUTION = "attention-harness"
 OLDEST_PYTHON = (3, 11)
-USER_EXTRAS = ("baselines",)
-"""Extras that add variants; the others are for developing the harness."""
+USER_EXTRAS = ("baselines", "triton", "cuda", "device")
+"""Extras that add variants, figures and devices; the others are for developing the harness."""
 
 PIN = re.compile(
     r"""(?P<name>[\w.-]+)==(?P<version>[^\s;]+)(?:\s*;\s*extra\s*==\s*["'](?P<extra>[\w-]+)["'])?"""
@@ -151,9 +151,9 @@ def _variant_finding(name: str) -> Finding:
         tools = {} if all(reasons) else variant.tool_versions()
     except (HarnessError, ImportError, PackageNotFoundError) as error:
         return Finding(section="variants", name=name, state=State.ABSENT, detail=str(error))
-    if reasons and all(reasons):
-        missing = next((reason for reason in reasons if str(reason).startswith("install ")), reasons[0])
-        return Finding(section="variants", name=name, state=State.ABSENT, detail=str(missing))
+    missing = [str(reason) for reason in reasons if str(reason).startswith("install ")]
+    if reasons and all(reasons) and missing:
+        return Finding(section="variants", name=name, state=State.ABSENT, detail=missing[0])
     built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
     detail = variant.summary + (f" [{built_with}]" if built_with else "")
     return Finding(section="variants", name=name, state=State.OK, detail=detail)

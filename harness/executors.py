@@ -62,9 +62,8 @@ def with_executor(artifact: Artifact, executor: str) -> Artifact:
     target = artifact.case.target
     known = {loader.executor: loader for loader in artifact.loaders}
     if executor not in known:
-        raise InputError(
-            f"executor: found {executor!r}, expected {artifact.executor!r} for target {target!r}"
-        )
+        names = " or ".join(repr(str(name)) for name in known or [artifact.executor])
+        raise InputError(f"executor: found {executor!r}, expected {names} for target {target!r}")
     reason = refusal(known[executor], target)
     if reason is not None:
         raise InputError(f"executor: {executor!r} cannot run target {target!r} here: {reason}")

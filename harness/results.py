@@ -153,12 +153,15 @@ class Result(BaseModel):
             if field == "params":
                 row[field] = " ".join(f"{name}={setting}" for name, setting in sorted(value.items()))
                 row |= {f"param.{name}": setting for name, setting in sorted(value.items())}
-            elif field in ("stage_s", "instructions"):
+            elif field in BY_NAME:
                 row |= {f"{field}.{name}": number for name, number in value.items()}
             else:
                 row[field] = str(value) if isinstance(value, Status) else value
         return row
 
+
+BY_NAME = ("stage_s", "instructions")
+"""Fields of which each entry has a column of its own."""
 
 TIMING_FIELDS = (
     "time_s",
@@ -209,8 +212,8 @@ def _column_names(rows: list[dict[str, Any]]) -> list[str]:
     for field in Result.model_fields:
         if field == "params":
             names += [field, *sorted(name for name in present if name.startswith("param."))]
-        elif field == "stage_s":
-            names += [name for name in present if name.startswith("stage_s.")]
+        elif field in BY_NAME:
+            names += [name for name in present if name.startswith(f"{field}.")]
         else:
             names.append(field)
     return names

@@ -33,6 +33,9 @@ COPIED_FIELDS = (
 """Fields of a problem that are columns of the same name."""
 
 
+NO_DEVICE = "no device"
+
+
 @dataclass
 class CaseRecord:
     """What the runner has learnt of a case so far."""
@@ -102,6 +105,7 @@ class RowMaker:
 
     def _result(self, record: CaseRecord, **columns: Any) -> Result:
         case = record.case
+        is_left_alone = record.artifact is not None and record.executor == "none"
         return Result(
             experiment=self.experiment,
             run=self.run,
@@ -109,7 +113,7 @@ class RowMaker:
             key=record.key,
             variant=case.variant,
             target=case.target,
-            device=record.device,
+            device=NO_DEVICE if is_left_alone else record.device,
             params=case.params,
             peak_bytes=record.peak_bytes,
             **problem_columns(case.problem),

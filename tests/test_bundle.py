@@ -2,14 +2,17 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from example_cases import example_case
 
 import harness
-from harness.bundle import BUNDLE_FILE, open_bundle, requirements
+from harness.artifact import Artifact, Loader
+from harness.bundle import BUNDLE_FILE, digest_of, open_bundle, requirements
 from harness.errors import InputError
 
 DEVICE_TESTS = Path(__file__).parent / "targets" / "cuda" / "device"
@@ -48,6 +51,15 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 """
+
+
+def sign_again(bundle: Path) -> None:
+    """Note the files of a bundle as they are now."""
+    index = json.loads((bundle / BUNDLE_FILE).read_text())
+    for entry in index["cases"]:
+        if entry["digest"] is not None:
+            entry["digest"] = digest_of(bundle / "artifacts" / entry["key"])
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
 
 
 def command(arguments: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -89,11 +101,12 @@ def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> No
     """The device is the emulator's stub of the driver: the calls are those that a real one gets."""
     pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
     bundle = tmp_path / "bundle"
-    subprocess.run(["cp", "-r", str(folder / "bundle"), str(bundle)], check=True)
+    shutil.copytree(folder / "bundle", bundle)
     for file in bundle.glob("artifacts/*/artifact.json"):
-        artifact = json.loads(file.read_text())
-        artifact["loaders"] = [{"executor": "native", "function": "stub_machine:load"}]
-        file.write_text(json.dumps(artifact))
+        described = json.loads(file.read_text())
+        described["loaders"] = [{"executor": "native", "function": "stub_machine:load"}]
+        file.write_text(json.dumps(described))
+    sign_again(bundle)
     done = command(
         ["run", "--bundle", str(bundle), "--plain", "--out", str(tmp_path), "--only", "causal=true"],
         tmp_path,
@@ -110,11 +123,71 @@ def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> No
     assert manifest["built"]["source"] == EXPERIMENT
 
 
+def artifact(executor: str, loader: str, *loaders: Loader) -> Artifact:
+    return Artifact(case=example_case(), key="k", executor=executor, loader=loader, loaders=loaders)
+
+
+def on_device(install: str) -> Loader:
+    return Loader(executor="device", function="f", install=install)
+
+
+def names(lines: str) -> set[str]:
+    return {line.partition("==")[0] for line in lines.split()}
+
+
 def test_only_what_runs_is_required_on_the_other_machine(folder: Path) -> None:
-    names = {line.partition("==")[0] for line in requirements().split()}
-    assert {"numpy", "pydantic", "cuda-bindings"} <= names
-    assert not [name for name in names if "mlir" in name or "llvm" in name or "iree" in name]
-    assert (folder / "bundle" / "requirements.txt").read_text() == requirements()
+    written = names((folder / "bundle" / "requirements.txt").read_text())
+    assert {"numpy", "pydantic", "cuda-bindings"} <= written
+    assert not [name for name in written if "mlir" in name or "llvm" in name or "iree" in name]
+
+
+@pytest.mark.parametrize(
+    ("needing", "package"),
+    [
+        (artifact("native", "harness.targets.cpu.executable:load"), "llvmlite"),
+        (artifact("native", "harness.variants.baselines.torch_calls:load_fused"), "torch"),
+        (artifact("native", "harness.variants.baselines.iree_calls:load"), "iree-base-runtime"),
+        (
+            artifact(
+                "none", "", Loader(executor="device", function="f", install="attention-harness[baselines]")
+            ),
+            "torch",
+        ),
+        (
+            artifact("none", "", Loader(executor="device", function="f", install="iree-base-runtime")),
+            "iree-base-runtime",
+        ),
+    ],
+)
+def test_what_artifacts_need_is_required_too(needing: Artifact, package: str) -> None:
+    assert package not in names(requirements([]))
+    assert package in names(requirements([needing]))
+
+
+def test_files_that_are_missing_or_have_changed_are_a_row(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    first, second, *_ = sorted((bundle / "artifacts").iterdir())
+    shutil.rmtree(first)
+    (second / "kernels.ptx").write_text("changed")
+    done = command(["check", "--bundle", str(bundle), "--plain", "--out", str(tmp_path)], folder)
+    assert done.returncode == 1
+    rows = harness.load(tmp_path / "bundled")
+    failed = rows[rows["status"] == "build-failed"]
+    assert len(failed) == 2
+    assert failed["reason"].str.endswith("files are missing or have changed: copy the bundle again").all()
+    assert (rows["status"] == "emulated").sum() == 2
+
+
+def test_a_bundle_of_other_code_says_so(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    assert open_bundle(bundle).other_code is None
+    file = bundle / BUNDLE_FILE
+    index = json.loads(file.read_text())
+    index["manifest"]["code_digest"] = "another"
+    file.write_text(json.dumps(index))
+    assert "was built by other code than runs it" in (open_bundle(bundle).other_code or "")
 
 
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:

@@ -54,15 +54,24 @@ def test_an_error_that_is_not_a_number_survives_json():
 
 def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
     results = [
-        example_result("a", params={"tile_q": 32, "tile_kv": 64}, stage_s={"payload": 0.1, "llvm": 0.2}),
+        example_result(
+            "a",
+            params={"tile_q": 32, "tile_kv": 64},
+            stage_s={"payload": 0.1, "llvm": 0.2},
+            instructions={"matrix": 8, "float": 5},
+        ),
         failed_result("b"),
     ]
-    expected = [field for field in Result.model_fields if field != "stage_s"]
+    expected = [field for field in Result.model_fields if field not in ("stage_s", "instructions")]
     after_params = expected.index("params") + 1
     expected[after_params:after_params] = ["param.tile_kv", "param.tile_q"]
     after_build = expected.index("build_s") + 1
     expected[after_build:after_build] = ["stage_s.payload", "stage_s.llvm"]
-    assert list(results_frame(results).columns) == expected
+    after_intrinsics = expected.index("intrinsics") + 1
+    expected[after_intrinsics:after_intrinsics] = ["instructions.matrix", "instructions.float"]
+    frame = results_frame(results)
+    assert list(frame.columns) == expected
+    assert frame["instructions.matrix"].tolist()[0] == 8
 
 
 def test_params_are_printable():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failure:
-    """One failed case, or several unsupported ones that share variant, target and reason."""
+    """One failed case, or several others, such as unsupported ones, that share variant, target and reason."""
 
     status: str
     what: str
@@ -27,16 +27,21 @@ class Failure:
 
 
 def failures_of(frame: pd.DataFrame) -> list[Failure]:
-    """List failed cases one by one, then the unsupported ones grouped by variant, target and reason."""
+    """List failed cases one by one, then others with a reason, grouped by variant, target and reason.
+
+    Others are unsupported cases, those that were built and not run, and those that passed without a time.
+    """
     if frame.empty:
         return []
     rows = records(sort_rows(frame))
     failed = [_failure(row) for row in rows if Status(row["status"]).is_failure]
-    unsupported: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    others: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
     for row in rows:
-        if row["status"] == Status.UNSUPPORTED:
-            unsupported.setdefault((str(row["label"]), str(row["target"]), _reason(row)), []).append(row)
-    return failed + [_group(*key, group) for key, group in unsupported.items()]
+        status = Status(row["status"])
+        if status is Status.UNSUPPORTED or (not status.is_failure and not is_missing(row["reason"])):
+            key = (str(status), str(row["label"]), str(row["target"]), _reason(row))
+            others.setdefault(key, []).append(row)
+    return failed + [_group(*key, group) for key, group in others.items()]
 
 
 def print_failure_list(failures: list[Failure], console: Console) -> None:
@@ -72,10 +77,10 @@ def _failure(row: dict[str, Any]) -> Failure:
     )
 
 
-def _group(label: str, target: str, reason: str, rows: list[dict[str, Any]]) -> Failure:
+def _group(status: str, label: str, target: str, reason: str, rows: list[dict[str, Any]]) -> Failure:
     cases = describe_problem(rows[0]) if len(rows) == 1 else f"{len(rows)} cases"
     return Failure(
-        status=str(Status.UNSUPPORTED),
+        status=status,
         what=f"{label} · {target} · {cases}",
         where="",
         reason=reason,

@@ -50,9 +50,14 @@ MULTIPROCESSORS = {
 """By chip; the later ones have the limits of those that they are named after here."""
 
 
+def multiprocessor(chip: str) -> Multiprocessor:
+    """Return the limits of a chip, with or without the suffix for instructions of its own."""
+    return MULTIPROCESSORS.get(chip) or MULTIPROCESSORS[chip.rstrip("af")]
+
+
 def require_shared_memory(kernels: Sequence[GpuKernel], chip: str) -> None:
     """Raise `UnsupportedError` where a workgroup needs more shared memory than it may have."""
-    most = MULTIPROCESSORS[chip].largest_workgroup_bytes
+    most = multiprocessor(chip).largest_workgroup_bytes
     for kernel in kernels:
         if kernel.shared_bytes > most:
             raise UnsupportedError(
@@ -63,7 +68,7 @@ def require_shared_memory(kernels: Sequence[GpuKernel], chip: str) -> None:
 
 def occupancy(threads: int, registers: int, shared_bytes: int, chip: str) -> float:
     """Return the share of a multiprocessor's warps that copies of a workgroup can fill."""
-    limits = MULTIPROCESSORS[chip]
+    limits = multiprocessor(chip)
     warps = -(-threads // WARP_LANES)
     of_warp = _rounded_up(registers * WARP_LANES, REGISTER_GRANULE)
     of_workgroup = _rounded_up(shared_bytes, SHARED_GRANULE) + SYSTEM_BYTES

@@ -28,7 +28,12 @@ DEVICE_LOADER = Loader(
     packages=device_executor.PACKAGES,
     install=device_executor.INSTALL,
 )
-EMULATOR_LOADER = Loader(executor="emulator", function="harness.targets.gpu.emulated:load")
+EMULATOR_LOADER = Loader(
+    executor="emulator",
+    function="harness.targets.gpu.emulated:load",
+    packages=("llvmlite",),
+    install="llvmlite",
+)
 
 
 @dataclass(frozen=True)

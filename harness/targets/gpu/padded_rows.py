@@ -7,7 +7,7 @@ rows that lie out of bounds as zeros, and the result is written whole, with such
 import math
 
 from mlir import ir
-from mlir.dialects import arith, vector
+from mlir.dialects import arith, tensor, vector
 
 from harness.mlir_walk import operations_within
 
@@ -29,13 +29,44 @@ def read_and_write_padded_rows(module: ir.Module) -> None:
                 read.results[0].replace_all_uses_with(wide)
         elif _rows_grow(result, held):
             _write_wide(read, written.operands[0])
+    for cut in [op for op in operations_within(module.operation) if op.name == "tensor.extract_slice"]:
+        _write_uncut(cut)
+
+
+def _write_uncut(cut: ir.OpView) -> None:
+    """Write a value whose first rows alone are kept to where they are kept, without the rest."""
+    uses = list(cut.results[0].uses)
+    written = _written(cut)
+    if written is None or len(uses) != 1 or uses[0].owner.name != "tensor.parallel_insert_slice":
+        return
+    insertion = uses[0].owner.opview
+    if not _rows_grow(cut.results[0].type.shape, written.operands[0].type.shape):
+        return
+    with ir.InsertionPoint(cut), cut.location:
+        place = tensor.ExtractSliceOp(
+            cut.results[0].type,
+            insertion.dest,
+            list(insertion.offsets),
+            list(insertion.sizes),
+            list(insertion.strides),
+            insertion.static_offsets,
+            insertion.static_sizes,
+            insertion.static_strides,
+        ).result
+        indices = list(written.operands)[2:]
+        mapping = ir.AffineMapAttr(written.attributes["permutation_map"]).value
+        kept = vector.TransferWriteOp(
+            place.type, written.operands[0], place, indices, mapping, in_bounds=_open_rows()
+        )
+    cut.results[0].replace_all_uses_with(kept.result)
+    cut.operation.erase()
 
 
 def _written(reader: ir.OpView) -> ir.OpView | None:
     """Return the write of a whole vector into the tensor that an operation reads, or writes over."""
-    tensor = reader.operands[1 if reader.name == "vector.transfer_write" else 0]
-    writer = tensor.owner
-    if not isinstance(tensor.type, ir.RankedTensorType) or isinstance(writer, ir.Block):
+    source = reader.operands[1 if reader.name == "vector.transfer_write" else 0]
+    writer = source.owner
+    if not isinstance(source.type, ir.RankedTensorType) or isinstance(writer, ir.Block):
         return None
     return writer.opview if writer.name == "vector.transfer_write" else None
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MISSING = "install attention-harness[triton]"
 
 LEAST_WIDTH = 16
+"""Of rows and columns of a tile: what a matrix instruction takes."""
 
 LONG_ROW = 128
 """Columns of K and V together that are more have twice the warps."""
@@ -91,7 +92,7 @@ class Triton(Variant):
         }
         unknown = [name for name, value in others.items() if value]
         if unknown:
-            return f"{unknown[0]}: this kernel has no mask but the causal one"
+            return f"{unknown[0]}: this kernel computes nothing but a softmax with a causal mask or none"
         for name, width in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v)):
             if width < LEAST_WIDTH or width & (width - 1):
                 return f"{name} {width}: Triton's tiles are powers of two from {LEAST_WIDTH} on"
@@ -115,6 +116,7 @@ class Triton(Variant):
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Compile the kernel and keep Triton's own stages; raises `BuildError` with what Triton says."""
         from harness.targets.cuda import packaging
+        from harness.targets.cuda.multiprocessor import require_shared_memory
         from harness.targets.lowering.stage_recorder import StageRecorder
 
         tiles = _tiles(case)
@@ -124,11 +126,12 @@ class Triton(Variant):
         compilation_s = time.perf_counter() - started
         for name, text in code.texts.items():
             stages.run(name, text.__str__, SUFFIXES[name])
+        launch = _launch(case.problem, code, tiles)
+        require_shared_memory(launch.kernels, code.chip)
         emulation = packaging.emulator_code(
             code.texts["llir"], code.chip, lambda emulate: stages.run("emulated", emulate)
         )
         kernels = packaging.KernelCode(code.texts["ptx"], _assembled(code), emulation)
-        launch = _launch(case.problem, code, tiles)
         figures = packaging.figures(kernels, launch)
         return Artifact(
             case=case,
@@ -168,12 +171,18 @@ def _tiles(case: Case) -> TritonTiles:
     default = WIDE_TYPE_TILES if problem.dtype == "f32" else SHORT_ROW_TILES
     if default is SHORT_ROW_TILES and problem.head_dim + problem.head_dim_v > LONG_ROW:
         default = LONG_ROW_TILES
+    tile_q = given.tile_q or min(default.tile_q, _power_of_two_from(problem.seq_q))
     return TritonTiles(
-        tile_q=given.tile_q or default.tile_q,
+        tile_q=tile_q,
         tile_kv=given.tile_kv or default.tile_kv,
-        warps=given.warps or default.warps,
+        warps=given.warps or min(default.warps, max(1, tile_q // LEAST_WIDTH)),
         pipeline=given.pipeline or default.pipeline,
     )
+
+
+def _power_of_two_from(rows: int) -> int:
+    """Return the least tile that holds so many rows."""
+    return max(LEAST_WIDTH, 1 << (rows - 1).bit_length())
 
 
 def _compiled(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> "TritonCode":

@@ -27,6 +27,9 @@ PRECISIONS = {"f16": "tf32", "bf16": "tf32", "f32": "tf32x3"}
 """How products of f32 are made of tensor-core products; of no effect for the other types."""
 
 TARGET = re.compile(r"^\.target (\w+)", re.MULTILINE)
+FOLDERS = re.compile(r'"/(?:[^"/\n]*/)*([^"/\n]+\.py)"')
+"""Paths of sources, which say whose machine this is."""
+
 PARAMETER = re.compile(r"^\s*\.param\b", re.MULTILINE)
 
 
@@ -54,6 +57,7 @@ def compile_kernel(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> 
     source = ASTSource(flash_attention, signature, constexprs=constants, attrs=aligned)
     target = GPUTarget("cuda", capability(chip)[0], WARP_LANES)
     options = {"num_warps": tiles.warps, "num_stages": tiles.pipeline}
+    triton.knobs.compilation.disable_line_info = True  # machine code would hold paths
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of defaults that a later version changes: this one is pinned
         compiled = triton.compile(source, target=target, options=options)
@@ -61,7 +65,7 @@ def compile_kernel(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> 
     return TritonCode(
         name=compiled.metadata.name,
         chip=TARGET.findall(str(texts["ptx"]))[0],
-        texts={stage: str(text) for stage, text in texts.items()},
+        texts={stage: FOLDERS.sub(r'"\1"', str(text)) for stage, text in texts.items()},
         cubin=compiled.asm["cubin"],
         shared_bytes=compiled.metadata.shared,
         threads=WARP_LANES * compiled.metadata.num_warps,

@@ -67,6 +67,11 @@ def test_few_queries_have_few_warps_and_rows_that_are_only_padding(
     assert_right(artifact, tmp_path)
 
 
+def test_few_queries_in_single_precision_are_stored_as_they_are_computed(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=2, seq_q=5, seq_kv=70, head_dim=32, dtype="f32")
+    assert_right(build("flash", problem, tmp_path), tmp_path)
+
+
 def test_rows_that_do_not_exist_are_neither_read_nor_written(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=10, seq_kv=64, head_dim=32, dtype="f16")
     artifact = build("flash", problem, tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from harness.artifact import Artifact
 from harness.case import Case
-from harness.errors import BuildError
+from harness.errors import BuildError, UnsupportedError
 from harness.inputs import make_inputs
 from harness.oracle import expect
 from harness.problem import AttentionProblem
@@ -15,6 +15,8 @@ from harness.variants.baselines.triton import MISSING, Triton, executed_flops
 from harness.variants.baselines.triton_tiles import TritonTiles
 
 SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f16")
+ONLY_CAUSAL = "this kernel computes nothing but a softmax with a causal mask or none"
+
 TILES = {"tile_q": 64, "tile_kv": 32, "warps": 4, "pipeline": 2}
 
 
@@ -76,6 +78,27 @@ def test_a_device_launches_the_kernel_without_triton(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_installed")
+def test_what_no_workgroup_has_shared_memory_for_is_unsupported(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=512, head_dim=128, dtype="f16")
+    with pytest.raises(UnsupportedError, match="bytes of shared memory; a workgroup may"):
+        build(problem, tmp_path, tile_q=64, tile_kv=128, pipeline=6)
+
+
+@pytest.mark.usefixtures("_installed")
+def test_nothing_tells_whose_machine_it_was_built_on(tmp_path: Path) -> None:
+    build(SMALL, tmp_path)
+    for file in tmp_path.glob("*.*"):
+        assert str(Path(__file__).parents[3]).encode() not in file.read_bytes(), file.name
+
+
+@pytest.mark.usefixtures("_installed")
+def test_few_queries_have_a_small_tile(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=1, seq_kv=64, head_dim=16, dtype="f16")
+    case = Case(problem=problem, variant="triton", target="cuda:sm_80")
+    assert Triton().chosen(case) == {"tile_q": 16, "tile_kv": 64, "warps": 1, "pipeline": 3}
+
+
+@pytest.mark.usefixtures("_installed")
 def test_what_triton_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.variants.baselines import triton_compilation
 
@@ -100,8 +123,8 @@ def test_the_executed_operations_are_whole_tiles_that_some_query_sees() -> None:
     [
         ({}, "rocm:gfx942", "Triton compiles for cuda here, not for rocm:gfx942"),
         ({"head_dim": 48}, "cuda", "head_dim 48: Triton's tiles are powers of two from 16 on"),
-        ({"softcap": 5.0}, "cuda", "softcap: this kernel has no mask but the causal one"),
-        ({"kv_lengths": (10,)}, "cuda", "kv_lengths: this kernel has no mask but the causal one"),
+        ({"softcap": 5.0}, "cuda", f"softcap: {ONLY_CAUSAL}"),
+        ({"kv_lengths": (10,)}, "cuda", f"kv_lengths: {ONLY_CAUSAL}"),
         ({"model_width": 32}, "cuda", "packed sequences and projections are not part of this kernel"),
     ],
 )
