@@ -21,8 +21,8 @@ from harness.problem import AttentionProblem
 
 DISTRIBUTION = "attention-harness"
 OLDEST_PYTHON = (3, 11)
-USER_EXTRAS = ("baselines", "triton", "cuda", "device")
-"""Extras that add variants, figures and devices; the others are for developing the harness."""
+USER_EXTRAS = ("baselines", "triton", "device")
+"""Extras that add variants and devices; what `cuda` adds is told with its target, `dev` is for developers."""
 
 PIN = re.compile(
     r"""(?P<name>[\w.-]+)==(?P<version>[^\s;]+)(?:\s*;\s*extra\s*==\s*["'](?P<extra>[\w-]+)["'])?"""
