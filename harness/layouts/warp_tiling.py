@@ -58,21 +58,24 @@ class WarpTiling:
         it.  Else they lie in 8 rows below each other, which padding keeps in different banks.
         """
         chunk = COPY_BYTES // element_bytes
-        chunks = columns // chunk
-        if chunks % LANES_AT_A_TIME == 0:
-            along = math.gcd(chunks, self.lanes)
-            lanes = (lane("y", self.lanes // along), lane("x", along))
-        else:
-            along = math.gcd(chunks, self.lanes // LANES_AT_A_TIME)
-            lanes = (lane("x", along), lane("y", self.lanes // along))
+        height = rows_copied_at_once(columns, element_bytes, self.lanes)
+        down, along = lane("y", height), lane("x", self.lanes // height)
+        lanes = (along, down) if height > self.lanes // LANES_AT_A_TIME else (down, along)
         inner = Layout(
-            axes=((lane("y", self.lanes // along),), (lane("x", along), vector("x", chunk))),
+            axes=((down,), (along, vector("x", chunk))),
             order=(*lanes, vector("x", chunk)),
         )
         return _banded(inner, rows, columns, self.warps)
 
     def _bands(self, fragment: Layout, rows: int, columns: int) -> Layout:
         return _banded(fragment, rows, columns, self.warps)
+
+
+def rows_copied_at_once(columns: int, element_bytes: int, lanes: int = 32) -> int:
+    """Return how many rows of a tile the lanes of a warp copy at once, 16 bytes each."""
+    chunks = columns * element_bytes // COPY_BYTES
+    is_whole = chunks % LANES_AT_A_TIME == 0
+    return lanes // math.gcd(chunks, lanes if is_whole else lanes // LANES_AT_A_TIME)
 
 
 def _banded(fragment: Layout, rows: int, columns: int, warps: int) -> Layout:

@@ -15,7 +15,7 @@ from harness.targets.base import Capability, Stage, chip_of
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import runs_on
 from harness.targets.cuda.nvidia_tools import INSTALL, version
-from harness.targets.gpu.target import KEY_TILE, MATRIX_ROWS, GpuTarget
+from harness.targets.gpu.target import MATRIX_ROWS, GpuTarget
 from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
@@ -76,19 +76,22 @@ class CudaTarget(GpuTarget):
             return "packed sequences and projections are not lowered for cuda yet"
         if uneven:
             return f"{uneven[0]}: matrix instructions take multiples of {MATRIX_ROWS}"
-        if problem.seq_kv < KEY_TILE and problem.seq_kv % MATRIX_ROWS:
-            return f"{problem.seq_kv} keys: fewer than {KEY_TILE} have to be a multiple of {MATRIX_ROWS}"
+        if problem.seq_kv < key_granule(problem):
+            return f"{problem.seq_kv} keys: the warps share at least {key_granule(problem)} at these widths"
         return None
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return fewer keys where rows of K and V are long, so that two slots of each fit shared memory.
 
-        A problem of few queries is padded to as many as its warps take.
+        A problem of few queries is padded to as many as its warps take; one of few keys has a smaller tile,
+        which its warps can share.
         """
         sizes = super().tile_sizes(chip, problem)
         sizes = replace(sizes, query_granule=MATRIX_ROWS * warps_for(problem.seq_q))
         row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
-        return replace(sizes, key=sizes.key // 2) if row_bytes > LONG_ROW_BYTES else sizes
+        keys = sizes.key // 2 if row_bytes > LONG_ROW_BYTES else sizes.key
+        granule = key_granule(problem)
+        return replace(sizes, key=min(keys, max(1, problem.seq_kv // granule) * granule))
 
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
@@ -157,6 +160,15 @@ def _warp_tiling(problem: AttentionProblem) -> "WarpTiling":
 def warps_for(queries: int) -> int:
     """Return how many warps share a tile of queries: fewer, a power of two, where a problem has few."""
     return next(count for count in (1, 2, WARPS) if queries <= count * MATRIX_ROWS or count == WARPS)
+
+
+def key_granule(problem: AttentionProblem) -> int:
+    """Return what the keys of a tile are a multiple of: rows of K and V that all warps copy at once."""
+    from harness.layouts.warp_tiling import rows_copied_at_once
+
+    size, warps = itemsize(problem.dtype), warps_for(problem.seq_q)
+    widths = (problem.head_dim, problem.head_dim_v)
+    return max(MATRIX_ROWS, *(warps * rows_copied_at_once(width, size) for width in widths))
 
 
 def _require_even_tiles(case: Case) -> None:

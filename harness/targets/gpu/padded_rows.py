@@ -7,9 +7,10 @@ rows that lie out of bounds as zeros, and the result is written whole, with such
 import math
 
 from mlir import ir
-from mlir.dialects import arith, tensor, vector
+from mlir.dialects import arith, vector
 
 from harness.mlir_walk import operations_within
+from harness.targets.lowering.destinations import destination
 
 WIDENED = ("arith.extf", "arith.truncf")
 """Operations between a tile as it is stored and as it is computed with."""
@@ -43,16 +44,7 @@ def _write_uncut(cut: ir.OpView) -> None:
     if not _rows_grow(cut.results[0].type.shape, written.operands[0].type.shape):
         return
     with ir.InsertionPoint(cut), cut.location:
-        place = tensor.ExtractSliceOp(
-            cut.results[0].type,
-            insertion.dest,
-            list(insertion.offsets),
-            list(insertion.sizes),
-            list(insertion.strides),
-            insertion.static_offsets,
-            insertion.static_sizes,
-            insertion.static_strides,
-        ).result
+        place = destination(insertion)
         indices = list(written.operands)[2:]
         mapping = ir.AffineMapAttr(written.attributes["permutation_map"]).value
         kept = vector.TransferWriteOp(

@@ -67,6 +67,13 @@ def test_few_queries_have_few_warps_and_rows_that_are_only_padding(
     assert_right(artifact, tmp_path)
 
 
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+@pytest.mark.parametrize("keys", [16, 17, 64])
+def test_few_keys_have_a_smaller_tile(variant: str, keys: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=2, seq_q=70, seq_kv=keys, head_dim=64, dtype="f16")
+    assert_right(build(variant, problem, tmp_path), tmp_path)
+
+
 def test_few_queries_in_single_precision_are_stored_as_they_are_computed(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=2, seq_q=5, seq_kv=70, head_dim=32, dtype="f32")
     assert_right(build("flash", problem, tmp_path), tmp_path)
@@ -166,7 +173,8 @@ def test_a_finding_of_the_emulator_is_an_error_that_names_it(tmp_path: Path) -> 
     [
         ({"head_dim": 40}, "head_dim 40: matrix instructions take multiples of 16"),
         ({"head_dim_v": 72}, "head_dim_v 72: matrix instructions take multiples of 16"),
-        ({"seq_kv": 40}, "40 keys: fewer than 64 have to be a multiple of 16"),
+        ({"seq_kv": 15}, "15 keys: the warps share at least 16 at these widths"),
+        ({"seq_kv": 20, "head_dim_v": 32}, "20 keys: the warps share at least 32 at these widths"),
         ({"model_width": 64, "seq_q": 64}, "packed sequences and projections are not lowered for cuda yet"),
     ],
 )

@@ -1,0 +1,55 @@
+"""Where results of a workgroup are written: at once to the part of the output that they are kept in."""
+
+from mlir import ir
+from mlir.dialects import tensor, vector
+
+from harness.mlir_walk import operations_within
+
+
+def write_where_kept(module: ir.Module) -> None:
+    """Let whole tiles be written to the output instead of over some other tensor, in place.
+
+    A tile that is written over an input of the kernel would have to be copied there first.
+    """
+    insertions = [
+        op for op in operations_within(module.operation) if op.name == "tensor.parallel_insert_slice"
+    ]
+    for insertion in insertions:
+        write = insertion.source.owner
+        if (
+            isinstance(write, ir.Block)
+            or write.name != "vector.transfer_write"
+            or not _writes_all(write.opview)
+        ):
+            continue
+        with ir.InsertionPoint(write.opview), write.location:
+            place = destination(insertion)
+            value, _, *indices = list(write.operands)
+            mapping = ir.AffineMapAttr(write.attributes["permutation_map"]).value
+            in_bounds = ir.ArrayAttr(write.attributes["in_bounds"])
+            kept = vector.TransferWriteOp(place.type, value, place, indices, mapping, in_bounds=in_bounds)
+        write.opview.results[0].replace_all_uses_with(kept.result)
+        write.opview.operation.erase()
+
+
+def destination(insertion: ir.OpView) -> ir.Value:
+    """Return the part of the output that a `tensor.parallel_insert_slice` replaces."""
+    slice_ = tensor.ExtractSliceOp(
+        insertion.source.type,
+        insertion.dest,
+        list(insertion.offsets),
+        list(insertion.sizes),
+        list(insertion.strides),
+        insertion.static_offsets,
+        insertion.static_sizes,
+        insertion.static_strides,
+    )
+    result: ir.Value = slice_.result
+    return result
+
+
+def _writes_all(write: ir.OpView) -> bool:
+    """Return whether an operation is the write of a vector that is as large as its tensor."""
+    if write.name != "vector.transfer_write":
+        return False
+    return list(write.operands[0].type.shape) == list(write.operands[1].type.shape)

@@ -1,0 +1,65 @@
+"""Problems of any size: what the target does not refuse is right, and the emulator's checks find nothing."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from harness import plugins
+from harness.case import Case
+from harness.inputs import make_inputs
+from harness.oracle import expect
+from harness.problem import AttentionProblem
+
+WIDTHS = st.sampled_from([16, 32, 48, 64, 96])
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> AttentionProblem:
+    kv_heads = draw(st.integers(1, 2))
+    return AttentionProblem(
+        batch=draw(st.integers(1, 2)),
+        heads=kv_heads * draw(st.integers(1, 2)),
+        kv_heads=kv_heads,
+        seq_q=draw(st.integers(1, 140)),
+        seq_kv=draw(st.integers(1, 200)),
+        head_dim=draw(WIDTHS),
+        head_dim_v=draw(WIDTHS),
+        dtype=draw(st.sampled_from(["f16", "bf16", "f32"])),
+        causal=draw(st.booleans()),
+        causal_alignment=draw(st.sampled_from(["bottom-right", "top-left"])),
+    )
+
+
+def assert_right(variant: str, problem: AttentionProblem) -> None:
+    case = Case(problem=problem, variant=variant, target="cuda:sm_80")
+    assume(plugins.variant(variant).supports(problem, case.target) is None)
+    inputs = make_inputs(problem, seed=1)
+    with tempfile.TemporaryDirectory() as folder:
+        artifact = plugins.variant(variant).build(case, "key", Path(folder))
+        call = artifact.load(Path(folder)).bind(inputs)
+        call.poison()
+        call.run()
+        verdict = expect(inputs, problem).check(call.output())
+    assert verdict.ok, verdict
+
+
+VARIANTS = pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+ANY = {"derandomize": True, "deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+@VARIANTS
+@settings(max_examples=4, **ANY)
+@given(problem=problems())
+def test_a_few_problems(variant: str, problem: AttentionProblem) -> None:
+    assert_right(variant, problem)
+
+
+@pytest.mark.slow
+@VARIANTS
+@settings(max_examples=60, **ANY)
+@given(problem=problems())
+def test_many_problems(variant: str, problem: AttentionProblem) -> None:
+    assert_right(variant, problem)
