@@ -122,5 +122,5 @@ def test_a_reason_that_says_more_is_kept(artifact):
 def test_why_a_device_cannot_be_asked_for_is_said(artifact):
     with pytest.raises(InputError, match="'device' cannot run target 'cuda:sm_80' here: no device"):
         with_executor(artifact, "device")
-    with pytest.raises(InputError, match="found 'native', expected 'emulator' for target 'cuda:sm_80'"):
+    with pytest.raises(InputError, match="found 'native', expected 'device' or 'emulator' for target"):
         with_executor(artifact, "native")
