@@ -19,7 +19,7 @@ from harness.targets.gpu.padded_rows import read_and_write_padded_rows
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
-from harness.targets.lowering.destinations import write_where_kept
+from harness.targets.lowering.destinations import insert_instead_of_copying, write_where_kept
 from harness.targets.lowering.llvm_tools import run_llvm_tool
 from harness.targets.lowering.reciprocals import divide_rows_once
 from harness.targets.lowering.stage_recorder import StageRecorder
@@ -153,6 +153,7 @@ def _vectorize(module: ir.Module) -> None:
     divide_rows_once(module)
     read_and_write_padded_rows(module)
     write_where_kept(module)
+    insert_instead_of_copying(module)
     run_passes(module, "canonicalize", "cse")
 
 
