@@ -1,18 +1,18 @@
 """Building an experiment's cases without running them, into the cache or into a bundle."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.build_pool import BuildPool
 from harness.case import Case
+from harness.case_building import build_cases, find_keys
 from harness.experiment import Experiment
 from harness.progress import Observer
 from harness.results import Result
 from harness.rows import CaseRecord, RowMaker
 from harness.status import Status
 from harness.worker_process import WorkerFailure
-from harness.worker_protocol import BuildRequest, Built, KeyFound, KeyRequest
 
 
 @dataclass(frozen=True)
@@ -42,41 +42,26 @@ class BuildRun:
         self._observer.planned(len(cases))
         try:
             records = {case.id: CaseRecord(case) for case in cases}
-            self._find_keys(records)
             self._build(records)
         finally:
             self._builders.close()
             self._observer.done()
         return [self._built[case.id] for case in cases]
 
-    def _find_keys(self, records: dict[str, CaseRecord]) -> None:
-        requests = [KeyRequest(case=record.case) for record in records.values()]
-        for outcome in self._builders.run(requests, lambda case: self._observer.started(case, "plan")):
-            record = records[outcome.case.id]
-            if isinstance(outcome.answer, KeyFound):
-                record.key, record.device = outcome.answer.key, outcome.answer.device
-            elif isinstance(outcome.answer, WorkerFailure):
-                self._fail(record, outcome.answer)
-
     def _build(self, records: dict[str, CaseRecord]) -> None:
-        requests = [
-            BuildRequest(case=record.case, key=record.key, cache_root=self._cache_root)
-            for record in records.values()
-            if record.key is not None
-        ]
-        for outcome in self._builders.run(requests, lambda case: self._observer.started(case, "build")):
-            record = records[outcome.case.id]
-            if isinstance(outcome.answer, Built):
-                record.note_build(outcome.answer)
-                refusal = outcome.answer.artifact.refusal
-                if refusal is not None:
-                    self._fail(record, WorkerFailure(Status.UNSUPPORTED, refusal))
-                else:
-                    row = self._rows.success(record, Status.BUILT)
-                    # why nothing here runs it is of no interest where nothing is run
-                    self._finish(BuiltCase(record, row.model_copy(update={"phase": None, "reason": None})))
-            elif isinstance(outcome.answer, WorkerFailure):
-                self._fail(record, outcome.answer)
+        for record, failure in find_keys(self._builders, records, self._announce("plan")):
+            self._fail(record, failure)
+        known = [record for record in records.values() if record.key is not None]
+        for record, failed in build_cases(self._builders, known, self._cache_root, self._announce("build")):
+            if failed is not None:
+                self._fail(record, failed)
+                continue
+            row = self._rows.success(record, Status.BUILT)
+            # why nothing here runs it is of no interest where nothing is run
+            self._finish(BuiltCase(record, row.model_copy(update={"phase": None, "reason": None})))
+
+    def _announce(self, phase: str) -> Callable[[Case], None]:
+        return lambda case: self._observer.started(case, phase)
 
     def _fail(self, record: CaseRecord, failure: WorkerFailure) -> None:
         row = self._rows.failure(record, failure.status, "build", failure.reason)

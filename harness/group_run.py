@@ -1,9 +1,10 @@
 """One group of a run: cases that are built and checked together, and timed against each other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from harness.case import Case
+from harness.case_building import build_cases, find_keys
 from harness.check_pool import TIMED_EXECUTORS, CheckPool
 from harness.group_timing import time_group
 from harness.results import Result
@@ -11,7 +12,6 @@ from harness.rows import CaseRecord
 from harness.run_context import RunContext
 from harness.status import Status
 from harness.worker_process import WorkerFailure, WorkerProcess
-from harness.worker_protocol import BuildRequest, Built, KeyFound, KeyRequest
 
 
 class GroupRun:
@@ -41,14 +41,9 @@ class GroupRun:
 
     def _find_keys(self) -> None:
         """Compute every case's content key; what fails here is final."""
-        requests = [KeyRequest(case=record.case) for record in self._records.values()]
-        for outcome in self._context.builders.run(requests, self._context.announce("plan")):
-            record = self._records[outcome.case.id]
-            if isinstance(outcome.answer, KeyFound):
-                record.key, record.device = outcome.answer.key, outcome.answer.device
-            elif isinstance(outcome.answer, WorkerFailure):
-                phase = "plan" if outcome.answer.status is Status.UNSUPPORTED else "build"
-                self._context.fail(record, phase, outcome.answer)
+        context = self._context
+        for record, failure in find_keys(context.builders, self._records, context.announce("plan")):
+            context.fail(record, "plan" if failure.status is Status.UNSUPPORTED else "build", failure)
 
     def _keep_earlier_rows(self) -> None:
         """Keep the rows of a resumed run that still hold."""
@@ -75,32 +70,23 @@ class GroupRun:
 
     def _build(self) -> None:
         """Build cases, or find them in the cache."""
-        requests = [self._build_request(record) for record in self._unfinished()]
-        for outcome in self._context.builders.run(requests, self._context.announce("build")):
-            record = self._records[outcome.case.id]
-            if isinstance(outcome.answer, Built):
-                record.note_build(outcome.answer)
-                artifact = outcome.answer.artifact
-                if artifact.refusal is not None:
-                    self._context.fail(record, "build", WorkerFailure(Status.UNSUPPORTED, artifact.refusal))
-                elif artifact.executor == "none":
-                    self._context.finish(record, self._context.row_maker.success(record, Status.BUILT))
-            elif isinstance(outcome.answer, WorkerFailure):
-                self._context.fail(record, "build", outcome.answer)
+        for record, failure in self._built(self._unfinished()):
+            if failure is not None:
+                self._context.fail(record, "build", failure)
+            elif record.executor == "none":
+                self._context.finish(record, self._context.row_maker.success(record, Status.BUILT))
 
-    def _build_request(self, record: CaseRecord) -> BuildRequest:
-        return BuildRequest(case=record.case, key=record.key, cache_root=self._context.cache_root)
+    def _built(self, records: Sequence[CaseRecord]) -> Iterator[tuple[CaseRecord, WorkerFailure | None]]:
+        context = self._context
+        return build_cases(context.builders, records, context.cache_root, context.announce("build"))
 
     def _find_artifact_of_baseline(self, baseline: Case) -> None:
         """Find what a baseline that keeps its row was built into, for others to be compared with it."""
         row: Result | None = self._context.rows.get(baseline.id)
         if row is None or row.time_s is None:
             return
-        record = self._records[baseline.id]
-        request = self._build_request(record)
-        for outcome in self._context.builders.run([request], self._context.announce("build")):
-            if isinstance(outcome.answer, Built):
-                record.note_build(outcome.answer)
+        for _ in self._built([self._records[baseline.id]]):
+            pass  # what it was built into is in its record now
 
     def _check(self, stack: ExitStack) -> dict[str, WorkerProcess]:
         """Check built cases; return the workers of those that will be timed."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from harness.build_pool import BuildPool
 from harness.bundle import Bundle, BundledBuilds
 from harness.case import Case
+from harness.case_building import Builders
 from harness.expectations import Expectations
 from harness.experiment import Experiment
 from harness.peaks import Peaks
@@ -41,7 +42,7 @@ class RunContext:
     """The rows that are final, by case id."""
 
     @cached_property
-    def builders(self) -> BuildPool | BundledBuilds:
+    def builders(self) -> Builders:
         """The workers that build, or the bundle that has what was built."""
         if self.bundle is not None:
             return BundledBuilds(self.bundle)

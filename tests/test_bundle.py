@@ -15,7 +15,7 @@ from harness.artifact import Artifact, Loader
 from harness.bundle import BUNDLE_FILE, digest_of, open_bundle, requirements
 from harness.errors import InputError
 
-DEVICE_TESTS = Path(__file__).parent / "targets" / "cuda" / "device"
+TESTS = Path(__file__).parent
 
 EXPERIMENT = """
 name = "bundled"
@@ -110,7 +110,7 @@ def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> No
     done = command(
         ["run", "--bundle", str(bundle), "--plain", "--out", str(tmp_path), "--only", "causal=true"],
         tmp_path,
-        PYTHONPATH=str(DEVICE_TESTS),
+        PYTHONPATH=str(TESTS),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     rows = harness.load(tmp_path / "bundled").set_index("variant")

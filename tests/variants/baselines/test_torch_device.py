@@ -1,6 +1,5 @@
 """The PyTorch baselines on a GPU; here PyTorch's tensors stay on the CPU, and the driver is the stub."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,6 @@ from harness.errors import UnsupportedError
 from harness.oracle import expect
 from harness.problem import AttentionProblem
 from harness.variants.baselines.torch import Torch, TorchUnfused
-
-sys.path.append(str(Path(__file__).parents[2] / "targets" / "cuda" / "device"))
 
 SMALL = AttentionProblem(heads=2, seq_q=8, head_dim=8, causal=True)
 
@@ -46,7 +43,7 @@ def on_device(monkeypatch):
     """The module, in a process whose PyTorch seems to have CUDA and computes on the CPU."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
-    from stubbed import stub_device
+    from stubbed_device import stub_device
 
     from harness.variants.baselines import torch_device
 

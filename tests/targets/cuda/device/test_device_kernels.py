@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stubbed import stub_device
+from stubbed_device import stub_device
 
 from harness import plugins
 from harness.artifact import Artifact
@@ -97,6 +97,20 @@ def test_what_the_driver_refuses_is_said_in_its_words(artifact, folder):
         pytest.raises(DeviceError, match="no kernels for this image"),
     ):
         on_device(artifact).load(folder)
+
+
+def test_missing_memory_of_the_device_is_told_from_other_errors():
+    from cuda.bindings import driver
+
+    from harness.targets.cuda.device.calls import DeviceError, checked
+
+    with stub_device("sm_80"):
+        with pytest.raises(MemoryError, match="out of memory"):
+            checked((driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY,))
+        with pytest.raises(DeviceError, match="invalid value"):
+            checked((driver.CUresult.CUDA_ERROR_INVALID_VALUE, 7))
+        assert checked((driver.CUresult.CUDA_SUCCESS,)) is None
+        assert checked((driver.CUresult.CUDA_SUCCESS, 7)) == 7
 
 
 def test_a_device_is_preferred_to_the_emulator(artifact, monkeypatch):

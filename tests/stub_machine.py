@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stubbed import stub_device
+from stubbed_device import stub_device
 
 from harness.artifact import Artifact, Executable
 
