@@ -33,12 +33,20 @@ class Clocks:
     """Watches one device; without the library, or where it may not look, nothing is known."""
 
     def __init__(self, bus: str) -> None:
-        self.state = ClockState()
         self._library, self._handle = _open(bus)
+        self.start_sample()
+
+    def start_sample(self) -> None:
+        """Forget what was read: what slowed down an earlier sample says nothing of the next one."""
+        self.state = ClockState()
+        self._reasons = 0
         self._read_at = float("-inf")
 
     def read(self) -> None:
-        """Read clock and reasons while the device is busy; to be called often."""
+        """Read clock and reasons while the device is busy; to be called often.
+
+        A reason counts for the whole sample, whenever it was read.
+        """
         if self._handle is None or time.monotonic() - self._read_at < READ_INTERVAL_S:
             return
         library = self._library
@@ -48,7 +56,8 @@ class Clocks:
         except library.NVMLError:
             self._handle, self.state = None, ClockState()
             return
-        self.state = ClockState(int(clock), slowdown(int(reasons)))
+        self._reasons |= int(reasons)
+        self.state = ClockState(int(clock), slowdown(self._reasons))
         self._read_at = time.monotonic()
 
 

@@ -35,6 +35,7 @@ class EventTimer:
     def sample(self, launch: Callable[[], None], min_seconds: float) -> Sample:
         """Call again and again until the calls together took at least `min_seconds`."""
         launch_s = self._launch_seconds(launch)
+        self._clocks.start_sample()
         seconds = 0.0
         calls = 0
         while calls == 0 or seconds < min_seconds:

@@ -76,6 +76,18 @@ def test_readings_in_quick_succession_are_one(library: Library, now: list[float]
     assert clocks.state == ClockState(1200, "hardware slowdown")
 
 
+def test_a_slowdown_counts_for_its_sample_and_for_no_other(library: Library, now: list[float]) -> None:
+    library.readings = [(1200, 0x08), (1980, 0)]
+    clocks = Clocks("bus")
+    clocks.read()
+    now[0] += READ_INTERVAL_S
+    clocks.read()
+    assert clocks.state == ClockState(1980, "hardware slowdown")
+    clocks.start_sample()
+    clocks.read()
+    assert clocks.state == ClockState(1980, None)
+
+
 def test_a_device_that_is_idle_or_set_by_its_user_is_not_slowed_down() -> None:
     assert slowdown(0x01 | 0x02) is None
 
