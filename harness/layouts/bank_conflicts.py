@@ -37,6 +37,7 @@ def _conflicts(addresses: tuple[int, ...], bytes_: int) -> int:
     return extra
 
 
+@functools.lru_cache(maxsize=256)
 def conflicts_of_accesses(layout: Layout, pitch: int, element_bytes: int) -> int:
     """Return the extra passes of loads, stores or copies of a row, or of rows `pitch` elements apart."""
     extra = 0
@@ -48,6 +49,7 @@ def conflicts_of_accesses(layout: Layout, pitch: int, element_bytes: int) -> int
     return extra
 
 
+@functools.lru_cache(maxsize=256)
 def conflicts_of_matrix_loads(layout: Layout, pitch: int, element_bytes: int) -> int:
     """Return the extra passes of the `ldmatrix` that read a tile whose rows are `pitch` elements apart.
 

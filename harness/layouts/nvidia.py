@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.layouts.layout import Layout, lane, vector
 from harness.layouts.matrix_instruction import MatrixInstruction, Registers
+from harness.layouts.register_pairs import pair_of
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -138,11 +139,15 @@ def _registers(fragment: "ir.Value") -> "Registers":
 
     element = fragment.type.element_type
     count = fragment.type.shape[0] * element.width // REGISTER_BITS
+    word = ir.IntegerType.get_signless(REGISTER_BITS)
+    if element.width == REGISTER_BITS:
+        words = vector_dialect.bitcast(ir.VectorType.get([count], word), fragment)
+        return tuple(vector_dialect.extract(words, [], [number]) for number in range(count))
+    pairs = [pair_of(fragment, number) for number in range(count)]
     if str(element) == "f16":
-        pairs = vector_dialect.shape_cast(ir.VectorType.get([count, 2], element), fragment)
-    else:
-        pairs = vector_dialect.bitcast(ir.VectorType.get([count], ir.IntegerType.get_signless(32)), fragment)
-    return tuple(vector_dialect.extract(pairs, [], [number]) for number in range(count))
+        return tuple(pairs)
+    one_word = ir.VectorType.get([1], word)
+    return tuple(vector_dialect.extract(vector_dialect.bitcast(one_word, pair), [], [0]) for pair in pairs)
 
 
 def _instruction(k: int, operand: str, a: Layout, b: Layout, section: str) -> MatrixInstruction:

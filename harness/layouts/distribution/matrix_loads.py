@@ -5,6 +5,7 @@ gives the address of row l % 8 of matrix l / 8, and gets two neighbours of row l
 of column l / 4.
 """
 
+import functools
 from dataclasses import dataclass
 
 from harness.layouts.distribution.offsets import constant_part
@@ -50,7 +51,8 @@ def is_transposed(layout: Layout, element_bits: int) -> bool | None:
     return None
 
 
-def matrix_loads(layout: Layout) -> list[MatrixLoad]:
+@functools.lru_cache(maxsize=256)
+def matrix_loads(layout: Layout) -> tuple[MatrixLoad, ...]:
     """Return the loads that fill the registers of a layout, each of as many matrices as can be."""
     places = [
         (fragment, pair) for fragment in range(layout.fragments) for pair in range(layout.registers // PAIR)
@@ -60,9 +62,9 @@ def matrix_loads(layout: Layout) -> list[MatrixLoad]:
         groups = [tuple(places[at : at + count]) for at in range(0, len(places), count)]
         loads = [_load(layout, group) for group in groups if len(group) == count]
         if len(places) % count == 0 and all(load is not None for load in loads):
-            return [load for load in loads if load is not None]
+            return tuple(load for load in loads if load is not None)
         count //= 2
-    return [load for place in places if (load := _load(layout, (place,))) is not None]
+    return tuple(load for place in places if (load := _load(layout, (place,))) is not None)
 
 
 def _load(layout: Layout, matrices: tuple[tuple[int, int], ...]) -> MatrixLoad | None:

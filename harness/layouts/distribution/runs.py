@@ -1,5 +1,6 @@
 """Accesses of several elements at once: registers of a lane that are neighbours in memory."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,8 +19,13 @@ class Run:
     length: int
 
 
-def runs(layout: Layout, element_bytes: int) -> Iterator[Run]:
-    """Yield the registers that one access takes: neighbours along the last axis, a power of two of them."""
+@functools.lru_cache(maxsize=256)
+def runs(layout: Layout, element_bytes: int) -> tuple[Run, ...]:
+    """Return the registers that each access takes: neighbours along the last axis, a power of two of them."""
+    return tuple(_runs(layout, element_bytes))
+
+
+def _runs(layout: Layout, element_bytes: int) -> Iterator[Run]:
     axis = len(layout.axes) - 1
     most = LARGEST_ACCESS_BYTES // element_bytes
     for fragment in range(layout.fragments):

@@ -34,9 +34,12 @@ def run_sequence(module: ir.Module, build: Callable[[ir.Value], None]) -> None:
 
 
 def run_passes(module: ir.Module, *passes: str) -> None:
-    """Run passes (pipeline syntax) over the module, in place."""
+    """Run passes (pipeline syntax) over the module, in place, and verify what the last one leaves."""
+    manager = passmanager.PassManager.parse(f"builtin.module({','.join(passes)})")
+    manager.enable_verifier(False)  # after each pass it takes as long as a pass
     try:
-        passmanager.PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
+        manager.run(module.operation)
+        module.operation.verify()
     except ir.MLIRError as error:
         raise BuildError(_diagnostics(error)) from error
 

@@ -1,0 +1,37 @@
+"""Registers of 32 bits of a fragment of 16-bit elements, taken from where they were loaded to."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+PAIR = 2
+
+
+def pair_of(fragment: "ir.Value", number: int) -> "ir.Value":
+    """Return two neighbours of a fragment, a vector of one dimension, as a vector.
+
+    `ldmatrix` gives pairs, which are made a fragment by a change of shape and cut out of it again.  Seen through,
+    both leave no code: a matrix product of a tile has hundreds of pairs.
+    """
+    from mlir import ir
+    from mlir.dialects import vector
+
+    source, start = fragment, PAIR * number
+    while (cut := _owner(source, "vector.extract_strided_slice")) is not None:
+        start += ir.IntegerAttr(ir.ArrayAttr(cut.attributes["offsets"])[0]).value
+        source = cut.operands[0]
+    reshaped = _owner(source, "vector.shape_cast")
+    if reshaped is not None and reshaped.operands[0].type.shape[1:] == [PAIR] and start % PAIR == 0:
+        return vector.extract(reshaped.operands[0], [], [start // PAIR])
+    kind = ir.VectorType.get([PAIR], fragment.type.element_type)
+    return vector.extract_strided_slice(kind, source, [start], [PAIR], [1])
+
+
+def _owner(value: "ir.Value", name: str) -> "ir.OpView | None":
+    """Return the operation that a value comes from, if it is one of this name."""
+    from mlir import ir
+
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != name:
+        return None
+    return value.owner.opview
