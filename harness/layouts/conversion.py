@@ -5,7 +5,7 @@ apart: a conflict of batches is a choice of fragments, one of batches and vector
 within each lane; a conflict of lanes moves elements between lanes.
 """
 
-from collections.abc import Sequence
+import functools
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -53,7 +53,8 @@ class Conversion:
     several of which each lane takes one.  Empty where moves are not enough."""
 
 
-def convert(source: Layout, result: Layout, axes: Sequence[int] | None = None) -> Conversion:
+@functools.lru_cache(maxsize=256)
+def convert(source: Layout, result: Layout, axes: tuple[int, ...] | None = None) -> Conversion:
     """Return how to bring a value from one layout to another.
 
     Args:
@@ -64,7 +65,7 @@ def convert(source: Layout, result: Layout, axes: Sequence[int] | None = None) -
 
     Raises `ValueError` when the shapes do not fit.
     """
-    kept = tuple(axes) if axes is not None else tuple(range(len(result.axes)))
+    kept = axes if axes is not None else tuple(range(len(result.axes)))
     wanted_shape = tuple(result.shape[axis] for axis in kept)
     if source.shape != wanted_shape:
         raise ValueError(f"a value of shape {source.shape} cannot be held as {wanted_shape}")

@@ -11,8 +11,8 @@ PAIR = 2
 def pair_of(fragment: "ir.Value", number: int) -> "ir.Value":
     """Return two neighbours of a fragment, a vector of one dimension, as a vector.
 
-    `ldmatrix` gives pairs, which are made a fragment by a change of shape and cut out of it again.  Seen through,
-    both leave no code: a matrix product of a tile has hundreds of pairs.
+    `ldmatrix` gives pairs, which a change of shape makes a fragment, of which they are cut out again.  Seen
+    through, both leave no code: a matrix product of a tile has hundreds of pairs.
     """
     from mlir import ir
     from mlir.dialects import vector

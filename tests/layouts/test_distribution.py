@@ -1,5 +1,6 @@
 """Each rule of distribution, executed lane by lane: kernels of a few operations against NumPy."""
 
+import re
 from pathlib import Path
 
 import ml_dtypes
@@ -38,6 +39,19 @@ def write(value: str, rows: int, columns: int, element: str = "f32") -> str:
         f"vector.transfer_write {value}, %out[%c0, %c0] {{in_bounds = [true, true]}} : "
         f"vector<{rows}x{columns}x{element}>, memref<{rows}x{columns}x{element}>"
     )
+
+
+def bases_of_matrix_loads(distributed: str) -> set[tuple[str, str]]:
+    """Return the different pairs of a buffer and a place in it from which `ldmatrix` are constants away."""
+    constants = set(re.findall(r"(%\w+) = arith.constant \d+ : index", distributed))
+    sums = {
+        name: first
+        for name, first, second in re.findall(r"(%\w+) = arith.addi (%\w+), (%\w+) : index", distributed)
+        if second in constants and first not in constants
+    }
+    loads = re.findall(r"nvgpu.ldmatrix (%\w+)\[(%\w+)\]", distributed)
+    assert len(loads) == distributed.count("nvgpu.ldmatrix") > 2
+    return {(buffer, sums.get(place, place)) for buffer, place in loads}
 
 
 @pytest.mark.parametrize("warps", [1, 4])
@@ -164,6 +178,9 @@ def test_products_of_tiles_that_pass_through_shared_memory(
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     assert "cp.async.cg.shared.global" in texts["optimized"]
     assert ("ldmatrix" in texts["optimized"]) == (element != "f32")
+    if element != "f32":
+        assert "shufflevector" not in texts["nvvm"], "pairs of registers are taken as they were loaded"
+        assert len(bases_of_matrix_loads(texts["distributed"])) == 2, "one for each operand"
 
 
 def test_a_result_becomes_the_operand_of_the_next_product_within_lanes(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """The rule for reads of matrix operands from shared memory by `ldmatrix`."""
 
 from mlir import ir
-from mlir.dialects import arith, nvgpu, vector
+from mlir.dialects import nvgpu, vector
 
 from harness.layouts.bank_conflicts import conflicts_of_matrix_loads
+from harness.layouts.distribution.addresses import TileAddresses, tile_addresses
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.matrix_loads import PAIR, matrix_loads
-from harness.layouts.distribution.places import index
 from harness.layouts.formulas import Formula, formula
 from harness.layouts.layout import Layout, Level
 
@@ -21,12 +21,15 @@ def distribute_matrix_read(
     pitch = buffer.type.shape[-1]
     distributor.bank_conflicts += conflicts_of_matrix_loads(layout, pitch, element.width // 8)
     pieces: list[ir.Value] = []
+    known: dict[tuple[Formula, Formula], TileAddresses] = {}
     for load in matrix_loads(layout):
         count = len(load.matrices)
-        row = _address(distributor, indices[-2], layout, 0, load.row, load.lane_rows)
-        column = _address(distributor, indices[-1], layout, 1, load.column, load.lane_columns)
+        places = (_of_lane(layout, 0, load.lane_rows), _of_lane(layout, 1, load.lane_columns))
+        if places not in known:
+            known[places] = tile_addresses(distributor.places, buffer, indices, places)
         kind = ir.VectorType.get([count, PAIR], element)
-        loaded = nvgpu.ldmatrix(kind, buffer, [*indices[:-2], row, column], transposed, count)
+        at = known[places].of((load.row, load.column))
+        loaded = nvgpu.ldmatrix(kind, known[places].buffer, at, transposed, count)
         pieces.append(vector.shape_cast(ir.VectorType.get([count * PAIR], element), loaded))
     distributor.define_fragments(result, regrouped(pieces, layout.registers))
 
@@ -49,10 +52,7 @@ def regrouped(pieces: list[ir.Value], size: int) -> list[ir.Value]:
     ]
 
 
-def _address(
-    distributor: Distributor, start: ir.Value, layout: Layout, axis: int, corner: int, lanes: Formula
-) -> ir.Value:
-    """Return an index of the row that a lane names: start of the tile, warp, matrix and row."""
+def _of_lane(layout: Layout, axis: int, rows_of_lanes: Formula) -> Formula:
+    """Return where along an axis the row is that a lane names, from the first matrix on."""
     warp = formula(layout, axis).of_level(Level.WARP)
-    moved = arith.addi(start, distributor.places.uniform(Formula((*warp.terms, *lanes.terms))))
-    return moved if corner == 0 else arith.addi(moved, index(corner))
+    return Formula((*warp.terms, *rows_of_lanes.terms))

@@ -5,13 +5,15 @@ from mlir.dialects import arith, nvgpu, scf, vector
 
 from harness.errors import BuildError
 from harness.layouts.bank_conflicts import conflicts_of_accesses
+from harness.layouts.distribution.addresses import Coordinates, TileAddresses, tile_addresses
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.distribution.matrix_loads import is_transposed
 from harness.layouts.distribution.matrix_reads import distribute_matrix_read
-from harness.layouts.distribution.places import index
+from harness.layouts.distribution.offsets import constant_part
+from harness.layouts.distribution.places import UNIFORM, index
 from harness.layouts.distribution.runs import Run, runs
-from harness.layouts.formulas import replica
+from harness.layouts.formulas import formula, replica
 from harness.layouts.layout import Layout
 from harness.layouts.links import in_shared_memory, is_copy
 
@@ -33,10 +35,10 @@ def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
     if in_shared_memory(operation.operands[0]):
         distributor.bank_conflicts += conflicts_of_accesses(layout, buffer.type.shape[-1], _bytes(element))
     loaded: dict[tuple[int, int], ir.Value] = {}
+    addresses = _addresses(distributor, buffer, indices, layout)
     for run in runs(layout, _bytes(element)):
-        at = _moved_by(distributor, indices, layout, run)
         kind = ir.VectorType.get([run.length], element)
-        piece = vector.load(kind, buffer, at)
+        piece = vector.load(kind, addresses.buffer, addresses.of(_offsets(layout, run)))
         for offset in range(run.length):
             loaded[run.fragment, run.register + offset] = vector.extract(piece, [], [offset])
     distributor.define_fragments(
@@ -75,15 +77,16 @@ def _store(distributor: Distributor, operation: ir.OpView, held: LaneValue) -> N
     buffer = distributor.scalar(operation.operands[1])
     indices = _indices(distributor, operation, 2, buffer)
     open_axes = _open_axes(operation)
+    addresses = _addresses(distributor, buffer, indices, held.layout, are_compared=bool(open_axes))
     for run in runs(held.layout, _bytes(held.element_type)):
         elements = [held.element(run.fragment, run.register + offset) for offset in range(run.length)]
-        at = _moved_by(distributor, indices, held.layout, run)
+        at = addresses.of(_offsets(held.layout, run))
         if not open_axes:
-            vector.store(from_elements(elements), buffer, at)
+            vector.store(from_elements(elements), addresses.buffer, at)
             continue
         branch = scf.IfOp(_is_inside(buffer, at, open_axes))
         with ir.InsertionPoint(branch.then_block):
-            vector.store(from_elements(elements), buffer, at)
+            vector.store(from_elements(elements), addresses.buffer, at)
             scf.YieldOp([])
 
 
@@ -100,17 +103,18 @@ def distribute_copy(distributor: Distributor, operation: ir.OpView) -> None:
     element_bytes = _bytes(read.results[0].type.element_type)
     distributor.bank_conflicts += conflicts_of_accesses(layout, target.type.shape[-1], element_bytes)
     open_axes = _open_axes(read)
+    sources = _addresses(distributor, source, source_indices, layout, are_compared=bool(open_axes))
+    targets = _addresses(distributor, target, target_indices, layout)
     for run in runs(layout, element_bytes):
-        from_ = _moved_by(distributor, source_indices, layout, run)
-        count = None
+        offsets = _offsets(layout, run)
+        from_, count = sources.of(offsets), None
         if open_axes:
-            inside = _is_inside(source, from_, open_axes)
-            count = arith.select(inside, index(run.length), index(0))
+            count = arith.select(_is_inside(source, from_, open_axes), index(run.length), index(0))
             from_ = _inside(source, from_, open_axes)
         nvgpu.device_async_copy(
-            target,
-            _moved_by(distributor, target_indices, layout, run),
-            source,
+            targets.buffer,
+            targets.of(offsets),
+            sources.buffer,
             from_,
             run.length,
             src_elements=count,
@@ -153,14 +157,23 @@ def _indices(distributor: Distributor, access: ir.OpView, first: int, buffer: ir
     return distributor.scalars(list(access.operands)[first : first + rank])
 
 
-def _moved_by(distributor: Distributor, indices: list[ir.Value], layout: Layout, run: Run) -> list[ir.Value]:
-    """Return where a run of registers is in memory."""
-    rank = len(layout.axes)
-    moved = [
-        arith.addi(index, distributor.places.coordinate(layout, axis, run.fragment, run.register))
-        for axis, index in enumerate(indices[-rank:])
-    ]
-    return [*indices[:-rank], *moved]
+def _addresses(
+    distributor: Distributor,
+    buffer: ir.Value,
+    indices: list[ir.Value],
+    layout: Layout,
+    *,
+    are_compared: bool = False,
+) -> TileAddresses:
+    """Return where what the lane holds of a tile is in memory, axis by axis if indices are compared."""
+    places = [formula(layout, axis).of_level(*UNIFORM) for axis in range(len(layout.axes))]
+    choose = Coordinates if are_compared else tile_addresses
+    return choose(distributor.places, buffer, indices, places)
+
+
+def _offsets(layout: Layout, run: Run) -> list[int]:
+    """Return where in the tile a run of registers is, as far as it is the same for all lanes."""
+    return [constant_part(layout, axis, run.fragment, run.register) for axis in range(len(layout.axes))]
 
 
 def _bytes(element: ir.Type) -> int:

@@ -1,9 +1,8 @@
-"""Coordinates of a lane's elements as values: a part that depends on lane and warp, and a constant."""
+"""Coordinates of a lane's elements as values: the part that depends on lane and warp."""
 
 from mlir import ir
 from mlir.dialects import arith
 
-from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.formulas import Formula, formula
 from harness.layouts.layout import Layout, Level
 
@@ -20,12 +19,6 @@ class Places:
         self._numbers = {Level.LANE: lane, Level.WARP: warp}
         self._anchor = anchor
         self._known: dict[Formula, ir.Value] = {}
-
-    def coordinate(self, layout: Layout, axis: int, fragment: int, register: int) -> ir.Value:
-        """Return the coordinate of an element along an axis, an `index`."""
-        offset = constant_part(layout, axis, fragment, register)
-        base = self.base(layout, axis)
-        return base if offset == 0 else arith.addi(base, index(offset))
 
     def base(self, layout: Layout, axis: int) -> ir.Value:
         """Return the part of a coordinate that lane and warp make up."""

@@ -193,7 +193,8 @@ def _code(compiled: "Compiled", chip: str) -> "KernelCode":
 
     def assembled() -> "tuple[str, ptxas.Assembled | None]":
         text = emit_ptx(compiled.optimized, chip, compiled.stages)
-        return text, ptxas.assemble(text.encode(), chip)
+        code = ptxas.assemble(text.encode(), chip, compiled.kernels)
+        return text if code is None else code.ptx.decode(), code
 
     with ThreadPoolExecutor(1) as beside:  # a part of the time passes in other processes
         assembling = beside.submit(assembled)

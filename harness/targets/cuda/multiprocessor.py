@@ -68,17 +68,26 @@ def require_shared_memory(kernels: Sequence[GpuKernel], chip: str) -> None:
 
 def occupancy(threads: int, registers: int, shared_bytes: int, chip: str) -> float:
     """Return the share of a multiprocessor's warps that copies of a workgroup can fill."""
+    resident = residents(threads, registers, shared_bytes, chip)
+    return resident * _warps(threads) / multiprocessor(chip).warps
+
+
+def residents(threads: int, registers: int, shared_bytes: int, chip: str) -> int:
+    """Return how many copies of a workgroup a multiprocessor has room for."""
     limits = multiprocessor(chip)
-    warps = -(-threads // WARP_LANES)
+    warps = _warps(threads)
     of_warp = _rounded_up(registers * WARP_LANES, REGISTER_GRANULE)
     of_workgroup = _rounded_up(shared_bytes, SHARED_GRANULE) + SYSTEM_BYTES
-    resident = min(
+    return min(
         limits.workgroups,
         limits.warps // warps,
         REGISTERS // of_warp // warps,
         limits.shared_bytes // of_workgroup,
     )
-    return resident * warps / limits.warps
+
+
+def _warps(threads: int) -> int:
+    return -(-threads // WARP_LANES)
 
 
 def _rounded_up(number: int, granule: int) -> int:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 
 from harness.targets.gpu.kernel_figures import KernelFigures
 
@@ -22,6 +23,16 @@ def kernel_figures(ptx: str) -> list[KernelFigures]:
         KernelFigures(shared_bytes=sum(static) if static else None, workgroup_size=_threads(head))
         for _, head in ENTRY.findall(ptx)
     ]
+
+
+def with_residents(ptx: str, residents: Mapping[str, int]) -> str:
+    """Return PTX that says how many workgroups of kernels a multiprocessor is to hold (`.minnctapersm`)."""
+
+    def directed(entry: re.Match[str]) -> str:
+        count = residents.get(entry[1])
+        return entry[0] if count is None else f"{entry[0][:-1]}.minnctapersm {count}\n{{"
+
+    return ENTRY.sub(directed, ptx)
 
 
 def _threads(head: str) -> int | None:

@@ -3,12 +3,16 @@
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.targets.cuda.multiprocessor import residents
 from harness.targets.cuda.nvdisasm import machine_instructions
 from harness.targets.cuda.nvidia_tools import program
+from harness.targets.cuda.ptx import with_residents
 from harness.targets.gpu.kernel_figures import KernelFigures
+from harness.targets.gpu.launch import GpuKernel
 
 ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 USED_REGISTERS = re.compile(r"Used (\d+) registers")
@@ -21,20 +25,51 @@ TIME_LIMIT_S = 60.0
 class Assembled:
     """PTX as machine code."""
 
+    ptx: bytes
     cubin: bytes
     kernels: list[KernelFigures]
     instructions: dict[str, int] | None = None
     """Machine instructions by class (`harness.targets.cuda.nvdisasm`); None where nothing counts them."""
 
+    @property
+    def spills(self) -> int:
+        """Registers that are spilled, in all kernels."""
+        return sum(kernel.spills or 0 for kernel in self.kernels)
 
-def assemble(ptx: bytes, chip: str, other: Path | None = None) -> Assembled | None:
+
+def assemble(ptx: bytes, chip: str, kernels: Sequence[GpuKernel] = ()) -> Assembled | None:
     """Assemble PTX for a chip; None where there is no ptxas, or it does not know the chip or the PTX.
 
-    `other` is a ptxas to use instead of the installed one.
+    ptxas gives up registers for more workgroups on a multiprocessor, also for such as shared memory has no
+    room for, and rather spills.  Of those of `kernels` that spill it is told how many workgroups there are.
     """
-    assembler = str(other) if other is not None else program("ptxas")
+    assembler = program("ptxas")
     if assembler is None:
         return None
+    assembled = machine_code(assembler, ptx, chip)
+    if assembled is None:
+        return None
+    if assembled.spills and kernels:
+        counts = _residents_of_spilling(assembled, kernels, chip)
+        told = machine_code(assembler, with_residents(ptx.decode(), counts).encode(), chip)
+        if told is not None and told.spills < assembled.spills:
+            assembled = told
+    return replace(assembled, instructions=machine_instructions(assembled.cubin))
+
+
+def _residents_of_spilling(assembled: Assembled, kernels: Sequence[GpuKernel], chip: str) -> dict[str, int]:
+    """Return how many workgroups of each kernel that spills a multiprocessor has room for."""
+    spilling = {figures.name: figures for figures in assembled.kernels if figures.spills}
+    counts = {}
+    for kernel in kernels:
+        if kernel.name in spilling:
+            registers = spilling[kernel.name].registers or 1
+            counts[kernel.name] = max(1, residents(kernel.threads, registers, kernel.shared_bytes, chip))
+    return counts
+
+
+def machine_code(assembler: str, ptx: bytes, chip: str) -> Assembled | None:
+    """Assemble PTX with one ptxas; None where it does not know the chip or the PTX."""
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
         source.write_bytes(ptx)
@@ -45,8 +80,7 @@ def assemble(ptx: bytes, chip: str, other: Path | None = None) -> Assembled | No
             return None
         if done.returncode != 0:
             return None
-        code = cubin.read_bytes()
-    return Assembled(code, kernel_figures(done.stderr), machine_instructions(code))
+        return Assembled(ptx, cubin.read_bytes(), kernel_figures(done.stderr))
 
 
 def kernel_figures(report: str) -> list[KernelFigures]:

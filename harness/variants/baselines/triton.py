@@ -201,9 +201,10 @@ def _assembled(code: "TritonCode") -> "Assembled":
     from harness.targets.cuda.nvdisasm import machine_instructions
     from harness.variants.baselines.triton_compilation import assembler
 
-    again = ptxas.assemble(code.texts["ptx"].encode(), code.chip, assembler(code.chip))
+    source = code.texts["ptx"].encode()
+    again = ptxas.machine_code(str(assembler(code.chip)), source, code.chip)
     kernels = again.kernels if again is not None else []
-    return ptxas.Assembled(code.cubin, kernels, machine_instructions(code.cubin))
+    return ptxas.Assembled(source, code.cubin, kernels, machine_instructions(code.cubin))
 
 
 def _launch(problem: AttentionProblem, code: "TritonCode", tiles: TritonTiles) -> "GpuLaunch":

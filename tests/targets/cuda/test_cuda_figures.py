@@ -5,6 +5,7 @@ import pytest
 from harness.targets.cuda import CudaTarget, nvdisasm, ptx, ptxas
 from harness.targets.cuda.nvidia_tools import program
 from harness.targets.gpu.kernel_figures import KernelFigures, instructions
+from harness.targets.gpu.launch import GpuKernel
 from harness.targets.object_files import code_bytes
 
 PTX = """
@@ -100,6 +101,34 @@ def test_the_assembler_makes_machine_code():
     assert [kernel.spills for kernel in assembled.kernels] == [0]
     assert code_bytes(assembled.cubin) > 0
     assert ptxas.assemble(b"no PTX", "sm_80") is None
+
+
+def test_a_directive_says_how_many_workgroups_of_a_kernel_there_are():
+    told = ptx.with_residents(PTX, {"softmax": 3})
+    heads = dict(ptx.ENTRY.findall(told))
+    assert ".minnctapersm 3" in heads["softmax"]
+    assert [name for name, head in heads.items() if "minnctapersm" in head] == ["softmax"]
+    assert told.replace(".minnctapersm 3\n", "") == PTX
+
+
+@pytest.mark.parametrize(("spills_when_told", "is_told"), [(0, True), (2, False), (9, False)])
+def test_where_kernels_spill_the_assembler_is_told_how_many_workgroups_there_are(
+    monkeypatch, spills_when_told, is_told
+):
+    """Here 4, for which there is shared memory, and not 5, for which there would be registers."""
+
+    def machine_code(assembler: str, source: bytes, chip: str) -> ptxas.Assembled:
+        spills = spills_when_told if b".minnctapersm 4\n" in source else 2
+        kernels = [KernelFigures(name="softmax", registers=96, spills=spills)]
+        return ptxas.Assembled(source, b"cubin", kernels)
+
+    monkeypatch.setattr(ptxas, "program", lambda name: name)
+    monkeypatch.setattr(ptxas, "machine_code", machine_code)
+    monkeypatch.setattr(ptxas, "machine_instructions", lambda cubin: None)
+    kernel = GpuKernel(name="softmax", buffers=(), grid=1, threads=128, shared_bytes=38 * 1024)
+    assembled = ptxas.assemble(PTX.encode(), "sm_80", [kernel])
+    assert (b"minnctapersm" in assembled.ptx, assembled.spills) == (is_told, min(spills_when_told, 2))
+    assert ptxas.assemble(PTX.encode(), "sm_80").spills == 2
 
 
 DISASSEMBLY = """

@@ -4,7 +4,12 @@ import pytest
 
 from harness.errors import UnsupportedError
 from harness.targets.cuda import CudaTarget
-from harness.targets.cuda.multiprocessor import MULTIPROCESSORS, occupancy, require_shared_memory
+from harness.targets.cuda.multiprocessor import (
+    MULTIPROCESSORS,
+    occupancy,
+    require_shared_memory,
+    residents,
+)
 from harness.targets.gpu.launch import GpuKernel
 
 
@@ -22,6 +27,8 @@ from harness.targets.gpu.launch import GpuKernel
 )
 def test_what_there_is_least_of_decides(threads, registers, shared_bytes, chip, expected) -> None:
     assert occupancy(threads, registers, shared_bytes, chip) == pytest.approx(expected)
+    warps_of_all = residents(threads, registers, shared_bytes, chip) * threads / 32
+    assert warps_of_all / MULTIPROCESSORS[chip].warps == pytest.approx(expected)
 
 
 def test_a_workgroup_that_needs_too_much_shared_memory_is_unsupported() -> None:
