@@ -5,10 +5,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from hand_written import Run
 
 from harness.case import Case
+from harness.dtypes import numpy_dtype
 from harness.emulator.device_code import compile_for_emulator
 from harness.emulator.devices import device
 from harness.emulator.findings import Report
@@ -22,6 +22,7 @@ from harness.targets.gpu.launch import GpuLaunch
 CHIP = "sm_80"
 
 CAUSAL = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=True)
+SINGLE_PRECISION = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f32")
 FEW_QUERIES = AttentionProblem(heads=1, seq_q=10, seq_kv=256, head_dim=64, dtype="f16")
 
 GENERATED = {
@@ -29,6 +30,7 @@ GENERATED = {
     "naive": ("naive", CAUSAL),
     "unfused": ("unfused", CAUSAL),
     "flash of 10 queries": ("flash", FEW_QUERIES),
+    "flash in f32": ("flash", SINGLE_PRECISION),
 }
 """Variant and problem of each kernel."""
 
@@ -67,7 +69,7 @@ class GeneratedAttention:
                     settings=settings,
                 )
                 reports.append(report)
-            output = memory["output"].view(np.dtype(np.float16), self.problem.output_shape).copy()
+            output = memory["output"].view(numpy_dtype(self.problem.dtype), self.problem.output_shape).copy()
         finally:
             for buffer in memory.values():
                 buffer.free()
@@ -87,14 +89,14 @@ def generate_attention(name: str) -> GeneratedAttention:
     from harness.layouts.instructions import instruction
     from harness.layouts.warp_tiling import WarpTiling
     from harness.mlir_context import mlir_context
-    from harness.targets.cuda import warps_for
+    from harness.targets.cuda import INSTRUCTIONS, warps_for
     from harness.targets.cuda.stages import compile_kernels
 
     variant, problem = GENERATED[name]
     case = Case(problem=problem, variant=variant, target=f"cuda:{CHIP}")
     with mlir_context(), tempfile.TemporaryDirectory() as folder:
         module = plugins.variant(variant).kernels(case)
-        tiling = WarpTiling(instruction("mma.sync.m16n8k16"), warps_for(problem.seq_q))
+        tiling = WarpTiling(instruction(INSTRUCTIONS[problem.dtype]), warps_for(problem.seq_q))
         compiled = compile_kernels(module, CHIP, tiling, Path(folder))
     inputs = make_inputs(problem)
     return GeneratedAttention(

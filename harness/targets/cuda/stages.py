@@ -12,10 +12,11 @@ from harness.errors import UnsupportedError
 from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.warp_tiling import WarpTiling
 from harness.targets.cuda.approximations import use_approximations
-from harness.targets.gpu.kernel_function import SHARED_ALIGNMENT, SHARED_ARRAY, KernelShape, distribute_kernel
+from harness.targets.gpu.kernel_function import SHARED_ARRAY, KernelShape, distribute_kernel
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
 from harness.targets.gpu.padded_rows import read_and_write_padded_rows
+from harness.targets.gpu.shared_memory import ALIGNMENT
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
@@ -200,6 +201,6 @@ def _llvm_ir(module: ir.Module) -> str:
         flat.body.append(operation)
     text = translate_module_to_llvmir(flat.operation)
     definition = re.compile(rf"(?m)^@{SHARED_ARRAY}_\w+ = .*\n")
-    array = f"@{SHARED_ARRAY} = external addrspace(3) global [0 x i8], align {SHARED_ALIGNMENT}\n"
+    array = f"@{SHARED_ARRAY} = external addrspace(3) global [0 x i8], align {ALIGNMENT}\n"
     dynamic = definition.sub("", definition.sub(array, text, count=1))
     return TRIPLE + re.sub(rf"@{SHARED_ARRAY}_\w+", f"@{SHARED_ARRAY}", dynamic)

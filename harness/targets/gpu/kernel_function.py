@@ -10,11 +10,8 @@ from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.places import Places, index
 from harness.layouts.distribution.rules import RULES, distribute_elementwise
-from harness.mlir_walk import operations_within
+from harness.targets.gpu.shared_memory import ALIGNMENT, place
 from harness.targets.lowering.grid_points import coordinates_of
-
-SHARED_ALIGNMENT = 128
-"""Bytes."""
 
 SHARED_SPACE = 3
 """Number of the address space of shared memory, on NVIDIA's and AMD's GPUs."""
@@ -82,24 +79,17 @@ def _distribute_grid(grid: ir.OpView, distributor: Distributor, coordinates: lis
 
 def _share_memory(function: ir.OpView, distributor: Distributor, module: ir.OpView) -> int:
     """Place all shared buffers in one array of the workgroup's memory; returns how many bytes they take."""
-    allocations = [op for op in operations_within(function) if op.name == "memref.alloc"]
-    sizes = [_padded_bytes(allocation.results[0].type) for allocation in allocations]
-    if not sizes:
+    placement = place(function)
+    if not placement.buffers:
         return 0
     space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), SHARED_SPACE)
-    array = ir.MemRefType.get([sum(sizes)], ir.IntegerType.get_signless(8), memory_space=space)
+    array = ir.MemRefType.get([placement.bytes], ir.IntegerType.get_signless(8), memory_space=space)
     name = f"{SHARED_ARRAY}_{ir.StringAttr(function.attributes['sym_name']).value}"
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-        memref.GlobalOp(name, array, sym_visibility="private", alignment=SHARED_ALIGNMENT)
+        memref.GlobalOp(name, array, sym_visibility="private", alignment=ALIGNMENT)
     memory = memref.get_global(array, name)
-    for number, allocation in enumerate(allocations):
-        wanted = allocation.results[0].type
-        kind = ir.MemRefType.get(wanted.shape, wanted.element_type, memory_space=space)
-        start = index(sum(sizes[:number]))
-        distributor.define(allocation.results[0], memref.ViewOp(kind, memory, start, []).result)
-    return sum(sizes)
-
-
-def _padded_bytes(buffer_type: ir.MemRefType) -> int:
-    size = math.prod(buffer_type.shape) * buffer_type.element_type.width // 8
-    return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+    for buffer, offset in zip(placement.buffers, placement.offsets, strict=True):
+        result = buffer.allocation.results[0]
+        kind = ir.MemRefType.get(result.type.shape, result.type.element_type, memory_space=space)
+        distributor.define(result, memref.ViewOp(kind, memory, index(offset), []).result)
+    return placement.bytes

@@ -8,12 +8,14 @@ Rows in shared memory are followed by padding, so that rows which a matrix load 
 of a copy, lie in different banks.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import affine, arith, gpu, memref, nvvm, scf, vector
 
+from harness.layouts.links import is_vector
 from harness.mlir_walk import operations_within
 
 SLOTS = 2
@@ -52,7 +54,6 @@ class Staged:
 def stage_matrix_operands(function: ir.OpView) -> None:
     """Let the operands of products that are read from global memory pass through shared memory, in place."""
     staged = [found for op in operations_within(function) if (found := _staged(op)) is not None]
-    buffers = SharedBuffers(function)
     by_loop: dict[ir.Operation | None, list[Staged]] = {}
     for found in staged:
         key = None if found.loop is None else found.loop.operation
@@ -60,34 +61,21 @@ def stage_matrix_operands(function: ir.OpView) -> None:
     for loop, group in by_loop.items():
         if loop is None:
             for found in group:
-                _read_once(found, buffers)
+                _read_once(found, function)
         else:
-            _read_ahead(loop.opview, group, buffers)
+            _read_ahead(loop.opview, group, function)
 
 
-class SharedBuffers:
-    """Shared memory for tiles: loops one after another share it, loops within each other do not."""
+def _allocated(found: Staged, function: ir.OpView) -> ir.Value:
+    """Return memory for the tiles of a read, allocated at the beginning of the grid's body.
 
-    def __init__(self, function: ir.OpView) -> None:
-        """Allocate at the beginning of the grid's body."""
-        grids = [op for op in operations_within(function) if op.name == "scf.forall"]
-        self._block = grids[0].regions[0].blocks[0] if grids else function.regions[0].blocks[0]
-        self._known: dict[tuple[object, ...], ir.Value] = {}
-        self.is_reused = False
-        """Whether a buffer has been given out that others have used before."""
-
-    def buffer(self, found: Staged, number: int) -> ir.Value:
-        """Return memory for the tiles of a read, the `number`th of its loop."""
-        depth = _depth(found.read)
-        slots = 1 if found.loop is None else SLOTS
-        kind = _padded_type(found, slots)
-        key = (depth, number, str(kind), str(found.read.operands[0].type) if slots == 1 else "")
-        if key in self._known:
-            self.is_reused = True
-        else:
-            with ir.InsertionPoint.at_block_begin(self._block), found.read.location:
-                self._known[key] = memref.alloc(kind, [], [])
-        return self._known[key]
+    Where it lies is decided when all buffers are known (`harness.targets.gpu.shared_memory`).
+    """
+    grids = [op for op in operations_within(function) if op.name == "scf.forall"]
+    block = grids[0].regions[0].blocks[0] if grids else function.regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_begin(block), found.read.location:
+        memory: ir.Value = memref.alloc(_padded_type(found), [], [])
+    return memory
 
 
 def _staged(operation: ir.OpView) -> Staged | None:
@@ -106,12 +94,12 @@ def _staged(operation: ir.OpView) -> Staged | None:
     return Staged(operation, parent if parent.name == "scf.for" else None)
 
 
-def _read_once(found: Staged, buffers: SharedBuffers) -> None:
+def _read_once(found: Staged, function: ir.OpView) -> None:
     """Copy the tile, wait for it, and read it from shared memory."""
-    buffer = buffers.buffer(found, _ordinal(found))
+    buffer = _allocated(found, function)
     with ir.InsertionPoint(found.read), found.read.location:
         zero = _index(0)
-        _wait_for_readers(found.read, buffers)
+        _wait_for_readers(found.read)
         _copy(found.read, list(found.read.operands)[1:-1], buffer, zero)
         nvvm.cp_async_commit_group()
         nvvm.cp_async_wait_group(0)
@@ -119,17 +107,17 @@ def _read_once(found: Staged, buffers: SharedBuffers) -> None:
         _read_from(found.read, buffer, zero)
 
 
-def _read_ahead(loop: ir.OpView, group: list[Staged], buffers: SharedBuffers) -> None:
+def _read_ahead(loop: ir.OpView, group: list[Staged], function: ir.OpView) -> None:
     """Copy the tiles of the first iteration before the loop, and in each iteration those of the next."""
     lower, upper, step = list(loop.operands)[:3]
-    memory = [buffers.buffer(found, number) for number, found in enumerate(group)]
+    memory = [_allocated(found, function) for found in group]
 
     def copy_all(iteration: ir.Value, slot: ir.Value) -> None:
         for found, buffer in zip(group, memory, strict=True):
             _copy(found.read, _indices_at(loop, found.read, iteration), buffer, slot)
 
     with ir.InsertionPoint(loop), loop.location:
-        _wait_for_readers(loop, buffers)
+        _wait_for_readers(loop)
         _if(arith.cmpi(arith.CmpIPredicate.slt, lower, upper), lambda: copy_all(lower, _index(0)))
         nvvm.cp_async_commit_group()
     body = loop.regions[0].blocks[0]
@@ -146,10 +134,19 @@ def _read_ahead(loop: ir.OpView, group: list[Staged], buffers: SharedBuffers) ->
             _read_from(found.read, buffer, slot)
 
 
-def _wait_for_readers(operation: ir.OpView, buffers: SharedBuffers) -> None:
-    """Let all warps arrive before buffers are filled that some may still read."""
-    if buffers.is_reused or _depth(operation):
+def _wait_for_readers(operation: ir.OpView) -> None:
+    """Let all warps arrive before memory is filled that some may still read, as this buffer or another.
+
+    Where a workgroup has had no vectors yet, it has read nothing.
+    """
+    block = operation.operation.block
+    earlier = itertools.takewhile(lambda other: other.operation != operation.operation, block.operations)
+    if block.owner.operation.name == "scf.for" or any(map(_has_vectors, earlier)):
         gpu.barrier()
+
+
+def _has_vectors(operation: ir.OpView) -> bool:
+    return bool(len(operation.regions)) or any(map(is_vector, operation.results))
 
 
 def _slots(iteration: ir.Value, lower: ir.Value, step: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -211,9 +208,10 @@ def _read_from(read: ir.OpView, buffer: ir.Value, slot: ir.Value) -> None:
     read.operation.erase()
 
 
-def _padded_type(found: Staged, slots: int) -> ir.MemRefType:
-    """Return memory for tiles; a row is longer than the tile's."""
+def _padded_type(found: Staged) -> ir.MemRefType:
+    """Return the type of memory for tiles; a row is longer than the tile's."""
     rows, columns = found.tile.shape
+    slots = 1 if found.loop is None else SLOTS
     space = ir.Attribute.parse("#gpu.address_space<workgroup>")
     shape = [slots, rows, columns + found.padding]
     return ir.MemRefType.get(shape, found.tile.element_type, memory_space=space)
@@ -244,18 +242,3 @@ def _if(condition: ir.Value, build: Callable[[], None]) -> None:
 
 def _index(value: int) -> ir.Value:
     return arith.constant(ir.IndexType.get(), value)
-
-
-def _depth(operation: ir.OpView) -> int:
-    """Return how many loops an operation is in."""
-    depth = 0
-    parent = operation.operation.parent
-    while parent is not None:
-        depth += parent.opview.name == "scf.for"
-        parent = parent.operation.parent
-    return depth
-
-
-def _ordinal(found: Staged) -> int:
-    """Return the position of the buffer among the function's arguments: reads of one share memory."""
-    return ir.BlockArgument(found.read.operands[0]).arg_number
