@@ -97,16 +97,20 @@ def test_a_bundle_is_checked_on_a_machine_without_compilers(folder: Path, tmp_pa
     assert rows.loc[("varlen", True), "reason"].startswith("varlen is about packed sequences")
 
 
-def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> None:
-    """The device is the emulator's stub of the driver: the calls are those that a real one gets."""
-    pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
-    bundle = tmp_path / "bundle"
-    shutil.copytree(folder / "bundle", bundle)
+def for_stub(built: Path, bundle: Path) -> None:
+    """Copy a bundle so that its code runs on the stub of the driver: the calls are the real ones."""
+    shutil.copytree(built, bundle)
     for file in bundle.glob("artifacts/*/artifact.json"):
         described = json.loads(file.read_text())
         described["loaders"] = [{"executor": "native", "function": "stub_machine:load"}]
         file.write_text(json.dumps(described))
     sign_again(bundle)
+
+
+def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
+    bundle = tmp_path / "bundle"
+    for_stub(folder / "bundle", bundle)
     done = command(
         ["run", "--bundle", str(bundle), "--plain", "--out", str(tmp_path), "--only", "causal=true"],
         tmp_path,
@@ -121,6 +125,27 @@ def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> No
     assert rows.loc["flash", "speedup"] > 0
     manifest = json.loads(next(tmp_path.glob("bundled/*/manifest.json")).read_text())
     assert manifest["built"]["source"] == EXPERIMENT
+
+
+def test_a_kernel_that_the_device_refuses_is_a_row_and_the_others_go_on(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
+    bundle = tmp_path / "bundle"
+    for_stub(folder / "bundle", bundle)
+    for file in bundle.glob("artifacts/*/artifact.json"):
+        described = json.loads(file.read_text())
+        if described["case"]["variant"] == "flash":
+            described["launch"]["kernels"][0]["threads"] = 4096  # more than a workgroup may have
+            file.write_text(json.dumps(described))
+    sign_again(bundle)
+    done = command(
+        ["check", "--bundle", str(bundle), "--plain", "--out", str(tmp_path)], tmp_path, PYTHONPATH=str(TESTS)
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    rows = harness.load(tmp_path / "bundled").set_index("variant")
+    assert set(rows.loc[["flash"], "status"]) == {"crashed"}
+    assert set(rows.loc[["flash"], "phase"]) == {"run"}
+    assert all("CUDA_ERROR_INVALID_VALUE" in reason for reason in rows.loc[["flash"], "reason"])
+    assert set(rows.loc[["unfused"], "status"]) == {"passed"}
 
 
 def artifact(executor: str, loader: str, *loaders: Loader) -> Artifact:
