@@ -124,6 +124,7 @@ def attention(
     kv_lengths: Sequence[int] | None = None,
     cu_seqlens_q: Sequence[int] | None = None,
     cu_seqlens_kv: Sequence[int] | None = None,
+    params: dict[str, ParameterValue] | None = None,
 ) -> np.ndarray:
     """Compute attention through a variant's generated code.
 
@@ -146,6 +147,7 @@ def attention(
         kv_lengths: valid keys of each batch entry.
         cu_seqlens_q: cumulative lengths of packed queries.
         cu_seqlens_kv: cumulative lengths of packed keys.
+        params: the variant's parameters, as `build` takes them.
 
     Returns:
         `[batch, heads, seq_q, head_dim_v]` in the dtype of `q`; packed if the inputs are.
@@ -170,7 +172,8 @@ def attention(
             "cu_seqlens_kv": cu_seqlens_kv,
         },
     )
-    return _loaded(problem, variant, target, executor)(q, k, v, mask=mask, bias=bias)
+    chosen = tuple(sorted((params or {}).items()))
+    return _loaded(problem, variant, target, executor, chosen)(q, k, v, mask=mask, bias=bias)
 
 
 def run(
@@ -219,10 +222,16 @@ def load(path: str | Path) -> "pandas.DataFrame":
 
 
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)
-def _loaded(problem: AttentionProblem, variant: str, target: str, executor: str | None) -> Executable:
+def _loaded(
+    problem: AttentionProblem,
+    variant: str,
+    target: str,
+    executor: str | None,
+    params: tuple[tuple[str, ParameterValue], ...],
+) -> Executable:
     from harness.executors import with_executor
 
-    built = build(problem, variant=variant, target=target)
+    built = build(problem, variant=variant, target=target, params=dict(params))
     if executor is not None:
         built = BuiltArtifact(with_executor(built.artifact, executor), built.folder)
     return built.executable()
