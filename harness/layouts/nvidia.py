@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.layouts.layout import Layout, lane, vector
 from harness.layouts.matrix_instruction import MatrixInstruction, Registers
-from harness.layouts.register_pairs import pair_of
+from harness.layouts.register_pairs import pairs_of
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -65,13 +65,15 @@ def _mma_sync(
     m, n, k = shape
     result_type = ir.Type.parse(f"!llvm.struct<({', '.join([str(accumulator)] * count)})>")
     types = ir.Attribute.parse(f"#nvvm.mma_type<{operand}>")
+    form = ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>")
+    row, column = (ir.Attribute.parse(f"#nvvm.mma_layout<{name}>") for name in ("row", "col"))
     elements = [vector_dialect.extract(c, [], [number]) for number in range(count)]
     for a, b in pairs:
         product = nvvm.mma_sync(
             result_type,
-            ir.Attribute.parse(f"#nvvm.shape<m = {m}, n = {n}, k = {k}>"),
-            ir.Attribute.parse("#nvvm.mma_layout<row>"),
-            ir.Attribute.parse("#nvvm.mma_layout<col>"),
+            form,
+            row,
+            column,
             list(a),
             list(b),
             elements,
@@ -143,7 +145,7 @@ def _registers(fragment: "ir.Value") -> "Registers":
     if element.width == REGISTER_BITS:
         words = vector_dialect.bitcast(ir.VectorType.get([count], word), fragment)
         return tuple(vector_dialect.extract(words, [], [number]) for number in range(count))
-    pairs = [pair_of(fragment, number) for number in range(count)]
+    pairs = pairs_of(fragment)
     if str(element) == "f16":
         return tuple(pairs)
     one_word = ir.VectorType.get([1], word)

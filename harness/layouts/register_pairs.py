@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 PAIR = 2
 
 
-def pair_of(fragment: "ir.Value", number: int) -> "ir.Value":
-    """Return two neighbours of a fragment, a vector of one dimension, as a vector.
+def pairs_of(fragment: "ir.Value") -> "list[ir.Value]":
+    """Return the pairs of neighbours in a fragment, a vector of one dimension, as vectors.
 
     `ldmatrix` gives pairs, which a change of shape makes a fragment, of which they are cut out again.  Seen
     through, both leave no code: a matrix product of a tile has hundreds of pairs.
@@ -17,15 +17,16 @@ def pair_of(fragment: "ir.Value", number: int) -> "ir.Value":
     from mlir import ir
     from mlir.dialects import vector
 
-    source, start = fragment, PAIR * number
+    source, first = fragment, 0
     while (cut := _owner(source, "vector.extract_strided_slice")) is not None:
-        start += ir.IntegerAttr(ir.ArrayAttr(cut.attributes["offsets"])[0]).value
+        first += ir.IntegerAttr(ir.ArrayAttr(cut.attributes["offsets"])[0]).value
         source = cut.operands[0]
+    starts = range(first, first + fragment.type.shape[0], PAIR)
     reshaped = _owner(source, "vector.shape_cast")
-    if reshaped is not None and reshaped.operands[0].type.shape[1:] == [PAIR] and start % PAIR == 0:
-        return vector.extract(reshaped.operands[0], [], [start // PAIR])
+    if reshaped is not None and reshaped.operands[0].type.shape[1:] == [PAIR] and first % PAIR == 0:
+        return [vector.extract(reshaped.operands[0], [], [start // PAIR]) for start in starts]
     kind = ir.VectorType.get([PAIR], fragment.type.element_type)
-    return vector.extract_strided_slice(kind, source, [start], [PAIR], [1])
+    return [vector.extract_strided_slice(kind, source, [start], [PAIR], [1]) for start in starts]
 
 
 def _owner(value: "ir.Value", name: str) -> "ir.OpView | None":
