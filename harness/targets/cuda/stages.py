@@ -138,8 +138,13 @@ def optimize(llvm_ir: str, chip: str, stages: StageRecorder) -> str:
 
 
 def emit_ptx(optimized: str, chip: str, stages: StageRecorder) -> str:
-    """Return kernels as assembly for a chip."""
-    arguments = ["-O3", f"-mcpu={chip}", f"-mattr=+ptx{PTX_VERSIONS.get(chip, OLDEST_PTX)}"]
+    """Return kernels as assembly for a chip.
+
+    Without loop strength reduction: the accesses of a tile are constants away from one address already, and
+    it would keep several addresses.
+    """
+    version = f"-mattr=+ptx{PTX_VERSIONS.get(chip, OLDEST_PTX)}"
+    arguments = ["-O3", "-disable-lsr", f"-mcpu={chip}", version]
     return stages.run("ptx", lambda: run_llvm_tool("llc", arguments, optimized), "ptx")
 
 
