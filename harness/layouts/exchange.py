@@ -1,10 +1,10 @@
 """Exchange of a value between warps: written to shared memory as it is held, read as it is wanted."""
 
 from mlir import ir
-from mlir.dialects import arith, gpu, memref, vector
+from mlir.dialects import arith, gpu, vector
 
 from harness.errors import BuildError
-from harness.layouts.links import WORKGROUP_SPACE
+from harness.layouts.workgroup_memory import workgroup_buffer
 
 LEAST_BITS = 8
 """Of an element that has an address."""
@@ -19,9 +19,7 @@ def exchanged(value: ir.Value, use: ir.OpView) -> ir.Value:
     kind = ir.VectorType(value.type)
     if kind.element_type.width < LEAST_BITS:
         raise BuildError(f"elements of {kind.element_type} cannot be exchanged through shared memory")
-    with ir.InsertionPoint.at_block_begin(_body_of_workgroup(use)), use.location:
-        space = ir.Attribute.parse(WORKGROUP_SPACE)
-        buffer = memref.alloc(ir.MemRefType.get(kind.shape, kind.element_type, memory_space=space), [], [])
+    buffer = workgroup_buffer(kind.shape, kind.element_type, use)
     with ir.InsertionPoint(use), use.location:
         start = [arith.constant(ir.IndexType.get(), 0)] * kind.rank
         identity = ir.AffineMap.get_identity(kind.rank)
@@ -33,11 +31,3 @@ def exchanged(value: ir.Value, use: ir.OpView) -> ir.Value:
         read = vector.TransferReadOp(kind, buffer, start, identity, nothing, in_bounds)
     result: ir.Value = read.result
     return result
-
-
-def _body_of_workgroup(operation: ir.OpView) -> ir.Block:
-    """Return the block that a workgroup executes: the grid's, or the function's without a grid."""
-    block = operation.operation.block
-    while block.owner.operation.name not in ("scf.forall", "func.func"):
-        block = block.owner.operation.block
-    return block

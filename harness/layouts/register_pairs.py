@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from mlir import ir
 
 PAIR = 2
+"""Elements of 16 bits in a register."""
 
 
 def pairs_of(fragment: "ir.Value") -> "list[ir.Value]":

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.formulas import Formula, Term, formula
 from harness.layouts.layout import Layout, Level, lane
+from harness.layouts.register_pairs import PAIR
 
 SIDE = 8
-PAIR = 2
 ELEMENT_BITS = 16
 MOST_MATRICES = 4
 

@@ -1,4 +1,4 @@
-"""What PTX says of its kernels: their threads and instructions, but neither registers nor machine code."""
+"""What PTX says of its kernels, threads and instructions but no registers, and what is said in it of them."""
 
 import math
 import re

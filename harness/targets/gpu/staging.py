@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlir import ir
-from mlir.dialects import affine, arith, gpu, memref, nvvm, scf, vector
+from mlir.dialects import affine, arith, gpu, nvvm, scf, vector
 
 from harness.layouts.links import is_vector
+from harness.layouts.workgroup_memory import is_body_of_workgroup, workgroup_buffer
 from harness.mlir_walk import operations_within
 
 SLOTS = 2
@@ -61,21 +62,16 @@ def stage_matrix_operands(function: ir.OpView) -> None:
     for loop, group in by_loop.items():
         if loop is None:
             for found in group:
-                _read_once(found, function)
+                _read_once(found)
         else:
-            _read_ahead(loop.opview, group, function)
+            _read_ahead(loop.opview, group)
 
 
-def _allocated(found: Staged, function: ir.OpView) -> ir.Value:
-    """Return memory for the tiles of a read, allocated at the beginning of the grid's body.
-
-    Where it lies is decided when all buffers are known (`harness.targets.gpu.shared_memory`).
-    """
-    grids = [op for op in operations_within(function) if op.name == "scf.forall"]
-    block = grids[0].regions[0].blocks[0] if grids else function.regions[0].blocks[0]
-    with ir.InsertionPoint.at_block_begin(block), found.read.location:
-        memory: ir.Value = memref.alloc(_padded_type(found), [], [])
-    return memory
+def _allocated(found: Staged) -> ir.Value:
+    """Return memory for the tiles of a read, whose rows are longer than the tile's."""
+    rows, columns = found.tile.shape
+    slots = 1 if found.loop is None else SLOTS
+    return workgroup_buffer([slots, rows, columns + found.padding], found.tile.element_type, found.read)
 
 
 def _staged(operation: ir.OpView) -> Staged | None:
@@ -94,9 +90,9 @@ def _staged(operation: ir.OpView) -> Staged | None:
     return Staged(operation, parent if parent.name == "scf.for" else None)
 
 
-def _read_once(found: Staged, function: ir.OpView) -> None:
+def _read_once(found: Staged) -> None:
     """Copy the tile, wait for it, and read it from shared memory."""
-    buffer = _allocated(found, function)
+    buffer = _allocated(found)
     with ir.InsertionPoint(found.read), found.read.location:
         zero = _index(0)
         _wait_for_readers(found.read)
@@ -107,10 +103,10 @@ def _read_once(found: Staged, function: ir.OpView) -> None:
         _read_from(found.read, buffer, zero)
 
 
-def _read_ahead(loop: ir.OpView, group: list[Staged], function: ir.OpView) -> None:
+def _read_ahead(loop: ir.OpView, group: list[Staged]) -> None:
     """Copy the tiles of the first iteration before the loop, and in each iteration those of the next."""
     lower, upper, step = list(loop.operands)[:3]
-    memory = [_allocated(found, function) for found in group]
+    memory = [_allocated(found) for found in group]
 
     def copy_all(iteration: ir.Value, slot: ir.Value) -> None:
         for found, buffer in zip(group, memory, strict=True):
@@ -137,11 +133,11 @@ def _read_ahead(loop: ir.OpView, group: list[Staged], function: ir.OpView) -> No
 def _wait_for_readers(operation: ir.OpView) -> None:
     """Let all warps arrive before memory is filled that some may still read, as this buffer or another.
 
-    Where a workgroup has had no vectors yet, it has read nothing.
+    Where a workgroup has had no vectors yet, in the block that it begins with, it has read nothing.
     """
     block = operation.operation.block
     earlier = itertools.takewhile(lambda other: other.operation != operation.operation, block.operations)
-    if block.owner.operation.name == "scf.for" or any(map(_has_vectors, earlier)):
+    if not is_body_of_workgroup(block) or any(map(_has_vectors, earlier)):
         gpu.barrier()
 
 
@@ -206,15 +202,6 @@ def _read_from(read: ir.OpView, buffer: ir.Value, slot: ir.Value) -> None:
     )
     read.results[0].replace_all_uses_with(moved.result)
     read.operation.erase()
-
-
-def _padded_type(found: Staged) -> ir.MemRefType:
-    """Return the type of memory for tiles; a row is longer than the tile's."""
-    rows, columns = found.tile.shape
-    slots = 1 if found.loop is None else SLOTS
-    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
-    shape = [slots, rows, columns + found.padding]
-    return ir.MemRefType.get(shape, found.tile.element_type, memory_space=space)
 
 
 def _runs_down_rows(use: ir.OpOperand) -> bool:
