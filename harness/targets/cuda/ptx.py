@@ -26,7 +26,10 @@ def kernel_figures(ptx: str) -> list[KernelFigures]:
 
 
 def with_residents(ptx: str, residents: Mapping[str, int]) -> str:
-    """Return PTX that says how many workgroups of kernels a multiprocessor is to hold (`.minnctapersm`)."""
+    """Return PTX that says how many workgroups of kernels a multiprocessor is to hold.
+
+    `.minnctapersm`: PTX ISA, "Performance-Tuning Directives".
+    """
 
     def directed(entry: re.Match[str]) -> str:
         count = residents.get(entry[1])
