@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.api import BuiltArtifact, attention, build, load, run
-    from harness.artifact import Artifact, Executable
+    from harness.artifact.artifact import Artifact, Executable
     from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
-    from harness.problem import AttentionProblem
+    from harness.problem.attention_problem import AttentionProblem
 
 __all__ = [
     "Artifact",
@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Artifact": "harness.artifact",
-    "AttentionProblem": "harness.problem",
+    "Artifact": "harness.artifact.artifact",
+    "AttentionProblem": "harness.problem.attention_problem",
     "BuildError": "harness.errors",
     "BuiltArtifact": "harness.api",
-    "Executable": "harness.artifact",
+    "Executable": "harness.artifact.artifact",
     "HarnessError": "harness.errors",
     "InputError": "harness.errors",
     "UnsupportedError": "harness.errors",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from harness.cli import app
+from harness.cli.commands import app
 from harness.errors import HarnessError, InputError, StoppedError
 
 BAD_INPUT = 2

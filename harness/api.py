@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.artifact import Artifact, Executable, StaticFigures
-from harness.case import Case, ParameterValue
-from harness.dtypes import dtype_name
+from harness.artifact.artifact import Artifact, Executable, StaticFigures
 from harness.errors import HarnessError, InputError, UnsupportedError
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case, ParameterValue
+from harness.problem.dtypes import dtype_name
 
 if TYPE_CHECKING:
     import pandas
@@ -99,11 +99,11 @@ def build(
         UnsupportedError: the variant cannot do this problem; the message says why.
         BuildError: the compiler refused, crashed or took too long.
     """
-    from harness import building
-    from harness.defaults import complete_case
+    from harness.building import case_build
+    from harness.experiment.defaults import complete_case
 
     case = complete_case(problem, variant, target, params or {}, target_options)
-    artifact, folder = building.build(case)
+    artifact, folder = case_build.build(case)
     return BuiltArtifact(artifact, folder)
 
 
@@ -193,11 +193,11 @@ def run(
         resume: continue the experiment's newest unfinished run in `out`, else its newest.
         timed: whether to time what passed the check.
     """
-    from harness.experiment import load_experiment
-    from harness.folders import ensure_writable_folder
-    from harness.listing import find_experiment
-    from harness.progress import make_observer
-    from harness.runner import run_experiment
+    from harness.cli.listing import find_experiment
+    from harness.experiment.experiment import load_experiment
+    from harness.results.output_folder import ensure_writable_folder
+    from harness.running.progress import make_observer
+    from harness.running.runner import run_experiment
 
     plan = load_experiment(find_experiment(str(experiment)))
     cases = plan.cases(only)
@@ -216,9 +216,9 @@ def run(
 
 def load(path: str | Path) -> "pandas.DataFrame":
     """Return the results table of a run folder, or of the newest run in an experiment's folder."""
-    from harness import results
+    from harness.results.result import load as load_results
 
-    return results.load(path)
+    return load_results(path)
 
 
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)
@@ -229,7 +229,7 @@ def _loaded(
     executor: str | None,
     params: tuple[tuple[str, ParameterValue], ...],
 ) -> Executable:
-    from harness.executors import with_executor
+    from harness.targets.executors import with_executor
 
     built = build(problem, variant=variant, target=target, params=dict(params))
     if executor is not None:

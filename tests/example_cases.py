@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from harness.case import Case
-from harness.experiment import Experiment
-from harness.problem import AttentionProblem
+from harness.experiment.experiment import Experiment
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 
 PROBLEM = AttentionProblem(heads=2, seq_q=16, head_dim=8)
 

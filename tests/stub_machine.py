@@ -4,7 +4,7 @@ from pathlib import Path
 
 from stubbed_device import stub_device
 
-from harness.artifact import Artifact, Executable
+from harness.artifact.artifact import Artifact, Executable
 
 _machines = []
 """Kept open: the driver has to know the kernels as long as the process lives."""

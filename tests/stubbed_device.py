@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.artifact import Artifact
+from harness.artifact.artifact import Artifact
 from harness.emulator import ARTIFACT_FOLDER
 from harness.emulator.drivers.registry import LoadedImage, load_image, prepare_launches, registered
 from harness.emulator.drivers.stub import VERSIONED_CUDA, stub

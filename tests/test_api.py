@@ -9,9 +9,9 @@ from example_cases import PROBLEM
 import harness
 from harness.api import BuiltArtifact
 from harness.errors import InputError
-from harness.inputs import make_inputs
-from harness.oracle import expect
-from harness.problem import AttentionProblem
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import make_inputs
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 

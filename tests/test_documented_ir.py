@@ -14,11 +14,11 @@ import pytest
 
 from harness import api
 from harness.__main__ import main
-from harness.case import Case
 from harness.costs.costs import total
 from harness.costs.counter import count
-from harness.mlir_context import mlir_context
-from harness.problem import AttentionProblem
+from harness.dialect.context import mlir_context
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.variants.generated import GeneratedVariant
 
 DOCS = Path(__file__).parents[1] / "docs"

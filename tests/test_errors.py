@@ -4,15 +4,15 @@ import pytest
 from mlir import ir
 
 from harness import plugins
-from harness.case import Case
+from harness.dialect.context import mlir_context
 from harness.errors import BuildError, InputError, one_line, raised_in
-from harness.mlir_context import mlir_context
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.rewrites.errors import RewriteRefusedError
+from harness.running.worker import Worker, failure_kind
 from harness.variants.flash import Flash
 from harness.variants.schedule import Step, apply
-from harness.worker import Worker, failure_kind
-from harness.worker_protocol import RESPONSES, BuildRequest, Failed
+from harness.workers.protocol import RESPONSES, BuildRequest, Failed
 
 PROBLEM = AttentionProblem(heads=1, seq_q=16, head_dim=8)
 

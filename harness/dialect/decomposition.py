@@ -12,10 +12,10 @@ from mlir import ir
 from mlir.dialects import arith
 from mlir.dialects import math as mlir_math
 
-from harness.dialect.affine_form import AffineForm
 from harness.dialect.operations import SOFTMAX_NAMES, BatchMatmul, Diag, Mask, RowMask, Softmax, loop_letters
-from harness.mlir_walk import operations_within
-from harness.payloads import builder as b
+from harness.ir import builder as b
+from harness.ir.affine_form import AffineForm
+from harness.ir.walk import operations_within
 
 LOG2_E = math.log2(math.e)
 

@@ -292,6 +292,6 @@ def create(
 
 
 def loop_letters(count: int, avoid: str = "") -> str:
-    """Return that many distinct letters for `harness.payloads.builder.structured`."""
+    """Return that many distinct letters for `harness.ir.builder.structured`."""
     letters = [letter for letter in "abcdefghijklmnopqrstuvwxyz" if letter not in avoid]
     return "".join(letters[:count])

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from mlir import ir
 
-from harness.dialect.affine_form import AffineForm
 from harness.dialect.operations import LAYOUTS, SOFTMAX_NAMES, BatchMatmul, Diag, Mask, RowMask, Softmax
 from harness.errors import BuildError
-from harness.mlir_walk import operations_within
+from harness.ir.affine_form import AffineForm
+from harness.ir.walk import operations_within
 
 
 class VerificationError(BuildError):

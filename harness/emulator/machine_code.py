@@ -3,7 +3,7 @@
 import llvmlite.binding as llvm
 
 from harness.errors import BuildError
-from harness.native_llvm import initialize_llvm
+from harness.toolchains.host_llvm import initialize_llvm
 
 CPU = "x86-64-v3"
 """With AVX-512 LLVM 22 aborts on some one-element vectors of bits that device code is full of."""

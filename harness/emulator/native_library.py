@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.cache import cache_root
+from harness.artifact.cache import cache_root
 from harness.errors import BuildError, UnsupportedError
 
 SOURCES = Path(__file__).parent

@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from harness import plugins
-from harness.case import ParameterValue
 from harness.errors import InputError
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import ParameterValue
 
 DEFAULTS: dict[str, Any] = {"heads": 2, "head_dim": 64}
 DEFAULT_SEQ = 256

@@ -7,10 +7,10 @@ import numpy as np
 
 from harness.costs.costs import Costs, NotCountable, total
 from harness.ir_view.stage_output import Language, StageOutput
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 
 if TYPE_CHECKING:
-    from harness.artifact import Artifact
+    from harness.artifact.artifact import Artifact
 
 LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv", "kv_lengths")
 """Fields of a problem that kernels may get as buffers of integers of the same name."""
@@ -31,8 +31,8 @@ def count_stage(
     from mlir import ir
 
     from harness.costs.counter import count
+    from harness.dialect.context import mlir_context
     from harness.dialect.decomposition import decompose_all
-    from harness.mlir_context import mlir_context
 
     if stage.language is not Language.MLIR or stage.text is None:
         raise NotCountable("only MLIR is counted")

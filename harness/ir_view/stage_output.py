@@ -104,7 +104,7 @@ def _mlir_operations(text: str) -> Counter[str]:
     """Count the operations of a module, with its own name left out."""
     from mlir import ir
 
-    from harness.mlir_context import mlir_context
+    from harness.dialect.context import mlir_context
 
     with mlir_context() as context:
         context.allow_unregistered_dialects = True

@@ -48,8 +48,8 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
     Raises `InputError` for a name or a size that does not exist, for a size that is no positive integer and
     for `other_options`, which a schedule does not have.  Raises `BuildError` where a step fails.
     """
-    from harness.schedules.named import record_stages
-    from harness.schedules.registry import SCHEDULES
+    from harness.named_schedules.named import record_stages
+    from harness.named_schedules.registry import SCHEDULES
 
     name = name.removeprefix(PREFIX)
     if name not in SCHEDULES:
@@ -85,7 +85,7 @@ def is_schedule(name: str) -> bool:
     variants = plugins.names("variant")
     if name in variants:
         return False
-    from harness.schedules.registry import SCHEDULES
+    from harness.named_schedules.registry import SCHEDULES
 
     if name not in SCHEDULES:
         hint = _nearest(name, [*variants, *SCHEDULES])
@@ -99,7 +99,7 @@ def is_schedule(name: str) -> bool:
 @contextmanager
 def schedule_hint(variant: str) -> Iterator[None]:
     """Let the reason why a variant cannot do a problem name the schedule of the same name, if any."""
-    from harness.schedules.registry import SCHEDULES
+    from harness.named_schedules.registry import SCHEDULES
 
     try:
         yield

@@ -1,9 +1,9 @@
 """Layout analysis: from the matrix products of a kernel outwards, which layout each value has.
 
 After source document 002.  Products fix the layout of their results.  From there layouts spread through
-elementwise operations, reductions, broadcasts and loops (`harness.layouts.links`).  Operands of products that
-have none yet, which are read from memory, get the one that the instruction wants.  What is then held in one
-layout and wanted in another is a conflict: a conversion is put there, or a trip through shared memory where
+elementwise operations, reductions, broadcasts and loops (`harness.layouts.constraints`).  Operands of
+products that have none yet, which are read from memory, get the one that the instruction wants.  What is
+then held in one layout and wanted in another is a conflict: a conversion is put there, or a trip through shared memory where
 warps have to exchange elements, or the value is read once more.
 """
 
@@ -13,12 +13,12 @@ from mlir import ir
 from mlir.dialects import builtin
 
 from harness.errors import BuildError
+from harness.ir.walk import operations_within
+from harness.layouts.constraints import Link, is_copy, is_vector, links
 from harness.layouts.conversion import Conflict, Conversion, convert
-from harness.layouts.exchange import exchanged
 from harness.layouts.layout import Layout
-from harness.layouts.links import Link, is_copy, is_vector, links
+from harness.layouts.through_shared_memory import exchanged
 from harness.layouts.warp_tiling import WarpTiling
-from harness.mlir_walk import operations_within
 
 CHEAP = ("arith.constant", "vector.broadcast", "vector.transpose")
 """Operations that cost nothing once they are distributed: every use gets one of its own."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import memref
 
-from harness.layouts.links import WORKGROUP_SPACE
+from harness.layouts.constraints import WORKGROUP_SPACE
 
 BODIES = ("scf.forall", "func.func")
 """What has a block that a workgroup executes from its beginning to its end."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 
 BUFFER = "harness.buffer"
 """Argument attribute: which buffer this is, `query`, `key`, `value`, `output` or a workspace."""

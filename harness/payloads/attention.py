@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import func, tensor
 
+from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
-from harness.payloads import builder as b
 from harness.payloads.arguments import (
     UNDOES_PADDING,
     KernelArgument,
     attention_arguments,
     projection_arguments,
 )
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 
 
 def unsupported_by_payload(problem: AttentionProblem) -> str | None:

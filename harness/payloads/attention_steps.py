@@ -10,7 +10,7 @@ from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
 from harness.dialect import operations as attn
-from harness.payloads import builder as b
+from harness.ir import builder as b
 
 LOWEST = -1e30
 """First value of a running maximum: finite, so that subtracting it from −inf gives no NaN."""

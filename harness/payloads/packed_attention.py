@@ -10,11 +10,11 @@ from mlir import ir
 from mlir.dialects import arith, func, linalg
 
 from harness.dialect import operations as attn
+from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
-from harness.payloads import builder as b
 from harness.payloads.arguments import packed_arguments
 from harness.payloads.attention import padded_rows, payload_function, unpadded_rows
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 
 FAR = 2**30
 """Larger than any position."""

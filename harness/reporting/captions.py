@@ -10,7 +10,7 @@ from harness.reporting.frames import RUN_COLUMNS, format_value, is_missing, run_
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.provenance import Manifest
+    from harness.results.manifest import Manifest
 
 SHORT_COMMIT = 7
 MOST_VALUES = 4

@@ -1,7 +1,7 @@
 """From the raw results frame to the one that tables and figures work on.
 
-The raw frame has one column for each field of `harness.results.Result`, parameters as `param.NAME` plus
-the printable `params`.  `prepare` keeps the last row of each case and adds `label`: an ordered
+The raw frame has one column for each field of `harness.results.result.Result`, parameters as `param.NAME`
+plus the printable `params`.  `prepare` keeps the last row of each case and adds `label`: an ordered
 categorical that names the series of a row (`flash`, `naive tile_kv=128`) and carries the order in which
 variants are shown.  Subsets of a prepared frame keep all categories, so order and style stay the same from
 one table or figure to the next.

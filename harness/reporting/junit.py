@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from harness.errors import InputError
 from harness.reporting.frames import describe_problem
-from harness.results import Result
+from harness.results.result import Result
 from harness.status import Status
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -14,8 +14,8 @@ from harness.reporting.frames import prepare
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.provenance import Manifest
-    from harness.run_folder import RunFolder
+    from harness.results.manifest import Manifest
+    from harness.results.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def read_runs(folders: Sequence[str | Path]) -> Runs:
     Where several experiments set up one figure, the first one's settings hold.  Raises `InputError` when a
     folder holds no results, or their format is another version's.
     """
-    from harness.results import results_frame
+    from harness.results.result import results_frame
 
     if not folders:
         raise InputError("no results folder given; expected at least one")
@@ -64,7 +64,7 @@ def read_runs(folders: Sequence[str | Path]) -> Runs:
 
 
 def _open(folder: Path) -> RunFolder:
-    from harness.run_folder import MANIFEST_FILE, RunFolder
+    from harness.results.run_folder import MANIFEST_FILE, RunFolder
 
     if (folder / MANIFEST_FILE).exists():
         return RunFolder.open(folder)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from mlir import ir
 from mlir.dialects import tensor
 
-from harness.payloads import builder as b
-from harness.rewrites.constants import constant_of_fill
+from harness.ir import builder as b
+from harness.ir.constants import constant_of_fill
 from harness.rewrites.consumer_rewriting import RunningSoftmax, Tags, demanded_values
 from harness.rewrites.dependencies import needed_by
 from harness.rewrites.dimensions import sizes_of

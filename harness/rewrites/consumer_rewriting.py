@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from harness.dialect import operations as attn
-from harness.payloads import builder as b
+from harness.ir import builder as b
 from harness.rewrites.dependencies import needed_by
 from harness.rewrites.dimensions import sizes_of
 from harness.rewrites.errors import RewriteRefusedError

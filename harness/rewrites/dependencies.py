@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from mlir import ir
 from mlir.dialects import tensor
 
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 
 
 def needed_by(root: ir.OpView | ir.Operation) -> set[ir.Operation]:

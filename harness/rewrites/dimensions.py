@@ -11,9 +11,9 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from harness.dialect import operations as attn
-from harness.mlir_walk import operations_within
-from harness.payloads import builder as b
-from harness.rewrites.constants import constant_index
+from harness.ir import builder as b
+from harness.ir.constants import constant_index
+from harness.ir.walk import operations_within
 from harness.rewrites.dead_code import erase_dead
 from harness.rewrites.ranges import add, as_value, multiply
 from harness.rewrites.reshapes import kept_dimensions, mixed_values, reassociation

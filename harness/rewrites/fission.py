@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import func, scf
 
-from harness.payloads import builder as b
+from harness.ir import builder as b
 from harness.payloads.arguments import KernelArgument
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.structured import place_of

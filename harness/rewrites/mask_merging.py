@@ -3,8 +3,8 @@
 from mlir import ir
 
 from harness.dialect import operations as attn
-from harness.dialect.affine_form import AffineForm
-from harness.mlir_walk import operations_within
+from harness.ir.affine_form import AffineForm
+from harness.ir.walk import operations_within
 
 
 def merge_masks(root: ir.Module | ir.OpView) -> int:

@@ -12,9 +12,9 @@ from mlir import ir
 
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import safe_quotient
-from harness.mlir_walk import operations_within
-from harness.payloads import builder as b
-from harness.rewrites.constants import constant_float, constant_of_fill
+from harness.ir import builder as b
+from harness.ir.constants import constant_float, constant_of_fill
+from harness.ir.walk import operations_within
 from harness.rewrites.consumer_rewriting import is_rescalable
 from harness.rewrites.dimensions import sizes_of, uses_of_elements
 from harness.rewrites.errors import RewriteRefusedError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, scf, tensor
 
-from harness.payloads import builder as b
+from harness.ir import builder as b
 from harness.rewrites.ranges import add, floor_divide, maximum, minimum, multiply, subtract
 from harness.rewrites.visible_tiles import TileBounds
 

@@ -7,7 +7,7 @@ from mlir import ir
 
 from harness.dialect import operations as attn
 from harness.errors import InputError
-from harness.payloads import builder as b
+from harness.ir import builder as b
 from harness.rewrites.consumer_rewriting import RunningSoftmax
 from harness.rewrites.dimensions import size_of
 from harness.rewrites.errors import RewriteRefusedError

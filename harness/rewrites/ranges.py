@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import tensor
 
-from harness.dialect.affine_form import AffineForm
-from harness.payloads import builder as b
-from harness.payloads.builder import Size
-from harness.rewrites.constants import constant_index
+from harness.ir import builder as b
+from harness.ir.affine_form import AffineForm
+from harness.ir.builder import Size
+from harness.ir.constants import constant_index
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-from harness.payloads import builder as b
+from harness.ir import builder as b
 from harness.payloads.arguments import UNDOES_PADDING
 from harness.rewrites.ranges import (
     Range,

@@ -4,8 +4,8 @@ from mlir import ir
 
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import rescaled_rows
-from harness.mlir_walk import operations_within
-from harness.rewrites.constants import constant_of_fill
+from harness.ir.constants import constant_of_fill
+from harness.ir.walk import operations_within
 from harness.rewrites.dead_code import erase_dead
 from harness.rewrites.reshapes import decompose_pads
 

@@ -11,8 +11,8 @@ from mlir import ir
 from mlir.dialects import arith, linalg
 
 from harness.dialect import operations as attn
-from harness.mlir_walk import operations_within
-from harness.payloads import builder as b
+from harness.ir import builder as b
+from harness.ir.walk import operations_within
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import Range, Ranges, add, as_value
 

@@ -14,8 +14,8 @@ from mlir import ir
 from mlir.dialects import arith, scf
 
 from harness.dialect.operations import loop_letters
-from harness.mlir_walk import enclosing_function
-from harness.payloads import builder as b
+from harness.ir import builder as b
+from harness.ir.walk import enclosing_function
 from harness.rewrites.carried import Carried, carried_tensors
 from harness.rewrites.consumer_rewriting import RunningSoftmax, rescaled_init, running_softmaxes
 from harness.rewrites.dead_code import erase_dead

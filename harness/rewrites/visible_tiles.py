@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from mlir import ir
 
 from harness.dialect import operations as attn
-from harness.dialect.affine_form import AffineForm
-from harness.payloads import builder as b
-from harness.rewrites.constants import constant_index
+from harness.ir import builder as b
+from harness.ir.affine_form import AffineForm
+from harness.ir.constants import constant_index
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import (
     add,

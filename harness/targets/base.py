@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.artifact import Artifact
-from harness.case import Case
-from harness.problem import AttentionProblem
+from harness.artifact.artifact import Artifact
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from mlir.dialects import func
 
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import decompose, decompose_all
-from harness.mlir_walk import enclosing_function, operations_within
-from harness.payloads import builder as b
+from harness.ir import builder as b
+from harness.ir.walk import enclosing_function, operations_within
 from harness.payloads.attention_steps import stored
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 from harness.rewrites.fission import Kernel, split_grid
 from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes

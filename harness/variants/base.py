@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.artifact import Artifact
-from harness.case import Case, ParameterValue
-from harness.problem import AttentionProblem
+from harness.artifact.artifact import Artifact
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case, ParameterValue
 
 
 class Parameters(BaseModel):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
-from harness.artifact import Artifact
-from harness.case import Case, ParameterValue
+from harness.artifact.artifact import Artifact
 from harness.errors import raised_in
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case, ParameterValue
 from harness.targets.base import Stage, chip_of
 from harness.variants.base import Parameters, Variant
 from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
@@ -77,7 +77,7 @@ class GeneratedVariant(Variant):
 
     def source(self, case: Case) -> str:
         """Return the tiled kernels' IR."""
-        from harness.mlir_context import mlir_context
+        from harness.dialect.context import mlir_context
 
         with mlir_context():
             return str(self.kernels(case))
@@ -87,7 +87,7 @@ class GeneratedVariant(Variant):
         from harness import plugins
         from harness.costs.costs import total
         from harness.costs.counter import count
-        from harness.mlir_context import mlir_context
+        from harness.dialect.context import mlir_context
 
         record = StageRecord()
         with mlir_context():

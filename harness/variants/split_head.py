@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from mlir import ir
 
 from harness.costs.costs import Costs, Traffic, total
 from harness.costs.counter import count
-from harness.mlir_context import mlir_context
+from harness.dialect.context import mlir_context
 
 
 def costs_of(text: str, **inputs: Any) -> Costs:

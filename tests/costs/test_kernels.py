@@ -7,12 +7,12 @@ import pytest
 from mlir import ir
 
 from harness import plugins
-from harness.case import Case
 from harness.costs.costs import Costs, Traffic, total
 from harness.costs.counter import count
-from harness.dtypes import itemsize
-from harness.mlir_context import mlir_context
-from harness.problem import AttentionProblem
+from harness.dialect.context import mlir_context
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.dtypes import itemsize
 
 TARGET = "cpu:avx2"
 LANES = 8

@@ -3,7 +3,7 @@
 import pytest
 from mlir import ir
 
-from harness.mlir_context import mlir_context
+from harness.dialect.context import mlir_context
 
 MATRIX, ROW, BOUNDS = "tensor<4x4xf32>", "tensor<4xf32>", "tensor<4xi32>"
 SOFTMAX = "dimension = 1 : i64, scale = 1.0 : f32"

@@ -13,10 +13,10 @@ from rewrites.comparing import close
 from rewrites.execution import Argument, body_of, execute, payload, within
 
 from harness.dialect import operations as attn
+from harness.dialect.context import mlir_context
 from harness.dialect.decomposition import decompose, decompose_all
 from harness.dialect.verification import verify
-from harness.mlir_context import mlir_context
-from harness.payloads import builder as b
+from harness.ir import builder as b
 
 LENGTHS = st.integers(1, 5)
 SEEDS = st.integers(0, 2**16)

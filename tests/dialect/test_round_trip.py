@@ -8,9 +8,9 @@ from mlir import ir
 from mlir.dialects import func
 
 from harness.dialect import operations as attn
+from harness.dialect.context import mlir_context
 from harness.dialect.definition import DIALECT
 from harness.dialect.verification import verify
-from harness.mlir_context import mlir_context
 
 PRODUCT = """
 func.func @product({lhs}, {rhs}, %init: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {{

@@ -5,8 +5,8 @@ from mlir import ir
 from mlir.dialects import func
 
 from harness.dialect import operations as attn
+from harness.dialect.context import mlir_context
 from harness.dialect.verification import VerificationError, verify, verify_operation
-from harness.mlir_context import mlir_context
 
 
 def built(types, build):

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from hand_written import Run
 
-from harness.case import Case
-from harness.dtypes import numpy_dtype
 from harness.emulator.device_code import compile_for_emulator
 from harness.emulator.devices import device
 from harness.emulator.findings import Report
 from harness.emulator.launching import DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
-from harness.inputs import Inputs, make_inputs
-from harness.oracle import Expected, expect
-from harness.problem import AttentionProblem
+from harness.oracle.expected import Expected, expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import Inputs, make_inputs
 from harness.targets.gpu.launch import GpuLaunch
 
 CHIP = "sm_80"
@@ -86,9 +86,9 @@ class GeneratedAttention:
 def generate_attention(name: str) -> GeneratedAttention:
     """Generate the kernels of this name in `GENERATED`."""
     from harness import plugins
+    from harness.dialect.context import mlir_context
     from harness.layouts.instructions import instruction
     from harness.layouts.warp_tiling import WarpTiling
-    from harness.mlir_context import mlir_context
     from harness.targets.cuda import INSTRUCTIONS, warps_for
     from harness.targets.cuda.stages import compile_kernels
 

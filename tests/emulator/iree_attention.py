@@ -11,11 +11,11 @@ from harness.emulator.device_code import compile_for_emulator
 from harness.emulator.devices import device
 from harness.emulator.launching import DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
-from harness.inputs import Inputs, make_inputs
-from harness.iree_toolchain import IreeTools
-from harness.oracle import Expected, expect
-from harness.problem import AttentionProblem
-from harness.variants.baselines import iree_payload
+from harness.oracle.expected import Expected, expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs, make_inputs
+from harness.toolchains.iree import IreeTools
+from harness.variants.baselines.iree import payload as iree_payload
 
 CHIPS = ("sm_80", "gfx942", "gfx1100", "gfx1201")
 

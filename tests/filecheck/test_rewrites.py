@@ -14,7 +14,7 @@ from mlir import ir
 from payloads.ir_files import check_file, files_in, first_line
 
 from harness.dialect.decomposition import decompose
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 from harness.rewrites.dimensions import simplify_dims
 from harness.rewrites.fission import Kernel, split_grid
 from harness.rewrites.mask_merging import merge_masks

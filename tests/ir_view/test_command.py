@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.__main__ import main
-from harness.schedules import registry
+from harness.named_schedules import registry
 from harness.variants.schedule import Step
 
 SMALL = [
@@ -71,7 +71,7 @@ class TestStages:
     def test_one_of_them_as_plain_text_for_a_pipe(self, capsys):
         from mlir import ir
 
-        from harness.mlir_context import mlir_context
+        from harness.dialect.context import mlir_context
 
         text = output(capsys, *FLASH, "--stage", "threaded")
         assert "\x1b" not in text
@@ -163,7 +163,7 @@ class TestBadInput:
         )
 
     def test_a_problem_that_is_not_supported(self, capsys, monkeypatch):
-        from harness.problem import AttentionProblem
+        from harness.problem.attention_problem import AttentionProblem
 
         def unsupported(problem: AttentionProblem, **_: object) -> None:
             from harness.errors import UnsupportedError

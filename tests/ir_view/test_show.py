@@ -8,8 +8,7 @@ from pygments.token import Error, Keyword, Name, Number, Text
 from rich.console import Console
 
 from harness.api import BuiltArtifact
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.costs.costs import Costs, NotCountable, Traffic
 from harness.errors import InputError
 from harness.ir_view import tables
@@ -18,7 +17,8 @@ from harness.ir_view.show import difference, show
 from harness.ir_view.stage_costs import grid_points, known_lengths, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
 from harness.ir_view.subject import Subject, build_subject
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 
 MLIR = """module {
   func.func @f(%arg0: tensor<4x?xf32> {harness.buffer = "query"}, %arg1: index) -> f32 {
@@ -331,7 +331,7 @@ class TestListStages:
         from harness import plugins
         from harness.__main__ import main
         from harness.errors import HarnessError
-        from harness.schedules import registry
+        from harness.named_schedules import registry
 
         step = SimpleNamespace(name="grid", summary="query tiles")
         owners = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harness.cli import app
+from harness.cli.commands import app
 from harness.errors import InputError
 from harness.layouts.instructions import INSTRUCTIONS
 from harness.layouts.show import show_layout

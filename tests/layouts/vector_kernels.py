@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 from mlir import ir
 
-from harness.dtypes import numpy_dtype
+from harness.dialect.context import mlir_context
 from harness.emulator.device_code import compile_for_emulator
 from harness.emulator.devices import device
 from harness.emulator.launching import DeviceBuffer, launch
 from harness.layouts.instructions import instruction
 from harness.layouts.warp_tiling import WarpTiling
-from harness.mlir_context import mlir_context
+from harness.problem.dtypes import numpy_dtype
 from harness.targets.cuda import stages
 
 NAMES = {"f16": np.dtype(np.float16), "f32": np.dtype(np.float32), "bf16": numpy_dtype("bf16")}

@@ -6,8 +6,8 @@ from pathlib import Path
 from mlir import ir
 from payloads.ir_checks import check_ir
 
+from harness.dialect.context import mlir_context
 from harness.dialect.verification import verify
-from harness.mlir_context import mlir_context
 
 
 def files_in(folder: Path) -> list[Path]:

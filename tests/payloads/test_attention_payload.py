@@ -5,19 +5,19 @@ from hypothesis import strategies as st
 from payloads.ir_checks import check_ir
 from payloads.plain_execution import run_plainly
 
+from harness.dialect.context import mlir_context
 from harness.dialect.decomposition import decompose_all
 from harness.dialect.verification import verify
-from harness.dtypes import numpy_dtype
-from harness.inputs import make_inputs
-from harness.mlir_context import mlir_context
-from harness.oracle import expect
+from harness.oracle.expected import expect
 from harness.payloads.attention import (
     multi_head_attention,
     multi_head_attention_with_prologue_projections,
     single_attention,
     unsupported_by_payload,
 )
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import make_inputs
 from harness.rewrites.simplifications import decompose_all_pads
 
 SMALL = AttentionProblem(heads=1, seq_q=4, seq_kv=6, head_dim=8)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.provenance import Manifest, collect
-from harness.results import Result
+from harness.results.manifest import Manifest, collect
+from harness.results.result import Result
 from harness.status import Status
 
 WriteRun = Callable[..., Path]

@@ -12,7 +12,7 @@ from harness.reporting.frames import (
     sort_rows,
     variant_of_labels,
 )
-from harness.results import Result, results_frame
+from harness.results.result import Result, results_frame
 from harness.status import Status
 
 

@@ -6,7 +6,7 @@ from example_results import example_result, failed_result
 
 from harness.errors import InputError
 from harness.reporting.junit import write_junit
-from harness.results import Result
+from harness.results.result import Result
 from harness.status import Status
 
 

@@ -8,8 +8,8 @@ from synthetic_results import WriteRun, make_result
 import harness.reporting
 from harness.errors import InputError
 from harness.reporting import print_failures, print_tables, write_report
-from harness.results import Result
-from harness.run_folder import RunFolder
+from harness.results.result import Result
+from harness.results.run_folder import RunFolder
 from harness.status import Status
 
 RESULTS = [

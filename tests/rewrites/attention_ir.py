@@ -10,7 +10,7 @@ from mlir.dialects import arith, tensor
 from rewrites.execution import Argument, payload
 
 from harness.dialect import operations as attn
-from harness.payloads import builder as b
+from harness.ir import builder as b
 from harness.rewrites.dimensions import sizes_of
 
 LOWEST = -1e30

@@ -17,10 +17,10 @@ from payloads.plain_execution import LOOPS
 
 from harness.dialect.decomposition import decompose_all
 from harness.dialect.verification import verify
-from harness.mlir_walk import operations_within
-from harness.native_llvm import initialize_llvm
-from harness.payloads import builder as b
+from harness.ir import builder as b
+from harness.ir.walk import operations_within
 from harness.rewrites.simplifications import decompose_all_pads
+from harness.toolchains.host_llvm import initialize_llvm
 
 ALLOCATING = LOOPS[0].replace("{", "{allow-return-allocs-from-loops=true ")
 BUFFERIZE = ("inline", ALLOCATING, LOOPS[1], "func.func(scf-forall-to-for)")

@@ -5,8 +5,8 @@ import math
 import pytest
 from mlir import ir
 
-from harness.mlir_context import mlir_context
-from harness.rewrites.constants import constant_float, constant_index, constant_of_fill
+from harness.dialect.context import mlir_context
+from harness.ir.constants import constant_float, constant_index, constant_of_fill
 from harness.rewrites.dead_code import erase_dead
 
 VALUES = """

@@ -7,12 +7,12 @@ import pytest
 from mlir import ir
 from rewrites.execution import execute
 
+from harness.dialect.context import mlir_context
 from harness.dialect.verification import verify
-from harness.inputs import make_inputs
-from harness.mlir_context import mlir_context
-from harness.oracle import expect
+from harness.oracle.expected import expect
 from harness.payloads.attention import multi_head_attention
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import make_inputs
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.fission import Kernel, split_grid
 from harness.rewrites.normalization import softmaxes

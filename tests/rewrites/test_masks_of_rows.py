@@ -11,8 +11,8 @@ from rewrites.comparing import close
 from rewrites.execution import Argument, body_of, execute, payload, within
 
 from harness.dialect import operations as attn
-from harness.mlir_context import mlir_context
-from harness.payloads import builder as b
+from harness.dialect.context import mlir_context
+from harness.ir import builder as b
 from harness.rewrites.dimensions import simplify_dims
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.normalization import absorb_scale, softmaxes

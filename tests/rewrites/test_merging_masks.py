@@ -11,9 +11,9 @@ from mlir import ir
 from rewrites.execution import Argument, execute, payload, within
 
 from harness.dialect import operations as attn
+from harness.dialect.context import mlir_context
 from harness.dialect.verification import verify
-from harness.mlir_context import mlir_context
-from harness.payloads import builder as b
+from harness.ir import builder as b
 from harness.rewrites.mask_merging import merge_masks
 
 COEFFICIENTS = st.integers(-2, 2)

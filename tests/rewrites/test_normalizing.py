@@ -9,8 +9,8 @@ from rewrites.comparing import close
 from rewrites.execution import Argument, execute, payload, within
 
 from harness.dialect import operations as attn
-from harness.mlir_context import mlir_context
-from harness.payloads import builder as b
+from harness.dialect.context import mlir_context
+from harness.ir import builder as b
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
 from harness.rewrites.simplifications import fold_diagonal_products

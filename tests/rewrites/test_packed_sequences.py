@@ -12,8 +12,8 @@ from rewrites.comparing import close
 from rewrites.execution import Argument, execute, payload, within
 
 from harness.dialect import operations as attn
-from harness.mlir_context import mlir_context
-from harness.payloads import builder as b
+from harness.dialect.context import mlir_context
+from harness.ir import builder as b
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.ranges import as_value
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse

@@ -10,9 +10,9 @@ from rewrites.attention_ir import Attention, doubled
 from rewrites.execution import Argument, body_of, payload, within
 
 from harness.dialect import operations as attn
+from harness.dialect.context import mlir_context
 from harness.errors import InputError
-from harness.mlir_context import mlir_context
-from harness.payloads import builder as b
+from harness.ir import builder as b
 from harness.rewrites.dimensions import simplify_dims
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse

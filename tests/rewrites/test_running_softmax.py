@@ -9,9 +9,9 @@ from rewrites.attention_ir import Attention, doubled
 from rewrites.comparing import close
 from rewrites.execution import body_of, execute, payload, within
 
-from harness.mlir_context import mlir_context
-from harness.mlir_walk import operations_within
-from harness.payloads import builder as b
+from harness.dialect.context import mlir_context
+from harness.ir import builder as b
+from harness.ir.walk import operations_within
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.simplifications import fold_diagonal_products
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse

@@ -4,8 +4,8 @@ import pytest
 from mlir import ir
 from payloads.ir_checks import check_ir
 
+from harness.dialect.context import mlir_context
 from harness.dialect.verification import verify
-from harness.mlir_context import mlir_context
 from harness.rewrites.simplifications import (
     decompose_all_pads,
     erase_unused,

@@ -12,7 +12,7 @@ from rewrites.comparing import close
 from rewrites.execution import body_of, execute, payload, within
 
 from harness.dialect import operations as attn
-from harness.mlir_context import mlir_context
+from harness.dialect.context import mlir_context
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
 from harness.rewrites.visible_tiles import split_at_masks
@@ -72,7 +72,7 @@ def test_skipping_what_a_window_hides_changes_nothing(queries, keys, shift, left
 
 def windowed(problem, shift, left):
     """Return a builder of attention whose query i sees keys from i + shift − left to i + shift."""
-    from harness.payloads import builder as b
+    from harness.ir import builder as b
 
     def build(*values):
         steps = problem.build(*values)

@@ -10,8 +10,8 @@ from rewrites.comparing import close
 from rewrites.execution import Argument, execute, payload, within
 
 from harness.dialect import operations as attn
-from harness.mlir_context import mlir_context
-from harness.payloads import builder as b
+from harness.dialect.context import mlir_context
+from harness.ir import builder as b
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
 

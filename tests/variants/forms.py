@@ -1,8 +1,8 @@
 """The tiled kernels of small problems as text, before any target sees them."""
 
 from harness import plugins
-from harness.mlir_context import mlir_context
-from harness.problem import AttentionProblem
+from harness.dialect.context import mlir_context
+from harness.problem.attention_problem import AttentionProblem
 from harness.variants.schedule import StageRecord, apply
 from harness.variants.tiling import TileSizes, Tiling
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from harness import plugins
-from harness.artifact import Artifact
-from harness.case import Case
-from harness.inputs import Inputs, make_inputs
-from harness.oracle import Verdict, expect
-from harness.problem import AttentionProblem
+from harness.artifact.artifact import Artifact
+from harness.oracle.expected import Verdict, expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import Inputs, make_inputs
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.executable import NativeExecutable
 from harness.targets.cpu.register_tile import RegisterTile

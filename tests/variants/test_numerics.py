@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from variants.native_runs import GENERATED, judge, load, run
 
-from harness.inputs import DISTRIBUTIONS, Inputs, make_inputs
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import DISTRIBUTIONS, Inputs, make_inputs
 from harness.targets.cpu import chip as chips
 from harness.targets.cpu.register_tile import RegisterTile
 

@@ -7,11 +7,11 @@ from variants.forms import stages
 from variants.native_runs import judge
 
 from harness import plugins
-from harness.case import Case
 from harness.costs.costs import total
 from harness.costs.counter import count
-from harness.mlir_context import mlir_context
-from harness.problem import AttentionProblem
+from harness.dialect.context import mlir_context
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 
 SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 240, 257), "cu_seqlens_kv": (0, 7, 9, 60, 260, 260)}
 FEW_TOKENS = {"cu_seqlens_q": (0, 0, 3), "cu_seqlens_kv": (0, 5, 5)}

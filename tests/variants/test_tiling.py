@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import plugins
-from harness.case import Case
 from harness.costs.costs import total
 from harness.costs.counter import count
-from harness.mlir_context import mlir_context
-from harness.problem import AttentionProblem
+from harness.dialect.context import mlir_context
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.targets.cpu.chip import chip
 from harness.variants.schedule import apply
 from harness.variants.tiling import TileSizes, Tiling

@@ -14,7 +14,7 @@ from mlir import ir
 from harness.emulator.llvm_text import DEVICE_PREFIX
 from harness.emulator.retarget import building as b
 from harness.errors import BuildError
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 
 MATRIX_INTRINSICS = {
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32": "llvm.nvvm.mma.m16n8k16.row.col.f32.f32",

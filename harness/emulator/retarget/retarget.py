@@ -23,7 +23,7 @@ from harness.emulator.retarget.shared_arrays import is_shared, placed, replace_a
 from harness.emulator.retarget.types import bytes_of, flat
 from harness.emulator.retarget.whitelist import PLAIN, WITHOUT_EFFECT
 from harness.errors import BuildError
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 
 STACK_ALIGNMENT = 64
 

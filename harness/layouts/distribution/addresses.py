@@ -10,7 +10,7 @@ from dataclasses import replace
 from mlir import ir
 from mlir.dialects import arith, memref
 
-from harness.layouts.distribution.places import Places, index
+from harness.layouts.distribution.lane_coordinates import Places, index
 from harness.layouts.formulas import Formula
 
 

@@ -6,10 +6,10 @@ from mlir import ir
 
 from harness.errors import BuildError
 from harness.layouts.analysis import LayoutAnalysis
+from harness.layouts.constraints import is_vector
+from harness.layouts.distribution.lane_coordinates import Places
 from harness.layouts.distribution.lane_value import LaneValue
-from harness.layouts.distribution.places import Places
 from harness.layouts.layout import Layout
-from harness.layouts.links import is_vector
 
 Rule = Callable[["Distributor", ir.OpView], None]
 

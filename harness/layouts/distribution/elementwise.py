@@ -7,13 +7,13 @@ from mlir.dialects import arith, vector
 
 from harness.errors import BuildError
 from harness.layouts.analysis import LAYOUT
+from harness.layouts.constraints import is_vector
 from harness.layouts.conversion import convert
 from harness.layouts.distribution.conversions import converted
 from harness.layouts.distribution.distributor import Distributor, copy_scalar_operation
 from harness.layouts.distribution.lane_value import LaneValue, fragment_type
 from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.layout import Layout
-from harness.layouts.links import is_vector
 
 
 def distribute_elementwise(distributor: Distributor, operation: ir.OpView) -> None:

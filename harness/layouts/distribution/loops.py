@@ -3,9 +3,9 @@
 from mlir import ir
 from mlir.dialects import scf
 
+from harness.layouts.constraints import is_vector
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_value import LaneValue
-from harness.layouts.links import is_vector
 
 
 def distribute_loop(distributor: Distributor, operation: ir.OpView) -> None:

@@ -5,17 +5,17 @@ from mlir.dialects import arith, nvgpu, scf, vector
 
 from harness.errors import BuildError
 from harness.layouts.bank_conflicts import conflicts_of_accesses
+from harness.layouts.constraints import in_shared_memory, is_copy
 from harness.layouts.distribution.addresses import Coordinates, TileAddresses, tile_addresses
+from harness.layouts.distribution.contiguous_accesses import Run, runs
 from harness.layouts.distribution.distributor import Distributor
+from harness.layouts.distribution.lane_coordinates import UNIFORM, index
 from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.distribution.matrix_loads import is_transposed
 from harness.layouts.distribution.matrix_reads import distribute_matrix_read
 from harness.layouts.distribution.offsets import constant_part
-from harness.layouts.distribution.places import UNIFORM, index
-from harness.layouts.distribution.runs import Run, runs
 from harness.layouts.formulas import formula, replica
 from harness.layouts.layout import Layout
-from harness.layouts.links import in_shared_memory, is_copy
 
 
 def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:

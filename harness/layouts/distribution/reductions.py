@@ -6,12 +6,12 @@ from mlir import ir
 from mlir.dialects import arith, vector
 
 from harness.errors import BuildError
+from harness.layouts.constraints import reduced_axis
 from harness.layouts.distribution.conversions import shuffled_xor
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.layout import Layout, Level
-from harness.layouts.links import reduced_axis
 
 COMBINERS: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
     "add": arith.addf,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from harness.artifact import Artifact, StaticFigures
-from harness.case import Case
-from harness.problem import AttentionProblem
+from harness.artifact.artifact import Artifact, StaticFigures
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.targets.base import Capability, Stage, Target, TargetOptions, chip_of
 from harness.variants.tiling import TileSizes
 
@@ -57,7 +57,7 @@ class CpuTarget(Target):
 
     def device(self, chip: str | None) -> str:
         """Return the processor's name."""
-        from harness.machine import device_name
+        from harness.machine.system import device_name
 
         return device_name()
 

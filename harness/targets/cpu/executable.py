@@ -14,10 +14,10 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numpy as np
 
-from harness.artifact import Artifact, BoundCall, Executable
-from harness.dtypes import buffer_dtype
-from harness.inputs import Inputs
-from harness.problem import AttentionProblem
+from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import buffer_dtype
+from harness.problem.inputs import Inputs
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine

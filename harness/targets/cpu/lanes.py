@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from mlir import ir
 from mlir.dialects import func
 
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 from harness.payloads.arguments import DIMENSIONS, FREE_LAYOUT
 
 LANE_DIMENSION = "query"

@@ -9,9 +9,9 @@ from mlir import ir
 from mlir.dialects.llvm import translate_module_to_llvmir
 
 from harness.errors import BuildError
-from harness.native_llvm import initialize_llvm
 from harness.targets.cpu.chip import Chip
 from harness.targets.object_files import code_bytes
+from harness.toolchains.host_llvm import initialize_llvm
 
 
 @dataclass(frozen=True)

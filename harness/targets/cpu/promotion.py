@@ -8,8 +8,8 @@ f32: the copies are where the `lanes` stage transposes.
 from mlir import ir
 from mlir.dialects import func
 
-from harness.mlir_walk import operations_within
-from harness.payloads import builder as b
+from harness.ir import builder as b
+from harness.ir.walk import operations_within
 from harness.targets.cpu.lanes import LaneLayout, conversions
 
 

@@ -12,7 +12,7 @@ from mlir import ir
 from mlir.dialects import transform
 from mlir.dialects.transform import structured
 
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 from harness.targets.cpu.register_tile import RegisterTile
 from harness.targets.lowering.transforms import run_sequence
 

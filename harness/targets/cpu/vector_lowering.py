@@ -3,7 +3,7 @@
 from mlir import ir
 from mlir.dialects import arith, vector
 
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 from harness.targets.lowering.transforms import run_passes, run_script
 
 LOWER_CONTRACTIONS = """

@@ -5,17 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from harness.artifact import Artifact
-from harness.case import Case
-from harness.dtypes import itemsize
+from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError
-from harness.executors import is_installed
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.dtypes import itemsize
 from harness.targets.base import Capability, Stage, chip_of
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import runs_on
-from harness.targets.cuda.nvidia_tools import INSTALL, version
+from harness.targets.executors import is_installed
 from harness.targets.gpu.target import MATRIX_ROWS, GpuTarget
+from harness.toolchains.nvidia import INSTALL, version
 from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:

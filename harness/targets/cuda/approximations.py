@@ -12,7 +12,7 @@ from mlir import ir
 from mlir.dialects import llvm, vector
 
 from harness.errors import BuildError
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 
 INTRINSICS = {"math.exp2": "llvm.nvvm.ex2.approx.ftz.f", "arith.divf": "llvm.nvvm.div.full"}
 """What stands for an operation on f32."""

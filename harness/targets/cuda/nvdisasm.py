@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from harness.targets.cuda.nvidia_tools import program
+from harness.toolchains.nvidia import program
 
 TIME_LIMIT_S = 60.0
 

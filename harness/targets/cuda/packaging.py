@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.artifact import Loader, StaticFigures
+from harness.artifact.artifact import Loader, StaticFigures
 from harness.emulator import ARTIFACT_FOLDER
 from harness.emulator.device_code import EmulatorCode, compile_for_emulator
 from harness.emulator.devices import device
 from harness.emulator.native_library import MISSING, compiler
 from harness.emulator.saved_code import ImageCode, save
 from harness.errors import BuildError, InputError
-from harness.executors import choose
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda import ptx
 from harness.targets.cuda.images import save_images
 from harness.targets.cuda.multiprocessor import occupancy
 from harness.targets.cuda.ptxas import Assembled
-from harness.targets.gpu.kernel_figures import KernelFigures, combine, instructions
+from harness.targets.executors import choose
+from harness.targets.gpu.kernel_metrics import KernelFigures, combine, instructions
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch
 from harness.targets.object_files import code_bytes
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from harness.targets.gpu.kernel_figures import KernelFigures
+from harness.targets.gpu.kernel_metrics import KernelFigures
 
 MATRIX_INSTRUCTION = re.compile(r"^\s*((?:mma\.sync|wmma\.mma|wgmma\.mma_async)[\w.:]*)", re.MULTILINE)
 

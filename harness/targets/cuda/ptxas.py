@@ -9,10 +9,10 @@ from pathlib import Path
 
 from harness.targets.cuda.multiprocessor import residents
 from harness.targets.cuda.nvdisasm import machine_instructions
-from harness.targets.cuda.nvidia_tools import program
 from harness.targets.cuda.ptx import with_residents
-from harness.targets.gpu.kernel_figures import KernelFigures
+from harness.targets.gpu.kernel_metrics import KernelFigures
 from harness.targets.gpu.launch import GpuKernel
+from harness.toolchains.nvidia import program
 
 ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 USED_REGISTERS = re.compile(r"Used (\d+) registers")

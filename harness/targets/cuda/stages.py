@@ -21,11 +21,11 @@ from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.destinations import insert_instead_of_copying, write_where_kept
-from harness.targets.lowering.llvm_tools import run_llvm_tool
 from harness.targets.lowering.reciprocals import divide_rows_once
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import carry_accumulators, hoist_from_innermost_loops, vectorize
+from harness.toolchains.llvm import run_llvm_tool
 
 SUMMARIES = {
     "vectorized": "tiles as vectors of a workgroup, loops carry them",

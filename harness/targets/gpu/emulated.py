@@ -5,17 +5,17 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.artifact import Artifact, BoundCall, Executable
-from harness.cores import available_cores
-from harness.dtypes import buffer_dtype
+from harness.artifact.artifact import Artifact, BoundCall, Executable
 from harness.emulator import ARTIFACT_FOLDER
 from harness.emulator.findings import Report
 from harness.emulator.launching import MAXIMUM_PROCESSES, DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
 from harness.emulator.saved_code import load_saved
 from harness.errors import EmulatorFindingsError
-from harness.inputs import Inputs
-from harness.problem import AttentionProblem
+from harness.machine.cores import available_cores
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import buffer_dtype
+from harness.problem.inputs import Inputs
 from harness.targets.gpu.launch import POISON, GpuKernel, GpuLaunch
 from harness.targets.lowering.buffers import OUTPUT, Buffer, checked_input
 

@@ -8,7 +8,7 @@ from mlir.dialects import arith, gpu, memref
 
 from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.distribution.distributor import Distributor
-from harness.layouts.distribution.places import Places, index
+from harness.layouts.distribution.lane_coordinates import Places, index
 from harness.layouts.distribution.rules import RULES, distribute_elementwise
 from harness.targets.gpu.shared_memory import ALIGNMENT, place
 from harness.targets.lowering.grid_points import coordinates_of

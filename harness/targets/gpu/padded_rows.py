@@ -7,7 +7,7 @@ rows that lie out of bounds as zeros, and the result is written whole, with such
 from mlir import ir
 from mlir.dialects import arith, vector
 
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 from harness.targets.lowering.destinations import destination
 
 WIDENED = ("arith.extf", "arith.truncf")

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import affine, arith, gpu, nvvm, scf, vector
 
-from harness.layouts.links import is_vector
+from harness.ir.walk import operations_within
+from harness.layouts.constraints import is_vector
 from harness.layouts.workgroup_memory import is_body_of_workgroup, workgroup_buffer
-from harness.mlir_walk import operations_within
 
 SLOTS = 2
 COPY_BYTES = 16

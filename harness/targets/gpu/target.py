@@ -4,12 +4,12 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError
-from harness.problem import AttentionProblem
+from harness.machine.gpus import GpuDevice, devices
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.targets.base import Capability, Target, TargetOptions
-from harness.targets.gpu.devices import GpuDevice, devices
 from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class GpuTarget(Target):
         raise UnsupportedError(self.refuses_kernels(None, case.problem) or "")
 
     def _build(self) -> Capability:
-        from harness.iree_toolchain import MISSING, installed
+        from harness.toolchains.iree import MISSING, installed
 
         builders = self.builders if installed() else tuple(name for name in self.builders if name != "IREE")
         detail = f"by {' and '.join(builders)}: chips {', '.join(self.descriptions)}" if builders else MISSING

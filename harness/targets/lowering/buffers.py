@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from harness.dtypes import buffer_dtype, itemsize
 from harness.errors import InputError
+from harness.problem.dtypes import buffer_dtype, itemsize
 
 if TYPE_CHECKING:
     from mlir import ir

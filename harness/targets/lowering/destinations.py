@@ -3,7 +3,7 @@
 from mlir import ir
 from mlir.dialects import tensor, vector
 
-from harness.mlir_walk import operations_within
+from harness.ir.walk import operations_within
 
 
 def write_where_kept(module: ir.Module) -> None:

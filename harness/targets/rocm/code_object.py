@@ -3,7 +3,7 @@
 import math
 import re
 
-from harness.targets.gpu.kernel_figures import KernelFigures
+from harness.targets.gpu.kernel_metrics import KernelFigures
 
 MATRIX_INSTRUCTION = re.compile(r"\bv_(?:mfma|smfmac|wmma|swmmac)_\w+")
 

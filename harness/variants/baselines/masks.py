@@ -7,8 +7,8 @@ visible.  Its leading sizes are 1 where nothing differs between batch entries or
 import numpy as np
 
 from harness.errors import InputError
-from harness.inputs import Inputs
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs
 
 
 def mask_shape(problem: AttentionProblem) -> tuple[int, int, int, int] | None:

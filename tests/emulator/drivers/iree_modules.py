@@ -5,17 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.artifact import ARTIFACT_FILE, Artifact
-from harness.case import Case
+from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.emulator.device_code import compile_for_emulator
 from harness.emulator.devices import device
 from harness.emulator.drivers.registry import LoadedImage, load_image
-from harness.emulator.iree_runtime import EmulatedExecutable
 from harness.emulator.launching import LaunchSettings
 from harness.emulator.saved_code import ImageCode, save
-from harness.iree_toolchain import IreeTools
-from harness.problem import AttentionProblem
-from harness.variants.baselines import iree_payload
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.toolchains.iree import IreeTools
+from harness.variants.baselines.iree import payload as iree_payload
+from harness.variants.baselines.iree.emulated import EmulatedExecutable
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def compile_payload(
         ),
         key="test",
         executor="emulator",
-        loader="harness.emulator.iree_runtime:load",
+        loader="harness.variants.baselines.iree.emulated:load",
         launch={
             "module": "module.vmfb",
             "function": function,

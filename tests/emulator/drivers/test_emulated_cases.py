@@ -7,13 +7,13 @@ import pytest
 from conftest import ATTENTION
 from test_iree_runtime import without_barrier
 
-from harness.checking import CheckFailure, check_case
-from harness.group_run import TIMED_EXECUTORS
-from harness.inputs import make_inputs
-from harness.oracle import expect
-from harness.rows import CaseRecord
+from harness.oracle.expected import expect
+from harness.problem.inputs import make_inputs
+from harness.results.row_maker import CaseRecord
+from harness.running.checking import CheckFailure, check_case
+from harness.running.group import TIMED_EXECUTORS
 from harness.status import Status
-from harness.worker_process import WorkerProcess
+from harness.workers.process import WorkerProcess
 
 
 @pytest.fixture

@@ -13,17 +13,17 @@ import pytest
 from conftest import ATTENTION
 from iree_modules import GpuModule, compile_payload
 
-from harness.artifact import BoundCall
-from harness.dtypes import numpy_dtype
+from harness.artifact.artifact import BoundCall
 from harness.emulator.drivers.registry import load_image
 from harness.emulator.findings import FindingKind
-from harness.emulator.iree_runtime import EmulatedExecutable, load
 from harness.emulator.launching import FORWARD, REVERSED, LaunchSettings
 from harness.emulator.saved_code import load_saved, save
 from harness.errors import EmulatorFindingsError, HarnessError
-from harness.inputs import make_inputs
-from harness.oracle import expect
-from harness.variants.baselines.iree_calls import load_on_device
+from harness.oracle.expected import expect
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import make_inputs
+from harness.variants.baselines.iree.calls import load_on_device
+from harness.variants.baselines.iree.emulated import EmulatedExecutable, load
 
 CHIPS = ("sm_80", "gfx942", "gfx1100", "gfx1201")
 
@@ -206,5 +206,5 @@ def test_what_is_saved_is_what_is_loaded(attention, tmp_path):
 
 
 def test_loading_needs_no_mlir():
-    program = "import sys, harness.emulator.iree_runtime; sys.exit('mlir' in sys.modules)"
+    program = "import sys, harness.variants.baselines.iree.emulated; sys.exit('mlir' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from attention_example.variant import NumpyAttention, NumpyCall, NumpyExecutable
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.errors import BuildError
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 
 CALLS_BEFORE_DEATH = 3
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.targets.base import Capability, Target, TargetOptions
 from harness.variants.tiling import TileSizes
 

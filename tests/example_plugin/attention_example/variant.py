@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from pydantic import PositiveInt
 
-from harness.artifact import Artifact, BoundCall, Executable, StaticFigures
-from harness.case import Case
-from harness.inputs import Inputs
-from harness.problem import AttentionProblem
+from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticFigures
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import Inputs
 from harness.variants.base import Parameters, Variant
 
 SOURCE_FILE = "source.py"

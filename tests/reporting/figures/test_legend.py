@@ -12,7 +12,7 @@ from harness.reporting.figures.legend import plan_legend, text_width, wrap
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
-from harness.results import results_frame
+from harness.results.result import results_frame
 
 
 def merged(name_length: int) -> pd.DataFrame:

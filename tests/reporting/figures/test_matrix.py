@@ -9,7 +9,7 @@ from synthetic_results import make_result
 from harness.reporting.figures.base import NothingToDraw, parse_settings
 from harness.reporting.figures.matrix import FAILED, Matrix, cell_look, cell_text
 from harness.reporting.frames import prepare
-from harness.results import Result, results_frame
+from harness.results.result import Result, results_frame
 from harness.status import FAILURES, Status
 
 

@@ -11,7 +11,7 @@ from harness.errors import InputError
 from harness.reporting.figures.base import NothingToDraw, parse_settings
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.frames import prepare
-from harness.results import Result, results_frame
+from harness.results.result import Result, results_frame
 from harness.status import Status
 
 

@@ -9,7 +9,7 @@ from synthetic_results import make_result
 from harness.reporting.figures.base import NothingToDraw, parse_settings
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
-from harness.results import Result, results_frame
+from harness.results.result import Result, results_frame
 from harness.status import Status
 
 

@@ -3,8 +3,8 @@ import pytest
 from variants.native_runs import build, judge
 
 from harness import plugins
-from harness.case import Case
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.targets.cpu import chip as chips
 from harness.targets.cpu.chip import AVX2, AVX512, DESCRIPTIONS, chip
 from harness.targets.cpu.peak import measure_peak

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from variants.native_runs import build, load
 
-from harness.dtypes import numpy_dtype
 from harness.errors import InputError
-from harness.inputs import make_inputs
-from harness.oracle import expect
-from harness.problem import AttentionProblem
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import make_inputs
 from harness.targets.cpu.executable import _ranges, aligned_array
 
 PROBLEM = AttentionProblem(heads=2, seq_q=77, head_dim=32, causal=True)

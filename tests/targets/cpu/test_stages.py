@@ -7,7 +7,7 @@ import pytest
 from variants.native_runs import GENERATED, build
 
 from harness import plugins
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 from harness.targets.cpu.launch import Launch
 from harness.targets.cpu.object_code import library_calls
 

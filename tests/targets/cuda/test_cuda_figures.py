@@ -3,10 +3,10 @@
 import pytest
 
 from harness.targets.cuda import CudaTarget, nvdisasm, ptx, ptxas
-from harness.targets.cuda.nvidia_tools import program
-from harness.targets.gpu.kernel_figures import KernelFigures, instructions
+from harness.targets.gpu.kernel_metrics import KernelFigures, instructions
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.object_files import code_bytes
+from harness.toolchains.nvidia import program
 
 PTX = """
 .version 8.0

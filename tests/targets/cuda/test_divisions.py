@@ -3,8 +3,8 @@
 import pytest
 from mlir import ir
 
+from harness.dialect.context import mlir_context
 from harness.errors import BuildError
-from harness.mlir_context import mlir_context
 from harness.targets.cuda.approximations import use_approximations
 from harness.targets.lowering.reciprocals import divide_rows_once
 

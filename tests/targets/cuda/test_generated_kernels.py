@@ -6,18 +6,18 @@ import pytest
 from mlir import ir
 
 from harness import plugins
-from harness.artifact import Artifact
-from harness.building import find_key
-from harness.case import Case
+from harness.artifact.artifact import Artifact
+from harness.building.case_build import find_key
 from harness.costs.costs import NotCountable
 from harness.costs.counter import count
+from harness.dialect.context import mlir_context
 from harness.errors import EmulatorFindingsError, InputError, UnsupportedError
-from harness.inputs import make_inputs
-from harness.mlir_context import mlir_context
-from harness.oracle import expect
-from harness.problem import AttentionProblem
-from harness.targets.cuda.nvidia_tools import program
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
 from harness.targets.cuda.stages import SUMMARIES
+from harness.toolchains.nvidia import program
 
 
 def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "sm_80", **params) -> Artifact:

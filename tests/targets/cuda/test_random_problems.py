@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness import plugins
-from harness.case import Case
-from harness.inputs import make_inputs
-from harness.oracle import expect
-from harness.problem import AttentionProblem
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
 
 WIDTHS = st.sampled_from([16, 32, 48, 64, 96])
 

@@ -3,14 +3,14 @@
 import pytest
 
 from harness import plugins
-from harness.case import Case
 from harness.emulator import native_library
 from harness.errors import UnsupportedError
-from harness.problem import AttentionProblem
+from harness.machine.gpus import GpuDevice
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.targets.base import TargetOptions
 from harness.targets.cuda import CudaTarget
 from harness.targets.gpu import target as gpu_target
-from harness.targets.gpu.devices import GpuDevice
 from harness.targets.rocm import RocmTarget
 
 PROBLEM = AttentionProblem(heads=1, seq_q=64, head_dim=64)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlir import ir
 
-from harness.mlir_context import mlir_context
+from harness.dialect.context import mlir_context
 from harness.targets.gpu.shared_memory import ALIGNMENT, Path, Placement, overlap_in_time, place
 
 SPACE = "#gpu.address_space<workgroup>"

@@ -1,7 +1,7 @@
 """Figures of AMD kernels, from the metadata in their assembly."""
 
-from harness.artifact import StaticFigures
-from harness.targets.gpu.kernel_figures import KernelFigures, combine, instructions
+from harness.artifact.artifact import StaticFigures
+from harness.targets.gpu.kernel_metrics import KernelFigures, combine, instructions
 from harness.targets.rocm.code_object import MATRIX_INSTRUCTION, kernel_figures
 
 ASSEMBLY = """

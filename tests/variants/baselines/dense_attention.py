@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.artifact import ARTIFACT_FILE, Artifact
-from harness.case import Case
-from harness.dtypes import numpy_dtype
-from harness.inputs import Inputs
-from harness.problem import AttentionProblem
+from harness.artifact.artifact import ARTIFACT_FILE, Artifact
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import Inputs
 from harness.variants.base import Variant
 
 TOLERANCES = {"f32": 2e-6, "f16": 3e-3, "bf16": 3e-2}

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from dense_attention import assert_attention, build_and_load
 
-from harness.case import Case
 from harness.errors import BuildError, InputError, UnsupportedError
-from harness.inputs import Inputs
-from harness.problem import AttentionProblem
-from harness.variants.baselines.iree import Iree, IreeUnfused
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import Inputs
+from harness.variants.baselines.iree.variant import Iree, IreeUnfused
 
 BOTH = pytest.mark.parametrize("variant", [Iree(), IreeUnfused()], ids=lambda variant: variant.name)
 
@@ -127,9 +127,9 @@ BESIDE_MLIR = """
 import sys
 from pathlib import Path
 from mlir import ir
-from harness.case import Case
+from harness.problem.case import Case
 from harness.problem import AttentionProblem
-from harness.variants.baselines.iree import Iree
+from harness.variants.baselines.iree.variant import Iree
 
 case = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="iree", target="cpu")
 Iree().build(case, "key", Path(sys.argv[1])).load(Path(sys.argv[1]))
@@ -178,8 +178,8 @@ from pathlib import Path
 import numpy as np
 from harness.artifact import Artifact
 from harness.errors import HarnessError
-from harness.inputs import Inputs
-from harness.variants.baselines.iree_calls import open_cpu
+from harness.problem.inputs import Inputs
+from harness.variants.baselines.iree.calls import open_cpu
 
 folder = Path(sys.argv[1])
 artifact = Artifact.model_validate_json((folder / "artifact.json").read_text())

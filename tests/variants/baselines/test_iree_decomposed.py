@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from harness.api import BuiltArtifact
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.emulator import native_library
 from harness.errors import BuildError
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.targets.gpu import target as gpu_target
-from harness.variants.baselines.iree import Iree
-from harness.variants.baselines.iree_decomposed import IreeDecomposed, every_step_script, grid_script
-from harness.variants.baselines.iree_tiling import Configuration
+from harness.variants.baselines.iree.decomposed import IreeDecomposed, every_step_script, grid_script
+from harness.variants.baselines.iree.tiling import Configuration
+from harness.variants.baselines.iree.variant import Iree
 
 PROBLEM = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype="f16")
 

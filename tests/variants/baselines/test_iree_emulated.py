@@ -5,11 +5,11 @@ from io import StringIO
 import pytest
 
 from harness.emulator.native_library import compiler
-from harness.experiment import load_experiment
-from harness.progress import PlainObserver
-from harness.runner import run_experiment
+from harness.experiment.experiment import load_experiment
+from harness.machine.gpus import devices
+from harness.running.progress import PlainObserver
+from harness.running.runner import run_experiment
 from harness.status import Status
-from harness.targets.gpu.devices import devices
 
 EXPERIMENT = """
 name = "gpu"

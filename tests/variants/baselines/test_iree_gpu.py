@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from harness.api import BuiltArtifact
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.emulator import device_code, native_library
 from harness.errors import BuildError, HarnessError, UnsupportedError
-from harness.problem import AttentionProblem
+from harness.machine.gpus import GpuDevice
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.targets.gpu import target as gpu_target
-from harness.targets.gpu.devices import GpuDevice
-from harness.variants.baselines.iree import Iree, IreeUnfused, IreeVariant
-from harness.variants.baselines.iree_tiling import IreeTiles, configuration
+from harness.variants.baselines.iree.tiling import IreeTiles, configuration
+from harness.variants.baselines.iree.variant import Iree, IreeUnfused, IreeVariant
 
 PROBLEM = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
 
@@ -96,7 +96,7 @@ def test_a_device_that_is_here_runs_it(tmp_path, monkeypatch):
     monkeypatch.setattr(gpu_target, "devices", lambda name: (GpuDevice("NVIDIA H100", "sm_90"),))
     artifact = build(Iree(), "cuda:sm_80", tmp_path)
     assert (artifact.executor, artifact.why_not_run) == ("device", None)
-    assert artifact.loader == "harness.variants.baselines.iree_calls:load_on_device"
+    assert artifact.loader == "harness.variants.baselines.iree.calls:load_on_device"
     assert not (tmp_path / "emulator").exists()
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from harness.machine.gpus import GpuDevice
 from harness.targets.gpu import target as gpu_target
-from harness.targets.gpu.devices import GpuDevice
-from harness.variants.baselines.iree_targets import iree_target
+from harness.variants.baselines.iree.targets import iree_target
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from harness.errors import BuildError
-from harness.variants.baselines.iree_tiling import IreeTiles, attribute, bracketed, configuration
+from harness.variants.baselines.iree.tiling import IreeTiles, attribute, bracketed, configuration
 
 LAYOUT = "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16, col_major = true>"
 VIRTUAL = "#iree_gpu.virtual_mma_layout<VMFMA_F32_16x16x32_F16, col_major = true>"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from harness.problem import AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 from harness.variants.baselines.masks import mask_shape, queries_without_keys, visible_keys
 
 

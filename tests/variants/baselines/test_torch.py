@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from dense_attention import assert_attention, build_and_load
 
-from harness.case import Case
 from harness.errors import InputError, UnsupportedError
-from harness.inputs import Inputs
-from harness.problem import AttentionProblem
-from harness.variants.baselines.torch import Torch, TorchUnfused
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import Inputs
+from harness.variants.baselines.torch.variant import Torch, TorchUnfused
 
 BOTH = pytest.mark.parametrize("variant", [Torch(), TorchUnfused()], ids=lambda variant: variant.name)
 SMALL = AttentionProblem(heads=2, seq_q=8, head_dim=8)
@@ -104,8 +104,8 @@ def test_poison_fills_all_buffers_of_the_unfused_call(tmp_path):
 
 def test_inputs_are_not_copied():
     torch = pytest.importorskip("torch")
-    from harness.dtypes import numpy_dtype
-    from harness.variants.baselines.torch_calls import to_array, to_tensor
+    from harness.problem.dtypes import numpy_dtype
+    from harness.variants.baselines.torch.calls import to_array, to_tensor
 
     array = np.arange(6).reshape(2, 3).astype(numpy_dtype("bf16"))
     tensor = to_tensor(array)
@@ -134,7 +134,7 @@ def test_asking_and_building_do_not_import_torch():
     script = (
         "import sys\n"
         "from harness.problem import AttentionProblem\n"
-        "from harness.variants.baselines.torch import Torch\n"
+        "from harness.variants.baselines.torch.variant import Torch\n"
         "Torch().supports(AttentionProblem(heads=1, seq_q=1, head_dim=1), 'cpu')\n"
         "print('torch' in sys.modules)\n"
     )

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from dense_attention import draw_inputs
 
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError
-from harness.oracle import expect
-from harness.problem import AttentionProblem
-from harness.variants.baselines.torch import Torch, TorchUnfused
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.variants.baselines.torch.variant import Torch, TorchUnfused
 
 SMALL = AttentionProblem(heads=2, seq_q=8, head_dim=8, causal=True)
 
@@ -28,7 +28,7 @@ def test_a_build_needs_neither_pytorch_nor_a_device(variant, tmp_path):
     assert artifact.executor == "none"
     assert (artifact.why_not_run or "").startswith("no device")
     (loader,) = artifact.loaders
-    assert loader.function == f"harness.variants.baselines.torch_device:{variant.loader}"
+    assert loader.function == f"harness.variants.baselines.torch.device:{variant.loader}"
     assert artifact.launch == {"chip": "sm_80"}
 
 
@@ -45,7 +45,7 @@ def on_device(monkeypatch):
     pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
     from stubbed_device import stub_device
 
-    from harness.variants.baselines import torch_device
+    from harness.variants.baselines.torch import device as torch_device
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
@@ -87,7 +87,7 @@ def test_the_three_calls_run_there_too(on_device, tmp_path):
 def test_a_pytorch_without_cuda_is_named(tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
-    from harness.variants.baselines import torch_device
+    from harness.variants.baselines.torch import device as torch_device
 
     if torch_device.torch.cuda.is_available():
         pytest.skip("this PyTorch has CUDA")

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.errors import BuildError, UnsupportedError
-from harness.inputs import make_inputs
-from harness.oracle import expect
-from harness.problem import AttentionProblem
-from harness.variants.baselines.triton import MISSING, Triton, executed_flops
-from harness.variants.baselines.triton_tiles import TritonTiles
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.variants.baselines.triton.tiles import TritonTiles
+from harness.variants.baselines.triton.variant import MISSING, Triton, executed_flops
 
 SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f16")
 ONLY_CAUSAL = "this kernel computes nothing but a softmax with a causal mask or none"
@@ -100,7 +100,7 @@ def test_few_queries_have_a_small_tile(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_installed")
 def test_what_triton_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.variants.baselines import triton_compilation
+    from harness.variants.baselines.triton import compilation as triton_compilation
 
     def refuse(*arguments, **options):
         raise RuntimeError("out of resource: shared memory\nand more")

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from harness.artifact import Sample
+from harness.artifact.artifact import Sample
 from harness.targets.cuda.device.calls import checked
 from harness.targets.cuda.device.clocks import Clocks
 from harness.targets.cuda.device.context import Device

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from harness.artifact import Artifact, BoundCall, Executable, Sample
-from harness.dtypes import buffer_dtype
-from harness.inputs import Inputs
-from harness.problem import AttentionProblem
+from harness.artifact.artifact import Artifact, BoundCall, Executable, Sample
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import buffer_dtype
+from harness.problem.inputs import Inputs
 from harness.targets.cuda.device.calls import checked
 from harness.targets.cuda.device.context import Device, open_device, synchronize
 from harness.targets.cuda.device.event_timer import EventTimer

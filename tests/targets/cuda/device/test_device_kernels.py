@@ -7,16 +7,16 @@ import pytest
 from stubbed_device import stub_device
 
 from harness import plugins
-from harness.artifact import Artifact
-from harness.case import Case
+from harness.artifact.artifact import Artifact
 from harness.errors import InputError
-from harness.executors import with_executor
-from harness.inputs import make_inputs
-from harness.oracle import expect
-from harness.problem import AttentionProblem
+from harness.machine import gpus as gpu_devices
+from harness.machine.gpus import GpuDevice
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
 from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE, image_for
-from harness.targets.gpu import devices as gpu_devices
-from harness.targets.gpu.devices import GpuDevice
+from harness.targets.executors import with_executor
 
 pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
 
@@ -114,7 +114,7 @@ def test_missing_memory_of_the_device_is_told_from_other_errors():
 
 
 def test_a_device_is_preferred_to_the_emulator(artifact, monkeypatch):
-    from harness.executors import chosen_here
+    from harness.targets.executors import chosen_here
 
     assert chosen_here(artifact).executor == "emulator"
     monkeypatch.setattr(gpu_devices, "devices", lambda target: (GpuDevice("NVIDIA A100", "sm_80"),))
@@ -124,7 +124,7 @@ def test_a_device_is_preferred_to_the_emulator(artifact, monkeypatch):
 
 
 def test_a_reason_that_says_more_is_kept(artifact):
-    from harness.executors import chosen_here
+    from harness.targets.executors import chosen_here
 
     reason = "no device; the emulator refuses the code"
     refused = artifact.model_copy(

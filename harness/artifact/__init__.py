@@ -1,0 +1,8 @@
+"""What a build leaves behind, and the cache that keeps it.
+
+What plugins derive from can be imported from here.
+"""
+
+from harness.artifact.artifact import Artifact, BoundCall, Executable, Sample, StaticFigures
+
+__all__ = ["Artifact", "BoundCall", "Executable", "Sample", "StaticFigures"]

@@ -1,0 +1,162 @@
+"""What a build leaves behind, and how it is run."""
+
+import importlib
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from harness.problem.case import Case
+from harness.problem.inputs import Inputs
+
+ARTIFACT_FILE = "artifact.json"
+
+ExecutorName = Literal["native", "device", "emulator", "none"]
+
+
+class Loader(BaseModel):
+    """One way to run an artifact's code."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    executor: ExecutorName
+    function: str
+    """`package.module:function` that turns (artifact, folder) into an `Executable`."""
+    packages: tuple[str, ...] = ()
+    """The optional packages that the function needs, by the names that they are imported by."""
+    install: str | None = None
+    """What to install for them."""
+
+
+class StaticFigures(BaseModel):
+    """What is known of a build without running it; None is "not known for this kind of artifact"."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    registers: int | None = None
+    """Registers of a thread (vector registers of a lane, on AMD), the most of all kernels."""
+    spills: int | None = None
+    """Spilled registers of a thread, all kernels together."""
+    shared_bytes: int | None = None
+    """Memory that a workgroup shares, the most of all kernels."""
+    workgroup_size: int | None = None
+    """Threads of a workgroup, the most of all kernels."""
+    bank_conflicts: int | None = None
+    """Extra passes of the accesses to shared memory that stand in the code, each counted once."""
+    occupancy: float | None = None
+    """Share of a multiprocessor's warps that it has room for, the least of all kernels."""
+    intrinsics: str | None = None
+    """Matrix instructions in the device code, joined with commas; `none` where it has none."""
+    instructions: dict[str, int] = {}
+    """Machine instructions in the code by class, all kernels together; empty where they are not known."""
+    code_bytes: int | None = None
+    workspace_bytes: int | None = None
+    """Scratch memory that a call needs besides inputs and output."""
+    flops_executed: int | None = None
+    """Matrix-product operations that the generated code executes, recomputation and hidden pairs included."""
+
+
+class Artifact(BaseModel):
+    """A built case: a folder of files (binary, IR of every stage) described by its `artifact.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    case: Case
+    key: str
+    """Content key: source IR, parameters, tool versions, code of this package, device."""
+    executor: ExecutorName
+    loader: str
+    """`package.module:function` that turns (artifact, folder) into an `Executable`."""
+    loaders: tuple[Loader, ...] = ()
+    """All ways to run it, the preferred ones first, where the machine that runs it decides; see
+    `harness.targets.executors`."""
+    figures: StaticFigures = StaticFigures()
+    stage_seconds: dict[str, float] = {}
+    """Build time of each named stage."""
+    stage_files: dict[str, str] = {}
+    """File in the folder that holds each stage's output."""
+    launch: dict[str, Any] = {}
+    """What the loader needs: entry points, grid, workspace."""
+    why_not_run: str | None = None
+    """Why nothing here can run the code, where the executor is `none`."""
+    refusal: str | None = None
+    """What a toolchain said when it refused to go on: there are stages, but no code, and the case counts as
+    unsupported."""
+
+    @property
+    def build_seconds(self) -> float:
+        """Build time, all stages together."""
+        return sum(self.stage_seconds.values())
+
+    def load(self, folder: Path) -> "Executable":
+        """Load the artifact's code into this process."""
+        module, _, function = self.loader.partition(":")
+        return getattr(importlib.import_module(module), function)(self, folder)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One timing sample: calls one after another."""
+
+    seconds: float
+    """Mean time of one call."""
+    calls: int
+    launch_s: float | None = None
+    """What a call takes besides, from an idle device to its result, where that is told apart."""
+    clock_mhz: int | None = None
+    """The device's clock, where it is known."""
+    throttled: str | None = None
+    """Why the device was slowed down meanwhile, so that the sample says nothing of the code."""
+
+
+class BoundCall(ABC):
+    """An executable bound to concrete inputs: what the checker and the timer call."""
+
+    @abstractmethod
+    def poison(self) -> None:
+        """Fill outputs and scratch memory with NaN, so that what is never written is seen."""
+
+    @abstractmethod
+    def run(self) -> None:
+        """Compute once and wait for the result; this is what is timed."""
+
+    @abstractmethod
+    def output(self) -> np.ndarray:
+        """Return the output of the last run, in the problem's output shape and dtype."""
+
+    def sample(self, min_seconds: float) -> Sample:
+        """Run again and again until at least `min_seconds` have passed, by the clock of this process."""
+        calls = 0
+        start = time.perf_counter()
+        elapsed = 0.0
+        while calls == 0 or elapsed < min_seconds:
+            self.run()
+            calls += 1
+            elapsed = time.perf_counter() - start
+        return Sample(seconds=elapsed / calls, calls=calls)
+
+
+class Executable(ABC):
+    """Code loaded into this process, ready to be called any number of times."""
+
+    @abstractmethod
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Prepare a call: convert inputs, allocate output and workspace."""
+
+    def __call__(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        v: np.ndarray,
+        *,
+        mask: np.ndarray | None = None,
+        bias: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Compute attention of q, k and v (shapes and dtype of the problem it was built for)."""
+        call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias))
+        call.run()
+        return call.output()

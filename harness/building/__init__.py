@@ -1,0 +1,1 @@
+"""Content keys, builds in worker processes, requests for many cases at once."""

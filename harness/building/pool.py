@@ -1,0 +1,86 @@
+"""A few persistent workers that compute keys and build cases; a worker that dies is replaced."""
+
+import select
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from harness.machine.cores import available_cores
+from harness.problem.case import Case
+from harness.workers.process import DEATH_POLL_S, WorkerFailure, WorkerProcess
+from harness.workers.protocol import BuildRequest, KeyRequest, Response
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one request: an answer, or the failure that it ended in."""
+
+    case: Case
+    answer: Response | WorkerFailure
+
+
+class BuildPool:
+    """Answers requests about cases with up to `jobs` workers at a time."""
+
+    def __init__(self, jobs: int, timeout_s: float, memory_gb: float | None) -> None:
+        """Start nothing yet: workers come with the first requests."""
+        self._jobs = jobs
+        self._timeout_s = timeout_s
+        self._memory_gb = memory_gb
+        self._idle: list[WorkerProcess] = []
+        self._busy: dict[WorkerProcess, Case] = {}
+
+    def run(
+        self, requests: Iterable[KeyRequest | BuildRequest], on_start: Callable[[Case], None]
+    ) -> Iterator[Outcome]:
+        """Yield the outcome of each request, in the order in which they end."""
+        waiting = list(requests)
+        while waiting or self._busy:
+            while waiting and len(self._busy) < self._jobs:
+                request = waiting.pop(0)
+                on_start(request.case)
+                self._send(request)
+            yield from self._finished()
+
+    def close(self) -> None:
+        """Kill all workers."""
+        for worker in [*self._idle, *self._busy]:
+            worker.close()
+        self._idle.clear()
+        self._busy.clear()
+
+    def _send(self, request: KeyRequest | BuildRequest) -> None:
+        """Give a request to a worker that is alive: one that died while idle is no fault of this case."""
+        worker = self._living_worker()
+        self._busy[worker] = request.case
+        worker.send(request, self._timeout_s)
+
+    def _living_worker(self) -> WorkerProcess:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            worker.close()
+        return WorkerProcess(threads=max(1, available_cores() // self._jobs), memory_gb=self._memory_gb)
+
+    def _finished(self) -> list[Outcome]:
+        """Wait a moment; return the outcomes of the workers that have answered, died or timed out."""
+        patience = min([DEATH_POLL_S, *(worker.time_left for worker in self._busy)])
+        ready, _, _ = select.select(list(self._busy), [], [], patience)
+        over = [
+            worker for worker in self._busy if worker in ready or not worker.alive or worker.time_left == 0
+        ]
+        outcomes = []
+        for worker in over:
+            case = self._busy.pop(worker)
+            try:
+                outcomes.append(Outcome(case, worker.receive()))
+            except WorkerFailure as failure:
+                outcomes.append(Outcome(case, failure))
+            self._put_back(worker)
+        return outcomes
+
+    def _put_back(self, worker: WorkerProcess) -> None:
+        if worker.alive:
+            self._idle.append(worker)
+        else:
+            worker.close()

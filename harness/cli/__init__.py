@@ -1,0 +1,1 @@
+"""The command line: commands, options, and what `harness list` and `harness doctor` print.  No logic."""

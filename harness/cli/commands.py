@@ -1,0 +1,379 @@
+"""The commands: each parses its arguments, calls the module that does the work, and prints.
+
+Nothing but typer is imported until a command runs, so that `harness --help` answers at once.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.options import (
+    DEFAULT_OUT,
+    ExperimentName,
+    ExperimentOrBundle,
+    FigureFormat,
+    FromBundle,
+    Jobs,
+    Listed,
+    Only,
+    Out,
+    Plain,
+    Resume,
+)
+
+if TYPE_CHECKING:
+    from harness.experiment.experiment import Experiment
+    from harness.problem.case import Case
+    from harness.running.bundle import Bundle
+    from harness.running.runner import RunSummary
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
+"""Parameters of `harness ir` that named schedules have, too."""
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Build attention through different code generators, check every result and time it."""
+    if version:
+        from importlib.metadata import version as installed_version
+
+        typer.echo(f"attention-harness {installed_version('attention-harness')}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def run(
+    experiment: ExperimentOrBundle = None,
+    bundle: FromBundle = None,
+    only: Only = None,
+    resume: Resume = False,
+    out: Out = DEFAULT_OUT,
+    jobs: Jobs = None,
+    plain: Plain = False,
+) -> None:
+    """Build, check and time an experiment's cases, then report."""
+    plan = _planned(experiment, bundle, only or [])
+    summary = _execute(plan, out, resume=resume, timed=True, jobs=jobs, plain=plain)
+    _report(summary)
+
+
+@app.command(short_help="Build without running, for another machine with --bundle.")
+def build(
+    experiment: ExperimentName,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="New folder for what was built, which 'harness run --bundle DIR' takes on another machine.",
+        ),
+    ] = None,
+    only: Only = None,
+    jobs: Jobs = None,
+    plain: Plain = False,
+) -> None:
+    """Build an experiment's cases without running them; exit status 1 if one failed to build."""
+    from harness.machine.cores import available_cores
+    from harness.results.manifest import of_experiment
+    from harness.running import bundle as bundles
+    from harness.running.build_only import BuildRun
+    from harness.running.progress import make_observer
+
+    plan = _planned(experiment, None, only or [])
+    if bundle is not None:
+        bundles.require_room(bundle)
+    manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
+    built = BuildRun(plan.experiment, make_observer(plain), jobs or available_cores()).run(plan.cases)
+    done = sum(case.failure is None for case in built)
+    typer.echo(f"{done} of {len(built)} cases built")
+    if bundle is not None:
+        bundles.write_bundle(bundle, manifest, built)
+        typer.echo(f"bundle: {bundle}")
+    if any(case.row.status.is_failure for case in built):
+        raise typer.Exit(1)
+
+
+@app.command(short_help="Build and check without timing; exit status 1 if a case failed.")
+def check(
+    experiment: ExperimentOrBundle = None,
+    bundle: FromBundle = None,
+    only: Only = None,
+    resume: Resume = False,
+    out: Out = DEFAULT_OUT,
+    jobs: Jobs = None,
+    plain: Plain = False,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the outcome as JUnit XML.")
+    ] = None,
+) -> None:
+    """Build and check an experiment's cases without timing; exit status 1 if one failed."""
+    if junit is not None:
+        from harness.results.output_folder import ensure_writable_folder
+
+        ensure_writable_folder(junit.parent, "--junit")
+    plan = _planned(experiment, bundle, only or [])
+    summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain)
+    if junit is not None:
+        from harness.reporting.junit import write_junit
+
+        write_junit(summary.results, junit)
+    _report(summary)
+    if any(result.status.is_failure for result in summary.results):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Folders of runs, or an experiment's folder: its newest run."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the report; needed for several runs.  [default: report/ in the run's folder]",
+        ),
+    ] = None,
+    formats: Annotated[
+        list[FigureFormat] | None, typer.Option("--format", help="File format of figures; may be repeated.")
+    ] = None,
+) -> None:
+    """Write tables and figures of one run, or of several together."""
+    from harness.reporting.report import print_tables, write_report
+    from harness.results.output_folder import ensure_writable_folder
+
+    if out is not None:
+        ensure_writable_folder(out)
+    paths = write_report(folders, out, formats=tuple(format.value for format in formats or FigureFormat))
+    print_tables(folders)
+    typer.echo(f"report: {paths.folder}")
+
+
+@app.command(short_help="Show the IR after each stage of a build.")
+def ir(
+    context: typer.Context,
+    variant: Annotated[
+        str,
+        typer.Argument(
+            help="A variant, or a schedule of 'harness list schedules' (schedule:NAME), which takes only "
+            "--stage, --diff, --counts and --set.",
+            metavar="VARIANT",
+        ),
+    ],
+    target: Annotated[str, typer.Option(help="What for, see 'harness list targets'.")] = "cpu",
+    stage: Annotated[
+        str | None, typer.Option(help="Print this stage's IR instead of a table of all stages.")
+    ] = None,
+    diff: Annotated[bool, typer.Option("--diff", help="How --stage differs from the stage before.")] = False,
+    counts: Annotated[
+        bool,
+        typer.Option(
+            "--counts", help="What one call executes and moves; with --stage also how often operations occur."
+        ),
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Parameter of the variant, option of the target, or size of the schedule; repeatable.",
+        ),
+    ] = None,
+    batch: Annotated[int | None, typer.Option(help="[default: 1]")] = None,
+    heads: Annotated[int | None, typer.Option(help="[default: 2]")] = None,
+    kv_heads: Annotated[int | None, typer.Option(help="Heads of K and V.  [default: heads]")] = None,
+    seq: Annotated[int | None, typer.Option(help="Queries and keys.  [default: 256]")] = None,
+    seq_q: Annotated[int | None, typer.Option(help="Queries.")] = None,
+    seq_kv: Annotated[int | None, typer.Option(help="Keys.")] = None,
+    head_dim: Annotated[int | None, typer.Option(help="[default: 64]")] = None,
+    head_dim_v: Annotated[int | None, typer.Option(help="Width of V.  [default: head_dim]")] = None,
+    dtype: Annotated[str | None, typer.Option(help="f32, f16 or bf16.  [default: f32]")] = None,
+    causal: Annotated[bool, typer.Option("--causal", help="Hide later keys.")] = False,
+    causal_alignment: Annotated[str | None, typer.Option(help="bottom-right or top-left.")] = None,
+    scale: Annotated[float | None, typer.Option(help="[default: 1/√head_dim]")] = None,
+    mask: Annotated[bool, typer.Option("--mask", help="A boolean mask is an input.")] = False,
+    bias: Annotated[bool, typer.Option("--bias", help="An additive bias is an input.")] = False,
+    window: Annotated[
+        str | None, typer.Option(metavar="LEFT,RIGHT", help="Keys around the diagonal.")
+    ] = None,
+    softcap: Annotated[float | None, typer.Option(help="Cap of the scores.")] = None,
+    model_width: Annotated[
+        int | None, typer.Option(help="Width of the tokens that Q, K and V are projected from.")
+    ] = None,
+    kv_lengths: Annotated[str | None, typer.Option(metavar="N,…", help="Keys of each batch entry.")] = None,
+    cu_seqlens_q: Annotated[
+        str | None, typer.Option(metavar="N,…", help="Cumulative lengths of packed queries.")
+    ] = None,
+    cu_seqlens_kv: Annotated[
+        str | None, typer.Option(metavar="N,…", help="Cumulative lengths of packed keys.")
+    ] = None,
+) -> None:
+    """Build one problem, or take it from the cache, and show the IR after each stage.
+
+    Of a named schedule, show the IR after each step, on a small problem and without a build.
+    """
+    from harness.api import build
+    from harness.ir_view.request import problem_of, settings_of
+    from harness.ir_view.show import show
+    from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
+
+    if is_schedule(variant):
+        subject = schedule_subject(variant, settings or [], _given(context, FOR_SCHEDULES))
+        show(subject, stage=stage, diff=diff, counts=counts)
+        return
+    params, target_options = settings_of(settings or [], variant, target)
+    problem = problem_of(context.params)
+    with schedule_hint(variant):
+        built = build(problem, variant=variant, target=target, params=params, **target_options)
+    show(build_subject(built), stage=stage, diff=diff, counts=counts)
+
+
+@app.command(short_help="Show which lane holds what of a matrix instruction's operands.")
+def layout(
+    instruction: Annotated[
+        str | None,
+        typer.Argument(help="A matrix instruction; without one they are listed.", show_default=False),
+    ] = None,
+    operand: Annotated[
+        str | None, typer.Argument(help="A, B or C; all three if not given.", show_default=False)
+    ] = None,
+    registers: Annotated[
+        bool, typer.Option("--registers", help="Show the register, too: lane:register.")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the tables: .png, .svg or .pdf.")
+    ] = None,
+) -> None:
+    """Show the high-dimensional layout of a matrix instruction's operands, as formulas and as a table."""
+    from harness.layouts.show import show_instructions, show_layout
+
+    if instruction is None:
+        typer.echo(show_instructions())
+    else:
+        typer.echo(show_layout(instruction, operand, registers=registers, figure=figure))
+
+
+@app.command("list", short_help="List variants, targets, stages, schedules, experiments, cases …")
+def list_names(
+    what: Annotated[Listed, typer.Argument(help="What to list.")],
+    experiment: Annotated[
+        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Whose cases to list.")
+    ] = None,
+) -> None:
+    """List what there is to choose from, or the cases of an experiment.
+
+    Variants, targets, the stages of their builds, the named schedules that 'harness ir' shows, experiments,
+    figures, or input distributions.
+    """
+    from harness.cli import listing
+    from harness.errors import InputError
+
+    if what is Listed.CASES:
+        if experiment is None:
+            raise InputError("list cases: expected an experiment, harness list cases EXPERIMENT")
+        entries = listing.cases(experiment)
+    else:
+        entries = listing.LISTS[what]()
+        if what is Listed.EXPERIMENTS and not entries:
+            typer.echo(f"harness: {listing.NO_EXPERIMENTS}", err=True)
+    width = max((len(entry.name) for entry in entries), default=0)
+    for entry in entries:
+        typer.echo(f"{entry.name:<{width}}  {entry.summary}".rstrip())
+
+
+@app.command(short_help="Show what works here, and what to install for the rest.")
+def doctor() -> None:
+    """Show what is installed, what can be built and run here, and what to install for the rest."""
+    from harness.cli.doctor import diagnose, is_healthy, print_findings
+
+    findings = diagnose()
+    print_findings(findings)
+    if not is_healthy(findings):
+        raise typer.Exit(1)
+
+
+def _given(context: typer.Context, passed_over: frozenset[str]) -> list[str]:
+    """Return the names of parameters that the command line gives, whatever their value."""
+    sources = {name: context.get_parameter_source(name) for name in context.params if name not in passed_over}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The cases that a command is for."""
+
+    experiment: "Experiment"
+    cases: "list[Case]"
+    bundle: "Bundle | None" = None
+
+
+def _planned(name: str | None, folder: Path | None, only: list[str]) -> _Plan:
+    """Read an experiment or a bundle, and check all of it before the first case starts."""
+    from harness.errors import InputError
+
+    if (name is None) == (folder is None):
+        given = "neither" if name is None else "both"
+        raise InputError(f"found {given}, expected either an EXPERIMENT or --bundle DIR")
+    if folder is not None:
+        from harness.running.bundle import open_bundle
+
+        bundle = open_bundle(folder)
+        if bundle.other_code is not None:
+            typer.echo(f"harness: {bundle.other_code}", err=True)
+        return _Plan(bundle.experiment(), bundle.cases(only), bundle)
+
+    from harness.cli.listing import find_experiment
+    from harness.experiment.experiment import load_experiment
+
+    experiment = load_experiment(find_experiment(name or ""))
+    return _Plan(experiment, experiment.cases(only))
+
+
+def _execute(
+    plan: _Plan, out: Path, *, resume: bool, timed: bool, jobs: int | None, plain: bool
+) -> "RunSummary":
+    """Run the cases of a plan."""
+    from harness.errors import RunInterrupted, StoppedError
+    from harness.machine.cores import available_cores
+    from harness.results.output_folder import ensure_writable_folder
+    from harness.running.progress import make_observer
+    from harness.running.runner import run_experiment
+
+    ensure_writable_folder(out)
+    try:
+        return run_experiment(
+            plan.experiment,
+            plan.cases,
+            out=out,
+            resume=resume,
+            timed=timed and plan.experiment.timing.enabled,
+            jobs=jobs or available_cores(),
+            observer=make_observer(plain),
+            command=sys.argv,
+            bundle=plan.bundle,
+        )
+    except RunInterrupted as interruption:
+        # typer keeps nothing of a KeyboardInterrupt but its exit status
+        raise StoppedError(str(interruption)) from interruption
+
+
+def _report(summary: "RunSummary") -> None:
+    """Write a run's report and print its tables, failures with their rerun commands among them."""
+    from harness.reporting.report import print_tables, write_report
+
+    paths = write_report([summary.folder], None, formats=tuple(format.value for format in FigureFormat))
+    print_tables([summary.folder])
+    typer.echo(f"report: {paths.folder}")

@@ -1,0 +1,240 @@
+"""What `harness doctor` finds: which parts are installed, what works on this machine, what is missing."""
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import psutil
+from pydantic import BaseModel, ConfigDict
+
+from harness import plugins
+from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
+from harness.errors import HarnessError
+from harness.machine.cores import available_cores
+from harness.machine.system import machine
+from harness.problem.attention_problem import AttentionProblem
+
+DISTRIBUTION = "attention-harness"
+OLDEST_PYTHON = (3, 11)
+USER_EXTRAS = ("baselines", "triton", "device")
+"""Extras that add variants and devices; what `cuda` adds is told with its target, `dev` is for developers."""
+
+PIN = re.compile(
+    r"""(?P<name>[\w.-]+)==(?P<version>[^\s;]+)(?:\s*;\s*extra\s*==\s*["'](?P<extra>[\w-]+)["'])?"""
+)
+"""A requirement as this distribution states it: exact, perhaps for an extra."""
+
+EVERYDAY_PROBLEM = AttentionProblem(heads=1, seq_q=64, head_dim=64)
+"""What every variant can do if its packages are there."""
+
+
+class State(StrEnum):
+    """How a finding is to be taken."""
+
+    OK = "ok"
+    NOTE = "note"
+    """A fact, neither good nor bad."""
+    ABSENT = "absent"
+    """Something optional is not here; the detail says what to install or connect."""
+    WARNING = "warning"
+    """Works, but not as it was tested."""
+    BROKEN = "broken"
+    """The harness cannot work without it."""
+
+
+class Finding(BaseModel):
+    """One line of the doctor's report."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    section: str
+    name: str
+    state: State
+    detail: str
+
+
+def diagnose() -> list[Finding]:
+    """Examine this installation and this machine; every section answers, even where something is broken."""
+    return [
+        *python_findings(),
+        *package_findings(),
+        *target_findings(),
+        *variant_findings(),
+        *machine_findings(),
+        *cache_findings(ArtifactCache().root),
+    ]
+
+
+def is_healthy(findings: Iterable[Finding]) -> bool:
+    """Return whether nothing is broken; what is optional may be absent."""
+    return all(finding.state is not State.BROKEN for finding in findings)
+
+
+def python_findings() -> list[Finding]:
+    """Return the Python version and whether it is recent enough."""
+    recent = sys.version_info >= OLDEST_PYTHON
+    detail = f"{platform.python_version()} ({platform.python_implementation()})"
+    if not recent:
+        detail += f"; expected {'.'.join(map(str, OLDEST_PYTHON))} or later"
+    return [Finding(section="python", name="python", state=_state(recent), detail=detail)]
+
+
+def package_findings(requirements: Sequence[str] | None = None) -> list[Finding]:
+    """Return each core package, and each package of an extra, with its version against the pin.
+
+    `requirements` are the distribution's own, in the form of its metadata, if not given.
+    """
+    if requirements is None:
+        try:
+            requirements = requires(DISTRIBUTION) or []
+        except PackageNotFoundError:
+            return [_package(DISTRIBUTION, State.BROKEN, "not installed: pip install -e .")]
+    pins = [pin for text in requirements if (pin := PIN.fullmatch(text.strip())) is not None]
+    return [
+        _package_finding(pin["name"], pin["version"], pin["extra"])
+        for pin in pins
+        if pin["extra"] is None or pin["extra"] in USER_EXTRAS
+    ]
+
+
+def _package_finding(name: str, pinned: str, extra: str | None) -> Finding:
+    try:
+        installed = version(name)
+    except PackageNotFoundError:
+        if extra is not None:
+            return _package(name, State.ABSENT, f"not installed: pip install '{DISTRIBUTION}[{extra}]'")
+        return _package(name, State.BROKEN, f"not installed: pip install {name}=={pinned}")
+    if installed.partition("+")[0] != pinned:
+        return _package(name, State.WARNING, f"{installed}; tested with {pinned}")
+    return _package(name, State.OK, installed)
+
+
+def _package(name: str, state: State, detail: str) -> Finding:
+    return Finding(section="packages", name=name, state=state, detail=detail)
+
+
+def target_findings() -> list[Finding]:
+    """Return what each target's plugin says it can do here: build, run, emulate."""
+    findings = []
+    for name in plugins.names("target"):
+        try:
+            capabilities = plugins.target(name).capabilities()
+        except HarnessError as error:
+            findings.append(Finding(section="targets", name=name, state=State.ABSENT, detail=str(error)))
+            continue
+        findings += [
+            Finding(
+                section="targets",
+                name=f"{name} {capability.action}",
+                state=_state(capability.available, otherwise=State.ABSENT),
+                detail=capability.detail,
+            )
+            for capability in capabilities
+        ]
+    return findings
+
+
+def variant_findings() -> list[Finding]:
+    """Return whether each variant can be loaded and has the packages that its build needs."""
+    return [_variant_finding(name) for name in plugins.names("variant")]
+
+
+def _variant_finding(name: str) -> Finding:
+    try:
+        variant = plugins.variant(name)
+        reasons = [variant.supports(EVERYDAY_PROBLEM, target) for target in plugins.names("target")]
+        tools = {} if all(reasons) else variant.tool_versions()
+    except (HarnessError, ImportError, PackageNotFoundError) as error:
+        return Finding(section="variants", name=name, state=State.ABSENT, detail=str(error))
+    missing = [str(reason) for reason in reasons if str(reason).startswith("install ")]
+    if reasons and all(reasons) and missing:
+        return Finding(section="variants", name=name, state=State.ABSENT, detail=missing[0])
+    built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
+    detail = variant.summary + (f" [{built_with}]" if built_with else "")
+    return Finding(section="variants", name=name, state=State.OK, detail=detail)
+
+
+def machine_findings() -> list[Finding]:
+    """Return the facts of this machine that decide about times."""
+    here = machine()
+    memory = psutil.virtual_memory()
+    load = os.getloadavg()[0]
+    facts = {
+        "processor": here.cpu,
+        "cores": f"{available_cores()} usable, {here.cores_physical or '?'} physical, "
+        f"{here.cores_logical or '?'} logical",
+        "vector extensions": ", ".join(here.vector_extensions) or "none known",
+        "memory": f"{_size(memory.total)}, {_size(memory.available)} available",
+        "system": f"{here.system}, kernel {here.kernel}" + (", virtual machine" if here.hypervisor else ""),
+    }
+    findings = [
+        Finding(section="machine", name=name, state=State.NOTE, detail=detail)
+        for name, detail in facts.items()
+    ]
+    is_busy = load > 0.5 * available_cores()
+    detail = f"{load:.2f} processes on average in the last minute" + (
+        "; times will be noisy" if is_busy else ""
+    )
+    state = State.WARNING if is_busy else State.NOTE
+    return [*findings, Finding(section="machine", name="load", state=state, detail=detail)]
+
+
+def cache_findings(root: Path) -> list[Finding]:
+    """Return where built artifacts are kept and how much room they take."""
+    files = [path for path in root.rglob("*") if path.is_file()] if root.is_dir() else []
+    size = sum(_file_size(path) for path in files)
+    detail = f"{root} ({_size(size)} in {len(files)} files); set {CACHE_DIR_VARIABLE} to move it"
+    return [Finding(section="cache", name="artifacts", state=State.NOTE, detail=detail)]
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print the findings as a table with a section for each kind."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    styles = {
+        State.OK: "green",
+        State.NOTE: "",
+        State.ABSENT: "yellow",
+        State.WARNING: "yellow",
+        State.BROKEN: "red",
+    }
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "what", "state", "detail"):
+        table.add_column(heading, overflow="fold")
+    section = ""
+    for finding in findings:
+        if section and finding.section != section:
+            table.add_row()
+        shown = finding.section if finding.section != section else ""
+        section = finding.section
+        state = Text(finding.state.value, style=styles[finding.state])
+        table.add_row(Text(shown, style="bold"), Text(finding.name), state, Text(finding.detail))
+    Console().print(table)
+
+
+def _state(is_good: bool, otherwise: State = State.BROKEN) -> State:
+    return State.OK if is_good else otherwise
+
+
+def _file_size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _size(count: int) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    size = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:.3g} GiB"

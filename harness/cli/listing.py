@@ -1,0 +1,155 @@
+"""What there is to choose from: the lists behind `harness list`."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from harness import plugins
+from harness.errors import HarnessError, InputError
+
+EXPERIMENTS_FOLDER = Path("experiments")
+NO_EXPERIMENTS = f"there is no folder {EXPERIMENTS_FOLDER}/ with experiments here"
+
+
+class Entry(BaseModel):
+    """One line of a list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    summary: str
+
+
+def find_experiment(given: str) -> Path:
+    """Return the file of an experiment given by path or by bare name, `seq_sweep`.
+
+    Raises `InputError` for a bare name that names no file in `experiments/`.
+    """
+    path = Path(given)
+    if path.suffix or len(path.parts) != 1 or path.exists():
+        return path
+    named = EXPERIMENTS_FOLDER / f"{given}.toml"
+    if not named.is_file():
+        raise InputError(f"{named}: no such file; {_known_experiments(given)}")
+    return named
+
+
+def _known_experiments(given: str) -> str:
+    """Return what to say instead of a bare name that is no experiment's."""
+    beside = Path(f"{given}.toml")
+    if beside.is_file():
+        return f"did you mean the file {beside}?"
+    known = [entry.name for entry in experiments()]
+    if not known:
+        return f"{NO_EXPERIMENTS}; expected the path of an experiment in TOML"
+    return f"expected an experiment in TOML, one of {', '.join(known)}, or a path"
+
+
+def variants() -> list[Entry]:
+    """Return the variants; one that cannot be imported says why."""
+    return _plugins("variant")
+
+
+def targets() -> list[Entry]:
+    """Return the targets, with the chips that may follow a colon."""
+    entries = []
+    for entry in _plugins("target"):
+        entries.append(entry)
+        try:
+            chips = plugins.target(entry.name).chips()
+        except HarnessError:
+            continue
+        entries += [Entry(name=f"{entry.name}:{chip}", summary=text) for chip, text in chips.items()]
+    return entries
+
+
+def stages() -> list[Entry]:
+    """Return the stages of each variant, then those of each target and of each schedule, in order."""
+    from harness.named_schedules.registry import SCHEDULES
+    from harness.variants.schedule import PAYLOAD
+
+    entries = []
+    for kind in ("variant", "target"):
+        for name in plugins.names(kind):
+            try:
+                owned = getattr(plugins.load(kind, name), "stages", ())
+            except HarnessError:
+                continue
+            entries += [_stage(name, stage) for stage in owned]
+    for name, schedule in SCHEDULES.items():
+        entries += [_stage(f"schedule:{name}", stage) for stage in (PAYLOAD, *schedule.steps)]
+    return entries
+
+
+def schedules() -> list[Entry]:
+    """Return the known forms of tiled attention that `harness ir` shows step by step."""
+    from harness.named_schedules.registry import SCHEDULES
+
+    return [
+        Entry(name=name, summary=schedule.summary + (" (wrong)" if schedule.why_wrong else ""))
+        for name, schedule in SCHEDULES.items()
+    ]
+
+
+def figures() -> list[Entry]:
+    """Return the figures that a report can draw."""
+    return _plugins("figure")
+
+
+def distributions() -> list[Entry]:
+    """Return the input distributions that a case can be checked with."""
+    from harness.problem.inputs import DISTRIBUTIONS
+
+    return [Entry(name=name, summary=known.summary) for name, known in DISTRIBUTIONS.items()]
+
+
+def experiments() -> list[Entry]:
+    """Return the experiments in `experiments/` and their questions."""
+    return [
+        Entry(name=path.stem, summary=_question(path)) for path in sorted(EXPERIMENTS_FOLDER.glob("*.toml"))
+    ]
+
+
+LISTS: dict[str, Callable[[], list[Entry]]] = {
+    "variants": variants,
+    "targets": targets,
+    "stages": stages,
+    "schedules": schedules,
+    "experiments": experiments,
+    "figures": figures,
+    "distributions": distributions,
+}
+
+
+def cases(experiment: str) -> list[Entry]:
+    """Return the ids and descriptions of an experiment's cases."""
+    from harness.experiment.experiment import load_experiment
+
+    loaded = load_experiment(find_experiment(experiment))
+    return [Entry(name=case.id, summary=case.describe()) for case in loaded.cases()]
+
+
+def _plugins(kind: str) -> list[Entry]:
+    entries = []
+    for name in plugins.names(kind):
+        try:
+            summary = plugins.load(kind, name).summary
+        except HarnessError as error:
+            summary = str(error)
+        entries.append(Entry(name=name, summary=summary))
+    return entries
+
+
+def _stage(owner: str, stage: object) -> Entry:
+    """Return the entry of a stage that is declared by its name, or with a `name` and a `summary`."""
+    return Entry(name=f"{owner} {getattr(stage, 'name', stage)}", summary=str(getattr(stage, "summary", "")))
+
+
+def _question(path: Path) -> str:
+    """Return an experiment's question without checking the rest of it."""
+    try:
+        return str(tomllib.loads(path.read_text(encoding="utf-8")).get("question", ""))
+    except (OSError, ValueError) as error:
+        return f"cannot be read: {error}"

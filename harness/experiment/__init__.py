@@ -1,0 +1,1 @@
+"""The TOML format: axes, conditions, defaults that make a case complete, and filters."""

@@ -1,0 +1,313 @@
+"""An experiment: a TOML file that asks one question, read, checked and turned into cases.
+
+`load_experiment` accepts nothing that it does not understand: every mistake ends in one line that names the
+file, the key, what was found and what was expected.
+"""
+
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+
+from harness import plugins
+from harness.errors import HarnessError, InputError
+from harness.experiment.axes import PROBLEM_NAMES, ProblemAxes, problem_values
+from harness.experiment.condition import holds, parse_condition
+from harness.experiment.defaults import Settings, concrete, settings_model
+from harness.experiment.selection import select
+from harness.experiment.settings import (
+    CheckSettings,
+    LimitSettings,
+    Names,
+    SettingsAxes,
+    TimingSettings,
+    VariantSettings,
+)
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case, ParameterValue
+from harness.problem.inputs import DISTRIBUTIONS
+from harness.validation import messages, shown, unknown_name
+
+
+def _folder_name(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) is None:
+        expected = "letters, digits, '.', '_' and '-', beginning with a letter or digit"
+        raise ValueError(f"found {shown(name)}, expected {expected}")
+    return name
+
+
+class Experiment(BaseModel):
+    """A question, and the cases that answer it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, AfterValidator(_folder_name)]
+    """Names the folder of results, hence letters, digits, `_`, `.` and `-` only."""
+    question: Annotated[str, Field(min_length=1)]
+    variants: Names
+    targets: Names = ("cpu",)
+    baseline: str | None = None
+    """The variant that speed-ups compare with."""
+    problem: ProblemAxes | None = None
+    problems: tuple[ProblemAxes, ...] = ()
+    """Further products of axes, `[[problems]]`, each independent of the others and of `[problem]`."""
+    variant: dict[str, VariantSettings] = {}
+    target: dict[str, SettingsAxes] = {}
+    """Options of each target by its name without a chip."""
+    check: CheckSettings = CheckSettings()
+    timing: TimingSettings = TimingSettings()
+    limits: LimitSettings = LimitSettings()
+    figures: dict[str, dict[str, Any]] = {}
+    """Settings of each figure to draw, which the figure itself validates."""
+
+    _path: Path | None = PrivateAttr(default=None)
+    _text: str | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _has_problems(self) -> Self:
+        if self.problem is None and not self.problems:
+            raise ValueError("no problem is given; expected a table [problem] or [[problems]]")
+        return self
+
+    @property
+    def path(self) -> Path | None:
+        """The file that the experiment was read from."""
+        return self._path
+
+    @property
+    def text(self) -> str:
+        """The TOML text that the experiment was read from; without one, what it says, in JSON."""
+        return self._text or self.model_dump_json(indent=2)
+
+    def cases(self, only: Sequence[str] = ()) -> list[Case]:
+        """Return the cases, those of one problem and target side by side, variants in their listed order.
+
+        `only` holds filters such as `variant=flash,naive` or `seq=256`, see
+        `harness.experiment.selection.select`.
+        Raises `InputError` for an invalid combination of values, and where no case is left.
+        """
+        cases = list({case.id: case for case in self._cases()}.values())
+        if not cases:
+            raise self._error("variant", "the conditions 'where' leave no case")
+        return select(cases, only) if only else cases
+
+    @staticmethod
+    def groups(cases: Iterable[Case]) -> list[list[Case]]:
+        """Return the cases by problem, target and target options: what is timed against each other."""
+        groups: dict[Any, list[Case]] = {}
+        for case in cases:
+            key = (case.problem, case.target, tuple(sorted(case.target_options.items())))
+            groups.setdefault(key, []).append(case)
+        return list(groups.values())
+
+    def _cases(self) -> Iterator[Case]:
+        """Yield every case of every product of axes."""
+        options = {target: self._target_options(target) for target in self.targets}
+        parameters = {variant: self._parameters(variant) for variant in self.variants}
+        for problem in self._problems():
+            variants = [variant for variant in self.variants if self._takes_part(variant, problem)]
+            for target in self.targets:
+                for target_options, variant in itertools.product(options[target], variants):
+                    for params in parameters[variant]:
+                        yield Case(
+                            problem=problem,
+                            variant=variant,
+                            target=target,
+                            params=params,
+                            target_options=target_options,
+                        )
+
+    def _problems(self) -> Iterator[AttentionProblem]:
+        """Yield the problems of `[problem]`, then those of each `[[problems]]`."""
+        tables = [("problem", self.problem)] if self.problem is not None else []
+        tables += [(f"problems[{index}]", table) for index, table in enumerate(self.problems)]
+        for key, table in tables:
+            try:
+                yield from table.problems()
+            except ValueError as error:
+                raise self._error(key, str(error)) from error
+
+    def _takes_part(self, variant: str, problem: AttentionProblem) -> bool:
+        where = self.variant[variant].where if variant in self.variant else None
+        if where is None:
+            return True
+        try:
+            return holds(parse_condition(where, PROBLEM_NAMES), problem_values(problem))
+        except ValueError as error:
+            raise self._error(f"variant.{variant}.where", str(error)) from error
+
+    def _parameters(self, variant: str) -> list[Settings]:
+        """Return each combination of a variant's parameters, those that are not set at their defaults."""
+        settings = self.variant.get(variant, VariantSettings())
+        return self._combinations("variant", variant, settings.parameters, extra_keys=("where",))
+
+    def _target_options(self, target: str) -> list[Settings]:
+        """Return each combination of a target's options, those that are not set at their defaults."""
+        name = target.partition(":")[0]
+        return self._combinations("target", name, self.target.get(name, {}))
+
+    def _combinations(
+        self,
+        kind: str,
+        name: str,
+        axes: dict[str, tuple[ParameterValue, ...]],
+        extra_keys: tuple[str, ...] = (),
+    ) -> list[Settings]:
+        """Return the product of a plugin's axes, each point validated, coerced and completed by its model."""
+        try:
+            model = settings_model(kind, name)
+        except HarnessError as error:
+            if axes:
+                raise self._error(f"{kind}.{name}", str(error)) from error
+            return [{}]  # its cases end as rows that say why
+        combinations: list[Settings] = []
+        problems: list[str] = []
+        for point in itertools.product(*axes.values()):
+            values = dict(zip(axes, point, strict=True))
+            try:
+                # JSON's strictness: no number from a string, but an enumeration from its value.
+                checked = model.model_validate_json(json.dumps(values, default=str), strict=True)
+                combinations.append(concrete(checked.model_dump(mode="json")))
+            except ValidationError as error:
+                problems += messages(error, model, prefix=f"{kind}.{name}", extra_keys=extra_keys)
+        if problems:
+            raise InputError(*(f"{self._source}: {problem}" for problem in dict.fromkeys(problems)))
+        return combinations
+
+    @property
+    def _source(self) -> str:
+        return str(self._path or self.name)
+
+    def _error(self, key: str, message: str) -> InputError:
+        return InputError(f"{self._source}: {key}: {message}")
+
+
+def load_experiment(path: Path | str) -> Experiment:
+    """Read and check an experiment, its plan of cases included.
+
+    Raises `InputError`, one line that names the file and the key, for whatever is wrong with it.
+    """
+    path = Path(path)
+    return parse_experiment(_text_of(path), path)
+
+
+def parse_experiment(text: str, path: Path) -> Experiment:
+    """Check the text of an experiment that was read from a path, see `load_experiment`."""
+    data = _parsed(text, path)
+    try:
+        experiment = Experiment.model_validate(_with_tuples(data), strict=True)
+    except ValidationError as error:
+        raise InputError(*(f"{path}: {message}" for message in messages(error, Experiment))) from error
+    experiment._path, experiment._text = path, text
+    wrong_names = list(_wrong_names(experiment))
+    if wrong_names:
+        raise InputError(*(f"{path}: {message}" for message in wrong_names))
+    experiment.cases()
+    return experiment
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; expected an experiment in TOML") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: is a folder; expected an experiment in TOML") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not UTF-8 text (byte {error.start}); expected an experiment in TOML"
+        ) from error
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}{_toml_hint(text, str(error))}") from error
+
+
+def _toml_hint(text: str, error: str) -> str:
+    """Return what is probably meant where tomllib stumbles over Python's spelling of a truth value."""
+    place = re.search(r"at line (\d+), column (\d+)", error)
+    if place is None:
+        return ""
+    line, column = text.splitlines()[int(place[1]) - 1], int(place[2])
+    if re.match(r"(True|False)\b", line[column - 1 :]) is None:
+        return ""
+    return "; truth values are written in lower case, true or false"
+
+
+def _with_tuples(value: Any) -> Any:
+    """Return TOML data with lists as tuples, which strict validation asks for."""
+    if isinstance(value, dict):
+        return {key: _with_tuples(element) for key, element in value.items()}
+    if isinstance(value, list):
+        return tuple(_with_tuples(element) for element in value)
+    return value
+
+
+def _wrong_names(experiment: Experiment) -> Iterator[str]:
+    """Yield a message for each name that means nothing: variants, targets, chips, distributions, figures."""
+    for variant in experiment.variants:
+        if variant not in plugins.names("variant"):
+            yield f"variants: {unknown_name('variant', variant, plugins.names('variant'))}"
+    for target in experiment.targets:
+        yield from _wrong_target(target)
+    if experiment.baseline is not None and experiment.baseline not in experiment.variants:
+        yield f"baseline: {unknown_name('variant', experiment.baseline, experiment.variants)}"
+    for name in experiment.variant:
+        if name not in experiment.variants:
+            listed = ", ".join(experiment.variants)
+            yield f"variant.{name}: 'variants' does not list it; expected one of {listed}"
+    target_names = dict.fromkeys(target.partition(":")[0] for target in experiment.targets)
+    for name in experiment.target:
+        if name not in target_names:
+            yield f"target.{name}: 'targets' does not list it; expected one of {', '.join(target_names)}"
+    for distribution in experiment.check.distributions:
+        if distribution not in DISTRIBUTIONS:
+            yield f"check.distributions: {unknown_name('distribution', distribution, DISTRIBUTIONS)}"
+    for figure in experiment.figures:
+        if figure not in plugins.names("figure"):
+            yield f"figures.{figure}: {unknown_name('figure', figure, plugins.names('figure'))}"
+        else:
+            yield from _wrong_figure_settings(figure, experiment.figures[figure])
+
+
+def _wrong_figure_settings(figure: str, settings: Any) -> Iterator[str]:
+    """Yield a message if a figure does not take these settings."""
+    from harness.reporting.figures.base import parse_settings
+
+    try:
+        parse_settings(plugins.load("figure", figure), settings)
+    except HarnessError as error:
+        yield str(error)
+
+
+def _wrong_target(target: str) -> Iterator[str]:
+    """Yield a message if a target, or the chip after its colon, is unknown."""
+    name, colon, chip = target.partition(":")
+    if name not in plugins.names("target"):
+        yield f"targets: {unknown_name('target', name, plugins.names('target'))}"
+    elif colon:
+        try:
+            chips = plugins.target(name).chips()
+        except HarnessError as error:
+            yield f"targets: {error}"
+            return
+        if chip not in chips:
+            yield f"targets: {unknown_name(f'chip of {name}', chip, chips)}"

@@ -1,0 +1,122 @@
+"""Choosing a part of an experiment's cases: `--only variant=flash,naive --only seq=256`.
+
+Values of one key are alternatives, given together or in several filters; different keys must all hold.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from harness.errors import HarnessError, InputError
+from harness.experiment.axes import PROBLEM_NAMES, problem_values
+from harness.experiment.defaults import settings_model
+from harness.problem.case import Case
+from harness.problem.dtypes import LONG_NAMES
+from harness.validation import suggestion
+
+CASE_KEYS = ("case", "variant", "target")
+
+MOST_VALUES_SHOWN = 12
+
+
+def select(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
+    """Return the cases that every filter accepts, in order.
+
+    A filter is `KEY=VALUE[,VALUE…]`.  Keys are `case` (the start of an id), `variant`, `target` (with or
+    without a chip), any field of the problem, `seq`, and any parameter or target option of the cases.
+    A pair of numbers is written with a colon, `window=256:0`.
+
+    Raises `InputError` for a filter that cannot be read, an unknown key, a value that no case has, and
+    filters that no case fulfils together.
+    """
+    selected = list(cases)
+    for key, wanted in _parse(only, _known_keys(cases)).items():
+        for value in wanted:
+            if not any(_matches(case, key, value) for case in cases):
+                raise InputError(f"--only {key}={value}: {_why_none(cases, key)}")
+        selected = [case for case in selected if any(_matches(case, key, value) for value in wanted)]
+    if not selected:
+        raise InputError(f"--only {' '.join(only)}: no case fulfils all of these together")
+    return selected
+
+
+def _parse(only: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
+    """Return the wanted values by key."""
+    wanted: dict[str, list[str]] = {}
+    for text in only:
+        key, equals, values = text.partition("=")
+        key = key.strip()
+        if not equals or not values.strip():
+            raise InputError(f"--only {text!r}: expected KEY=VALUE, such as variant=flash or seq=256,512")
+        if key not in keys:
+            hint = suggestion(key, keys)
+            raise InputError(f"--only {text}: unknown key {key!r}{hint}; expected one of {', '.join(keys)}")
+        wanted.setdefault(key, []).extend(value.strip() for value in values.split(",") if value.strip())
+    return wanted
+
+
+def _known_keys(cases: Sequence[Case]) -> list[str]:
+    """Return what a filter may name, settings of the variants and targets that no case sets included."""
+    owners = {("variant", case.variant) for case in cases}
+    owners |= {("target", case.target.partition(":")[0]) for case in cases}
+    settings = {key for case in cases for key in (*case.params, *case.target_options)}
+    for kind, name in owners:
+        settings.update(_setting_names(kind, name))
+    return list(dict.fromkeys((*CASE_KEYS, *PROBLEM_NAMES, *sorted(settings))))
+
+
+def _setting_names(kind: str, name: str) -> list[str]:
+    """Return the names of a plugin's settings; none for one that cannot be imported."""
+    try:
+        return list(settings_model(kind, name).model_fields)
+    except HarnessError:
+        return []
+
+
+def _matches(case: Case, key: str, wanted: str) -> bool:
+    if key == "case":
+        return case.id.startswith(wanted.lower())
+    if key == "target":
+        return wanted in (case.target, case.target.partition(":")[0])
+    if key == "dtype":
+        wanted = LONG_NAMES.get(wanted, wanted)
+    return _same(_value(case, key), wanted)
+
+
+def _value(case: Case, key: str) -> Any:
+    """Return the case's value of a key; None where it has none."""
+    if key in CASE_KEYS:
+        return {"case": case.id, "variant": case.variant, "target": case.target}[key]
+    if key in PROBLEM_NAMES:
+        return problem_values(case.problem)[key]
+    return {**case.target_options, **case.params}.get(key)
+
+
+def _same(value: Any, wanted: str) -> bool:
+    """Return whether a value is the one that a filter's text names."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(wanted) == value
+        except ValueError:
+            return False
+    return _spelled(value) == wanted
+
+
+def _spelled(value: Any) -> str:
+    """Return a value as a filter spells it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ":".join(_spelled(element) for element in value)
+    return str(value)
+
+
+def _why_none(cases: Sequence[Case], key: str) -> str:
+    """Return why no case has the value that is asked for: the values that there are."""
+    values = list(dict.fromkeys(_spelled(_value(case, key)) for case in cases))
+    if values == ["none"]:
+        return f"no case sets {key}; set it in the experiment to choose by it"
+    return f"no case has it; found {', '.join(values[:MOST_VALUES_SHOWN])}" + (
+        " …" if len(values) > MOST_VALUES_SHOWN else ""
+    )

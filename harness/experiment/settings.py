@@ -1,0 +1,100 @@
+"""The settings of an experiment that are no axes of its problems: variants, checks, timing, limits."""
+
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
+
+from harness.experiment.axes import PROBLEM_NAMES, as_axis
+from harness.experiment.condition import parse_condition
+from harness.problem.case import ParameterValue
+from harness.validation import each_once
+
+SettingsAxis = Annotated[
+    tuple[ParameterValue, ...], Field(min_length=1), BeforeValidator(as_axis), AfterValidator(each_once)
+]
+SettingsAxes = dict[str, SettingsAxis]
+Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(each_once)]
+Seconds = Annotated[PositiveFloat, Field(allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """A table of an experiment; an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class VariantSettings(Section):
+    """`[variant.NAME]`: the variant's parameters, each an axis, and the problems that it takes part in."""
+
+    where: str | None = None
+    """A condition over the problem's fields, `seq <= 2048`; elsewhere the variant has no case."""
+    parameters: SettingsAxes = {}
+
+    inlined: ClassVar[str] = "parameters"
+    """The field whose entries stand beside the others in the file."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, table: Any) -> Any:
+        """In the file the parameters stand beside `where`."""
+        if not isinstance(table, dict) or "parameters" in table:
+            return table
+        parameters = {key: value for key, value in table.items() if key != "where"}
+        return {"where": table.get("where"), "parameters": parameters}
+
+    @field_validator("where")
+    @classmethod
+    def _readable(cls, text: str | None) -> str | None:
+        if text is not None:
+            parse_condition(text, PROBLEM_NAMES)
+        return text
+
+
+class CheckSettings(Section):
+    """`[check]`: what every case is checked with."""
+
+    distributions: Names = ("normal",)
+    """Names from `harness.problem.inputs.DISTRIBUTIONS`; a case must pass with each of them."""
+    seed: Annotated[int, Field(ge=0)] = 0
+
+
+class TimingSettings(Section):
+    """`[timing]`: how long and how exactly to measure."""
+
+    enabled: bool = True
+    interval: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """Sampling stops when the 95 % interval of every paired ratio is this narrow, relative to the ratio …"""
+    budget_s: Seconds = 20.0
+    """… or when this many seconds were spent on one problem."""
+    min_rounds: PositiveInt = 6
+    max_rounds: PositiveInt = 200
+    min_sample_s: Seconds = 0.02
+    """A sample repeats the call until it lasts this long."""
+    busy_limit: Annotated[float, Field(gt=0, le=1)] = 0.10
+    """A run during which others used more than this share of the processors is flagged as busy."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min_rounds > self.max_rounds:
+            raise ValueError(f"min_rounds {self.min_rounds} is more than max_rounds {self.max_rounds}")
+        return self
+
+
+class LimitSettings(Section):
+    """`[limits]`: what a worker process may use before it is ended."""
+
+    build_timeout_s: Seconds = 120.0
+    run_timeout_s: Seconds = 120.0
+    """For one step: loading, checking one input, or taking one sample."""
+    memory_gb: Seconds | None = None
+    """Data memory of a worker in GB (RLIMIT_DATA); unlimited where not set."""

@@ -1,0 +1,1 @@
+"""Walking over MLIR and building it, for every room that does."""

@@ -1,0 +1,1 @@
+"""This machine: its processor, cores and GPUs."""

@@ -1,0 +1,1 @@
+"""Times: rounds in which candidates take turns, and the statistics of them."""

@@ -1,0 +1,219 @@
+"""Is an output right?  The reference, the tolerance rule, and the verdict.
+
+The rule.  A candidate's error against the float64 reference may be twice that of the plain implementation in
+the same precision, plus a few units in the last place of the output's size.  Outputs shrink like 1/√seq_kv
+and, under a causal mask, from row to row, so the rule holds for every row at that row's own size:
+
+    tolerance[row] = scale[row] · (2·E + 4·eps(dtype) + 2·√keys·eps(f32))
+
+- `scale[row]`: size of the row's components, the larger of the row's root mean square and √Σp²·rms(V).  The
+  latter is the size of Σ p·v for values of random sign; it does not vanish where a row cancels by chance.
+- `E`: the largest error of the plain implementation (`same_precision`) over all rows measured, each divided
+  by its row's scale.  Where a row's scores lie close together its error is many times that of other rows,
+  and which rows these are depends on the order of summation; only the maximum over many rows is a property
+  of the arithmetic.  So E is taken over the whole problem, and with fewer than `MIN_ROWS` rows over several
+  orders of summation.  Of large problems a spread sample of row blocks is measured: never more than the
+  maximum over all rows.
+- `4·eps(dtype)`: four units in the last place at the row's size, for problems that the plain implementation
+  happens to get exactly right.
+- `2·√keys·eps(f32)`: accumulating that many terms one after another in float32 is honest, and its error
+  grows with √keys; the BLAS that measures E sums in blocks.  Measured against a strictly sequential sum, E is
+  a tenth at 16384 keys.  The term is 300 eps(f32) there, 1/10⁴ of what leaving out one tile of 64 keys
+  changes, and nothing beside the eps of f16 and bf16.
+
+A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infinite error.  That the rule
+refuses what is wrong is proven with `harness.oracle.canaries`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import ml_dtypes
+import numpy as np
+
+from harness.errors import InputError
+from harness.oracle.reference import Head, Reference, exact_attention, heads, plain_rows
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import DTypeName, numpy_dtype
+from harness.problem.inputs import Inputs
+
+PLAIN_ERROR_FACTOR = 2.0
+OUTPUT_ULPS = 4.0
+SUMMATION_FACTOR = 2.0
+
+MIN_ROWS = 512
+"""Fewer rows than this are measured in several orders of summation."""
+MAX_ORDERS = 16
+MAX_SCORES = 2**24
+"""Scores up to which the plain implementation is measured on every row; beyond, on a sample of blocks."""
+CHECK_ROWS = 4096
+"""Rows compared at once, so that a mapped reference need not fit into memory."""
+
+
+def reference(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
+    """Return attention in float64, in the problem's output shape; rows that see no key are 0."""
+    return exact_attention(inputs, problem).output
+
+
+def same_precision(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
+    """Return the plain three-step implementation's output: everything stored is in the problem's dtype.
+
+    Scores, probabilities and output are rounded to the dtype, products are accumulated in float32.
+    """
+    output = np.zeros(problem.output_shape, numpy_dtype(problem.dtype))
+    for head in heads(inputs, problem):
+        for rows in head.blocks():
+            output[head.index][rows] = plain_rows(head, rows, problem)
+    return output
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the oracle says of an output."""
+
+    ok: bool
+    max_abs_error: float
+    """Largest absolute error; infinite when NaN or infinity was found, or shape or dtype are wrong."""
+    error_ratio: float
+    """Largest error over tolerance of any row; above 1 is wrong."""
+    tolerance: float
+    """Tolerance of the row with that ratio."""
+    first_bad: str | None = None
+    """The first row outside its tolerance, `head 1, query 320`, or what else is wrong."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a problem's output must be: computed once by `expect`, saved, and read by every checker."""
+
+    dtype: DTypeName
+    reference: np.ndarray
+    """Float64, in the problem's output shape."""
+    tolerance: np.ndarray
+    """Largest allowed error of each row, float64, in the output shape less head_dim_v."""
+    log_sum_exp: np.ndarray
+    """log Σ exp(score) of each row, likewise; −inf where no key is visible."""
+
+    def check(self, output: np.ndarray) -> Verdict:
+        """Compare an output with the reference; a wrong shape or dtype is a wrong output, not an error."""
+        if output.shape != self.reference.shape:
+            return _unusable(f"output shape {output.shape}, expected {self.reference.shape}")
+        if output.dtype != numpy_dtype(self.dtype):
+            return _unusable(f"output dtype {output.dtype}, expected {numpy_dtype(self.dtype)}")
+        error = self._row_errors(output)
+        if not error.size:
+            return Verdict(ok=True, max_abs_error=0.0, error_ratio=0.0, tolerance=0.0)
+        tolerance = self.tolerance.reshape(-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(error == 0, 0.0, error / tolerance)
+        worst = int(np.argmax(ratio))
+        bad = np.flatnonzero(ratio > 1)
+        return Verdict(
+            ok=not bad.size,
+            max_abs_error=float(error.max()),
+            error_ratio=float(ratio[worst]),
+            tolerance=float(tolerance[worst]),
+            first_bad=self._row_name(int(bad[0])) if bad.size else None,
+        )
+
+    def _row_errors(self, output: np.ndarray) -> np.ndarray:
+        """Return the largest absolute error of each row, in row order; infinite where not finite."""
+        width = self.reference.shape[-1]
+        expected, found = self.reference.reshape(-1, width), output.reshape(-1, width)
+        errors = np.zeros(len(expected))
+        for start in range(0, len(expected), CHECK_ROWS):
+            rows = slice(start, start + CHECK_ROWS)
+            with np.errstate(invalid="ignore"):
+                difference = np.abs(found[rows].astype(np.float64) - expected[rows])
+            errors[rows] = difference.max(axis=1)
+        errors[np.isnan(errors)] = np.inf
+        return errors
+
+    def _row_name(self, row: int) -> str:
+        """Return a row's place in words a person can use."""
+        place = [int(index) for index in np.unravel_index(row, self.tolerance.shape)]
+        if len(place) == 2:
+            return f"token {place[0]}, head {place[1]}"
+        batch = f"batch {place[0]}, " if self.tolerance.shape[0] > 1 else ""
+        return f"{batch}head {place[1]}, query {place[2]}"
+
+    def save(self, path: Path) -> None:
+        """Write to one file: consecutive .npy arrays, the reference last so that it can be mapped."""
+        with path.open("wb") as file:
+            for array in (np.array(self.dtype), self.tolerance, self.log_sum_exp, self.reference):
+                np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what `save` wrote; the reference is mapped, not read.
+
+        Raises `InputError` if the file is missing or something else.
+        """
+        try:
+            with path.open("rb") as file:
+                dtype, tolerance, log_sum_exp = (np.lib.format.read_array(file) for _ in range(3))
+                np.lib.format.read_magic(file)
+                shape, _, element = np.lib.format.read_array_header_1_0(file)
+                offset = file.tell()
+            if 0 in shape:
+                reference = np.zeros(shape, element)
+            else:
+                reference = np.memmap(path, element, mode="r", offset=offset, shape=shape)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot read an expected output: {error}") from error
+        return cls(str(dtype), reference, tolerance, log_sum_exp)  # type: ignore[arg-type]
+
+
+def _unusable(reason: str) -> Verdict:
+    return Verdict(ok=False, max_abs_error=np.inf, error_ratio=np.inf, tolerance=0.0, first_bad=reason)
+
+
+def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
+    """Compute the reference and every row's tolerance; see the module's text for the rule.
+
+    Raises `InputError` when the inputs have no finite result.
+    """
+    exact = exact_attention(inputs, problem)
+    if not np.isfinite(exact.output).all():
+        raise InputError(
+            "q, k, v: the exact output is not finite; expected inputs without NaN or infinities in V"
+        )
+    factor = (
+        PLAIN_ERROR_FACTOR * _plain_error(inputs, problem, exact)
+        + OUTPUT_ULPS * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
+        + SUMMATION_FACTOR * np.sqrt(problem.seq_kv) * float(np.finfo(np.float32).eps)
+    )
+    return Expected(problem.dtype, exact.output, exact.scale * factor, exact.log_sum_exp)
+
+
+def _plain_error(inputs: Inputs, problem: AttentionProblem, exact: Reference) -> float:
+    """Return the largest error of the plain implementation relative to its row's scale.
+
+    Rows where it overflows, as f16 scores can, say nothing of the precision and are left out.
+    """
+    blocks = [(head, rows) for head in heads(inputs, problem) for rows in head.blocks()]
+    largest = 0.0
+    for head, rows, shuffle in _measurements(blocks):
+        expected, scale = exact.output[head.index][rows], exact.scale[head.index][rows]
+        plain = plain_rows(head, rows, problem, shuffle).astype(np.float64)
+        error = np.abs(plain - expected).max(axis=1)
+        usable = np.isfinite(error) & (scale > 0)
+        largest = max(largest, float(np.max(error[usable] / scale[usable], initial=0.0)))
+    return largest
+
+
+def _measurements(
+    blocks: list[tuple[Head, slice]],
+) -> Iterator[tuple[Head, slice, np.random.Generator | None]]:
+    """Yield which blocks of rows to measure, and in which order of summation (None: as it comes)."""
+    if not blocks:
+        return
+    largest = max((rows.stop - rows.start) * len(head.k) for head, rows in blocks)
+    affordable = max(8, MAX_SCORES // max(1, largest))
+    chosen = np.unique(np.linspace(0, len(blocks) - 1, min(affordable, len(blocks))).round().astype(int))
+    row_count = sum(blocks[block][1].stop - blocks[block][1].start for block in chosen)
+    for order in range(min(MAX_ORDERS, -(-MIN_ROWS // row_count))):
+        for block in chosen:
+            yield *blocks[block], (np.random.default_rng(order) if order else None)

@@ -1,0 +1,189 @@
+"""Attention in NumPy by blocks of query rows: the float64 reference and the plain same-precision form.
+
+Rows of attention are independent, so both are exact without ever holding the whole score matrix; a
+sequence of 16384 needs the scores of `BLOCK_ROWS` rows.  Only the range of keys that a causal or window
+mask leaves visible is computed.  Products go through the BLAS with as many threads as it is given.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import Inputs
+from harness.problem.projections import exact_projections
+
+BLOCK_ROWS = 128
+"""Query rows computed together: enough for the BLAS, and 16 MiB of scores at a sequence of 16384."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """One query head of one sequence: views into the inputs, and where its rows lie in the output."""
+
+    index: tuple[int | slice, ...]
+    """`output[index]` is `[queries, head_dim_v]`, `log_sum_exp[index]` is `[queries]`."""
+    q: np.ndarray
+    k: np.ndarray
+    v: np.ndarray
+    mask: np.ndarray | None
+    """`[queries, keys]`, true where visible."""
+    bias: np.ndarray | None
+
+    def blocks(self) -> Iterator[slice]:
+        """Yield slices of at most `BLOCK_ROWS` query rows that cover the head."""
+        for start in range(0, len(self.q), BLOCK_ROWS):
+            yield slice(start, min(start + BLOCK_ROWS, len(self.q)))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Exact attention (float64) and what is known of each output row."""
+
+    output: np.ndarray
+    """In the problem's output shape."""
+    log_sum_exp: np.ndarray
+    """log Σ exp(score) of each row, in the output shape less head_dim_v; −inf where no key is visible."""
+    scale: np.ndarray
+    """Size of each row's components, likewise: the larger of the row's root mean square and
+    √Σp² · rms(V), the size of Σ p·v for values of random sign, which does not vanish by cancellation."""
+
+
+def heads(inputs: Inputs, problem: AttentionProblem) -> Iterator[Head]:
+    """Yield every query head of every sequence, with the keys and values that it may see."""
+    for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
+        for head in range(problem.heads):
+            kv_head = head // problem.group_size
+            index: tuple[int | slice, ...]
+            kv_index: tuple[int | slice, ...]
+            if problem.cu_seqlens_q is not None and problem.cu_seqlens_kv is not None:
+                q_start, kv_start = problem.cu_seqlens_q[entry], problem.cu_seqlens_kv[entry]
+                index = (slice(q_start, q_start + seq_q), head)
+                kv_index = (slice(kv_start, kv_start + seq_kv), kv_head)
+            else:
+                index = (entry, head, slice(0, seq_q))
+                kv_index = (entry, kv_head, slice(0, seq_kv))
+            yield Head(
+                index=index,
+                q=inputs.q[index],
+                k=inputs.k[kv_index],
+                v=inputs.v[kv_index],
+                mask=_pair_array(inputs.mask, problem, entry, head, seq_kv),
+                bias=_pair_array(inputs.bias, problem, entry, head, seq_kv),
+            )
+
+
+def _pair_array(
+    array: np.ndarray | None, problem: AttentionProblem, entry: int, head: int, seq_kv: int
+) -> np.ndarray | None:
+    """Return the `[queries, keys]` part of a mask or bias that belongs to one head."""
+    if array is None:
+        return None
+    shape = (problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
+    return np.broadcast_to(array, shape)[entry, head, :, :seq_kv]
+
+
+def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
+    """Compute attention in float64, with the log-sum-exp and the scale of each row."""
+    if inputs.projections is not None:
+        q, k, v = exact_projections(inputs.projections, problem)
+        inputs = replace(inputs, q=q, k=k, v=v)
+    output = np.zeros(problem.output_shape)
+    log_sum_exp = np.full(problem.output_shape[:-1], -np.inf)
+    scale = np.zeros(problem.output_shape[:-1])
+    for head in heads(inputs, problem):
+        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
+        mean_square_v = np.mean(v * v) if v.size else 0.0
+        for rows in head.blocks():
+            scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
+            peak = _exponentiate(scores)
+            total = scores.sum(axis=1)
+            seen = np.where(total > 0, total, 1.0)
+            block = scores @ v[keys]
+            block /= seen[:, None]
+            output[head.index][rows] = block
+            with np.errstate(divide="ignore"):
+                log_sum_exp[head.index][rows] = np.log(total) + peak
+            concentration = np.einsum("ij,ij->i", scores, scores) / seen**2
+            mean_square = np.maximum(np.mean(block * block, axis=1), concentration * mean_square_v)
+            scale[head.index][rows] = np.sqrt(mean_square)
+    return Reference(output, log_sum_exp, scale)
+
+
+def plain_rows(
+    head: Head, rows: slice, problem: AttentionProblem, shuffle: np.random.Generator | None = None
+) -> np.ndarray:
+    """Return output rows of the plain three-step implementation in the problem's dtype.
+
+    Scores, normalised probabilities and output are rounded to that dtype; products, exponentials and sums
+    are accumulated in float32, as the BLAS and tensor cores do.  With `shuffle` the same sums are taken in
+    another order, which samples the rounding error anew.
+    """
+    dtype = numpy_dtype(problem.dtype)
+    q, k, v = (array.astype(np.float32) for array in (head.q[rows], head.k, head.v))
+    if shuffle is not None:
+        components = shuffle.permutation(q.shape[1])
+        q, k = np.take(q, components, axis=1), np.take(k, components, axis=1)
+    scores, keys = masked_scores(head, rows, problem, q, k)
+    scores = scores.astype(dtype, copy=False).astype(np.float32, copy=False)
+    v = v[keys]
+    if shuffle is not None:
+        order = shuffle.permutation(len(v))
+        scores, v = np.take(scores, order, axis=1), v[order]
+    _exponentiate(scores)
+    total = scores.sum(axis=1, keepdims=True)
+    scores /= np.where(total > 0, total, np.float32(1))
+    scores = scores.astype(dtype, copy=False).astype(np.float32, copy=False)
+    return (scores @ v).astype(dtype, copy=False)
+
+
+def visible_keys(head: Head, rows: slice, problem: AttentionProblem) -> tuple[np.ndarray, np.ndarray]:
+    """Return [first, past-the-end) key that causal and window masks leave each of a block's rows."""
+    return problem.visible_range(np.arange(rows.start, rows.stop), len(head.q), len(head.k))
+
+
+def masked_scores(
+    head: Head,
+    rows: slice,
+    problem: AttentionProblem,
+    q: np.ndarray,
+    k: np.ndarray,
+    keys: slice | None = None,
+) -> tuple[np.ndarray, slice]:
+    """Return the scores of a block of rows for a range of keys, and that range.
+
+    `q` holds the block's rows and `k` all keys of the head, in the type to compute in; the range is by
+    default the least that holds every key which a row of the block sees.  In the field's order: scale,
+    softcap, bias, then masks; a hidden pair is −inf.
+    """
+    first, end = visible_keys(head, rows, problem)
+    if keys is None:
+        keys = slice(int(first.min()), int(end.max()))
+    with np.errstate(invalid="ignore"):  # The BLAS raises the flag for −inf inputs, whatever the result.
+        scores = q @ k[keys].T
+    scores *= scores.dtype.type(problem.scale)
+    if problem.softcap is not None:
+        scores /= scores.dtype.type(problem.softcap)
+        np.tanh(scores, out=scores)
+        scores *= scores.dtype.type(problem.softcap)
+    if head.bias is not None:
+        scores += head.bias[rows, keys].astype(scores.dtype)
+    columns = np.arange(keys.start, keys.stop)
+    before = max(0, int(first.max()) - keys.start)
+    after = max(0, int(end.min()) - keys.start)
+    np.copyto(scores[:, :before], -np.inf, where=columns[:before] < first[:, None])
+    np.copyto(scores[:, after:], -np.inf, where=columns[after:] >= end[:, None])
+    if head.mask is not None:
+        np.copyto(scores, -np.inf, where=~head.mask[rows, keys])
+    return scores, keys
+
+
+def _exponentiate(scores: np.ndarray) -> np.ndarray:
+    """Replace scores by exp(score − row maximum) in place and return the maxima, 0 where all are −inf."""
+    peak = scores.max(axis=1, initial=-np.inf)
+    peak[np.isneginf(peak)] = 0
+    scores -= peak[:, None]
+    np.exp(scores, out=scores)
+    return peak

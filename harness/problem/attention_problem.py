@@ -1,0 +1,332 @@
+"""The attention problem: what is to be computed, independently of how and where.
+
+Knows nothing of MLIR.  Conventions of the field that are easy to get wrong are stated at each field.
+"""
+
+import itertools
+import math
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from harness.errors import InputError
+from harness.problem.dtypes import LONG_NAMES, DTypeName, itemsize
+from harness.validation import messages
+
+FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
+"""Q·Kᵀ and P·V, a multiplication and an addition each; pairs that a mask hides are not counted."""
+
+
+class AttentionProblem(BaseModel):
+    """One attention forward pass, `O = softmax(masks(bias + softcap(scale · Q·Kᵀ))) · V`.
+
+    Q is `[batch, heads, seq_q, head_dim]`, K `[batch, kv_heads, seq_kv, head_dim]`, V
+    `[batch, kv_heads, seq_kv, head_dim_v]` and O `[batch, heads, seq_q, head_dim_v]`.  With
+    `cu_seqlens_q` and `cu_seqlens_kv` the sequences are packed instead: Q is `[tokens, heads, head_dim]`
+    and so on, `seq_q` and `seq_kv` are the longest sequences and `batch` is their number.
+    A query that sees no key gives 0.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **fields: Any) -> None:
+        """Make a problem of its fields; raises `InputError`, a line for each field that is wrong."""
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise InputError(*messages(error, type(self))) from error
+
+    # Pydantic calls a constructor of one's own when it reads JSON, too; there its own errors are expected.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    batch: PositiveInt = 1
+    heads: PositiveInt
+    kv_heads: PositiveInt
+    """Heads of K and V; fewer than `heads` is grouped-query attention.  Defaults to `heads`."""
+    seq_q: PositiveInt
+    seq_kv: PositiveInt
+    """Defaults to `seq_q`."""
+    head_dim: PositiveInt
+    head_dim_v: PositiveInt
+    """Width of V and of the output.  Defaults to `head_dim`."""
+    dtype: DTypeName = "f32"
+    causal: bool = False
+    causal_alignment: Literal["bottom-right", "top-left"] = "bottom-right"
+    """Bottom-right (FlashAttention 2): query i sees keys j ≤ i + seq_kv − seq_q.  Top-left: j ≤ i."""
+    mask: bool = False
+    """A boolean mask, true where a key is visible, is an input that broadcasts to
+    `[batch, heads, seq_q, seq_kv]`; see `mask_shape`."""
+    bias: bool = False
+    """An additive bias on the scaled scores is an input that broadcasts likewise; see `bias_shape`."""
+    window: tuple[int | None, int | None] | None = None
+    """Query i sees keys from i + shift − left to i + shift + right, where shift is seq_kv − seq_q; None is
+    unlimited."""
+    softcap: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Scaled scores become `softcap · tanh(score / softcap)` before bias and masks."""
+    scale: float
+    """Multiplies Q·Kᵀ.  Defaults to 1/√head_dim."""
+    kv_lengths: tuple[int, ...] | None = None
+    """Valid keys of each batch entry (padded batches); causal and window align to them."""
+    cu_seqlens_q: tuple[int, ...] | None = None
+    """Cumulative query lengths of packed sequences, batch + 1 values from 0."""
+    cu_seqlens_kv: tuple[int, ...] | None = None
+    model_width: PositiveInt | None = None
+    """Width of X where the projections X·Wq, X·Wk, X·Wv are part of the problem."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_defaults(cls, data: Any) -> Any:
+        """Derive what follows from other fields, so that every field of a problem is concrete."""
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        _lengths_from_cumulative(data)
+        _default(data, "kv_heads", _positive_or_one(data.get("heads")))
+        _default(data, "seq_kv", _positive_or_one(data.get("seq_q")))
+        _default(data, "head_dim_v", _positive_or_one(data.get("head_dim")))
+        _default(data, "scale", 1.0 / math.sqrt(_positive_or_one(data.get("head_dim"))))
+        return data
+
+    @field_validator("dtype", mode="before")
+    @classmethod
+    def _short_dtype(cls, value: Any) -> Any:
+        return LONG_NAMES.get(value, value) if isinstance(value, str) else value
+
+    @field_validator("window", mode="after")
+    @classmethod
+    def _unlimited_window(cls, value: tuple[int | None, int | None] | None) -> Any:
+        """Spell −1, the field's other word for unlimited, as None."""
+        if value is None:
+            return None
+        left, right = (None if side == -1 else side for side in value)
+        if any(side is not None and side < 0 for side in (left, right)):
+            raise ValueError("a window side is ≥ 0, or −1 or none for unlimited")
+        return None if left is None and right is None else (left, right)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.heads % self.kv_heads:
+            raise ValueError(f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}")
+        if not math.isfinite(self.scale):
+            raise ValueError(f"scale must be finite, found {self.scale}")
+        if self.kv_lengths is not None:
+            if len(self.kv_lengths) != self.batch:
+                raise ValueError(f"kv_lengths has {len(self.kv_lengths)} values for batch {self.batch}")
+            if not all(0 <= length <= self.seq_kv for length in self.kv_lengths):
+                raise ValueError(f"kv_lengths must lie in 0 … seq_kv {self.seq_kv}: {self.kv_lengths}")
+        if self.model_width is not None and self.cu_seqlens_q is not None:
+            raise ValueError("model_width is for batches of one length; cu_seqlens packs several")
+        if self.model_width is not None and self.seq_q != self.seq_kv:
+            raise ValueError(
+                "model_width means that queries and keys come from the same tokens: expected seq_q = seq_kv, "
+                f"found {self.seq_q} and {self.seq_kv}"
+            )
+        if (self.cu_seqlens_q is None) != (self.cu_seqlens_kv is None):
+            raise ValueError("cu_seqlens_q and cu_seqlens_kv come together")
+        if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:
+            if self.kv_lengths is not None:
+                raise ValueError("kv_lengths is for padded batches; cu_seqlens_kv already gives lengths")
+            if self.mask or self.bias:
+                raise ValueError("mask and bias are for padded batches, not for packed sequences")
+            for name, values in (("q", self.cu_seqlens_q), ("kv", self.cu_seqlens_kv)):
+                if len(values) != self.batch + 1:
+                    raise ValueError(f"cu_seqlens_{name} has {len(values)} values for batch {self.batch}")
+            longest_q, longest_kv = (max(lengths) for lengths in zip(*self.sequence_lengths(), strict=True))
+            for name, found, longest in (("q", self.seq_q, longest_q), ("kv", self.seq_kv, longest_kv)):
+                if found != max(1, longest):
+                    raise ValueError(
+                        f"seq_{name} is {found}, the longest sequence of cu_seqlens_{name} {longest}"
+                    )
+        return self
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether Q, K and V are packed sequences, `[tokens, heads, head_dim]`."""
+        return self.cu_seqlens_q is not None
+
+    @property
+    def group_size(self) -> int:
+        """Query heads that share one head of K and V."""
+        return self.heads // self.kv_heads
+
+    @property
+    def q_shape(self) -> tuple[int, ...]:
+        """Shape of Q."""
+        if self.cu_seqlens_q is not None:
+            return (self.cu_seqlens_q[-1], self.heads, self.head_dim)
+        return (self.batch, self.heads, self.seq_q, self.head_dim)
+
+    @property
+    def k_shape(self) -> tuple[int, ...]:
+        """Shape of K."""
+        if self.cu_seqlens_kv is not None:
+            return (self.cu_seqlens_kv[-1], self.kv_heads, self.head_dim)
+        return (self.batch, self.kv_heads, self.seq_kv, self.head_dim)
+
+    @property
+    def v_shape(self) -> tuple[int, ...]:
+        """Shape of V."""
+        return (*self.k_shape[:-1], self.head_dim_v)
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of the output."""
+        return (*self.q_shape[:-1], self.head_dim_v)
+
+    @property
+    def mask_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the boolean mask, one for all heads, where the problem has one."""
+        return (self.batch, 1, self.seq_q, self.seq_kv)
+
+    @property
+    def bias_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the bias, one for all batch entries, where the problem has one."""
+        return (1, self.heads, self.seq_q, self.seq_kv)
+
+    @property
+    def causal_shift(self) -> int | None:
+        """Offset s such that query i sees keys j ≤ i + s, or None without a causal mask.
+
+        For sequences of full length; with `kv_lengths` the shift differs by batch entry.
+        """
+        if not self.causal:
+            return None
+        return self.seq_kv - self.seq_q if self.causal_alignment == "bottom-right" else 0
+
+    def sequence_lengths(self) -> list[tuple[int, int]]:
+        """Return (queries, keys) of each batch entry."""
+        if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:
+            return [
+                (q1 - q0, k1 - k0)
+                for q0, q1, k0, k1 in zip(
+                    self.cu_seqlens_q,
+                    self.cu_seqlens_q[1:],
+                    self.cu_seqlens_kv,
+                    self.cu_seqlens_kv[1:],
+                    strict=False,
+                )
+            ]
+        lengths = self.kv_lengths or (self.seq_kv,) * self.batch
+        return [(self.seq_q, length) for length in lengths]
+
+    def visible_range(self, queries: np.ndarray, seq_q: int, seq_kv: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return [first, past-the-end) key seen by each query index under causal and window masks.
+
+        `seq_q` and `seq_kv` are the lengths of the sequence that the queries belong to.
+        """
+        shift = seq_kv - seq_q
+        first = np.zeros_like(queries)
+        end = np.full_like(queries, seq_kv)
+        if self.causal:
+            end = np.minimum(end, queries + 1 + (shift if self.causal_alignment == "bottom-right" else 0))
+        if self.window is not None:
+            left, right = self.window
+            if left is not None:
+                first = np.maximum(first, queries + shift - left)
+            if right is not None:
+                end = np.minimum(end, queries + shift + right + 1)
+        first = np.clip(first, 0, seq_kv)
+        return first, np.maximum(np.clip(end, 0, seq_kv), first)
+
+    def visible_pairs(self) -> int:
+        """Return how many (query, key) pairs of one head are visible, summed over the batch.
+
+        Exact for causal, window and lengths; a boolean mask's pairs depend on data and count as visible.
+        """
+        pairs = 0
+        for seq_q, seq_kv in self.sequence_lengths():
+            first, end = self.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
+            pairs += int((end - first).sum())
+        return pairs
+
+    def flops(self) -> int:
+        """Return the floating-point operations of the two matrix products, see `FLOP_CONVENTION`."""
+        attention = self.heads * self.visible_pairs() * 2 * (self.head_dim + self.head_dim_v)
+        return attention + self.projection_flops()
+
+    def projection_flops(self) -> int:
+        """Return the floating-point operations of X·Wq, X·Wk and X·Wv, 0 without projections."""
+        columns = self.heads * self.head_dim + self.kv_heads * (self.head_dim + self.head_dim_v)
+        return 2 * self.batch * self.seq_q * (self.model_width or 0) * columns
+
+    @property
+    def flop_convention(self) -> str:
+        """What `flops` counts, in words."""
+        return FLOP_CONVENTION + (" + projections" if self.model_width is not None else "")
+
+    def bytes(self) -> int:
+        """Return the least traffic: all inputs read once and the output written once."""
+        elements = math.prod(self.output_shape)
+        if self.model_width is None:
+            elements += sum(math.prod(shape) for shape in (self.q_shape, self.k_shape, self.v_shape))
+        else:
+            columns = self.heads * self.head_dim + self.kv_heads * (self.head_dim + self.head_dim_v)
+            elements += self.model_width * (self.batch * self.seq_q + columns)
+        if self.bias:
+            elements += math.prod(self.bias_shape)
+        mask_bytes = math.prod(self.mask_shape) if self.mask else 0
+        return elements * itemsize(self.dtype) + mask_bytes
+
+    @property
+    def mask_name(self) -> str:
+        """Name what is visible, for tables and figure panels: `full`, `causal`, `causal+window` …"""
+        names = []
+        if self.causal:
+            names.append("causal" if self.causal_alignment == "bottom-right" else "causal-top-left")
+        if self.window is not None:
+            names.append(f"window({','.join('∞' if s is None else str(s) for s in self.window)})")
+        if self.mask:
+            names.append("boolean")
+        if self.kv_lengths is not None or self.is_packed:
+            names.append("lengths")
+        return "+".join(names) or "full"
+
+    def describe(self) -> str:
+        """Return the problem in one short line, `b1 h8 s256 d64 f32 causal`."""
+        heads = f"h{self.heads}" + (f"/{self.kv_heads}" if self.kv_heads != self.heads else "")
+        seq = f"s{self.seq_q}" + (f"×{self.seq_kv}" if self.seq_kv != self.seq_q else "")
+        dim = f"d{self.head_dim}" + (f"/{self.head_dim_v}" if self.head_dim_v != self.head_dim else "")
+        words = [f"b{self.batch}", heads, seq, dim, self.dtype, self.mask_name]
+        if self.bias:
+            words.append("bias")
+        if self.model_width is not None:
+            words.append(f"w{self.model_width}")
+        if self.softcap is not None:
+            words.append(f"softcap{self.softcap:g}")
+        if not math.isclose(self.scale, 1.0 / math.sqrt(self.head_dim), rel_tol=1e-12):
+            words.append(f"scale{self.scale:g}")
+        return " ".join(words)
+
+
+def _positive_or_one(value: Any) -> Any:
+    """Return what other fields default to: 1 for a bad or missing value, so that only its own error shows."""
+    return value if isinstance(value, (int, np.integer)) and value > 0 else 1
+
+
+def _default(data: dict[str, Any], key: str, value: Any) -> None:
+    if data.get(key) is None and value is not None:
+        data[key] = value
+
+
+def _lengths_from_cumulative(data: dict[str, Any]) -> None:
+    """Derive `batch`, `seq_q` and `seq_kv` of packed sequences from their cumulative lengths."""
+    for key, seq in (("cu_seqlens_q", "seq_q"), ("cu_seqlens_kv", "seq_kv")):
+        values = data.get(key)
+        if values is None:
+            continue
+        values = tuple(int(value) for value in values)
+        steps = [after - before for before, after in itertools.pairwise(values)]
+        if not steps or values[0] != 0 or min(steps) < 0:
+            raise ValueError(f"{key} must start at 0 and never fall, with at least two values: {values}")
+        data[key] = values
+        _default(data, "batch", len(steps))
+        _default(data, seq, max(1, *steps))

@@ -1,0 +1,38 @@
+"""A case: one problem, built by one variant with one set of parameters, for one target."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.digest import digest
+from harness.problem.attention_problem import AttentionProblem
+
+ParameterValue = int | float | bool | str
+
+
+class Case(BaseModel):
+    """The unit of a sweep; equal cases have equal ids in every run and on every machine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    problem: AttentionProblem
+    variant: str
+    target: str
+    """Target name, with a chip where it matters: `cpu`, `cpu:avx2`, `cuda:sm_80`."""
+    params: dict[str, ParameterValue] = {}
+    """The variant's tunable parameters: those that were set, and the defaults that are concrete."""
+    target_options: dict[str, ParameterValue] = {}
+    """The target's options likewise, for the CPU `threads`."""
+
+    @property
+    def id(self) -> str:
+        """Twelve hexadecimal digits that name this case."""
+        return digest(self.model_dump(mode="json"))[:12]
+
+    def describe(self) -> str:
+        """Return one line for a person, `flash · cpu · b1 h8 s256 d64 f32 causal`."""
+        settings = {**self.params, **self.target_options}
+        words: list[Any] = [self.variant, self.target, self.problem.describe()]
+        if settings:
+            words.append(" ".join(f"{key}={value}" for key, value in sorted(settings.items())))
+        return " · ".join(words)

@@ -1,0 +1,253 @@
+"""Seeded random inputs of a problem, drawn from named distributions.
+
+Each distribution looks for another kind of mistake; `DISTRIBUTIONS` names them all.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.errors import InputError
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.projections import ProjectionInputs, plain_projections
+
+LARGEST_LOGIT = 100.0
+"""Largest scaled score that `large-logits` reaches: exp(100) overflows float32."""
+
+LARGEST_FACTOR = 4096.0
+"""Most that `large-logits` multiplies Q by, so that Q fits into f16 however small the problem's scale is."""
+
+MASK_DENSITY = 0.7
+"""Share of the pairs that a random boolean mask leaves visible."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The arrays of one problem, in the problem's dtype (mask: bool)."""
+
+    q: np.ndarray
+    k: np.ndarray
+    v: np.ndarray
+    mask: np.ndarray | None = None
+    """Boolean, true where visible; broadcasts to [batch, heads, seq_q, seq_kv]."""
+    bias: np.ndarray | None = None
+    """Broadcasts like the mask."""
+    projections: ProjectionInputs | None = None
+    """Tokens and weights that q, k and v are projected from, where that is part of the problem; q, k and v
+    are then the projections as the plain implementation has them."""
+
+    def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
+        """Return the arrays by the names that kernels' arguments have (`harness.payloads.arguments`)."""
+        if self.projections is not None:
+            return {
+                "tokens": self.projections.tokens,
+                "query_weights": self.projections.query_weights,
+                "key_weights": self.projections.key_weights,
+                "value_weights": self.projections.value_weights,
+            }
+        arrays = {"query": self.q, "key": self.k, "value": self.v}
+        for name in ("cu_seqlens_q", "cu_seqlens_kv"):
+            lengths = getattr(problem, name)
+            if lengths is not None:
+                arrays[name] = np.array(lengths, np.int32)
+        return arrays
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A named way to draw inputs."""
+
+    summary: str
+    """What it draws and which mistake it shows, in one line."""
+    draw: Callable[[AttentionProblem, np.random.Generator], Inputs]
+    """Draws float32 arrays (mask: bool); `make_inputs` rounds them to the problem's dtype."""
+
+
+def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: int = 0) -> Inputs:
+    """Draw the inputs of a problem; the same problem, distribution and seed give the same arrays.
+
+    All arrays are C-contiguous.  Where the problem has them, the mask is `[batch, 1, seq_q, seq_kv]`, with
+    the last query of every batch entry seeing no key when there are several queries, and the bias is
+    `[1, heads, seq_q, seq_kv]`.  Raises `InputError` for an unknown distribution.
+    """
+    if distribution not in DISTRIBUTIONS:
+        raise InputError(
+            f"unknown input distribution {distribution!r}; expected one of {', '.join(DISTRIBUTIONS)}"
+        )
+    if problem.model_width is not None:
+        return _projected_inputs(problem, distribution, np.random.default_rng(seed))
+    drawn = DISTRIBUTIONS[distribution].draw(problem, np.random.default_rng(seed))
+    dtype = numpy_dtype(problem.dtype)
+    return Inputs(
+        q=np.ascontiguousarray(drawn.q, dtype),
+        k=np.ascontiguousarray(drawn.k, dtype),
+        v=np.ascontiguousarray(drawn.v, dtype),
+        mask=drawn.mask,
+        bias=None if drawn.bias is None else np.ascontiguousarray(drawn.bias, dtype),
+    )
+
+
+def _projected_inputs(problem: AttentionProblem, distribution: str, generator: np.random.Generator) -> Inputs:
+    """Draw tokens and weights such that Q, K and V are about as the distribution has them.
+
+    A projection cannot make single keys infinite: `minus-infinity-columns` is `normal`.
+    """
+    width = problem.model_width or 1
+    draw = _DRAWS.get(distribution, np.random.Generator.standard_normal)
+    columns = (
+        problem.heads * problem.head_dim,
+        problem.kv_heads * problem.head_dim,
+        problem.kv_heads * problem.head_dim_v,
+    )
+    tokens = draw(generator, (problem.batch, problem.seq_q, width), dtype=np.float32)
+    weights = [
+        generator.standard_normal((width, count), dtype=np.float32) / np.float32(np.sqrt(width))
+        for count in columns
+    ]
+    if distribution == "large-logits":
+        weights[0] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
+    if distribution == "constant":
+        tokens[:] = tokens[:, :1]
+    projections = ProjectionInputs(tokens, *weights).astype(numpy_dtype(problem.dtype))
+    q, k, v = (np.ascontiguousarray(array) for array in plain_projections(projections, problem))
+    return Inputs(q=q, k=k, v=v, projections=projections)
+
+
+def _uniform_draw(
+    generator: np.random.Generator, shape: tuple[int, ...], dtype: type[np.float32]
+) -> np.ndarray:
+    return generator.random(shape, dtype=dtype) * 2 - 1
+
+
+_DRAWS = {"uniform": _uniform_draw}
+
+
+def _normal(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
+    """Standard normal Q, K, V and bias."""
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        return generator.standard_normal(shape, dtype=np.float32)
+
+    return Inputs(
+        q=draw(problem.q_shape),
+        k=draw(problem.k_shape),
+        v=draw(problem.v_shape),
+        mask=_random_mask(problem, generator) if problem.mask else None,
+        bias=draw(problem.bias_shape) if problem.bias else None,
+    )
+
+
+def _uniform(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
+    """Uniform Q, K, V and bias in [−1, 1), by the normal draw's order of arrays."""
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        return generator.random(shape, dtype=np.float32) * 2 - 1
+
+    return Inputs(
+        q=draw(problem.q_shape),
+        k=draw(problem.k_shape),
+        v=draw(problem.v_shape),
+        mask=_random_mask(problem, generator) if problem.mask else None,
+        bias=draw(problem.bias_shape) if problem.bias else None,
+    )
+
+
+def _random_mask(problem: AttentionProblem, generator: np.random.Generator) -> np.ndarray:
+    """Hide pairs at random, and every key from the last query when there are several."""
+    mask = generator.random(problem.mask_shape, dtype=np.float32) < MASK_DENSITY
+    if problem.seq_q > 1:
+        mask[..., -1, :] = False
+    return mask
+
+
+def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
+    """Normal inputs with Q scaled so that the largest scaled score of the first head is `LARGEST_LOGIT`.
+
+    The first 64 queries of the head are looked at; others can be somewhat larger.
+    """
+    drawn = _normal(problem, generator)
+    if problem.is_packed:
+        q, k = drawn.q[:64, 0], drawn.k[:, 0]
+    else:
+        q, k = drawn.q[0, 0, :64], drawn.k[0, 0]
+    largest = float(np.max(np.abs(q @ k.T), initial=0.0)) * abs(problem.scale)
+    if largest == 0:
+        return drawn
+    factor = min(LARGEST_LOGIT / largest, LARGEST_FACTOR)
+    return replace(drawn, q=drawn.q * np.float32(factor))
+
+
+def _constant(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
+    """All rows of Q alike, all rows of K alike, a bias of one value; V stays random, the mask too."""
+    drawn = _normal(problem, generator)
+    return replace(
+        drawn,
+        q=np.full_like(drawn.q, 0.5),
+        k=np.full_like(drawn.k, -0.25),
+        bias=None if drawn.bias is None else np.full_like(drawn.bias, 0.75),
+    )
+
+
+def _minus_infinity_columns(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
+    """Normal inputs where every seventh key has a score of exactly −inf for every query.
+
+    Through the bias where the problem has one, else through an infinite component of those keys that meets
+    a component of Q bounded away from 0.  (A softcap turns the latter into −softcap.)  A query that sees any
+    key sees one with a finite score.
+    """
+    drawn = _normal(problem, generator)
+    columns = _columns_to_hide(problem, drawn.mask)
+    if drawn.bias is not None:
+        drawn.bias[..., columns] = -np.inf
+        return drawn
+    if np.float32(problem.scale) == 0:  # No finite product becomes infinite, and 0 · −inf is NaN.
+        return drawn
+    drawn.q[..., 0] = np.abs(drawn.q[..., 0]) + 0.5
+    for keys in _sequence_keys(problem, drawn.k):
+        keys[columns[: len(keys)], :, 0] = -np.inf if problem.scale > 0 else np.inf
+    return drawn
+
+
+def _sequence_keys(problem: AttentionProblem, k: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the keys of each sequence as a view `[seq_kv, kv_heads, head_dim]`."""
+    if problem.cu_seqlens_kv is None:
+        yield from k.swapaxes(1, 2)
+        return
+    for start, stop in zip(problem.cu_seqlens_kv, problem.cu_seqlens_kv[1:], strict=False):
+        yield k[start:stop]
+
+
+def _columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarray:
+    """Return which key positions (boolean, `[seq_kv]`) can be −inf in every sequence.
+
+    Every seventh, less those without which some query would see keys of score −inf only.
+    """
+    columns = np.arange(problem.seq_kv) % 7 == 1
+    for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
+        first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
+        columns[first[end - first == 1]] = False
+        if mask is None:
+            continue
+        positions = np.arange(problem.seq_kv)
+        visible = mask[entry, 0] & (positions >= first[:, None]) & (positions < end[:, None])
+        left_without = ~(visible & ~columns).any(axis=1)
+        columns[visible[left_without].any(axis=0)] = False
+    return columns
+
+
+DISTRIBUTIONS: dict[str, Distribution] = {
+    "normal": Distribution("standard normal: the usual benchmark input", _normal),
+    "uniform": Distribution("uniform in [-1, 1): small scores, an almost even softmax", _uniform),
+    "large-logits": Distribution(
+        "scaled scores up to about ±100: a softmax without its maximum subtracted overflows", _large_logits
+    ),
+    "constant": Distribution(
+        "equal scores: the output is the mean of the visible values, padding that leaks in shows", _constant
+    ),
+    "minus-infinity-columns": Distribution(
+        "every seventh key scores exactly -inf: NaN from inf - inf or 0 times inf shows",
+        _minus_infinity_columns,
+    ),
+}

@@ -1,0 +1,1 @@
+"""Rows, journals, manifests and the folder of a run."""

@@ -1,0 +1,198 @@
+"""Where results come from: the experiment, the code, the packages and the machine of a run.
+
+A manifest is made to be published with the results: it holds no user, host or home folder names.
+"""
+
+import getpass
+import platform
+import re
+import shlex
+import subprocess
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.digest import code_digest
+from harness.experiment.experiment import Experiment
+from harness.machine.gpus import GpuDevice, devices
+from harness.machine.system import Machine, device_name, machine
+from harness.problem.case import Case
+from harness.results.result import FORMAT_VERSION
+
+DISTRIBUTION = "attention-harness"
+OPTIONAL_PACKAGES = ("torch", "triton", "cuda-bindings", "nvidia-cuda-nvcc")
+GPU_TARGETS = ("cuda", "rocm")
+GIT_TIMEOUT_S = 10
+
+__all__ = ["Machine", "Manifest", "collect", "device_name", "timestamp"]
+
+
+class Manifest(BaseModel):
+    """All that is needed to judge a run's results, or to repeat it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format_version: int = FORMAT_VERSION
+    experiment: str
+    question: str
+    source: str
+    """Text of the experiment's TOML file."""
+    source_name: str | None = None
+    """That file's name, without its folder."""
+    command: str
+    """The command line, absolute paths reduced to names."""
+    started: str
+    finished: str | None = None
+    """When the run last ended, complete or interrupted; None while it goes on, or after a kill."""
+    resumed: tuple[str, ...] = ()
+    """When it was taken up again.  All times are UTC, ISO 8601."""
+    planned: tuple[str, ...] | None = None
+    """Ids of all cases that were asked for, when it began or was resumed; None in runs of older versions."""
+    left_out: int = 0
+    """Cases of the experiment that were never asked for, because of `--only`."""
+
+    harness_version: str
+    code_digest: str
+    """Digest of the harness's sources (`harness.digest`)."""
+    git_commit: str | None = None
+    git_dirty: bool | None = None
+    """Whether files differ from that commit; both None when the harness runs from no git checkout."""
+    python: str
+    packages: dict[str, str]
+    """Versions of the packages that the harness needs, and of optional ones where they are installed."""
+    machine: Machine
+    device: str
+    """The processor in short (`device_name`)."""
+    gpus: tuple[GpuDevice, ...] = ()
+    """The devices here of the GPU targets that cases are for."""
+    built: "Manifest | None" = None
+    """Where the code was built, if it came here in a bundle."""
+    peaks: dict[str, float] = {}
+    """Measured peaks of this machine, by name."""
+
+
+def collect(
+    experiment_name: str,
+    question: str,
+    source_text: str,
+    command: str | Sequence[str],
+    source_name: str | Path | None = None,
+) -> Manifest:
+    """Describe a run that starts now.
+
+    `command` is the command line, as one string or as `sys.argv`; `source_name` the experiment's file.
+    """
+    commit, dirty = _git_state(Path(__file__).parent)
+    return Manifest(
+        experiment=experiment_name,
+        question=question,
+        source=source_text,
+        source_name=None if source_name is None else Path(source_name).name,
+        command=anonymous_command(command),
+        started=timestamp(),
+        harness_version=_version(DISTRIBUTION) or "unknown",
+        code_digest=code_digest(),
+        git_commit=commit,
+        git_dirty=dirty,
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        packages=package_versions(),
+        machine=machine(),
+        device=device_name(),
+    )
+
+
+def of_experiment(experiment: Experiment, cases: Iterable[Case], command: Sequence[str]) -> Manifest:
+    """Describe a run, or a build, of an experiment's cases that starts now."""
+    manifest = collect(
+        experiment.name, experiment.question, experiment.text, list(command), source_name=experiment.path
+    )
+    names = dict.fromkeys(case.target.partition(":")[0] for case in cases)
+    gpus = [gpu for name in names if name in GPU_TARGETS for gpu in devices(name) or ()]
+    return manifest.model_copy(update={"gpus": tuple(gpus)})
+
+
+def timestamp() -> str:
+    """Return the time now, in UTC, as ISO 8601 with seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def package_versions() -> dict[str, str]:
+    """Return the installed versions of the harness's core dependencies and of some optional packages."""
+    try:
+        requirements = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        requirements = []
+    core = [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in requirements if "extra ==" not in text]
+    versions = {name: _version(name) for name in (*core, *OPTIONAL_PACKAGES)}
+    return {name: found for name, found in versions.items() if found is not None}
+
+
+def anonymous_command(command: str | Sequence[str]) -> str:
+    """Return a command line without folders that could tell whose machine it was.
+
+    The program and every path that leads outside the working folder keep only their last part; other words
+    stay as they are.
+    """
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    if not words:
+        return ""
+    program = Path(words[0])
+    name = DISTRIBUTION.removeprefix("attention-") if program.name == "__main__.py" else program.name
+    return shlex.join([name, *(_anonymous_word(word) for word in words[1:])])
+
+
+def _anonymous_word(word: str) -> str:
+    """Reduce a path, or the path after `--option=`, to its last part unless it is plainly relative."""
+    option, equals, value = word.rpartition("=")
+    if "/" not in value:
+        return word
+    path = Path(value)
+    cwd = Path.cwd()
+    if path.is_absolute() and path.is_relative_to(cwd):
+        path = path.relative_to(cwd)
+    private = {"..", "~", Path.home().name, _user_name(), platform.node()} - {""}
+    if path.is_absolute() or value.startswith("~") or private.intersection(path.parts):
+        path = Path(path.name)
+    return f"{option}{equals}{path}"
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _git_state(package: Path) -> tuple[str | None, bool | None]:
+    """Return commit and dirty flag of the harness's own checkout.
+
+    An installed package may lie inside somebody else's repository (a virtual environment in a project's
+    folder): only a repository whose root holds the package directly is the harness's.
+    """
+    root = _git(package, "rev-parse", "--show-toplevel")
+    if root is None or Path(root) != package.parent.resolve():
+        return None, None
+    commit = _git(package, "rev-parse", "HEAD")
+    changes = _git(package, "status", "--porcelain")
+    return commit, None if changes is None else bool(changes)
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """Return what a git command prints, or None when there is no git, no repository or no answer."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=GIT_TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

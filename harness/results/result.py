@@ -1,0 +1,267 @@
+"""The record of one case, and the table made of many."""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+
+from harness.errors import InputError
+from harness.problem.attention_problem import FLOP_CONVENTION
+from harness.problem.case import ParameterValue
+from harness.status import Status
+
+if TYPE_CHECKING:
+    import pandas
+
+    from harness.results.run_folder import RunFolder
+
+FORMAT_VERSION = 1
+"""Version of a results folder; raised when a column changes its meaning or a file its place."""
+
+
+class Result(BaseModel):
+    """One row of a results table; None is "not measured, not known or not applicable"."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+    experiment: str
+    run: str
+    case: str
+    """Case id."""
+    key: str | None = None
+    """Content key of what was built; a resumed run repeats a case whose key has changed."""
+    variant: str
+    target: str
+    executor: str = "none"
+    device: str | None = None
+    status: Status
+    phase: str | None = None
+    """Where it ended: plan, build, load, run, check or time; None when all went well."""
+    reason: str | None = None
+    rerun: str | None = None
+    """The command that reruns this case alone, on rows that are failures."""
+
+    batch: int
+    heads: int
+    kv_heads: int
+    seq_q: int
+    seq_kv: int
+    head_dim: int
+    head_dim_v: int
+    dtype: str
+    mask: str
+    """What is visible: `full`, `causal`, … (`AttentionProblem.mask_name`)."""
+    causal: bool
+    causal_alignment: str
+    window: str | None = None
+    softcap: float | None = None
+    scale: float
+    bias: bool = False
+    boolean_mask: bool = False
+    kv_lengths: str | None = None
+    cu_seqlens_q: str | None = None
+    cu_seqlens_kv: str | None = None
+    model_width: int | None = None
+    params: dict[str, ParameterValue] = {}
+    threads: int | None = None
+
+    max_abs_error: float | None = None
+    error_ratio: float | None = None
+    """Largest error divided by its tolerance; above 1 is wrong."""
+    tolerance: float | None = None
+    distribution: str | None = None
+    """Input distribution of the worst checked run."""
+
+    time_s: float | None = None
+    """Median time of one call."""
+    time_low_s: float | None = None
+    time_high_s: float | None = None
+    """95 % bootstrap interval of the median."""
+    launch_s: float | None = None
+    """Median of what a call takes besides on an idle device, launching it and waiting for its result."""
+    clock_mhz: float | None = None
+    """Median of the device's clock while this was timed."""
+    throttled_samples: int | None = None
+    """Samples that were not counted because the device was slowed down."""
+    samples: int | None = None
+    noise: float | None = None
+    """Interquartile range over the median."""
+    load: float | None = None
+    """Share of the machine's processors that others used while this was timed."""
+    busy: bool | None = None
+    """Whether that share was above the experiment's limit: take the times with care."""
+    baseline: str | None = None
+    """Variant that `speedup` compares with."""
+    speedup: float | None = None
+    """Median over the rounds of (baseline's time / this one's time), paired by round."""
+    speedup_low: float | None = None
+    speedup_high: float | None = None
+    """95 % bootstrap interval of the speed-up."""
+
+    flops: int
+    flop_convention: str = FLOP_CONVENTION
+    flops_executed: int | None = None
+    recompute_factor: float | None = None
+    """`flops_executed / flops`."""
+    tflops: float | None = None
+    """`flops / time_s`, in TFLOP/s."""
+    fraction_of_peak: float | None = None
+    """Of the peak that was measured on this device with the same threads."""
+
+    build_s: float | None = None
+    stage_s: dict[str, float] = {}
+    registers: int | None = None
+    spills: int | None = None
+    shared_bytes: int | None = None
+    workgroup_size: int | None = None
+    bank_conflicts: int | None = None
+    occupancy: float | None = None
+    intrinsics: str | None = None
+    instructions: dict[str, int] = {}
+    code_bytes: int | None = None
+    workspace_bytes: int | None = None
+    peak_bytes: int | None = None
+    """Largest resident memory of the process that ran it."""
+
+    @field_validator("time_low_s", "time_high_s", "speedup_low", "speedup_high", "noise", mode="after")
+    @classmethod
+    def _unknown_when_not_finite(cls, value: float | None) -> float | None:
+        """Too few samples bound nothing (`harness.measure.statistics`): such a bound is not known."""
+        return value if value is not None and math.isfinite(value) else None
+
+    @model_validator(mode="after")
+    def _timed_only_when_passed(self) -> Self:
+        if self.status is not Status.PASSED:
+            for field in TIMING_FIELDS:
+                if getattr(self, field) is not None:
+                    raise ValueError(
+                        f"{field} on a row that is {self.status}: only a passed row may have a time"
+                    )
+        return self
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the result as plain values, one per column of `results_frame`.
+
+        `params` becomes a printable text with a column `param.<name>` for each parameter, `stage_s` a column
+        `stage_s.<stage>` for each stage, `instructions` a column `instructions.<class>` for each class.
+        """
+        row: dict[str, Any] = {}
+        for field in type(self).model_fields:
+            value = getattr(self, field)
+            if field == "params":
+                row[field] = " ".join(f"{name}={setting}" for name, setting in sorted(value.items()))
+                row |= {f"param.{name}": setting for name, setting in sorted(value.items())}
+            elif field in BY_NAME:
+                row |= {f"{field}.{name}": number for name, number in value.items()}
+            else:
+                row[field] = str(value) if isinstance(value, Status) else value
+        return row
+
+
+BY_NAME = ("stage_s", "instructions")
+"""Fields of which each entry has a column of its own."""
+
+TIMING_FIELDS = (
+    "time_s",
+    "time_low_s",
+    "time_high_s",
+    "launch_s",
+    "noise",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "tflops",
+    "fraction_of_peak",
+)
+"""What follows from a time, and so may stand only on a row that passed."""
+
+
+def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.DataFrame":
+    """Return the results of one or several runs as a table, one row per case (see `results_frame`).
+
+    Each path is a run's folder, or an experiment's folder, of which the newest run is taken.  Rows come from
+    the journals, so a run that was interrupted or is still going on can be loaded too.  Raises `InputError`
+    when a path is neither, or its results cannot be read.
+    """
+    first = [path] if isinstance(path, str | Path) else list(path)
+    return results_frame(
+        result for folder in (*first, *more) for result in _run_folder(Path(folder)).results()
+    )
+
+
+def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
+    """Return results as a table: a row each, columns in the order of the fields of `Result`.
+
+    Instead of `params` there are its printable text and a column `param.<name>` for each parameter, instead
+    of `stage_s` a column `stage_s.<stage>` in seconds.  An integer or truth value that can be missing has one
+    of pandas' nullable types; a missing float is NaN.
+    """
+    import pandas
+
+    rows = [result.as_row() for result in results]
+    columns = {name: [row.get(name) for row in rows] for name in _column_names(rows)}
+    return pandas.DataFrame({name: _column(name, values) for name, values in columns.items()})
+
+
+def _column_names(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the fields in order, each followed by the columns that its names make."""
+    present = dict.fromkeys(name for row in rows for name in row)
+    names: list[str] = []
+    for field in Result.model_fields:
+        if field == "params":
+            names += [field, *sorted(name for name in present if name.startswith("param."))]
+        elif field in BY_NAME:
+            names += [name for name in present if name.startswith(f"{field}.")]
+        else:
+            names.append(field)
+    return names
+
+
+def _column(name: str, values: list[Any]) -> "pandas.Series[Any]":
+    import pandas
+
+    if name.startswith("param."):
+        return pandas.Series(values, dtype=_common_dtype(values))
+    field = Result.model_fields.get(name)
+    kind = float if field is None else _plain_type(field.annotation)
+    is_required = field is not None and field.is_required()
+    dtypes = {
+        int: "int64" if is_required else "Int64",
+        float: "float64",
+        bool: "bool" if is_required else "boolean",
+    }
+    return pandas.Series(values, dtype=dtypes.get(kind, "str"))
+
+
+def _plain_type(annotation: Any) -> Any:
+    """Return `int` of `int | None`, and so on."""
+    alternatives = [kind for kind in get_args(annotation) if kind is not type(None)]
+    return alternatives[0] if alternatives else annotation
+
+
+def _common_dtype(values: list[Any]) -> str:
+    """Return the narrowest dtype that holds all values of a parameter; variants may differ in its type."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "boolean"
+    if kinds == {int}:
+        return "Int64"
+    return "float64" if kinds and kinds <= {int, float} else "str"
+
+
+def _run_folder(path: Path) -> "RunFolder":
+    """Open a run's folder, or the newest run in an experiment's folder."""
+    from harness.results.run_folder import MANIFEST_FILE, RunFolder
+
+    if not path.is_dir():
+        raise InputError(f"{path}: no such folder; expected a run's folder or an experiment's")
+    if (path / MANIFEST_FILE).exists():
+        return RunFolder.open(path)
+    latest = RunFolder.latest_in(path)
+    if latest is None:
+        raise InputError(
+            f"{path}: no results: expected a run's folder (with {MANIFEST_FILE}) or an experiment's folder"
+        )
+    return latest

@@ -1,0 +1,231 @@
+"""Rows: what is known of a case, put into the columns of a `Result`."""
+
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.artifact.artifact import Artifact
+from harness.measure.rounds import TimedRound
+from harness.measure.statistics import median_interval, noise, paired_ratio
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.status import Status
+from harness.workers.protocol import Built, Checked
+
+COPIED_FIELDS = (
+    "batch",
+    "heads",
+    "kv_heads",
+    "seq_q",
+    "seq_kv",
+    "head_dim",
+    "head_dim_v",
+    "dtype",
+    "causal",
+    "causal_alignment",
+    "softcap",
+    "scale",
+    "bias",
+    "model_width",
+)
+"""Fields of a problem that are columns of the same name."""
+
+
+NO_DEVICE = "no device"
+
+
+@dataclass
+class CaseRecord:
+    """What the runner has learnt of a case so far."""
+
+    case: Case
+    key: str | None = None
+    device: str | None = None
+    artifact: Artifact | None = None
+    folder: Path | None = None
+    """Where the artifact lies in the cache."""
+    verdict: Checked | None = None
+    """The oracle's verdict with the largest error for its tolerance."""
+    distribution: str | None = None
+    """Input distribution of that verdict."""
+    peak_bytes: int | None = None
+
+    @property
+    def executor(self) -> str:
+        """What runs the case's code."""
+        return self.artifact.executor if self.artifact is not None else "none"
+
+    def note_build(self, built: Built) -> None:
+        """Keep what a build left behind."""
+        self.artifact, self.folder = built.artifact, built.folder
+
+    def note_verdict(self, verdict: Checked, distribution: str) -> None:
+        """Keep a verdict if it is the worst so far."""
+        if self.verdict is None or verdict.error_ratio > self.verdict.error_ratio:
+            self.verdict, self.distribution = verdict, distribution
+
+
+@dataclass(frozen=True)
+class GroupTimes:
+    """The rounds of a group of cases and what is needed to read them."""
+
+    rounds: list[TimedRound]
+    busy_limit: float
+    baseline: Case | None = None
+    peak_flops: float | None = None
+
+
+@dataclass(frozen=True)
+class RowMaker:
+    """Makes the rows of one run."""
+
+    experiment: str
+    run: str
+    experiment_file: str
+    command: str
+    """`run` or `check`: what repeats a failure."""
+
+    def success(self, record: CaseRecord, status: Status, times: GroupTimes | None = None) -> Result:
+        """Return the row of a case that passed, was emulated or could only be built."""
+        columns = {}
+        if times is not None:
+            columns = {**timing_columns(record.case, times), **device_columns(record.case, times)}
+        if record.artifact is not None and record.artifact.why_not_run is not None:
+            columns |= {"phase": "build", "reason": record.artifact.why_not_run}
+        return self._result(record, status=status, **columns)
+
+    def failure(self, record: CaseRecord, status: Status, phase: str, reason: str) -> Result:
+        """Return the row of a case that ended in this phase for this reason."""
+        rerun = None
+        if status.is_failure:
+            rerun = f"harness {self.command} {self.experiment_file} --only case={record.case.id}"
+        return self._result(record, status=status, phase=phase, reason=reason, rerun=rerun)
+
+    def _result(self, record: CaseRecord, **columns: Any) -> Result:
+        case = record.case
+        is_left_alone = record.artifact is not None and record.executor == "none"
+        return Result(
+            experiment=self.experiment,
+            run=self.run,
+            case=case.id,
+            key=record.key,
+            variant=case.variant,
+            target=case.target,
+            device=NO_DEVICE if is_left_alone else record.device,
+            params=case.params,
+            peak_bytes=record.peak_bytes,
+            **problem_columns(case.problem),
+            **option_columns(case),
+            **artifact_columns(record.artifact, case.problem),
+            **verdict_columns(record),
+            **columns,
+        )
+
+
+def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
+    """Return a problem's columns; sequences of numbers as text, a window as `--only` spells it, `256:0`."""
+    columns = {name: getattr(problem, name) for name in COPIED_FIELDS}
+    for name in ("kv_lengths", "cu_seqlens_q", "cu_seqlens_kv"):
+        lengths = getattr(problem, name)
+        columns[name] = None if lengths is None else ",".join(map(str, lengths))
+    if problem.window is not None:
+        columns["window"] = ":".join("none" if side is None else str(side) for side in problem.window)
+    columns |= {"mask": problem.mask_name, "boolean_mask": problem.mask, "flops": problem.flops()}
+    columns["flop_convention"] = problem.flop_convention
+    return columns
+
+
+def option_columns(case: Case) -> dict[str, Any]:
+    """Return the columns of the target's options."""
+    threads = case.target_options.get("threads")
+    return {"threads": threads if isinstance(threads, int) else None}
+
+
+def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> dict[str, Any]:
+    """Return what is known of a build without running it."""
+    if artifact is None:
+        return {}
+    figures = artifact.figures
+    recompute_factor = None
+    if figures.flops_executed is not None and problem.flops() > 0:
+        recompute_factor = figures.flops_executed / problem.flops()
+    return {
+        "executor": artifact.executor,
+        "recompute_factor": recompute_factor,
+        "build_s": artifact.build_seconds,
+        "stage_s": artifact.stage_seconds,
+        **figures.model_dump(),
+    }
+
+
+def verdict_columns(record: CaseRecord) -> dict[str, Any]:
+    """Return the oracle's columns."""
+    verdict = record.verdict
+    if verdict is None:
+        return {}
+    return {
+        "max_abs_error": verdict.max_abs_error,
+        "error_ratio": verdict.error_ratio,
+        "tolerance": verdict.tolerance,
+        "distribution": record.distribution,
+    }
+
+
+def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
+    """Return the columns of a case's times: median, interval, noise, load, speed-up and throughput."""
+    own = [taken for taken in times.rounds if case.id in taken.seconds]
+    if not own:
+        return {}
+    seconds = [taken.seconds[case.id] for taken in own]
+    median = median_interval(seconds)
+    load = sum(taken.load for taken in own) / len(own)
+    flops_per_second = case.problem.flops() / median.value
+    return {
+        "time_s": median.value,
+        "time_low_s": median.low,
+        "time_high_s": median.high,
+        "samples": len(seconds),
+        "noise": noise(seconds),
+        "load": load,
+        "busy": load > times.busy_limit,
+        "tflops": flops_per_second / 1e12,
+        "fraction_of_peak": flops_per_second / times.peak_flops if times.peak_flops else None,
+        **speedup_columns(case, own, times.baseline),
+    }
+
+
+def device_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
+    """Return what a device told while it was timed: launches, clock, and how often it was slowed down."""
+    launches = [taken.launch_s[case.id] for taken in times.rounds if case.id in taken.launch_s]
+    clocks = [taken.clock_mhz[case.id] for taken in times.rounds if case.id in taken.clock_mhz]
+    throttled = [taken.throttled[case.id] for taken in times.rounds if case.id in taken.throttled]
+    columns: dict[str, Any] = {}
+    if launches:
+        columns["launch_s"] = statistics.median(launches)
+    if clocks:
+        columns |= {"clock_mhz": statistics.median(clocks), "throttled_samples": len(throttled)}
+    if throttled and not any(case.id in taken.seconds for taken in times.rounds):
+        reason = f"no time: the device was slowed down in all {len(throttled)} samples ({throttled[-1]})"
+        columns |= {"phase": "time", "reason": reason}
+    return columns
+
+
+def speedup_columns(case: Case, own: list[TimedRound], baseline: Case | None) -> dict[str, Any]:
+    """Return the columns of the comparison with the baseline, over the rounds that have both."""
+    pairs = [
+        (taken.seconds[baseline.id], taken.seconds[case.id])
+        for taken in own
+        if baseline is not None and baseline.id in taken.seconds
+    ]
+    if baseline is None or not pairs:
+        return {}
+    baseline_seconds, seconds = zip(*pairs, strict=True)
+    speedup = paired_ratio(baseline_seconds, seconds)
+    return {
+        "baseline": baseline.variant,
+        "speedup": speedup.value,
+        "speedup_low": speedup.low,
+        "speedup_high": speedup.high,
+    }

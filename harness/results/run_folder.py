@@ -1,0 +1,270 @@
+"""A run's folder on disk: manifest, journals of results and timing rounds, and the tables made of them.
+
+    results/<experiment>/<run>/manifest.json      provenance
+                               results.jsonl      one line per finished case, written at once
+                               rounds.jsonl       one line per interleaved timing round
+                               results.parquet    the table of `harness.load`
+                               samples.parquet    one row per timing sample
+
+The journals are the truth; the Parquet files are made from them for other tools.
+"""
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from harness.errors import InputError
+from harness.results.journal import Journal
+from harness.results.manifest import Manifest, timestamp
+from harness.results.result import FORMAT_VERSION, Result, results_frame
+
+if TYPE_CHECKING:
+    import pandas
+
+MANIFEST_FILE = "manifest.json"
+RESULTS_FILE = "results.jsonl"
+ROUNDS_FILE = "rounds.jsonl"
+RESULTS_TABLE = "results.parquet"
+SAMPLES_TABLE = "samples.parquet"
+
+
+SAMPLE_COLUMNS = {
+    "case": "str",
+    "group": "str",
+    "round": "int64",
+    "seconds": "float64",
+    "load": "float64",
+    "launch_s": "float64",
+    "clock_mhz": "float64",
+}
+"""Columns of the table of samples and their types."""
+
+
+class Round(BaseModel):
+    """The samples of one round of interleaved timing, in which each candidate had its turn."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    group: str
+    """Id of the set of cases that are timed together."""
+    round: int
+    seconds: dict[str, list[float]]
+    """Case id to seconds per call, one value per sample of this round."""
+    load: float
+    """Share of the machine's processors that others used during the round."""
+    launch_s: dict[str, float] = {}
+    """What a launch takes besides, by case id, where a device tells it apart."""
+    clock_mhz: dict[str, int] = {}
+    """The device's clock, where it is known."""
+    throttled: dict[str, str] = {}
+    """Why a case's sample of this round is not counted: the device was slowed down."""
+    at: str
+    """When the round was over, ISO 8601."""
+
+
+class RunFolder:
+    """One run of an experiment on disk; what was appended survives a crash at any moment."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        """Use `create`, `open` or `latest_in` instead."""
+        self.path = path
+        self.manifest = manifest
+        self._results = Journal(path / RESULTS_FILE, Result)
+        self._rounds = Journal(path / ROUNDS_FILE, Round)
+
+    @classmethod
+    def create(cls, root: Path, experiment: str, manifest: Manifest) -> "RunFolder":
+        """Start a run: make `root/<experiment>/<UTC time>/` and write the manifest.
+
+        Two runs that start in the same second get two folders.  Raises `InputError` when the folder cannot be
+        written or `experiment` cannot be a folder's name.
+        """
+        if experiment in ("", ".", "..") or Path(experiment).name != experiment:
+            raise InputError(f"experiment name {experiment!r} cannot be a folder's name")
+        path = _make_unique_folder(Path(root) / experiment, datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"))
+        folder = cls(path, manifest)
+        folder._write_manifest()
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """Open an existing run.
+
+        Raises `InputError` when the path is no run folder, its manifest cannot be read, or it was written in
+        another results format.
+        """
+        return cls(Path(path), _read_manifest(Path(path)))
+
+    @classmethod
+    def latest_in(cls, folder: Path) -> "RunFolder | None":
+        """Open the newest run of an experiment's folder, or return None when there is none."""
+        runs = run_paths(folder)
+        return cls.open(runs[0]) if runs else None
+
+    @property
+    def run(self) -> str:
+        """The run's name: when it started, `2026-11-21T10-22-07`."""
+        return self.path.name
+
+    @property
+    def experiment(self) -> str:
+        """Name of the experiment."""
+        return self.manifest.experiment
+
+    def append_result(self, result: Result) -> None:
+        """Write a finished case's row through to disk."""
+        self._results.append(result)
+
+    def append_round(self, round: Round) -> None:
+        """Write a timing round's samples through to disk."""
+        self._rounds.append(round)
+
+    def results(self) -> list[Result]:
+        """Return the newest row of each case, in the order in which the cases first finished.
+
+        A last line torn by a kill is ignored; any other line that is no row raises `InputError`.
+        """
+        return list({result.case: result for result in self._results.read()}.values())
+
+    def rounds(self) -> list[Round]:
+        """Return all timing rounds, in the order of their writing; errors as in `results`."""
+        return self._rounds.read()
+
+    def mark_resumed(self) -> None:
+        """Note in the manifest that the run goes on now."""
+        self._update_manifest(finished=None, resumed=(*self.manifest.resumed, timestamp()))
+
+    def plan(self, cases: Collection[str], whole: Collection[str]) -> None:
+        """Note in the manifest which cases are asked for, out of those of the whole experiment."""
+        planned = dict.fromkeys((*(self.manifest.planned or ()), *cases))
+        self._update_manifest(planned=tuple(planned), left_out=len(set(whole) - set(planned)))
+
+    def record_peaks(self, peaks: Mapping[str, float]) -> None:
+        """Add measured peaks to the manifest."""
+        self._update_manifest(peaks={**self.manifest.peaks, **peaks})
+
+    def finish(self) -> None:
+        """Write the tables `results.parquet` and `samples.parquet` and the time of the run's end.
+
+        Can be called any number of times, also for a run that was interrupted.
+        """
+        results, samples = results_frame(self.results()), samples_frame(self.rounds())
+        _replace_file(self.path / RESULTS_TABLE, lambda path: results.to_parquet(path, index=False))
+        _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
+        self._update_manifest(finished=timestamp())
+
+    def _update_manifest(self, **changes: Any) -> None:
+        self.manifest = self.manifest.model_copy(update=changes)
+        self._write_manifest()
+
+    def _write_manifest(self) -> None:
+        text = self.manifest.model_dump_json(indent=2) + "\n"
+        _replace_file(self.path / MANIFEST_FILE, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def run_paths(folder: Path) -> list[Path]:
+    """Return the runs in an experiment's folder, the newest first."""
+    try:
+        runs = [path for path in Path(folder).iterdir() if (path / MANIFEST_FILE).exists()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(runs, key=_age_key, reverse=True)
+
+
+def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
+    """Return one row per timing sample: case, group, round, seconds (per call), load, launch_s, clock_mhz."""
+    import pandas
+
+    rows = [
+        (
+            case,
+            entry.group,
+            entry.round,
+            seconds,
+            entry.load,
+            entry.launch_s.get(case, math.nan),
+            entry.clock_mhz.get(case, math.nan),
+        )
+        for entry in rounds
+        for case, samples in entry.seconds.items()
+        for seconds in samples
+    ]
+    return pandas.DataFrame(rows, columns=list(SAMPLE_COLUMNS)).astype(SAMPLE_COLUMNS)
+
+
+def paired_samples(rounds: Iterable[Round], *cases: str) -> list[list[list[float]]]:
+    """Return each case's samples per round, of those rounds in which all the cases were timed.
+
+    This is what `statistics.round_medians` and then `statistics.paired_ratio` take.
+    """
+    complete = [entry for entry in rounds if all(entry.seconds.get(case) for case in cases)]
+    return [[entry.seconds[case] for entry in complete] for case in cases]
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    file = folder / MANIFEST_FILE
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError(f"{folder}: not a run folder: expected a {MANIFEST_FILE} in it") from error
+    except OSError as error:
+        raise InputError(f"{file}: cannot read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{file}: not JSON: {error}") from error
+    if not isinstance(content, dict) or "format_version" not in content:
+        raise InputError(f"{file}: not a manifest: expected a JSON object with format_version")
+    if content["format_version"] != FORMAT_VERSION:
+        raise InputError(
+            f"{folder}: results format {content['format_version']}, this harness reads {FORMAT_VERSION}: "
+            "rerun the experiment"
+        )
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        where = ".".join(str(part) for part in detail["loc"])
+        raise InputError(f"{file}: not a manifest: {where}: {detail['msg']}") from error
+
+
+def _make_unique_folder(parent: Path, name: str) -> Path:
+    """Make `parent/name`, or `name-2`, `name-3` … where that exists; two processes never get the same."""
+    path, number = parent / name, 1
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            try:
+                path.mkdir()
+                return path
+            except FileExistsError:
+                number += 1
+                path = parent / f"{name}-{number}"
+    except OSError as error:
+        raise InputError(f"{path}: cannot create the run's folder: {error.strerror}") from error
+
+
+def _age_key(run: Path) -> tuple[str, int]:
+    """Sort run folders by the time in their names; a folder renamed by hand counts as the oldest."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)(?:-(\d+))?", run.name)
+    return (match[1], int(match[2] or 1)) if match else ("", 0)
+
+
+def _replace_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file under a temporary name and rename it into place, so that no reader sees half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            write(temporary)
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write: {error.strerror or error}") from error

@@ -1,0 +1,72 @@
+"""Building an experiment's cases without running them, into the cache or into a bundle."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.building.pool import BuildPool
+from harness.building.requests import build_cases, find_keys
+from harness.experiment.experiment import Experiment
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.results.row_maker import CaseRecord, RowMaker
+from harness.running.progress import Observer
+from harness.status import Status
+from harness.workers.process import WorkerFailure
+
+
+@dataclass(frozen=True)
+class BuiltCase:
+    """A case that was built, or why it was not."""
+
+    record: CaseRecord
+    row: Result
+    failure: WorkerFailure | None = None
+
+
+class BuildRun:
+    """Builds cases and tells an observer of each."""
+
+    def __init__(
+        self, experiment: Experiment, observer: Observer, jobs: int, cache_root: Path | None = None
+    ) -> None:
+        limits = experiment.limits
+        self._builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb)
+        self._observer = observer
+        self._cache_root = cache_root
+        self._rows = RowMaker(experiment.name, "", str(experiment.path or experiment.name), "build")
+        self._built: dict[str, BuiltCase] = {}
+
+    def run(self, cases: Sequence[Case]) -> list[BuiltCase]:
+        """Build up to `jobs` cases at a time; return what became of each, in the plan's order."""
+        self._observer.planned(len(cases))
+        try:
+            records = {case.id: CaseRecord(case) for case in cases}
+            self._build(records)
+        finally:
+            self._builders.close()
+            self._observer.done()
+        return [self._built[case.id] for case in cases]
+
+    def _build(self, records: dict[str, CaseRecord]) -> None:
+        for record, failure in find_keys(self._builders, records, self._announce("plan")):
+            self._fail(record, failure)
+        known = [record for record in records.values() if record.key is not None]
+        for record, failed in build_cases(self._builders, known, self._cache_root, self._announce("build")):
+            if failed is not None:
+                self._fail(record, failed)
+                continue
+            row = self._rows.success(record, Status.BUILT)
+            # why nothing here runs it is of no interest where nothing is run
+            self._finish(BuiltCase(record, row.model_copy(update={"phase": None, "reason": None})))
+
+    def _announce(self, phase: str) -> Callable[[Case], None]:
+        return lambda case: self._observer.started(case, phase)
+
+    def _fail(self, record: CaseRecord, failure: WorkerFailure) -> None:
+        row = self._rows.failure(record, failure.status, "build", failure.reason)
+        self._finish(BuiltCase(record, row, failure))
+
+    def _finish(self, built: BuiltCase) -> None:
+        self._built[built.record.case.id] = built
+        self._observer.finished(built.record.case, built.row)

@@ -1,0 +1,262 @@
+"""Bundles: an experiment's cases built on one machine, to be checked and timed on another.
+
+A bundle is a folder:
+
+    bundle.json          the experiment, where it was built, and what became of each case
+    artifacts/<key>/     the artifacts, as they lie in the cache
+    requirements.txt     what the other machine has to install besides this package
+
+The other machine needs the device's driver and Python, but no compiler, neither MLIR nor IREE.
+"""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from harness import plugins
+from harness.artifact.artifact import Artifact
+from harness.building.case_build import read_artifact
+from harness.building.pool import Outcome
+from harness.digest import code_digest
+from harness.errors import HarnessError, InputError
+from harness.experiment.experiment import Experiment, parse_experiment
+from harness.experiment.selection import select
+from harness.problem.case import Case
+from harness.results.manifest import DISTRIBUTION, Manifest
+from harness.running.build_only import BuiltCase
+from harness.status import Status
+from harness.workers.process import WorkerFailure
+from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
+
+BUNDLE_FILE = "bundle.json"
+ARTIFACTS = "artifacts"
+REQUIREMENTS_FILE = "requirements.txt"
+
+FORMAT_VERSION = 1
+
+COPY_AGAIN = "copy the bundle again"
+
+COMPILERS = ("xtc-", "llvmlite", "iree-")
+"""How the names of packages begin that only builds need."""
+
+EXTRA = re.compile(r"""extra == ["'](\w+)["']""")
+
+NATIVE = {"harness.targets.cpu": "llvmlite", "harness.variants.baselines.iree.variant": "iree-base-runtime"}
+"""What loaders of code for the processor need, by the beginning of their names."""
+
+TORCH = "harness.variants.baselines.torch.variant"
+
+
+class BundledCase(BaseModel):
+    """A case of a bundle: an artifact, or why there is none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    case: Case
+    key: str | None
+    status: Status
+    reason: str | None = None
+    """Why it was not built."""
+    digest: str | None = None
+    """Of the files of its artifact."""
+
+
+class BundleIndex(BaseModel):
+    """The contents of `bundle.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format_version: int = FORMAT_VERSION
+    manifest: Manifest
+    """The experiment, and where and with what it was built."""
+    cases: tuple[BundledCase, ...]
+
+
+class Bundle:
+    """A bundle on disk."""
+
+    def __init__(self, folder: Path, index: BundleIndex) -> None:
+        """Use `open_bundle` instead."""
+        self.folder = folder
+        self.index = index
+        self._entries = {entry.case.id: entry for entry in index.cases}
+
+    @property
+    def other_code(self) -> str | None:
+        """Return what to say if another version of this package has built it, else None."""
+        manifest = self.index.manifest
+        if manifest.code_digest == code_digest():
+            return None
+        built_by = f"{manifest.harness_version}, commit {(manifest.git_commit or 'unknown')[:12]}"
+        return f"{self.folder} was built by other code than runs it ({built_by})"
+
+    def experiment(self) -> Experiment:
+        """Return the experiment that was built."""
+        manifest = self.index.manifest
+        name = Path(manifest.source_name or f"{manifest.experiment}.toml")
+        return parse_experiment(manifest.source, self.folder / name)
+
+    def cases(self, only: Sequence[str] = ()) -> list[Case]:
+        """Return the cases that the filters let through, see `harness.experiment.selection.select`."""
+        cases = [entry.case for entry in self.index.cases]
+        return select(cases, only) if only else cases
+
+    def entry(self, case: Case) -> BundledCase:
+        """Return what became of a case."""
+        return self._entries[case.id]
+
+    def artifact_folder(self, key: str) -> Path:
+        """Return where an artifact lies."""
+        return self.folder / ARTIFACTS / key
+
+
+class BundledBuilds:
+    """Answers what a `BuildPool` is asked from a bundle: nothing is built."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    def run(
+        self, requests: Iterable[KeyRequest | BuildRequest], on_start: Callable[[Case], None]
+    ) -> Iterator[Outcome]:
+        """Yield the outcome of each request."""
+        for request in requests:
+            on_start(request.case)
+            try:
+                answer = self._built(request) if isinstance(request, BuildRequest) else self._key(request)
+            except WorkerFailure as failure:
+                yield Outcome(request.case, failure)
+            else:
+                yield Outcome(request.case, answer)
+
+    def close(self) -> None:
+        """Do nothing: there are no workers."""
+
+    def _key(self, request: KeyRequest) -> KeyFound:
+        entry = self._bundle.entry(request.case)
+        if entry.key is None:
+            raise WorkerFailure(entry.status, entry.reason or "not built")
+        target = request.case.target
+        try:
+            device = plugins.target(target).device(target.partition(":")[2] or None)
+        except HarnessError as error:
+            raise WorkerFailure(Status.UNSUPPORTED, str(error)) from error
+        return KeyFound(key=entry.key, device=device)
+
+    def _built(self, request: BuildRequest) -> Built:
+        entry = self._bundle.entry(request.case)
+        if entry.key is None or entry.status is not Status.BUILT:
+            raise WorkerFailure(entry.status, entry.reason or "not built")
+        folder = self._bundle.artifact_folder(entry.key)
+        if digest_of(folder) != entry.digest:
+            raise WorkerFailure(
+                Status.BUILD_FAILED, f"{folder}: files are missing or have changed: {COPY_AGAIN}"
+            )
+        return Built(artifact=read_artifact(folder), folder=folder, cached=True)
+
+
+def require_room(folder: Path) -> None:
+    """Raise `InputError` unless a bundle can be written to a folder, which is new or empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"--bundle: {folder} exists already; expected a new or an empty folder")
+
+
+def write_bundle(folder: Path, manifest: Manifest, built: Iterable[BuiltCase]) -> Bundle:
+    """Write built cases, and those that failed with what they failed of, to a folder.
+
+    Raises `InputError` when it cannot be written.
+    """
+    entries, artifacts = [], []
+    try:
+        (folder / ARTIFACTS).mkdir(parents=True, exist_ok=True)
+        for case in built:
+            record, digest = case.record, None
+            if record.folder is not None and record.key is not None and record.artifact is not None:
+                artifacts.append(record.artifact)
+                target = folder / ARTIFACTS / record.key
+                shutil.copytree(record.folder, target, dirs_exist_ok=True)
+                digest = digest_of(target)
+            failure = case.failure
+            entries.append(
+                BundledCase(
+                    case=record.case,
+                    key=record.key,
+                    status=Status.BUILT if failure is None else failure.status,
+                    reason=None if failure is None else failure.reason,
+                    digest=digest,
+                )
+            )
+        index = BundleIndex(manifest=manifest, cases=tuple(entries))
+        (folder / REQUIREMENTS_FILE).write_text(requirements(artifacts), encoding="utf-8")
+        (folder / BUNDLE_FILE).write_text(index.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--bundle: {folder}: cannot write: {error.strerror or error}") from error
+    return Bundle(folder, index)
+
+
+def open_bundle(folder: Path) -> Bundle:
+    """Open a bundle; raises `InputError` for what is none."""
+    file = folder / BUNDLE_FILE
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"--bundle: {folder}: expected a folder with a {BUNDLE_FILE}, as 'harness build' writes it"
+        ) from error
+    version = re.search(r'"format_version": *(\d+)', text)
+    if version is not None and int(version[1]) != FORMAT_VERSION:
+        raise InputError(
+            f"{file}: bundle format {version[1]}, this harness reads {FORMAT_VERSION}: build it anew"
+        )
+    try:
+        return Bundle(folder, BundleIndex.model_validate_json(text))
+    except ValidationError as error:
+        detail = error.errors()[0]
+        where = ".".join(str(part) for part in detail["loc"]) or "the file"
+        raise InputError(f"{file}: not a bundle: {where}: {detail['msg']}") from error
+
+
+def requirements(artifacts: Iterable[Artifact]) -> str:
+    """Return the packages that artifacts need besides this one on a device, each pinned, one a line."""
+    try:
+        declared = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        declared = []
+    extras, named = _needed(artifacts)
+    lines = set()
+    for text in declared:
+        package, _, condition = (part.strip() for part in text.partition(";"))
+        extra = EXTRA.fullmatch(condition)
+        name = re.split(r"[^\w.-]", package, maxsplit=1)[0]
+        is_wanted = extra[1] in extras if extra else not package.startswith(COMPILERS) or name in named
+        if is_wanted:
+            lines.add(package)
+    return "\n".join([*sorted(lines), ""])
+
+
+def _needed(artifacts: Iterable[Artifact]) -> tuple[set[str], set[str]]:
+    """Return the extras of this package, and other packages, that artifacts need where they are timed."""
+    extras, named = {"device"}, set[str]()
+    for artifact in artifacts:
+        for loader in artifact.loaders:
+            if loader.executor == "device" and loader.install is not None:
+                listed = re.search(r"\[(.*)\]", loader.install)
+                (extras if listed else named).update(listed[1].split(",") if listed else [loader.install])
+        if artifact.executor == "native":
+            named |= {package for module, package in NATIVE.items() if artifact.loader.startswith(module)}
+            extras |= {"baselines"} if artifact.loader.startswith(TORCH) else set()
+    return extras, named
+
+
+def digest_of(folder: Path) -> str:
+    """Return a digest of all files in a folder, their names included."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,90 @@
+"""Checks of built cases, several at a time where nothing is timed."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from harness.results.row_maker import CaseRecord
+from harness.running.checking import CheckFailure, check_case
+from harness.running.context import RunContext
+from harness.workers.process import WorkerFailure, WorkerProcess
+
+TIMED_EXECUTORS = ("native", "device")
+
+
+@dataclass(frozen=True)
+class CheckedCase:
+    """A case whose check has ended."""
+
+    record: CaseRecord
+    failure: CheckFailure | None
+    worker: WorkerProcess | None = None
+    """The worker that has its code loaded, if the case passed and is to be timed."""
+
+
+class CheckPool:
+    """Checks cases: one at a time in a timed run, else as many as `--jobs`.
+
+    Each case has a worker of its own, but for the emulator, where the next case gets the worker of one that
+    passed: starting a worker takes about as long as a check.
+
+    A thread of this process waits for each worker.  The workers are started by the caller's thread, because
+    they die with the thread that started them.
+    """
+
+    def __init__(self, context: RunContext, stack: ExitStack) -> None:
+        """Workers live until they are closed or the stack is: it ends them before it joins the threads."""
+        self._context = context
+        self._stack = stack
+        self._at_a_time = 1 if context.timed else context.jobs
+        self._threads = stack.enter_context(ThreadPoolExecutor(self._at_a_time))
+        self._running: dict[Future[None], tuple[CaseRecord, WorkerProcess]] = {}
+        self._emulating: list[WorkerProcess] = []
+        """Idle workers that have emulated a case."""
+
+    def run(self, records: Iterable[CaseRecord]) -> Iterator[CheckedCase]:
+        """Yield each case when its check has ended."""
+        waiting = deque(records)
+        while waiting or self._running:
+            while waiting and len(self._running) < self._at_a_time:
+                record = waiting.popleft()
+                try:
+                    self._start(record)
+                except WorkerFailure as failure:
+                    oracle = WorkerFailure(failure.status, f"the oracle: {failure.reason}", log=failure.log)
+                    yield CheckedCase(record, CheckFailure("check", oracle))
+            yield from self._ended()
+
+    def _start(self, record: CaseRecord) -> None:
+        """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with."""
+        settings = self._context.experiment.check
+        self._context.observer.started(record.case, "check")
+        expected = self._context.expectations.files(record.case.problem, settings.distributions)
+        worker = self._worker(record)
+        limit_s = self._context.step_limit_s
+        check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s)
+        self._running[check] = (record, worker)
+
+    def _worker(self, record: CaseRecord) -> WorkerProcess:
+        if record.executor == "emulator" and self._emulating:
+            return self._emulating.pop()
+        return self._stack.enter_context(self._context.worker(record.case))
+
+    def _ended(self) -> Iterator[CheckedCase]:
+        """Wait until a check ends, if any goes on; yield what has ended."""
+        for check in wait(self._running, return_when=FIRST_COMPLETED).done:
+            record, worker = self._running.pop(check)
+            failure = check.exception()
+            if failure is not None and not isinstance(failure, CheckFailure):
+                raise failure
+            is_timed = self._context.timed and record.executor in TIMED_EXECUTORS
+            if failure is None and is_timed:
+                yield CheckedCase(record, None, worker)
+                continue
+            if failure is None and record.executor == "emulator":
+                self._emulating.append(worker)
+            else:
+                worker.close()
+            yield CheckedCase(record, failure)

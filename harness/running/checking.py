@@ -1,0 +1,81 @@
+"""Checking a built case in its worker: poisoned memory, every input distribution, the oracle's verdict."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.results.row_maker import CaseRecord
+from harness.status import Status
+from harness.workers.process import WorkerFailure, WorkerProcess
+from harness.workers.protocol import BindRequest, Checked, CheckRequest, Done, LoadRequest, Ran, RunRequest
+
+
+class CheckFailure(Exception):  # noqa: N818 - an outcome of a case, not a fault of the harness
+    """A case did not pass: in which phase, and what became of it."""
+
+    def __init__(self, phase: str, failure: WorkerFailure) -> None:
+        super().__init__(f"{phase}: {failure}")
+        self.phase = phase
+        self.failure = failure
+
+
+def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
+    """Load a built case's code into a worker; raises `CheckFailure`."""
+    if record.folder is None:
+        raise ValueError(f"{record.case.id} has not been built")
+    try:
+        worker.request(LoadRequest(folder=record.folder), timeout_s, Done)
+    except WorkerFailure as failure:
+        raise CheckFailure("load", failure) from failure
+
+
+def bind_inputs(worker: WorkerProcess, distribution: str, seed: int, timeout_s: float) -> None:
+    """Bind a worker's code to inputs, in fresh memory; raises `CheckFailure`."""
+    try:
+        worker.request(BindRequest(distribution=distribution, seed=seed), timeout_s, Done)
+    except WorkerFailure as failure:
+        raise CheckFailure("load", failure) from failure
+
+
+def check_case(
+    worker: WorkerProcess, record: CaseRecord, expected: Mapping[str, Path], seed: int, timeout_s: float
+) -> None:
+    """Load a built case and compare its output with what the oracle expects of each input distribution.
+
+    The first distribution is run twice, in fresh memory: code that leaves a part of the output as it found
+    it, or works only the first time, is seen.  Not so on the emulator, where each launch is executed in two
+    orders of lanes, from the same memory, anyway.
+
+    Notes verdict and memory in the record.  Raises `CheckFailure` at the first output outside the tolerance,
+    or when the worker fails; each step may take `timeout_s`.
+    """
+    load_case(worker, record, timeout_s)
+    distributions = list(expected)
+    repeated = [] if record.executor == "emulator" else distributions[:1]
+    for distribution in [*repeated, *distributions]:
+        bind_inputs(worker, distribution, seed, timeout_s)
+        _run(worker, record, timeout_s)
+        _compare(worker, record, distribution, expected[distribution], timeout_s)
+
+
+def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
+    try:
+        ran = worker.request(RunRequest(), timeout_s, Ran)
+    except WorkerFailure as failure:
+        raise CheckFailure("run", failure) from failure
+    if record.executor != "emulator":
+        record.peak_bytes = max(ran.peak_bytes, record.peak_bytes or 0)
+
+
+def _compare(
+    worker: WorkerProcess, record: CaseRecord, distribution: str, expectation: Path, timeout_s: float
+) -> None:
+    try:
+        verdict = worker.request(CheckRequest(expectation=expectation), timeout_s, Checked)
+    except WorkerFailure as failure:
+        raise CheckFailure("check", failure) from failure
+    record.note_verdict(verdict, distribution)
+    if not verdict.ok:
+        reason = f"error {verdict.max_abs_error:.2g}, tolerance {verdict.tolerance:.2g}"
+        place = f"; first bad: {verdict.first_bad}" if verdict.first_bad else ""
+        wrong = WorkerFailure(Status.WRONG, f"{reason} ({distribution} inputs{place})", log=worker.log())
+        raise CheckFailure("check", wrong)

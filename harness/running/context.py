@@ -1,0 +1,125 @@
+"""What all groups of a run share: settings, workers, the journal and the rows so far."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from harness.building.pool import BuildPool
+from harness.building.requests import Builders
+from harness.experiment.experiment import Experiment
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.results.row_maker import CaseRecord, RowMaker
+from harness.results.run_folder import Round, RunFolder
+from harness.running.bundle import Bundle, BundledBuilds
+from harness.running.expectations import Expectations
+from harness.running.peaks import Peaks
+from harness.running.progress import Observer
+from harness.workers.process import WorkerFailure, WorkerProcess
+
+LOGS = "logs"
+EXPECTATIONS = ".expectations"
+
+
+@dataclass
+class RunContext:
+    """One run of an experiment while it goes on."""
+
+    experiment: Experiment
+    folder: RunFolder
+    observer: Observer
+    timed: bool
+    jobs: int = 1
+    cache_root: Path | None = None
+    bundle: Bundle | None = None
+    """Where built cases come from; without one they are built."""
+    earlier: Mapping[str, Result] = field(default_factory=dict)
+    """The rows by case id that a resumed run may keep."""
+    earlier_rounds: Sequence[Round] = ()
+    """The timing rounds that a resumed run has taken already, of all groups."""
+    rows: dict[str, Result] = field(default_factory=dict)
+    """The rows that are final, by case id."""
+
+    @cached_property
+    def builders(self) -> Builders:
+        """The workers that build, or the bundle that has what was built."""
+        if self.bundle is not None:
+            return BundledBuilds(self.bundle)
+        limits = self.experiment.limits
+        return BuildPool(self.jobs, limits.build_timeout_s, limits.memory_gb)
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        """The oracle's expectations of the problems at hand."""
+        return Expectations(self.folder.path / EXPECTATIONS, self.experiment.check.seed)
+
+    @cached_property
+    def peaks(self) -> Peaks:
+        """The measured peaks of the targets."""
+        return Peaks(self.folder, self.step_limit_s)
+
+    @cached_property
+    def row_maker(self) -> RowMaker:
+        """Makes this run's rows."""
+        return RowMaker(
+            experiment=self.experiment.name,
+            run=self.folder.run,
+            experiment_file=self._source,
+            command="run" if self.timed else "check",
+        )
+
+    @property
+    def _source(self) -> str:
+        """What the command line names the cases by."""
+        if self.bundle is not None:
+            return f"--bundle {self.bundle.folder}"
+        return str(self.experiment.path or self.experiment.name)
+
+    @property
+    def step_limit_s(self) -> float:
+        """Seconds that loading, one checked run or one sample may take."""
+        return self.experiment.limits.run_timeout_s
+
+    def worker(self, case: Case) -> WorkerProcess:
+        """Start a worker to run a case in."""
+        return WorkerProcess(threads=case_threads(case), memory_gb=self.experiment.limits.memory_gb)
+
+    def announce(self, phase: str) -> Callable[[Case], None]:
+        """Return what tells the observer that a case enters this phase."""
+        return lambda case: self.observer.started(case, phase)
+
+    def keep(self, record: CaseRecord, row: Result) -> None:
+        """Let the row stand that the journal has of a case already."""
+        self.rows[record.case.id] = row
+        self.observer.kept(record.case, row)
+
+    def finish(self, record: CaseRecord, row: Result) -> None:
+        """Journal a final row, unless the resumed run's journal holds the very same."""
+        if self.earlier.get(record.case.id) == row:
+            self.keep(record, row)
+            return
+        self.rows[record.case.id] = row
+        self.folder.append_result(row)
+        self.observer.finished(record.case, row)
+
+    def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure) -> None:
+        """Journal the row of a case that ended in this phase, and keep what its worker wrote."""
+        reason = failure.reason
+        if failure.log.strip() and failure.status.is_failure:
+            log = self.folder.path / LOGS / f"{record.case.id}.log"
+            log.parent.mkdir(exist_ok=True)
+            log.write_text(failure.log)
+            reason += f" (log: {LOGS}/{log.name})"
+        self.finish(record, self.row_maker.failure(record, failure.status, phase, reason))
+
+    def close(self) -> None:
+        """End the workers and remove the temporary files that the groups share."""
+        self.builders.close()
+        self.expectations.close()
+
+
+def case_threads(case: Case) -> int:
+    """Return how many threads a case's code may use: the target's option `threads`, else 1."""
+    threads = case.target_options.get("threads", 1)
+    return threads if isinstance(threads, int) else 1

@@ -1,0 +1,103 @@
+"""One group of a run: cases that are built and checked together, and timed against each other."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from harness.building.requests import build_cases, find_keys
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.results.row_maker import CaseRecord
+from harness.running.check_pool import TIMED_EXECUTORS, CheckPool
+from harness.running.context import RunContext
+from harness.running.group_timing import time_group
+from harness.status import Status
+from harness.workers.process import WorkerFailure, WorkerProcess
+
+
+class GroupRun:
+    """Takes the cases of one group from plan to row."""
+
+    def __init__(self, context: RunContext, cases: Sequence[Case]) -> None:
+        """Prepare to run `cases`, which differ in variant and parameters only if they are to be timed."""
+        self._context = context
+        self._records = {case.id: CaseRecord(case) for case in cases}
+
+    def run(self) -> None:
+        """Add a row for each case to the context's."""
+        self._find_keys()
+        self._keep_earlier_rows()
+        self._build()
+        with ExitStack() as stack:
+            workers = self._check(stack)
+            if workers:
+                baseline = self._baseline([record.case for record in self._records.values()])
+                if baseline is not None and baseline.id not in workers:
+                    self._find_artifact_of_baseline(baseline)
+                time_group(self._context, self._records, baseline, workers, stack)
+        self._context.expectations.close()
+
+    def _unfinished(self) -> list[CaseRecord]:
+        return [record for case_id, record in self._records.items() if case_id not in self._context.rows]
+
+    def _find_keys(self) -> None:
+        """Compute every case's content key; what fails here is final."""
+        context = self._context
+        for record, failure in find_keys(context.builders, self._records, context.announce("plan")):
+            context.fail(record, "plan" if failure.status is Status.UNSUPPORTED else "build", failure)
+
+    def _keep_earlier_rows(self) -> None:
+        """Keep the rows of a resumed run that still hold."""
+        for compared in self._context.experiment.groups(record.case for record in self._records.values()):
+            unfinished = [self._records[case.id] for case in compared if case.id not in self._context.rows]
+            kept = [record for record in unfinished if self._still_holds(record)]
+            redone = [record.case for record in unfinished if record not in kept]
+            if self._baseline(compared) in redone:
+                kept = [record for record in kept if self._context.earlier[record.case.id].time_s is None]
+            for record in kept:
+                self._context.keep(record, self._context.earlier[record.case.id])
+
+    def _baseline(self, compared: Sequence[Case]) -> Case | None:
+        """Return what the cases of one problem on one target are compared with."""
+        return next((case for case in compared if case.variant == self._context.experiment.baseline), None)
+
+    def _still_holds(self, record: CaseRecord) -> bool:
+        """Return whether the journal has the row of a case, and it is what this run would find, too."""
+        row = self._context.earlier.get(record.case.id)
+        if row is None or row.key != record.key or row.status is Status.UNSUPPORTED:
+            return False
+        needs_time = self._context.timed and row.executor in TIMED_EXECUTORS
+        return row.status is not Status.PASSED or row.time_s is not None or not needs_time
+
+    def _build(self) -> None:
+        """Build cases, or find them in the cache."""
+        for record, failure in self._built(self._unfinished()):
+            if failure is not None:
+                self._context.fail(record, "build", failure)
+            elif record.executor == "none":
+                self._context.finish(record, self._context.row_maker.success(record, Status.BUILT))
+
+    def _built(self, records: Sequence[CaseRecord]) -> Iterator[tuple[CaseRecord, WorkerFailure | None]]:
+        context = self._context
+        return build_cases(context.builders, records, context.cache_root, context.announce("build"))
+
+    def _find_artifact_of_baseline(self, baseline: Case) -> None:
+        """Find what a baseline that keeps its row was built into, for others to be compared with it."""
+        row: Result | None = self._context.rows.get(baseline.id)
+        if row is None or row.time_s is None:
+            return
+        for _ in self._built([self._records[baseline.id]]):
+            pass  # what it was built into is in its record now
+
+    def _check(self, stack: ExitStack) -> dict[str, WorkerProcess]:
+        """Check built cases; return the workers of those that will be timed."""
+        workers: dict[str, WorkerProcess] = {}
+        for checked in CheckPool(self._context, stack).run(self._unfinished()):
+            record = checked.record
+            if checked.failure is not None:
+                self._context.fail(record, checked.failure.phase, checked.failure.failure)
+            elif checked.worker is not None:
+                workers[record.case.id] = checked.worker
+            else:
+                status = Status.EMULATED if record.executor == "emulator" else Status.PASSED
+                self._context.finish(record, self._context.row_maker.success(record, status))
+        return workers

@@ -1,0 +1,164 @@
+"""Timing the checked cases of one group: their workers take turns, rounds are journaled, rows are made."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from harness.artifact.artifact import Sample
+from harness.digest import digest
+from harness.measure.rounds import MachineLoad, RoundTimer, TimedRound
+from harness.problem.case import Case
+from harness.results.manifest import timestamp
+from harness.results.row_maker import CaseRecord, GroupTimes
+from harness.results.run_folder import Round
+from harness.running.checking import CheckFailure, bind_inputs, load_case
+from harness.running.context import RunContext, case_threads
+from harness.status import Status
+from harness.workers.process import WorkerFailure, WorkerProcess
+from harness.workers.protocol import Sampled, SampleRequest
+
+
+def time_group(
+    context: RunContext,
+    records: Mapping[str, CaseRecord],
+    baseline: Case | None,
+    workers: Mapping[str, WorkerProcess],
+    stack: ExitStack,
+) -> None:
+    """Time cases against each other and finish their rows.
+
+    `records` holds all cases of the group, `workers` the loaded workers of those to be timed, which are
+    closed afterwards.  A baseline that keeps its row from an earlier run, and whose artifact is known, takes
+    part.
+    """
+    timing = _GroupTiming(context, records, baseline, workers)
+    timing.add_kept_baseline(stack)
+    timing.bind()
+    timing.finish_rows(timing.take_rounds())
+
+
+class _GroupTiming:
+    def __init__(
+        self,
+        context: RunContext,
+        records: Mapping[str, CaseRecord],
+        baseline: Case | None,
+        workers: Mapping[str, WorkerProcess],
+    ) -> None:
+        self._context = context
+        self._records = records
+        self._baseline = baseline
+        self._workers = dict(workers)
+        keys = {case_id: record.key for case_id, record in records.items()}
+        self._group_id = digest(keys)[:12]
+        """Names this set of cases with these keys: the rounds of other keys must not be mixed with theirs."""
+
+    def add_kept_baseline(self, stack: ExitStack) -> None:
+        """Load a baseline that is not to be timed itself, so that the others can be compared with it."""
+        if self._baseline is None or self._baseline.id in self._workers:
+            return
+        record = self._records[self._baseline.id]
+        if record.folder is None:
+            return
+        worker = stack.enter_context(self._context.worker(record.case))
+        try:
+            load_case(worker, record, self._context.step_limit_s)
+        except CheckFailure as failed:
+            self._context.observer.message(f"no comparison with {record.case.describe()}: {failed}")
+            worker.close()
+        else:
+            self._workers[record.case.id] = worker
+
+    def bind(self) -> None:
+        """Bind every candidate to the same inputs, those of the first distribution."""
+        settings = self._context.experiment.check
+        for case_id, worker in list(self._workers.items()):
+            self._context.observer.started(self._records[case_id].case, "time")
+            try:
+                bind_inputs(worker, settings.distributions[0], settings.seed, self._context.step_limit_s)
+            except CheckFailure as failed:
+                self._drop(case_id, failed.failure)
+
+    def take_rounds(self) -> list[TimedRound]:
+        """Sample the candidates in turns until it is enough, and close their workers."""
+        timer = RoundTimer(
+            list(self._workers),
+            self._timed_baseline_id(),
+            self._context.experiment.timing,
+            sample=self._sample,
+            on_round=self._journal,
+            on_failure=self._drop,
+            load=MachineLoad(worker.pid for worker in self._workers.values()),
+            history=self._journaled_rounds(),
+        )
+        rounds = timer.run()
+        for worker in self._workers.values():
+            worker.close()
+        return rounds
+
+    def finish_rows(self, rounds: list[TimedRound]) -> None:
+        """Make the rows of what was timed, the baseline's first: without it the others are timed again."""
+        if not self._workers:
+            return
+        baseline_id = self._timed_baseline_id()
+        first = next(iter(self._records.values())).case
+        times = GroupTimes(
+            rounds=rounds,
+            busy_limit=self._context.experiment.timing.busy_limit,
+            baseline=self._baseline if baseline_id is not None else None,
+            peak_flops=self._context.peaks.peak_flops(first, case_threads(first)),
+        )
+        for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
+            if case_id not in self._context.rows:
+                record = self._records[case_id]
+                row = self._context.row_maker.success(record, Status.PASSED, times)
+                self._context.finish(record, row)
+
+    def _timed_baseline_id(self) -> str | None:
+        """Return the baseline's case id, if it is one of the candidates that are alive."""
+        if self._baseline is not None and self._baseline.id in self._workers:
+            return self._baseline.id
+        return None
+
+    def _sample(self, case_id: str) -> Sample:
+        request = SampleRequest(min_seconds=self._context.experiment.timing.min_sample_s)
+        taken = self._workers[case_id].request(request, self._context.step_limit_s, Sampled)
+        return Sample(**taken.model_dump(exclude={"kind"}))
+
+    def _drop(self, case_id: str, failure: WorkerFailure) -> None:
+        """Take a candidate that failed out of the rounds; a baseline's earlier row stands all the same."""
+        self._workers.pop(case_id).close()
+        record = self._records[case_id]
+        if case_id in self._context.rows:
+            self._context.observer.message(f"no comparison with {record.case.describe()}: {failure}")
+        else:
+            self._context.fail(record, "time", failure)
+
+    def _journal(self, taken: TimedRound, number: int, widths: Mapping[str, float]) -> None:
+        self._context.folder.append_round(
+            Round(
+                group=self._group_id,
+                round=number,
+                seconds={case_id: [seconds] for case_id, seconds in taken.seconds.items()},
+                load=taken.load,
+                launch_s=taken.launch_s,
+                clock_mhz=taken.clock_mhz,
+                throttled=taken.throttled,
+                at=timestamp(),
+            )
+        )
+        problem = next(iter(self._records.values())).case.problem
+        self._context.observer.round(problem.describe(), number, widths)
+
+    def _journaled_rounds(self) -> list[TimedRound]:
+        """Return the rounds of this group that an interrupted run has taken."""
+        return [
+            TimedRound(
+                seconds={case: times[0] for case, times in taken.seconds.items() if case in self._workers},
+                load=taken.load,
+                launch_s=taken.launch_s,
+                clock_mhz=taken.clock_mhz,
+                throttled=taken.throttled,
+            )
+            for taken in self._context.earlier_rounds
+            if taken.group == self._group_id and self._workers.keys() & {*taken.seconds, *taken.throttled}
+        ]

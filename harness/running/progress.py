@@ -1,0 +1,193 @@
+"""Progress of a run: a live display on a terminal, plain lines elsewhere."""
+
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from typing import Protocol, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.status import Status
+
+COLOURS = {
+    Status.PASSED: "green",
+    Status.EMULATED: "green",
+    Status.BUILT: "cyan",
+    Status.UNSUPPORTED: "yellow",
+}
+
+
+class Observer(Protocol):
+    """Is told what a run does; nothing that it does changes the run."""
+
+    def planned(self, total: int) -> None:
+        """So many cases will end, one by one, in `finished` or `kept`."""
+
+    def started(self, case: Case, phase: str) -> None:
+        """A case enters a phase: plan, build, check or time."""
+
+    def finished(self, case: Case, result: Result) -> None:
+        """A case's row is final."""
+
+    def kept(self, case: Case, result: Result) -> None:
+        """A resumed run keeps a case's earlier row."""
+
+    def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
+        """A timing round of a problem has ended; `widths` are the relative widths of the intervals so far."""
+
+    def message(self, text: str) -> None:
+        """Something that a person should know."""
+
+    def done(self) -> None:
+        """The run has ended, or was interrupted: give the terminal back."""
+
+
+def make_observer(plain: bool = False, stream: TextIO | None = None) -> Observer:
+    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for."""
+    stream = stream or sys.stderr
+    if plain or not stream.isatty():
+        return PlainObserver(stream)
+    return LiveObserver(stream)
+
+
+class PlainObserver:
+    """One line for each case that ends; no control characters."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to `stream`."""
+        self._stream = stream
+        self._total = 0
+        self._ended = 0
+
+    def planned(self, total: int) -> None:
+        """Remember the total, for the lines."""
+        self._total = total
+        self._write(f"{total} case{'' if total == 1 else 's'}")
+
+    def started(self, case: Case, phase: str) -> None:
+        """Say nothing: the case's own line follows."""
+
+    def finished(self, case: Case, result: Result) -> None:
+        """Write the case's line, and the reason and the next step below it."""
+        self._ended += 1
+        self._write(f"{self._index()} {result_line(case, result)}")
+        for line in failure_lines(result):
+            self._write(f"{' ' * len(self._index())} {line}")
+
+    def kept(self, case: Case, result: Result) -> None:
+        """Write the case's line, marked as kept."""
+        self._ended += 1
+        self._write(f"{self._index()} {result_line(case, result)}  (kept)")
+
+    def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
+        """Say nothing."""
+
+    def message(self, text: str) -> None:
+        """Write the text."""
+        self._write(text)
+
+    def done(self) -> None:
+        """Leave everything as it is."""
+
+    def _index(self) -> str:
+        return f"[{self._ended:{len(str(self._total))}}/{self._total}]"
+
+    def _write(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
+
+class LiveObserver:
+    """A bar with the time that remains, the case at hand and how many cases ended how."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Draw on a terminal."""
+        self._counts: Counter[Status] = Counter()
+        self._progress = Progress(
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[counts]}"),
+            TextColumn("{task.description}", markup=False),
+            console=Console(file=stream),
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=None, counts="")
+
+    def planned(self, total: int) -> None:
+        """Start to draw."""
+        self._progress.update(self._task, total=total)
+        self._progress.start()
+
+    def started(self, case: Case, phase: str) -> None:
+        """Show the case at hand."""
+        self._progress.update(self._task, description=f"{phase}: {case.describe()}")
+
+    def finished(self, case: Case, result: Result) -> None:
+        """Advance; failures and what cannot be done stay on the screen above the bar."""
+        self._advance(result)
+        if not result.status.is_checked:
+            self._progress.console.print(result_line(case, result), markup=False, highlight=False)
+            for line in failure_lines(result):
+                self._progress.console.print(f"    {line}", markup=False, highlight=False)
+
+    def kept(self, case: Case, result: Result) -> None:
+        """Advance."""
+        self._advance(result)
+
+    def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
+        """Show the round, and the widest interval, which is what the round's end waits for."""
+        bounded = [width for width in widths.values() if width != float("inf")]
+        widest = f", widest interval {max(bounded):.1%}" if bounded else ""
+        self._progress.update(self._task, description=f"time: {group}, round {number}{widest}")
+
+    def message(self, text: str) -> None:
+        """Print above the bar."""
+        self._progress.console.print(text, markup=False, highlight=False)
+
+    def done(self) -> None:
+        """Remove the bar."""
+        self._progress.stop()
+
+    def _advance(self, result: Result) -> None:
+        self._counts[result.status] += 1
+        counts = "  ".join(
+            f"[{COLOURS.get(status, 'red')}]{count} {status}[/]" for status, count in self._counts.items()
+        )
+        self._progress.update(self._task, advance=1, counts=counts)
+
+
+def result_line(case: Case, result: Result) -> str:
+    """Return a case's outcome on one line: status, case, error over tolerance, time and throughput."""
+    words = [f"{result.status:13}", case.describe()]
+    if result.error_ratio is not None:
+        words.append(f"error/tolerance {result.error_ratio:.2g}")
+    if result.time_s is not None:
+        words.append(format_seconds(result.time_s))
+    if result.tflops is not None:
+        words.append(f"{result.tflops * 1e3:.3g} GFLOP/s")
+    if result.speedup is not None and result.baseline != result.variant:
+        words.append(f"{result.speedup:.2f}× {result.baseline}")
+    if result.busy:
+        words.append("busy machine")
+    return "  ".join(words)
+
+
+def failure_lines(result: Result) -> list[str]:
+    """Return the phase and the reason of a case that did not pass, and the command that repeats it."""
+    lines = []
+    if result.reason:
+        lines.append(f"{result.phase}: {result.reason}")
+    if result.rerun:
+        lines.append(f"rerun: {result.rerun}")
+    return lines
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a time with three digits in the unit that suits it."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

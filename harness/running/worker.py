@@ -1,0 +1,226 @@
+"""The worker process, `python -m harness.running.worker`: everything that can crash happens in here.
+
+A loop that answers requests (`harness.workers.protocol`), one JSON line each way, over two pipes whose file
+descriptors come as arguments.  Standard output and error belong to compilers and kernels; the parent
+(`harness.workers.process`) keeps them in a log.
+"""
+
+import argparse
+import ctypes
+import dataclasses
+import faulthandler
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from harness import plugins
+from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.artifact.cache import ArtifactCache
+from harness.building.case_build import build_case, find_key, read_artifact, target_options
+from harness.errors import BuildError, EmulatorFindingsError, InputError, UnsupportedError, one_line
+from harness.workers.protocol import (
+    REQUESTS,
+    BindRequest,
+    BuildRequest,
+    Built,
+    Checked,
+    CheckRequest,
+    Done,
+    ExpectRequest,
+    Failed,
+    FailureKind,
+    KeyFound,
+    KeyRequest,
+    LoadRequest,
+    PeakMeasured,
+    PeakRequest,
+    Ran,
+    RunRequest,
+    Sampled,
+    SampleRequest,
+)
+
+PR_SET_PDEATHSIG = 1
+OUT_OF_MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
+
+
+class Worker:
+    """Holds the loaded code between requests and answers one request after the other."""
+
+    def __init__(self) -> None:
+        self._executable: Executable | None = None
+        self._artifact: Artifact | None = None
+        self._call: BoundCall | None = None
+        self._handlers: dict[type, Callable[[Any], Any]] = {
+            KeyRequest: self._key,
+            BuildRequest: self._build,
+            ExpectRequest: self._expect,
+            LoadRequest: self._load,
+            BindRequest: self._bind,
+            RunRequest: self._run,
+            CheckRequest: self._check,
+            SampleRequest: self._sample,
+            PeakRequest: self._peak,
+        }
+
+    def serve(self, requests: BinaryIO, responses: BinaryIO) -> None:
+        """Greet the parent with an empty line, then answer requests until it closes its end of the pipe."""
+        responses.write(b"\n")
+        responses.flush()
+        for line in requests:
+            responses.write(self.answer(line).encode() + b"\n")
+            responses.flush()
+
+    def answer(self, line: bytes | str) -> str:
+        """Answer one request; an exception becomes a `Failed` response."""
+        try:
+            request = REQUESTS.validate_json(line)
+            response = self._handlers[type(request)](request)
+        except Exception as error:
+            traceback.print_exc()
+            response = Failed(failure=failure_kind(error), message=one_line(error))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return response.model_dump_json()
+
+    def _key(self, request: KeyRequest) -> KeyFound:
+        return find_key(request.case)
+
+    def _build(self, request: BuildRequest) -> Built:
+        return build_case(request.case, ArtifactCache(request.cache_root), request.key)
+
+    def _expect(self, request: ExpectRequest) -> Done:
+        from harness.oracle.expected import expect
+        from harness.problem.inputs import make_inputs
+
+        inputs = make_inputs(request.problem, request.distribution, request.seed)
+        expect(inputs, request.problem).save(request.file)
+        return Done()
+
+    def _load(self, request: LoadRequest) -> Done:
+        self._artifact = read_artifact(request.folder)
+        self._executable = self._artifact.load(request.folder)
+        return Done()
+
+    def _bind(self, request: BindRequest) -> Done:
+        from harness.problem.inputs import make_inputs
+
+        if self._executable is None or self._artifact is None:
+            raise RuntimeError("bind was asked for before load")
+        self._call = None
+        inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed)
+        self._call = self._executable.bind(inputs)
+        return Done()
+
+    def _run(self, request: RunRequest) -> Ran:
+        call = self._bound_call()
+        reset_peak_bytes()
+        call.poison()
+        call.run()
+        return Ran(peak_bytes=peak_bytes())
+
+    def _check(self, request: CheckRequest) -> Checked:
+        from harness.oracle.expected import Expected
+
+        verdict = Expected.load(request.expectation).check(self._bound_call().output())
+        return Checked(
+            ok=verdict.ok,
+            max_abs_error=verdict.max_abs_error,
+            error_ratio=verdict.error_ratio,
+            tolerance=verdict.tolerance,
+            first_bad=None if verdict.first_bad is None else str(verdict.first_bad),
+        )
+
+    def _sample(self, request: SampleRequest) -> Sampled:
+        taken = self._bound_call().sample(request.min_seconds)
+        return Sampled(**dataclasses.asdict(taken))
+
+    def _peak(self, request: PeakRequest) -> PeakMeasured:
+        target = plugins.target(request.target)
+        options = target_options(request.target, request.target_options)
+        chip = request.target.partition(":")[2] or None
+        return PeakMeasured(flops=target.peak_flops(chip, request.dtype, options))
+
+    def _bound_call(self) -> BoundCall:
+        if self._call is None:
+            raise RuntimeError("a run was asked for before bind")
+        return self._call
+
+
+def failure_kind(error: Exception) -> FailureKind:
+    """Return what an exception means for the case; libraries tell of missing memory in many ways."""
+    kinds: dict[type[Exception], FailureKind] = {
+        InputError: "bad-input",
+        UnsupportedError: "unsupported",
+        BuildError: "build-failed",
+        EmulatorFindingsError: "wrong",
+        MemoryError: "out-of-memory",
+    }
+    for error_type, kind in kinds.items():
+        if isinstance(error, error_type):
+            return kind
+    if any(words in str(error).lower() for words in OUT_OF_MEMORY_WORDS):
+        return "out-of-memory"
+    return "crashed"
+
+
+def reset_peak_bytes() -> None:
+    """Let the kernel's high-water mark of resident memory start anew, where it allows that."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def peak_bytes() -> int:
+    """Return the largest resident memory since the last reset.
+
+    Not `ru_maxrss` where it can be avoided: a new process starts with its parent's.
+    """
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends, whatever either is doing then."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def limit_memory(gigabytes: float) -> None:
+    """Limit this process's data; address space that is only reserved (JITs, CUDA) does not count."""
+    limit = int(gigabytes * 1e9)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def main() -> None:
+    """Serve the parent that started this process."""
+    parser = argparse.ArgumentParser(prog="python -m harness.running.worker")
+    parser.add_argument("--requests", type=int, required=True, help="file descriptor to read from")
+    parser.add_argument("--responses", type=int, required=True, help="file descriptor to write to")
+    parser.add_argument("--parent", type=int, required=True, help="process id of the parent")
+    parser.add_argument("--memory-gb", type=float, help="limit of this process's memory")
+    arguments = parser.parse_args()
+    die_with_parent(arguments.parent)
+    faulthandler.enable()
+    if arguments.memory_gb is not None:
+        limit_memory(arguments.memory_gb)
+    for descriptor in (arguments.requests, arguments.responses):
+        os.set_inheritable(descriptor, False)
+    with os.fdopen(arguments.requests, "rb") as requests, os.fdopen(arguments.responses, "wb") as responses:
+        Worker().serve(requests, responses)
+
+
+if __name__ == "__main__":
+    main()

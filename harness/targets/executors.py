@@ -1,0 +1,88 @@
+"""What runs an artifact's code on this machine: the first of its loaders that can."""
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness import plugins
+from harness.artifact.artifact import Artifact, ExecutorName, Loader
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What runs the code here."""
+
+    executor: ExecutorName
+    function: str
+    """The loader's function; empty where nothing runs the code."""
+    why_not: str | None = None
+    """Why the executor is `none`."""
+
+
+def choose(loaders: Sequence[Loader], target: str) -> Choice:
+    """Return the first loader that works on this machine, for a target with or without a chip."""
+    reasons = []
+    for loader in loaders:
+        reason = refusal(loader, target)
+        if reason is None:
+            return Choice(loader.executor, loader.function)
+        reasons.append(reason)
+    return Choice("none", "", "; ".join(reasons))
+
+
+def refusal(loader: Loader, target: str) -> str | None:
+    """Return None, or why a loader does not work on this machine."""
+    reason = _missing_machine(loader.executor, target)
+    if reason is None and not all(map(is_installed, loader.packages)):
+        reason = f"for the executor {loader.executor}: install {loader.install or ' '.join(loader.packages)}"
+    return reason
+
+
+def chosen_here(artifact: Artifact) -> Artifact:
+    """Return an artifact from another machine as this one runs it."""
+    if not artifact.loaders or artifact.refusal is not None:
+        return artifact
+    choice = choose(artifact.loaders, artifact.case.target)
+    if choice.executor == artifact.executor == "none":
+        return artifact  # whose reason may say more, such as what the emulator refuses
+    return artifact.model_copy(
+        update={"executor": choice.executor, "loader": choice.function, "why_not_run": choice.why_not}
+    )
+
+
+def with_executor(artifact: Artifact, executor: str) -> Artifact:
+    """Return an artifact that one of its loaders runs, by the name of the executor.
+
+    Raises `InputError` with what runs it here, and why not the one that is asked for.
+    """
+    from harness.errors import InputError
+
+    if executor == artifact.executor:
+        return artifact
+    target = artifact.case.target
+    known = {loader.executor: loader for loader in artifact.loaders}
+    if executor not in known:
+        names = " or ".join(repr(str(name)) for name in known or [artifact.executor])
+        raise InputError(f"executor: found {executor!r}, expected {names} for target {target!r}")
+    reason = refusal(known[executor], target)
+    if reason is not None:
+        raise InputError(f"executor: {executor!r} cannot run target {target!r} here: {reason}")
+    return artifact.model_copy(update={"executor": executor, "loader": known[executor].function})
+
+
+def _missing_machine(executor: ExecutorName, target: str) -> str | None:
+    if executor == "device":
+        return plugins.target(target).why_no_device(target.partition(":")[2] or None)
+    if executor == "emulator":
+        from harness.emulator.native_library import MISSING, compiler
+
+        return f"for the emulator: {MISSING}" if compiler() is None else None
+    return None
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing more of it than what it is in."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # not even the package that it is in
+        return False

@@ -1,0 +1,1 @@
+"""IREE as a baseline: code for processors and GPUs, called through its own runtime."""

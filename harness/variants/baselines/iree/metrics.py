@@ -1,0 +1,50 @@
+"""What is known of IREE's code without running it."""
+
+import re
+from collections.abc import Sequence
+
+from harness.artifact.artifact import StaticFigures
+from harness.targets.cuda import ptx, ptxas
+from harness.targets.cuda.nvdisasm import together
+from harness.targets.gpu.kernel_metrics import KernelFigures, combine, instructions
+from harness.targets.object_files import code_bytes
+from harness.targets.rocm import code_object
+from harness.variants.baselines.iree.compilation import Image
+
+LOCAL_MEMORY = re.compile(r"\bworkgroup_local_memory = (\d+)")
+"""What IREE notes beside a kernel: the bytes that it asks for when it launches it."""
+
+
+def processor_figures(images: Sequence[Image]) -> StaticFigures:
+    """Return the figures of code for the processor."""
+    return StaticFigures(code_bytes=sum(code_bytes(image.code) for image in images) or None)
+
+
+def cuda_figures(images: Sequence[Image], exports: str, chip: str) -> StaticFigures:
+    """Return the figures of PTX; `exports` is the IR in which IREE notes what a kernel is launched with."""
+    launched = [KernelFigures(shared_bytes=int(size)) for size in LOCAL_MEMORY.findall(exports)]
+    assemblies = [image.assembly for image in images]
+    stated = [kernel for text in assemblies for kernel in ptx.kernel_figures(text)]
+    assembled = [ptxas.assemble(image.code, chip) for image in images]
+    known = [one for one in assembled if one is not None]
+    kernels = [kernel for one in known for kernel in one.kernels]
+    is_complete = bool(images) and len(known) == len(images)
+    return combine([*launched, *stated, *(kernels if is_complete else ())]).model_copy(
+        update={
+            "intrinsics": instructions(ptx.MATRIX_INSTRUCTION, assemblies),
+            "instructions": together(one.instructions for one in known) if is_complete else {},
+            "code_bytes": sum(code_bytes(one.cubin) for one in known) if is_complete else None,
+        }
+    )
+
+
+def rocm_figures(images: Sequence[Image]) -> StaticFigures:
+    """Return the figures of HSA code objects."""
+    assemblies = [image.assembly for image in images]
+    kernels = [kernel for text in assemblies for kernel in code_object.kernel_figures(text)]
+    return combine(kernels).model_copy(
+        update={
+            "intrinsics": instructions(code_object.MATRIX_INSTRUCTION, assemblies),
+            "code_bytes": sum(code_bytes(image.code) for image in images),
+        }
+    )

@@ -1,0 +1,196 @@
+"""How IREE tiles an attention op on a GPU: reading its choice, and changing it."""
+
+import re
+from dataclasses import dataclass, replace
+
+from pydantic import Field
+
+from harness.errors import BuildError
+from harness.variants.base import Parameters
+from harness.variants.baselines.iree.transforms import script
+
+OPERATION = "iree_linalg_ext.online_attention"
+WORKGROUP, REDUCTION, SUBGROUPS = "workgroup = [", "reduction = [", "subgroup_basis = [["
+"""How IREE's lists of sizes begin, which have an entry for each dimension of the op."""
+
+BRACKETS = {"<": ">", "{": "}", "[": "]", "(": ")"}
+
+NO_MATRIX_INSTRUCTION = (
+    "IREE chose no matrix instruction for this problem, and only tiles for matrix instructions can be set"
+)
+
+
+class IreeTiles(Parameters):
+    """Tiles and layouts of IREE's attention op on a GPU; what is not set IREE chooses."""
+
+    tile_q: int | None = Field(default=None, ge=1, le=1024)
+    """Queries of a workgroup."""
+    tile_kv: int | None = Field(default=None, ge=1, le=4096)
+    """Keys of one step of its loop."""
+    tile_v: int | None = Field(default=None, ge=1, le=1024)
+    """Columns of V, and of the output, of a workgroup; fewer than there are repeats the scores."""
+    subgroups: int | None = Field(default=None, ge=1, le=32)
+    """Warps or waves of a workgroup, which share its queries."""
+    intrinsic: str | None = Field(default=None, pattern=r"^\w+_\d+x\d+x\d+\w*_\w+$")
+    """Matrix instruction of both products, by IREE's name, such as `MFMA_F32_32x32x8_F16`."""
+
+    @property
+    def any_set(self) -> bool:
+        """Whether anything is left to IREE no more."""
+        return any(getattr(self, name) is not None for name in IreeTiles.model_fields)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """IREE's choice for a dispatch with an attention op: attributes, as text."""
+
+    queries: int
+    """Position of the queries among the dimensions of the op, of which there may be others before."""
+    keys: int
+    columns: int
+    """Position of the columns of V and of the output."""
+    lowering: str
+    """Tiles, one size for each dimension; 0 is not tiled."""
+    decomposition: str
+    """Layouts of the products Q·Kᵀ and P·V."""
+    translation: str
+    """Threads, and the pipeline of passes that follows."""
+
+    @property
+    def workgroup_tiles(self) -> list[int]:
+        """Return the tile of a workgroup."""
+        return _sizes(self.lowering, WORKGROUP) or []
+
+    @property
+    def key_tiles(self) -> list[int]:
+        """Return the tile of one step over the keys."""
+        return _sizes(self.lowering, REDUCTION) or _sizes(self.lowering, f"partial_{REDUCTION}") or []
+
+    def changed(self, tiles: IreeTiles) -> "Configuration":
+        """Return the configuration with what is set.
+
+        Raises `BuildError` where it has no such tiles, or they do not fit together.
+        """
+        if not tiles.any_set:
+            return self
+        if "mma_kind" not in self.decomposition:
+            raise BuildError(NO_MATRIX_INSTRUCTION)
+        lowering = _with_size(self.lowering, WORKGROUP, self.queries, tiles.tile_q)
+        lowering = _with_size(lowering, WORKGROUP, self.columns, tiles.tile_v)
+        lowering = _with_size(lowering, REDUCTION, self.keys, tiles.tile_kv)
+        decomposition = _with_size(self.decomposition, SUBGROUPS, self.queries, tiles.subgroups)
+        if tiles.intrinsic is not None:
+            layout = f"#iree_gpu.mma_layout<{tiles.intrinsic}"
+            decomposition = re.sub(r"#iree_gpu\.(?:virtual_)?mma_layout<\w+", layout, decomposition)
+        translation = self.translation
+        if tiles.subgroups is not None:
+            lanes = int(re.findall(r"subgroup_size = (\d+)", translation)[0])
+            translation = _with_size(translation, "workgroup_size = [", 0, tiles.subgroups * lanes)
+        changed = replace(self, lowering=lowering, decomposition=decomposition, translation=translation)
+        changed.require_whole_instructions()
+        return changed
+
+    def require_whole_instructions(self) -> None:
+        """Raise `BuildError` unless the queries of a workgroup are shared out to its subgroups evenly.
+
+        IREE compiles such tiles all the same; its subgroups then read what no tile holds.
+        """
+        queries = self.workgroup_tiles[self.queries]
+        subgroups = (_sizes(self.decomposition, SUBGROUPS) or [1])[self.queries]
+        rows = max(int(rows) for rows in re.findall(r"mma_layout<\w*?_(\d+)x\d+x\d+", self.decomposition))
+        if queries % (subgroups * rows) != 0:
+            raise BuildError(
+                f"a tile of {queries} queries cannot be shared by {subgroups} subgroups whose matrix"
+                f" instructions have {rows} rows"
+            )
+
+    def tuning_script(self) -> str:
+        """Return the transform script that puts this in the place of IREE's choice."""
+        return script(
+            "tuned",
+            lowering=self.lowering,
+            decomposition=self.decomposition,
+            translation=self.translation,
+        )
+
+
+def configuration(configured: str) -> Configuration:
+    """Return the choice that stands in the IR of the stage `configured`.
+
+    Raises `BuildError` where IREE kept no attention op, or chose nothing for it.
+    """
+    before, found, op = configured.partition(f"{OPERATION} ")
+    try:
+        if not found:
+            raise ValueError(f"no {OPERATION}")
+        properties = bracketed(op)
+        attributes = bracketed(op[len(properties) :])
+        queries, keys, columns = _roles(attribute(properties, "indexing_maps"))
+        return Configuration(
+            queries=queries,
+            keys=keys,
+            columns=columns,
+            lowering=attribute(attributes, "lowering_config"),
+            decomposition=attribute(properties, "decomposition_config"),
+            translation=attribute(before.rpartition("func.func")[2], "translation_info"),
+        )
+    except ValueError as error:
+        raise BuildError(f"IREE's choice for the attention op cannot be read: {error}") from error
+
+
+def attribute(text: str, name: str) -> str:
+    """Return the value of an attribute; raises `ValueError` if the text has none of this name."""
+    found = re.search(rf"\b{name} = ", text)
+    if found is None:
+        raise ValueError(f"no {name}")
+    value = text[found.end() :]
+    opening = re.search(r"[<{\[(]", value)
+    if opening is None:
+        raise ValueError(f"no value of {name}")
+    return value[: opening.start()] + bracketed(value)
+
+
+def bracketed(text: str) -> str:
+    """Return what stands between the first bracket and the one that closes it, both included."""
+    start = re.search(r"[<{\[(]", text)
+    closing: list[str] = []
+    for token in re.finditer(r"->|[<{\[(>}\])]", text):
+        if token[0] in BRACKETS:
+            closing.append(BRACKETS[token[0]])
+        elif closing and token[0] == closing[-1]:
+            closing.pop()
+            if not closing and start is not None:
+                return text[start.start() : token.end()]
+    raise ValueError("a bracket is not closed")
+
+
+def _roles(maps: str) -> tuple[int, int, int]:
+    """Return the positions of queries, keys and output columns, by which operands they index."""
+    found = re.findall(r"affine_map<\([^)]*\) -> \(([^)]*)\)>", maps)
+    operands = [[int(dim) for dim in re.findall(r"d(\d+)", results)] for results in found]
+    query, key, value, output = operands[0], operands[1], operands[2], operands[-3]
+    queries = [dim for dim in output if dim in query and dim not in key]
+    keys = [dim for dim in key if dim in value and dim not in query]
+    columns = [dim for dim in output if dim in value and dim not in query]
+    if not (queries and keys and columns):
+        raise ValueError(f"indexing maps {maps}")
+    return queries[-1], keys[-1], columns[-1]
+
+
+def _sizes(text: str, start: str) -> list[int] | None:
+    """Return the list of sizes that begins with `start`."""
+    found = re.search(rf"\b{re.escape(start)}([\d, ]+)", text)
+    return [int(size) for size in found[1].split(", ")] if found else None
+
+
+def _with_size(text: str, start: str, position: int, size: int | None) -> str:
+    """Return the text with one entry of the list of sizes that begins with `start` replaced, each time."""
+    if size is None:
+        return text
+
+    def changed(found: re.Match[str]) -> str:
+        sizes = found[2].split(", ")
+        sizes[position] = str(size)
+        return found[1] + ", ".join(sizes)
+
+    return re.sub(rf"(\b{re.escape(start)})([\d, ]+)", changed, text)

@@ -1,0 +1,224 @@
+"""The IREE baselines: `iree` (its attention op) and `iree-unfused` (three linalg ops).
+
+IREE chooses tiles, layouts and vectorization itself, where parameters do not say otherwise.
+"""
+
+import importlib.metadata
+import time
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from harness.artifact.artifact import Artifact, StaticFigures
+from harness.emulator import ARTIFACT_FOLDER
+from harness.errors import BuildError, UnsupportedError
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.toolchains.iree import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
+from harness.variants.base import Parameters, Variant
+from harness.variants.baselines.iree import payload as iree_payload
+from harness.variants.baselines.iree.compilation import MODULE_FILE, STAGES, Compilation, Image, StageName
+from harness.variants.baselines.iree.executor import Executor, choose_executor
+from harness.variants.baselines.iree.targets import IreeTarget, iree_target
+from harness.variants.baselines.iree.tiling import IreeTiles, configuration
+from harness.variants.baselines.masks import queries_without_keys
+
+PACKAGES = ("iree-base-compiler", "iree-base-runtime")
+
+
+class IreeParameters(Parameters):
+    """Parameters of everything that IREE compiles."""
+
+    compile_timeout_s: float | None = Field(default=None, gt=0)
+    """Seconds after which a compilation counts as refused; 60 if not set."""
+
+
+class IreeVariant(Variant):
+    """What all that IREE compiles has in common."""
+
+    is_baseline = True
+    parameters: ClassVar[type[IreeParameters]] = IreeParameters
+    stages: ClassVar[tuple[StageName, ...]] = STAGES
+
+    @abstractmethod
+    def payload(self, problem: AttentionProblem) -> str:
+        """Return the MLIR text that IREE compiles."""
+
+    @abstractmethod
+    def operands(self, problem: AttentionProblem) -> list[str]:
+        """Return the names of the payload's operands in order."""
+
+    def lower(self, case: Case, compilation: Compilation) -> None:
+        """Lower the module to where it is not IREE's choice any more; here, everything is IREE's choice."""
+        return
+
+    def supports(self, problem: AttentionProblem, target: str) -> str | None:
+        """Return None, or why this form cannot be built for the target."""
+        if not installed():
+            return MISSING
+        if iree_target(target) is None:
+            return f"IREE compiles for cpu, cpu:avx2, cuda and rocm here, not for {target}"
+        if problem.is_packed:
+            return "packed sequences are not an input of this form"
+        if problem.model_width is not None:
+            return "projections are not part of this baseline"
+        if queries_without_keys(problem):
+            return "IREE gives NaN for a query that sees no key"
+        return None
+
+    def source(self, case: Case) -> str:
+        """Return the MLIR text and the compiler's flags."""
+        target = _target(case)
+        return f"// iree-compile {' '.join(target.flags)}\n{target.module(self.payload(case.problem))}"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Compile with iree-compile.
+
+        On the CPU, where every problem is expected to compile, raises `BuildError` with IREE's first error.
+        On a GPU such a refusal is what was to be found out: the artifact has it, and the stages before.
+        Raises `UnsupportedError` when compilation takes too long.
+        """
+        target = _target(case)
+        timeout_s = self._parameters(case).compile_timeout_s or DEFAULT_TIMEOUT_S
+        compilation = Compilation(folder, target, IreeTools(timeout_s))
+        compilation.start(self.source(case))
+        try:
+            self.lower(case, compilation)
+            images = compilation.finish()
+        except BuildError as error:
+            if target.driver is None:
+                raise
+            return self._artifact(case, key, compilation, Executor("none"), refusal=str(error))
+        executor = Executor("native") if target.driver is None else _gpu_executor(compilation, images, folder)
+        return self._artifact(case, key, compilation, executor, figures=_figures(compilation, images))
+
+    def tool_versions(self) -> dict[str, str]:
+        """Return the versions of IREE's compiler and runtime."""
+        return {package: importlib.metadata.version(package) for package in PACKAGES}
+
+    def _parameters(self, case: Case) -> IreeParameters:
+        return self.parameters.model_validate(case.params)
+
+    def _artifact(
+        self, case: Case, key: str, compilation: Compilation, executor: Executor, **found: Any
+    ) -> Artifact:
+        return Artifact(
+            case=case,
+            key=key,
+            executor=executor.name,
+            loader=executor.loader,
+            loaders=executor.loaders,
+            stage_seconds=compilation.stage_seconds,
+            stage_files=compilation.stage_files,
+            launch={
+                "module": MODULE_FILE,
+                "function": iree_payload.ENTRY,
+                "operands": self.operands(case.problem),
+                **_launch(case, compilation.target),
+            },
+            why_not_run=executor.why_not,
+            **found,
+        )
+
+
+class IreeAttentionParameters(IreeParameters, IreeTiles):
+    """Parameters of IREE's attention op."""
+
+
+class Iree(IreeVariant):
+    """IREE's attention op, which it tiles and vectorizes as online attention."""
+
+    name = "iree"
+    summary = "IREE's attention op, with its default tiles if not set otherwise"
+    parameters: ClassVar[type[IreeParameters]] = IreeAttentionParameters
+
+    def payload(self, problem: AttentionProblem) -> str:
+        """Return the attention op."""
+        return iree_payload.attention_op(problem)
+
+    def operands(self, problem: AttentionProblem) -> list[str]:
+        """Return the attention op's operands."""
+        return iree_payload.attention_op_operands(problem)
+
+    def lower(self, case: Case, compilation: Compilation) -> None:
+        """Put tiles that parameters set in the place of IREE's own."""
+        tiles = IreeAttentionParameters.model_validate(case.params)
+        require_gpu_for(tiles, compilation.target, case)
+        if tiles.any_set:
+            compilation.advance("configured")
+            chosen = configuration(compilation.text("configured")).changed(tiles)
+            compilation.transform("tuned", chosen.tuning_script())
+
+
+class IreeUnfused(IreeVariant):
+    """Matmul, softmax and matmul as separate IREE dispatches, with the score matrix in memory."""
+
+    name = "iree-unfused"
+    summary = "matmul, softmax, matmul compiled by IREE, score matrix in memory"
+    stages = tuple(stage for stage in STAGES if stage.name != "tuned")
+
+    def payload(self, problem: AttentionProblem) -> str:
+        """Return the three linalg ops."""
+        return iree_payload.unfused(problem)
+
+    def operands(self, problem: AttentionProblem) -> list[str]:
+        """Return the operands of the three ops."""
+        return iree_payload.unfused_operands(problem)
+
+
+INTRINSICS = {"cuda": ("NV",), "hip": ("MFMA", "VMFMA", "WMMA")}
+"""How the names of matrix instructions begin for each of IREE's drivers."""
+
+
+def require_gpu_for(tiles: IreeTiles, target: IreeTarget, case: Case) -> None:
+    """Raise `UnsupportedError` if tiles are set that mean nothing on the target or for the problem."""
+    if tiles.any_set and target.driver is None:
+        given = ", ".join(name for name in IreeTiles.model_fields if getattr(tiles, name) is not None)
+        raise UnsupportedError(f"{given}: IREE's tiles can be set on GPUs only, not for {case.target}")
+    if tiles.intrinsic is None or target.driver is None:
+        return
+    prefixes = INTRINSICS[target.driver]
+    if not tiles.intrinsic.startswith(prefixes):
+        raise UnsupportedError(
+            f"intrinsic {tiles.intrinsic}: names of {case.target}'s begin with {' or '.join(prefixes)}"
+        )
+    operand = tiles.intrinsic.rpartition("_")[2]
+    if operand.lower() != case.problem.dtype:
+        raise UnsupportedError(f"intrinsic {tiles.intrinsic}: multiplies {operand}, not {case.problem.dtype}")
+
+
+def _target(case: Case) -> IreeTarget:
+    target = iree_target(case.target)
+    if target is None:
+        raise UnsupportedError(f"IREE does not compile for {case.target} here")
+    return target
+
+
+def _gpu_executor(compilation: Compilation, images: list[Image], folder: Path) -> Executor:
+    """Choose what runs device code, and keep what the emulator made of it as a stage."""
+    started = time.perf_counter()
+    executor = choose_executor(compilation.target, images, folder)
+    if executor.device_code is not None:
+        compilation.keep("emulated", executor.device_code)
+        compilation.stage_seconds["emulated"] = time.perf_counter() - started
+    return executor
+
+
+def _figures(compilation: Compilation, images: list[Image]) -> StaticFigures:
+    from harness.variants.baselines.iree.metrics import cuda_figures, processor_figures, rocm_figures
+
+    target = compilation.target
+    if target.driver is None:
+        return processor_figures(images)
+    if target.driver == "cuda":
+        return cuda_figures(images, compilation.text("llvm"), target.chip)
+    return rocm_figures(images)
+
+
+def _launch(case: Case, target: IreeTarget) -> dict[str, Any]:
+    """Return what the loader needs for a target besides the module."""
+    if target.driver is None:
+        return {"threads": case.target_options.get("threads", 1)}
+    return {"driver": target.driver, "chip": target.chip, "emulator": ARTIFACT_FOLDER}

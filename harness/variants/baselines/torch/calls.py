@@ -1,0 +1,157 @@
+"""Loads and calls the PyTorch baselines; imported only in the process that runs them.
+
+What is computed is the same on the CPU and on a GPU, where `torch_device` loads it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.errors import UnsupportedError
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs
+from harness.variants.baselines.heap import keep_heap_warm
+from harness.variants.baselines.masks import require_operands, visible_keys
+from harness.variants.baselines.torch.sequences import PackedCall, ProjectedCall
+from harness.variants.baselines.torch.tensors import CPU, to_array, to_tensor
+from harness.variants.baselines.torch.variant import uses_causal_flag
+
+
+def load_fused(artifact: Artifact, folder: Path) -> "FusedExecutable":
+    """Return the executable of `torch`; sets the number of threads of this process."""
+    _prepare_process(artifact)
+    return FusedExecutable(artifact.case.problem)
+
+
+def load_unfused(artifact: Artifact, folder: Path) -> "UnfusedExecutable":
+    """Return the executable of `torch-unfused`; sets the number of threads of this process."""
+    _prepare_process(artifact)
+    return UnfusedExecutable(artifact.case.problem)
+
+
+class FusedExecutable(Executable):
+    """`scaled_dot_product_attention` for one problem."""
+
+    def __init__(self, problem: AttentionProblem, device: torch.device = CPU) -> None:
+        self.problem = problem
+        self.device = device
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Make tensors of the arrays, on the CPU without a copy; masks and bias become one operand."""
+        if self.problem.is_packed:
+            return PackedCall(self.problem, inputs, self.device)
+        if self.problem.model_width is not None:
+            return ProjectedCall(self.problem, inputs, self.device)
+        require_operands(self.problem, inputs)
+        return FusedCall(self.problem, inputs, self.device)
+
+
+class FusedCall(BoundCall):
+    """One call; PyTorch allocates the output anew each time."""
+
+    def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device) -> None:
+        self.arguments = tuple(to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
+        self.options: dict[str, Any] = {"scale": problem.scale, "enable_gqa": problem.group_size > 1}
+        if uses_causal_flag(problem):
+            self.options["is_causal"] = True
+        else:
+            mask = _mask_operand(problem, inputs)
+            self.options["attn_mask"] = None if mask is None else to_tensor(mask, device)
+        self.result: torch.Tensor | None = None
+
+    def poison(self) -> None:
+        """Forget the last output: its memory belongs to PyTorch and there is none to fill beforehand."""
+        self.result = None
+
+    def run(self) -> None:
+        """Call `scaled_dot_product_attention` once; it returns when the result is there."""
+        self.result = torch.nn.functional.scaled_dot_product_attention(*self.arguments, **self.options)
+
+    def output(self) -> np.ndarray:
+        """Return the last output as a NumPy array."""
+        if self.result is None:
+            raise RuntimeError("output() before run()")
+        return to_array(self.result)
+
+
+class UnfusedExecutable(Executable):
+    """The three calls for one problem."""
+
+    def __init__(self, problem: AttentionProblem, device: torch.device = CPU) -> None:
+        self.problem = problem
+        self.device = device
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Make tensors of the arrays, and allocate scores, probabilities and output.
+
+        Raises `UnsupportedError` when the boolean mask leaves a query no key: the result would be NaN.
+        """
+        require_operands(self.problem, inputs)
+        visible = visible_keys(self.problem, inputs.mask)
+        if visible is not None and not visible.any(axis=-1).all():
+            raise UnsupportedError("torch.softmax gives NaN for a query that sees no key")
+        return UnfusedCall(self.problem, inputs, visible, self.device)
+
+
+class UnfusedCall(BoundCall):
+    """The three calls on buffers that are allocated once, so that no fresh page is touched in `run`."""
+
+    def __init__(
+        self, problem: AttentionProblem, inputs: Inputs, visible: np.ndarray | None, device: torch.device
+    ) -> None:
+        key_heads = problem.batch * problem.kv_heads
+        rows = problem.group_size * problem.seq_q
+        q, k, v = (to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
+        self.problem = problem
+        self.q = q.reshape(key_heads, rows, problem.head_dim)
+        self.k_transposed = k.reshape(key_heads, problem.seq_kv, problem.head_dim).transpose(1, 2)
+        self.v = v.reshape(key_heads, problem.seq_kv, problem.head_dim_v)
+        self.scores = self.q.new_full((key_heads, rows, problem.seq_kv), torch.nan)
+        self.probabilities = torch.full_like(self.scores, torch.nan)
+        self.result = self.q.new_full((key_heads, rows, problem.head_dim_v), torch.nan)
+        # The same memory with the sizes that masks and bias broadcast to.
+        self.scores_by_head = self.scores.view(problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
+        self.hidden = None if visible is None else to_tensor(~visible, device)
+        self.bias = None if inputs.bias is None else to_tensor(inputs.bias, device)
+
+    def poison(self) -> None:
+        """Fill scores, probabilities and output with NaN."""
+        for tensor in (self.scores, self.probabilities, self.result):
+            tensor.fill_(torch.nan)
+
+    def run(self) -> None:
+        """Scores, softcap, bias and masks where the problem has them, softmax, output."""
+        torch.baddbmm(
+            self.scores, self.q, self.k_transposed, beta=0, alpha=self.problem.scale, out=self.scores
+        )
+        if self.problem.softcap is not None:
+            self.scores.div_(self.problem.softcap).tanh_().mul_(self.problem.softcap)
+        if self.bias is not None:
+            self.scores_by_head.add_(self.bias)
+        if self.hidden is not None:
+            self.scores_by_head.masked_fill_(self.hidden, -torch.inf)
+        torch.softmax(self.scores, -1, out=self.probabilities)
+        torch.bmm(self.probabilities, self.v, out=self.result)
+
+    def output(self) -> np.ndarray:
+        """Return a copy of the output buffer as a NumPy array."""
+        return to_array(self.result).reshape(self.problem.output_shape).copy()
+
+
+def _mask_operand(problem: AttentionProblem, inputs: Inputs) -> np.ndarray | None:
+    """Return the boolean mask, or the bias with −inf where a key is hidden, or None."""
+    visible = visible_keys(problem, inputs.mask)
+    if inputs.bias is None:
+        return visible
+    bias = inputs.bias
+    if visible is not None:
+        bias = np.where(visible, bias, np.array(-np.inf, dtype=bias.dtype))
+    return bias
+
+
+def _prepare_process(artifact: Artifact) -> None:
+    torch.set_num_threads(int(artifact.launch["threads"]))
+    keep_heap_warm()

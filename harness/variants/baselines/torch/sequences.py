@@ -1,0 +1,111 @@
+"""The `torch` baseline on packed sequences and on problems with projections."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from harness.artifact.artifact import BoundCall
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs
+from harness.variants.baselines.torch.tensors import CPU, to_array, to_tensor
+
+attention = torch.nn.functional.scaled_dot_product_attention
+
+
+class PackedCall(BoundCall):
+    """One `scaled_dot_product_attention` for each packed sequence, written to its place in the output."""
+
+    def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device = CPU) -> None:
+        q, k, v = (to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
+        self.result = q.new_full(problem.output_shape, torch.nan)
+        self.calls: list[tuple[torch.Tensor, tuple[torch.Tensor, ...], dict[str, Any]]] = []
+        starts = zip(problem.cu_seqlens_q or (), problem.cu_seqlens_kv or (), strict=True)
+        for (first, key), (seq_q, seq_kv) in zip(starts, problem.sequence_lengths(), strict=False):
+            place = self.result[first : first + seq_q]
+            if seq_q and seq_kv:
+                keys = slice(key, key + seq_kv)
+                operands = (
+                    _heads_first(q[first : first + seq_q]),
+                    _heads_first(k[keys]),
+                    _heads_first(v[keys]),
+                )
+                self.calls.append((place, operands, _options(problem, seq_q, seq_kv, device)))
+        self.without_keys = [
+            self.result[first : first + seq_q]
+            for first, (seq_q, seq_kv) in zip(
+                problem.cu_seqlens_q or (), problem.sequence_lengths(), strict=False
+            )
+            if seq_kv == 0
+        ]
+
+    def poison(self) -> None:
+        """Fill the output with NaN."""
+        self.result.fill_(torch.nan)
+
+    def run(self) -> None:
+        """Compute the sequences one after another."""
+        for place, operands, options in self.calls:
+            place.copy_(attention(*operands, **options)[0].transpose(0, 1))
+        for place in self.without_keys:
+            place.zero_()
+
+    def output(self) -> np.ndarray:
+        """Return a copy of the output."""
+        return to_array(self.result).copy()
+
+
+class ProjectedCall(BoundCall):
+    """Three projections and one `scaled_dot_product_attention`."""
+
+    def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device = CPU) -> None:
+        if inputs.projections is None:
+            raise ValueError("the inputs have no tokens and weights")
+        self.problem = problem
+        given = inputs.projections
+        self.tokens = to_tensor(given.tokens, device)
+        self.weights = [
+            (to_tensor(weights, device), heads)
+            for weights, heads in (
+                (given.query_weights, problem.heads),
+                (given.key_weights, problem.kv_heads),
+                (given.value_weights, problem.kv_heads),
+            )
+        ]
+        self.options = _options(problem, problem.seq_q, problem.seq_kv, device)
+        self.result: torch.Tensor | None = None
+
+    def poison(self) -> None:
+        """Forget the last output: its memory belongs to PyTorch."""
+        self.result = None
+
+    def run(self) -> None:
+        """Project, split into heads, attend."""
+        operands = [
+            (self.tokens @ weights).unflatten(-1, (heads, -1)).transpose(1, 2)
+            for weights, heads in self.weights
+        ]
+        self.result = attention(*operands, **self.options)
+
+    def output(self) -> np.ndarray:
+        """Return the last output."""
+        if self.result is None:
+            raise RuntimeError("output() before run()")
+        return to_array(self.result)
+
+
+def _heads_first(tokens: torch.Tensor) -> torch.Tensor:
+    """Return `[tokens, heads, width]` as `[1, heads, tokens, width]`, without a copy."""
+    return tokens.transpose(0, 1).unsqueeze(0)
+
+
+def _options(problem: AttentionProblem, seq_q: int, seq_kv: int, device: torch.device) -> dict[str, Any]:
+    """Return the options of a call; PyTorch aligns its causal flag top-left."""
+    options: dict[str, Any] = {"scale": problem.scale, "enable_gqa": problem.group_size > 1}
+    if problem.causal and (seq_q == seq_kv or problem.causal_alignment == "top-left"):
+        options["is_causal"] = True
+    elif problem.causal:
+        queries = torch.arange(seq_q, device=device)[:, None]
+        keys = torch.arange(seq_kv, device=device)
+        options["attn_mask"] = keys <= queries + seq_kv - seq_q
+    return options

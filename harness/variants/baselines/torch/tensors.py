@@ -1,0 +1,27 @@
+"""NumPy arrays as PyTorch tensors and back, on the CPU without copies."""
+
+import numpy as np
+import torch
+
+from harness.problem.dtypes import numpy_dtype
+
+CPU = torch.device("cpu")
+
+
+def to_tensor(array: np.ndarray, device: torch.device = CPU) -> torch.Tensor:
+    """Return a tensor on a device; on the CPU it shares the array's memory.
+
+    bfloat16 passes as its 16 bits.
+    """
+    array = np.ascontiguousarray(array)
+    if array.dtype == numpy_dtype("bf16"):
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).to(device)
+    return torch.from_numpy(array).to(device)
+
+
+def to_array(tensor: torch.Tensor) -> np.ndarray:
+    """Return an array that shares the tensor's memory where that is contiguous and the CPU's."""
+    tensor = tensor.contiguous().cpu()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(numpy_dtype("bf16"))
+    return tensor.numpy()

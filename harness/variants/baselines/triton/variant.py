@@ -1,0 +1,232 @@
+"""The Triton baseline: flash attention in Triton, compiled ahead of time, with or without a device.
+
+Triton is the optional extra `triton`: without it the variant is unsupported, and nothing else changes.  Its
+kernel is launched as this harness's own are, by the device executor, without Triton.
+"""
+
+import importlib.metadata
+import importlib.util
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from harness.artifact.artifact import Artifact
+from harness.artifact.cache import cache_root
+from harness.errors import BuildError, one_line
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case, ParameterValue
+from harness.targets.base import Stage, chip_of
+from harness.targets.cuda import CudaTarget
+from harness.variants.base import Parameters, Variant
+from harness.variants.baselines.triton.tiles import TritonTiles
+
+if TYPE_CHECKING:
+    from harness.targets.cuda.ptxas import Assembled
+    from harness.targets.gpu.launch import GpuLaunch
+    from harness.variants.baselines.triton.compilation import TritonCode
+
+MISSING = "install attention-harness[triton]"
+
+LEAST_WIDTH = 16
+"""Of rows and columns of a tile: what a matrix instruction takes."""
+
+LONG_ROW = 128
+"""Columns of K and V together that are more have twice the warps."""
+
+SHORT_ROW_TILES = TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3)
+LONG_ROW_TILES = TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)
+WIDE_TYPE_TILES = TritonTiles(tile_q=64, tile_kv=32, warps=4, pipeline=2)
+"""For f32: as many rows as the warps have matrix instructions for, else they store the same values twice."""
+
+SUMMARIES = {
+    "ttir": "Triton's IR of tiles",
+    "ttgir": "with a layout of each tile on warps and lanes",
+    "llir": "LLVM IR, instructions of the GPU as inline assembly",
+    "ptx": "assembly for NVIDIA's GPUs",
+    "emulated": "device code as the emulator takes it, which its findings refer to",
+}
+
+SUFFIXES = {"ttir": "mlir", "ttgir": "mlir", "llir": "ll", "ptx": "ptx"}
+
+PowerOfTwo = Literal[16, 32, 64, 128, 256]
+
+
+class TritonParameters(Parameters):
+    """How the work is divided; what is left open is chosen by head_dim."""
+
+    tile_q: PowerOfTwo | None = None
+    """Queries of a program."""
+    tile_kv: PowerOfTwo | None = None
+    """Keys of one turn of its loop."""
+    warps: Literal[1, 2, 4, 8] | None = None
+    pipeline: int | None = Field(default=None, ge=1, le=8)
+    """Tiles of K and V under way at a time: Triton's `num_stages`."""
+
+
+class Triton(Variant):
+    """Flash attention in Triton."""
+
+    name = "triton"
+    summary = "flash attention in Triton (after FlashAttention-2), compiled by Triton"
+    is_baseline = True
+    parameters: ClassVar[type[TritonParameters]] = TritonParameters
+    stages: ClassVar[tuple[Stage, ...]] = tuple(Stage(name, text) for name, text in SUMMARIES.items())
+
+    def supports(self, problem: AttentionProblem, target: str) -> str | None:
+        """Return None, or why the kernel does not compute this problem; does not import Triton."""
+        if target.partition(":")[0] != "cuda":
+            return f"Triton compiles for cuda here, not for {target}"
+        if importlib.util.find_spec("triton") is None:
+            return MISSING
+        if problem.is_packed or problem.model_width is not None:
+            return "packed sequences and projections are not part of this kernel"
+        others = {
+            "mask": problem.mask,
+            "bias": problem.bias,
+            "window": problem.window,
+            "softcap": problem.softcap,
+            "kv_lengths": problem.kv_lengths,
+        }
+        unknown = [name for name, value in others.items() if value]
+        if unknown:
+            return f"{unknown[0]}: this kernel computes nothing but a softmax with a causal mask or none"
+        for name, width in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v)):
+            if width < LEAST_WIDTH or width & (width - 1):
+                return f"{name} {width}: Triton's tiles are powers of two from {LEAST_WIDTH} on"
+        return None
+
+    def chosen(self, case: Case) -> dict[str, ParameterValue]:
+        """Return the tiles that are chosen for the problem."""
+        tiles = _tiles(case)
+        values: dict[str, ParameterValue] = {
+            "tile_q": tiles.tile_q,
+            "tile_kv": tiles.tile_kv,
+            "warps": tiles.warps,
+            "pipeline": tiles.pipeline,
+        }
+        return {name: value for name, value in values.items() if case.params.get(name) is None}
+
+    def source(self, case: Case) -> str:
+        """Return the text of the kernel; sizes and tiles are in the case."""
+        return Path(__file__).with_name("triton_kernel.py").read_text(encoding="utf-8")
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Compile the kernel and keep Triton's own stages; raises `BuildError` with what Triton says."""
+        from harness.targets.cuda import packaging
+        from harness.targets.cuda.multiprocessor import require_shared_memory
+        from harness.targets.lowering.stage_recorder import StageRecorder
+
+        tiles = _tiles(case)
+        stages = StageRecorder(folder, SUMMARIES)
+        started = time.perf_counter()
+        code = _compiled(case.problem, CudaTarget().chip(chip_of(case.target)), tiles)
+        compilation_s = time.perf_counter() - started
+        for name, text in code.texts.items():
+            stages.run(name, text.__str__, SUFFIXES[name])
+        launch = _launch(case.problem, code, tiles)
+        require_shared_memory(launch.kernels, code.chip)
+        emulation = packaging.emulator_code(
+            code.texts["llir"], code.chip, lambda emulate: stages.run("emulated", emulate)
+        )
+        kernels = packaging.KernelCode(code.texts["ptx"], _assembled(code), emulation)
+        figures = packaging.figures(kernels, launch)
+        return Artifact(
+            case=case,
+            key=key,
+            figures=figures.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
+            stage_seconds={**stages.seconds, "ptx": compilation_s},
+            stage_files=stages.files,
+            **packaging.execution(kernels, launch, case.target, folder),
+        )
+
+    def tool_versions(self) -> dict[str, str]:
+        """Return the version of Triton, where it is installed."""
+        try:
+            return {"triton": importlib.metadata.version("triton")}
+        except importlib.metadata.PackageNotFoundError:
+            return {}
+
+
+def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
+    """Return the operations of all matrix products: whole tiles, those that no query sees left out."""
+    columns = 0
+    bottom_right = problem.causal_alignment == "bottom-right"
+    shift = problem.seq_kv - problem.seq_q if bottom_right else 0
+    for first in range(0, problem.seq_q, tiles.tile_q):
+        end = problem.seq_kv
+        if problem.causal:
+            end = min(end, first + tiles.tile_q + shift)
+        columns += max(0, -(-end // tiles.tile_kv)) * tiles.tile_kv
+    heads = problem.batch * problem.heads
+    return 2 * heads * tiles.tile_q * columns * (problem.head_dim + problem.head_dim_v)
+
+
+def _tiles(case: Case) -> TritonTiles:
+    """Return the tiles: those that are set, and others for the rest by the width of rows."""
+    given = TritonParameters.model_validate(case.params)
+    problem = case.problem
+    default = WIDE_TYPE_TILES if problem.dtype == "f32" else SHORT_ROW_TILES
+    if default is SHORT_ROW_TILES and problem.head_dim + problem.head_dim_v > LONG_ROW:
+        default = LONG_ROW_TILES
+    tile_q = given.tile_q or min(default.tile_q, _power_of_two_from(problem.seq_q))
+    return TritonTiles(
+        tile_q=tile_q,
+        tile_kv=given.tile_kv or default.tile_kv,
+        warps=given.warps or min(default.warps, max(1, tile_q // LEAST_WIDTH)),
+        pipeline=given.pipeline or default.pipeline,
+    )
+
+
+def _power_of_two_from(rows: int) -> int:
+    """Return the least tile that holds so many rows."""
+    return max(LEAST_WIDTH, 1 << (rows - 1).bit_length())
+
+
+def _compiled(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> "TritonCode":
+    os.environ.setdefault("TRITON_CACHE_DIR", str(cache_root() / "triton"))
+    from harness.variants.baselines.triton.compilation import compile_kernel
+
+    try:
+        return compile_kernel(problem, chip, tiles)
+    except Exception as error:  # Triton raises what it likes
+        raise BuildError(f"Triton: {one_line(error)}") from error
+
+
+def _assembled(code: "TritonCode") -> "Assembled":
+    """Return the machine code with registers and spills, which only the assembler that made it knows."""
+    from harness.targets.cuda import ptxas
+    from harness.targets.cuda.nvdisasm import machine_instructions
+    from harness.variants.baselines.triton.compilation import assembler
+
+    source = code.texts["ptx"].encode()
+    again = ptxas.machine_code(str(assembler(code.chip)), source, code.chip)
+    kernels = again.kernels if again is not None else []
+    return ptxas.Assembled(source, code.cubin, kernels, machine_instructions(code.cubin))
+
+
+def _launch(problem: AttentionProblem, code: "TritonCode", tiles: TritonTiles) -> "GpuLaunch":
+    from harness.targets.gpu.launch import GpuKernel, GpuLaunch
+    from harness.targets.lowering.buffers import OUTPUT, Buffer
+
+    shapes = {
+        "query": problem.q_shape,
+        "key": problem.k_shape,
+        "value": problem.v_shape,
+        OUTPUT: problem.output_shape,
+    }
+    buffers = [
+        Buffer(name=name, shape=shape, dtype=problem.dtype, is_workspace=False)
+        for name, shape in shapes.items()
+    ]
+    kernel = GpuKernel(
+        name=code.name,
+        buffers=tuple(buffers),
+        grid=problem.batch * problem.heads * -(-problem.seq_q // tiles.tile_q),
+        threads=code.threads,
+        shared_bytes=code.shared_bytes,
+        null_arguments=code.parameters - len(buffers),
+    )
+    return GpuLaunch(chip=code.chip, kernels=(kernel,))

@@ -1,0 +1,1 @@
+"""Worker processes, and what is said between them and the harness."""

@@ -1,0 +1,183 @@
+"""What a worker process can be asked, and what it answers: one JSON line each way.
+
+Both sides of the pipe are the same version of this package, so there is no version negotiation.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from harness.artifact.artifact import Artifact
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case, ParameterValue
+
+FailureKind = Literal["bad-input", "unsupported", "build-failed", "out-of-memory", "crashed", "wrong"]
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class KeyRequest(_Message):
+    """Compute the content key of a case without building it; answered by `KeyFound`."""
+
+    kind: Literal["key"] = "key"
+    case: Case
+
+
+class BuildRequest(_Message):
+    """Build a case, or find it in the cache; answered by `Built`."""
+
+    kind: Literal["build"] = "build"
+    case: Case
+    key: str | None = None
+    """The case's content key, if it is known already."""
+    cache_root: Path | None = None
+    """Folder of the artifact cache; None is the user's."""
+
+
+class ExpectRequest(_Message):
+    """Let the oracle compute a problem and save what it expects to a file; answered by `Done`."""
+
+    kind: Literal["expect"] = "expect"
+    problem: AttentionProblem
+    distribution: str
+    seed: int
+    file: Path
+
+
+class LoadRequest(_Message):
+    """Load an artifact's code into the worker; answered by `Done`."""
+
+    kind: Literal["load"] = "load"
+    folder: Path
+
+
+class BindRequest(_Message):
+    """Make inputs and bind the loaded code to them, in fresh memory; answered by `Done`."""
+
+    kind: Literal["bind"] = "bind"
+    distribution: str
+    seed: int
+
+
+class RunRequest(_Message):
+    """Poison output and scratch of the bound call and run it once; answered by `Ran`."""
+
+    kind: Literal["run"] = "run"
+
+
+class CheckRequest(_Message):
+    """Compare the last run's output with what the oracle expects; answered by `Checked`."""
+
+    kind: Literal["check"] = "check"
+    expectation: Path
+
+
+class SampleRequest(_Message):
+    """Call again and again until at least `min_seconds` have passed; answered by `Sampled`."""
+
+    kind: Literal["sample"] = "sample"
+    min_seconds: float
+
+
+class PeakRequest(_Message):
+    """Measure a target's peak; answered by `PeakMeasured`."""
+
+    kind: Literal["peak"] = "peak"
+    target: str
+    dtype: str
+    target_options: dict[str, ParameterValue] = {}
+
+
+class Done(_Message):
+    """It is done, and there is nothing to tell."""
+
+    kind: Literal["done"] = "done"
+
+
+class KeyFound(_Message):
+    """The case's content key and the device its code would run on."""
+
+    kind: Literal["key-found"] = "key-found"
+    key: str
+    device: str
+
+
+class Built(_Message):
+    """A built case."""
+
+    kind: Literal["built"] = "built"
+    artifact: Artifact
+    folder: Path
+    cached: bool
+    """Whether the artifact was in the cache already, so that its build times are from an earlier run."""
+
+
+class Ran(_Message):
+    """The bound call has run."""
+
+    kind: Literal["ran"] = "ran"
+    peak_bytes: int
+    """Largest resident memory of the worker during the run."""
+
+
+class Checked(_Message):
+    """The oracle's verdict on one run."""
+
+    kind: Literal["checked"] = "checked"
+    ok: bool
+    max_abs_error: float
+    error_ratio: float
+    tolerance: float
+    first_bad: str | None = None
+    """Where the first element outside the tolerance lies, for a person."""
+
+
+class Sampled(_Message):
+    """One timing sample."""
+
+    kind: Literal["sampled"] = "sampled"
+    seconds: float
+    """Mean time of one call."""
+    calls: int
+    launch_s: float | None = None
+    clock_mhz: int | None = None
+    throttled: str | None = None
+    """See `harness.artifact.artifact.Sample`."""
+
+
+class PeakMeasured(_Message):
+    """A target's peak in FLOP/s, or None where it cannot be measured."""
+
+    kind: Literal["peak-measured"] = "peak-measured"
+    flops: float | None
+
+
+class Failed(_Message):
+    """The request raised an exception; the worker lives on, and its log holds the traceback."""
+
+    kind: Literal["failed"] = "failed"
+    failure: FailureKind
+    message: str
+
+
+Request = Annotated[
+    KeyRequest
+    | BuildRequest
+    | ExpectRequest
+    | LoadRequest
+    | BindRequest
+    | RunRequest
+    | CheckRequest
+    | SampleRequest
+    | PeakRequest,
+    Field(discriminator="kind"),
+]
+Response = Annotated[
+    Done | KeyFound | Built | Ran | Checked | Sampled | PeakMeasured | Failed, Field(discriminator="kind")
+]
+
+REQUESTS: TypeAdapter[Request] = TypeAdapter(Request)
+RESPONSES: TypeAdapter[Response] = TypeAdapter(Response)

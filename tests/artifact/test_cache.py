@@ -1,0 +1,216 @@
+"""The artifact cache: complete artifacts or none, whoever writes, fails or dies."""
+
+import multiprocessing
+import os
+import signal
+
+import pytest
+
+from harness.artifact.artifact import ARTIFACT_FILE, Artifact
+from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
+from harness.errors import BuildError, HarnessError, InputError
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+
+CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def _artifact(key="k", **changes):
+    return Artifact(case=CASE, key=key, executor="native", loader="package.module:function", **changes)
+
+
+def _builder(content="code", key="k"):
+    """A build that writes a file and returns the artifact's description."""
+
+    def build(folder):
+        (folder / "code.bin").write_text(content)
+        return _artifact(key)
+
+    return build
+
+
+def _unexpected_build(folder):
+    raise AssertionError("was built again")
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return ArtifactCache(tmp_path / "cache")
+
+
+def _private_files(cache):
+    return list((cache.root / ".building").iterdir())
+
+
+def test_nothing_is_found_before_it_is_stored(cache):
+    assert cache.find("k") is None
+    assert not cache.root.exists()
+
+
+def test_what_was_stored_is_found_with_its_description(cache):
+    folder = cache.store("k", _builder("code"))
+    assert cache.find("k") == folder
+    assert (folder / "code.bin").read_text() == "code"
+    assert Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text()) == _artifact()
+    assert _private_files(cache) == []
+
+
+def test_a_description_that_the_build_wrote_itself_is_kept(cache):
+    def build(folder):
+        (folder / ARTIFACT_FILE).write_text(_artifact(launch={"written": "by the build"}).model_dump_json())
+
+    folder = cache.store("k", build)
+    assert Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text()).launch == {
+        "written": "by the build"
+    }
+
+
+def test_the_root_is_the_argument_then_the_variable_then_the_users_cache(tmp_path, monkeypatch):
+    monkeypatch.delenv(CACHE_DIR_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert ArtifactCache().root == tmp_path / "xdg" / "attention-harness"
+    monkeypatch.setenv(CACHE_DIR_VARIABLE, str(tmp_path / "variable"))
+    assert ArtifactCache().root == tmp_path / "variable"
+    assert ArtifactCache(tmp_path / "argument").root == tmp_path / "argument"
+
+
+def test_a_build_that_raises_leaves_nothing(cache):
+    def build(folder):
+        _builder()(folder)
+        (folder / ARTIFACT_FILE).write_text(_artifact().model_dump_json())
+        raise BuildError("no such pass")
+
+    with pytest.raises(BuildError, match="no such pass"):
+        cache.store("k", build)
+    assert cache.find("k") is None
+    assert _private_files(cache) == []
+
+
+def test_a_build_without_description_is_an_error(cache):
+    with pytest.raises(HarnessError, match=r"the build of k left no readable artifact\.json"):
+        cache.store("k", lambda folder: None)
+    assert cache.find("k") is None
+
+
+@pytest.mark.parametrize("corrupt", ["", "{", "{}", "[]", "\x00\x00"])
+def test_a_corrupt_artifact_is_absent_and_built_again(cache, corrupt):
+    folder = cache.store("k", _builder("old"))
+    (folder / ARTIFACT_FILE).write_text(corrupt)
+    assert cache.find("k") is None
+    assert cache.store("k", _builder("new")) == folder
+    assert (cache.find("k") / "code.bin").read_text() == "new"
+    assert _private_files(cache) == []
+
+
+def test_an_artifact_without_description_is_absent_and_built_again(cache):
+    (cache.store("k", _builder("old")) / ARTIFACT_FILE).unlink()
+    assert cache.find("k") is None
+    cache.store("k", _builder("new"))
+    assert (cache.find("k") / "code.bin").read_text() == "new"
+
+
+def test_the_second_of_two_writers_gets_the_firsts_artifact(cache):
+    def build_while_another_is_faster(folder):
+        cache.store("k", _builder("first"))
+        return _builder("second")(folder)
+
+    folder = cache.store("k", build_while_another_is_faster)
+    assert (folder / "code.bin").read_text() == "first"
+    assert _private_files(cache) == []
+
+
+def _store_often(root, start, finished):
+    cache = ArtifactCache(root)
+    start.wait()
+    for number in range(20):
+        key = f"key{number}"
+        folder = cache.store(key, _builder("same", key))
+        if cache.find(key) != folder or (folder / "code.bin").read_text() != "same":
+            return
+    finished.put(True)
+
+
+def test_processes_that_store_the_same_keys_at_once_all_get_valid_artifacts(cache):
+    count = 3
+    start, finished = SPAWN.Barrier(count), SPAWN.Queue()
+    writers = [SPAWN.Process(target=_store_often, args=(cache.root, start, finished)) for _ in range(count)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0] * count
+    assert [finished.get(timeout=10) for _ in writers] == [True] * count
+    assert all(cache.find(f"key{number}") for number in range(20))
+    assert _private_files(cache) == []
+
+
+def _killed_while_building(root):
+    def build(folder):
+        (folder / ARTIFACT_FILE).write_text(_artifact().model_dump_json())
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    ArtifactCache(root).store("k", build)
+
+
+def test_a_killed_build_leaves_nothing_to_find_and_the_next_store_cleans_up(cache):
+    builder = SPAWN.Process(target=_killed_while_building, args=(cache.root,))
+    builder.start()
+    builder.join()
+    assert builder.exitcode == -signal.SIGKILL
+    assert cache.find("k") is None
+    assert len(_private_files(cache)) == 2
+    cache.store("other", _builder())
+    assert _private_files(cache) == []
+
+
+def test_cleaning_up_spares_a_build_that_is_under_way(cache):
+    def build(folder):
+        (folder / "half").touch()
+        ArtifactCache(cache.root).store("other", _builder())
+        ArtifactCache(cache.root).prune(max_bytes=10**9)
+        assert (folder / "half").exists()
+        return _artifact()
+
+    assert (cache.store("k", build) / "half").exists()
+
+
+def test_size_counts_the_files_of_all_artifacts(cache):
+    assert cache.size() == 0
+    folders = [cache.store(key, _builder("x" * 1000, key)) for key in ("a", "b")]
+    assert cache.size() == sum(path.stat().st_size for folder in folders for path in folder.iterdir()) > 2000
+
+
+def test_pruning_removes_the_least_recently_used_first(cache):
+    for age, key in enumerate(("a", "b", "c")):
+        folder = cache.store(key, _builder("x" * 1000, key))
+        os.utime(folder, (1000 + age, 1000 + age))
+    one = cache.size() // 3
+    assert cache.find("a") is not None
+    assert cache.prune(max_bytes=one) == 2 * one
+    assert [key for key in ("a", "b", "c") if cache.find(key)] == ["a"]
+    assert _private_files(cache) == []
+
+
+def test_pruning_to_a_size_that_is_kept_removes_nothing(cache):
+    cache.store("a", _builder())
+    assert cache.prune(max_bytes=cache.size()) == 0
+    assert cache.find("a") is not None
+
+
+def test_pruning_a_cache_that_does_not_exist_frees_nothing(cache):
+    assert cache.prune(max_bytes=0) == 0
+
+
+def test_a_cache_that_cannot_be_written_is_refused_in_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        InputError, match="cannot write the artifact cache: Not a directory; set HARNESS_CACHE_DIR"
+    ):
+        ArtifactCache(tmp_path / "file" / "cache").store("k", _unexpected_build)
+
+
+@pytest.mark.parametrize("key", ["", ".", "..", ".building", "a/b", "/etc"])
+def test_a_key_never_leads_out_of_the_cache(cache, key):
+    with pytest.raises(ValueError, match="usable as a folder name"):
+        cache.store(key, _unexpected_build)

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+from example_cases import PROBLEM, example_case
+
+from harness.artifact.artifact import ARTIFACT_FILE
+from harness.artifact.cache import ArtifactCache
+from harness.building import case_build
+from harness.building.case_build import build, build_case, find_key
+from harness.errors import BuildError, InputError, UnsupportedError
+from harness.oracle.expected import expect
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+
+pytestmark = pytest.mark.usefixtures("example_plugin")
+
+
+def test_the_key_is_stable() -> None:
+    assert find_key(example_case()) == find_key(example_case())
+
+
+@pytest.mark.parametrize("change", ["parameters", "variant", "code", "tools", "device", "source"])
+def test_the_key_changes_with_all_that_the_build_depends_on(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from attention_example.target import NumpyTarget
+    from attention_example.variant import NumpyAttention
+
+    before = find_key(example_case()).key
+    case = example_case()
+    if change == "parameters":
+        case = example_case(block=8)
+    elif change == "variant":
+        case = example_case("wrong")
+    elif change == "code":
+        monkeypatch.setattr(case_build, "code_digest", lambda package: "another")
+    elif change == "tools":
+        monkeypatch.setattr(NumpyAttention, "tool_versions", lambda self: {"numpy": "3"})
+    elif change == "device":
+        monkeypatch.setattr(NumpyTarget, "device", lambda self, chip: "another machine")
+    elif change == "source":
+        monkeypatch.setattr(NumpyAttention, "source", lambda self, case: "other code")
+    assert find_key(case).key != before
+
+
+def test_a_build_leaves_a_complete_folder_in_the_cache(tmp_path: Path) -> None:
+    built = build_case(example_case(), ArtifactCache(tmp_path))
+    assert built.folder.is_relative_to(tmp_path)
+    assert {path.name for path in built.folder.iterdir()} == {ARTIFACT_FILE, "source.py"}
+    assert built.artifact.key == find_key(example_case()).key
+
+
+def test_a_built_artifact_computes_attention(tmp_path: Path) -> None:
+    artifact, folder = build(example_case(block=5), cache_root=tmp_path)
+    inputs = make_inputs(PROBLEM)
+    output = artifact.load(folder)(inputs.q, inputs.k, inputs.v)
+    assert expect(inputs, PROBLEM).check(output).ok
+
+
+def test_an_unknown_variant_is_bad_input() -> None:
+    with pytest.raises(InputError, match=r"unknown variant 'flush'; expected one of .*numpy-attention"):
+        build(example_case("flush"))
+
+
+def test_an_unknown_parameter_is_bad_input_and_names_the_known_ones() -> None:
+    with pytest.raises(
+        InputError,
+        match=r"variant 'numpy-attention': blok: unknown key \(did you mean block\?\); allowed: block",
+    ):
+        build(example_case(blok=8))
+
+
+def test_an_unknown_option_of_the_target_is_bad_input() -> None:
+    case = Case(problem=PROBLEM, variant="numpy-attention", target="numpy", target_options={"cores": 2})
+    with pytest.raises(InputError, match=r"target 'numpy': cores: unknown key; allowed: threads"):
+        find_key(case)
+
+
+@pytest.mark.parametrize(
+    ("variant", "error", "message"),
+    [
+        ("missing-dependency", UnsupportedError, r"install attention-harness\[baselines\]"),
+        ("not-importable", UnsupportedError, "No module named 'a_package_that_is_not_installed'"),
+        ("build-error", BuildError, "expected 3 operands"),
+        ("abort", BuildError, "crashed: SIGABRT: Assertion"),
+    ],
+)
+def test_a_build_that_fails_raises(variant: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        build(example_case(variant))
+
+
+def test_a_target_may_refuse_generated_kernels() -> None:
+    with pytest.raises(UnsupportedError, match="flash on numpy: target numpy compiles no kernels"):
+        build(example_case("flash"))
+
+
+def test_a_build_that_hangs_raises_after_its_limit() -> None:
+    with pytest.raises(BuildError, match="timed-out: no answer within the limit of 1 s"):
+        build(example_case("hang-build"), timeout_s=1.0)

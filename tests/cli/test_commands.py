@@ -1,0 +1,361 @@
+"""The command line: what the commands ask of the other modules, exit statuses, and one line for bad input."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from example_plugins import use_example_plugins
+from example_results import example_result, failed_result
+
+from harness.__main__ import main
+from harness.cli import doctor
+from harness.errors import RunInterrupted
+from harness.results.result import Result
+from harness.status import Status
+
+EXPERIMENT = """
+name = "trial"
+question = "Does it work?"
+variants = ["unfused", "flash"]
+[problem]
+heads = 4
+head_dim = 64
+seq = [64, 128]
+"""
+
+
+class Calls:
+    """What the commands asked of the runner and of reporting, and what the runner is to answer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.results: list[Result] = [example_result()]
+        self.folder = folder
+        self.runs: list[dict[str, Any]] = []
+        self.reports: list[tuple[Any, ...]] = []
+        self.interruption: KeyboardInterrupt | None = None
+
+    def run_experiment(self, experiment: Any, cases: list[Any], **arguments: Any) -> Any:
+        self.runs.append({"experiment": experiment.name, "cases": cases, **arguments})
+        if self.interruption is not None:
+            raise self.interruption
+        return SimpleNamespace(folder=self.folder, results=self.results)
+
+    def write_report(self, folders: list[Path], out: Path | None, *, formats: tuple[str, ...]) -> Any:
+        self.reports.append((folders, out, formats))
+        return SimpleNamespace(folder=self.folder / "report")
+
+    def print_tables(self, folders: list[Path]) -> None:
+        print(f"tables of {len(folders)}")
+
+
+@pytest.fixture(autouse=True)
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """Work in an empty folder that holds `experiments/trial.toml`, with everything heavy replaced."""
+    use_example_plugins(monkeypatch)
+    calls = Calls(tmp_path / "results" / "trial" / "1")
+    monkeypatch.setitem(
+        sys.modules, "harness.running.runner", SimpleNamespace(run_experiment=calls.run_experiment)
+    )
+    reporting = SimpleNamespace(write_report=calls.write_report, print_tables=calls.print_tables)
+    monkeypatch.setitem(sys.modules, "harness.reporting.report", reporting)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "trial.toml").write_text(EXPERIMENT)
+    return calls
+
+
+def error_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that must end with exit status 2 and one line on standard error; return the line."""
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("harness: ")
+    return captured.err.removeprefix("harness: ").strip()
+
+
+class TestRun:
+    def test_all_cases_are_run_and_reported(self, calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["run", "experiments/trial.toml"]) == 0
+        (call,) = calls.runs
+        assert (call["experiment"], len(call["cases"])) == ("trial", 4)
+        assert (call["out"], call["timed"], call["resume"]) == (Path("results"), True, False)
+        assert calls.reports == [([calls.folder], None, ("png", "svg", "pdf"))]
+        assert capsys.readouterr().out == f"tables of 1\nreport: {calls.folder}/report\n"
+
+    def test_an_experiment_by_its_bare_name(self, calls: Calls) -> None:
+        assert main(["run", "trial"]) == 0
+        assert calls.runs[0]["experiment"] == "trial"
+
+    def test_options(self, calls: Calls) -> None:
+        options = [
+            "--only",
+            "variant=flash",
+            "--only",
+            "seq=64",
+            "--resume",
+            "--out",
+            "elsewhere",
+            "--jobs",
+            "3",
+        ]
+        assert main(["run", "trial", *options]) == 0
+        (call,) = calls.runs
+        assert [(case.variant, case.problem.seq_q) for case in call["cases"]] == [("flash", 64)]
+        assert (call["out"], call["resume"], call["jobs"]) == (Path("elsewhere"), True, 3)
+        assert Path("elsewhere").is_dir()
+
+    def test_an_experiment_without_timing_is_not_timed(self, calls: Calls) -> None:
+        Path("untimed.toml").write_text(EXPERIMENT + "[timing]\nenabled = false")
+        assert main(["run", "untimed.toml"]) == 0
+        assert calls.runs[0]["timed"] is False
+
+    def test_failures_do_not_change_the_exit_status(self, calls: Calls) -> None:
+        calls.results = [failed_result()]
+        assert main(["run", "trial"]) == 0
+
+    def test_an_interruption_says_how_to_go_on(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        calls.interruption = RunInterrupted(0, 28)
+        assert main(["run", "trial", "--only", "seq=64"]) == 130
+        assert capsys.readouterr().err == (
+            "harness: interrupted, 0 of 28 cases finished; continue with: "
+            "harness run trial --only seq=64 --resume\n"
+        )
+
+    def test_an_interruption_outside_of_a_run_says_no_more(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        calls.interruption = KeyboardInterrupt()
+        assert main(["run", "trial"]) == 130
+        assert capsys.readouterr().err == "harness: interrupted\n"
+
+
+class TestCheck:
+    def test_nothing_is_timed(self, calls: Calls) -> None:
+        assert main(["check", "trial"]) == 0
+        assert calls.runs[0]["timed"] is False
+
+    @pytest.mark.parametrize("status", [status for status in Status if status is not Status.PASSED])
+    def test_the_exit_status_tells_of_failures(self, calls: Calls, status: Status) -> None:
+        calls.results = [example_result("a"), failed_result("b", status)]
+        assert main(["check", "trial"]) == int(status.is_failure)
+
+    def test_junit_is_written_even_when_a_case_fails(self, calls: Calls) -> None:
+        calls.results = [failed_result()]
+        assert main(["check", "trial", "--junit", "out/junit.xml"]) == 1
+        assert '<failure type="crashed"' in Path("out/junit.xml").read_text()
+
+
+class TestReport:
+    def test_several_folders_and_formats(self, calls: Calls) -> None:
+        assert main(["report", "a", "b", "--out", "both", "--format", "png", "--format", "svg"]) == 0
+        assert calls.reports == [([Path("a"), Path("b")], Path("both"), ("png", "svg"))]
+
+
+class TestList:
+    @pytest.mark.parametrize(
+        ("what", "expected"),
+        [
+            ("variants", "flash    the example flash"),
+            ("variants", "broken   variant 'broken' cannot be imported: No module named 'nothing'"),
+            ("targets", "cpu       the example processor"),
+            ("targets", "cpu:avx2  vectors of 256 bits"),
+            ("experiments", "trial  Does it work?"),
+            ("distributions", "normal                  standard normal: the usual benchmark input"),
+        ],
+    )
+    def test_names_and_summaries(self, capsys: pytest.CaptureFixture[str], what: str, expected: str) -> None:
+        assert main(["list", what]) == 0
+        assert expected in capsys.readouterr().out.splitlines()
+
+    def test_cases_with_their_ids(self, calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+        main(["run", "trial"])
+        capsys.readouterr()
+        assert main(["list", "cases", "trial"]) == 0
+        cases = calls.runs[0]["cases"]
+        assert capsys.readouterr().out.splitlines() == [f"{case.id}  {case.describe()}" for case in cases]
+
+    def test_no_experiments_are_told_of(
+        self, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert main(["list", "experiments"]) == 0
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err == "harness: there is no folder experiments/ with experiments here\n"
+        assert error_line(capsys, "run", "smoke") == (
+            "experiments/smoke.toml: no such file; there is no folder experiments/ with experiments here; "
+            "expected the path of an experiment in TOML"
+        )
+
+    def test_a_file_beside_is_suggested_for_its_bare_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("tiles.toml").write_text(EXPERIMENT)
+        assert error_line(capsys, "run", "tiles") == (
+            "experiments/tiles.toml: no such file; did you mean the file tiles.toml?"
+        )
+
+    def test_cases_of_no_experiment(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert error_line(capsys, "list", "cases").startswith("list cases: expected an experiment")
+
+
+class TestDoctor:
+    def test_findings_are_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["doctor"]) == 0
+        assert "cpu build" in capsys.readouterr().out
+
+    def test_a_broken_installation_is_told_by_the_exit_status(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        finding = doctor.Finding(
+            section="packages", name="numpy", state=doctor.State.BROKEN, detail="not installed"
+        )
+        monkeypatch.setattr(doctor, "diagnose", lambda: [finding])
+        assert main(["doctor"]) == 1
+
+
+class TestBadInput:
+    """Exit status 2, one line, and nothing has run."""
+
+    @pytest.mark.parametrize(
+        ("old", "new", "expected"),
+        [
+            (
+                '"flash"',
+                '"flsh"',
+                "variants: unknown variant 'flsh' (did you mean flash?); expected one of flash, ",
+            ),
+            (
+                "head_dim",
+                "head_dmi",
+                "problem.head_dmi: unknown key (did you mean head_dim?); allowed: dtype, ",
+            ),
+            ("64, 128", "64, -128", "problem.seq: found -128, expected a positive integer"),
+            ("heads = 4", "heads = 4\nkv_heads = 3", "problem: heads 4 is not a multiple of kv_heads 3 (in "),
+            (
+                "heads = 4",
+                'heads = 4\ndtype = "f8"',
+                "problem.dtype: found \"f8\", expected 'f32', 'f16' or 'bf16'",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("command", ["run", "check"])
+    def test_in_an_experiment(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        calls: Calls,
+        command: str,
+        old: str,
+        new: str,
+        expected: str,
+    ) -> None:
+        Path("wrong.toml").write_text(EXPERIMENT.replace(old, new, 1))
+        assert error_line(capsys, command, "wrong.toml").startswith(f"wrong.toml: {expected}")
+        assert calls.runs == []
+
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [
+            (["run", "missing.toml"], "missing.toml: no such file; expected an experiment in TOML"),
+            (
+                ["run", "missing"],
+                "experiments/missing.toml: no such file; expected an experiment in TOML, one of trial",
+            ),
+            (["run", "experiments"], "experiments: is a folder; expected an experiment in TOML"),
+            (
+                ["run", "trial", "--only", "variant=torch"],
+                "--only variant=torch: no case has it; found unfused, flash",
+            ),
+            (
+                ["run", "trial", "--out", "file/x"],
+                "--out file/x: Not a directory; expected a folder that can be",
+            ),
+            (
+                ["check", "trial", "--out", "file"],
+                "--out file: File exists; expected a folder that can be written",
+            ),
+            (
+                ["check", "trial", "--junit", "file/x.xml"],
+                "--junit file: File exists; expected a folder that can",
+            ),
+            (
+                ["report", "results", "--out", "file"],
+                "--out file: File exists; expected a folder that can be written",
+            ),
+            (["run"], "found neither, expected either an EXPERIMENT or --bundle DIR"),
+            (["run", "trial", "--fast"], "No such option: --fast (see 'harness run --help')"),
+            (["run", "trial", "--jobs", "0"], "Invalid value for '--jobs': "),
+            (["list", "variant"], "Invalid value for 'what': 'variant' is not one of 'variants', "),
+            (["rn"], "No such command 'rn'. Did you mean 'run'? (see 'harness --help')"),
+        ],
+    )
+    def test_on_the_command_line(
+        self, capsys: pytest.CaptureFixture[str], calls: Calls, arguments: list[str], expected: str
+    ) -> None:
+        Path("file").write_text("")
+        assert error_line(capsys, *arguments).startswith(expected)
+        assert calls.runs == []
+        assert calls.reports == []
+
+
+def test_every_mistake_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("wrong.toml").write_text(EXPERIMENT.replace("64, 128", "0").replace("heads = 4", "heads = 0"))
+    assert main(["run", "wrong.toml"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "harness: wrong.toml: problem.heads: found 0, expected a positive integer",
+        "harness: wrong.toml: problem.seq: found 0, expected a positive integer",
+    ]
+
+
+CLOSED_PIPE = """
+import os, sys
+from harness.__main__ import main
+
+reader, writer = os.pipe()
+os.dup2(writer, 1)
+os.close(reader)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", [["list", "variants"], ["doctor"], ["--help"]])
+def test_a_closed_pipe_is_no_failed_case(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED_PIPE, *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+class TestHelp:
+    @pytest.mark.parametrize("arguments", [[], ["--help"]])
+    def test_the_commands_are_listed(self, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+        assert main(arguments) == 0
+        commands = capsys.readouterr().out.partition("Commands:")[2].split("\n")
+        assert [line.split()[0] for line in commands if line.strip()] == [
+            "run",
+            "build",
+            "check",
+            "report",
+            "ir",
+            "layout",
+            "list",
+            "doctor",
+        ]
+
+    def test_help_imports_nothing_heavy(self) -> None:
+        program = (
+            "import sys; from harness.__main__ import main; main(['--help'])\n"
+            "heavy = {'mlir', 'iree', 'torch', 'pandas', 'numpy', 'matplotlib', 'pydantic', 'rich'}\n"
+            "print('imported:', sorted(heavy & set(sys.modules)))"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "imported: []"
+
+    def test_the_module_can_be_run(self) -> None:
+        command = [sys.executable, "-m", "harness", "run", "missing.toml"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == "harness: missing.toml: no such file; expected an experiment in TOML\n"

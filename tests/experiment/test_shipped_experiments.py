@@ -1,0 +1,93 @@
+"""The experiments in `experiments/`: each loads with the real plugins and has the cases it should."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.experiment.experiment import Experiment, load_experiment
+from harness.machine.cores import available_cores
+
+FOLDER = Path(__file__).parents[2] / "experiments"
+
+
+def shipped(name: str) -> Experiment:
+    return load_experiment(FOLDER / f"{name}.toml")
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_experiment_loads_under_its_files_name(path: Path) -> None:
+    experiment = load_experiment(path)
+    assert experiment.name == path.stem
+    assert experiment.question.endswith("?")
+
+
+def test_the_default_sweep() -> None:
+    experiment = shipped("seq_sweep")
+    cases = experiment.cases()
+    everywhere, shortest, to_2048 = 20, 4, 16
+    assert Counter(case.variant for case in cases) == {
+        "unfused": everywhere,
+        "naive": to_2048,
+        "flash": everywhere,
+        "iree": shortest,
+        "iree-unfused": everywhere,
+        "torch": everywhere,
+        "torch-unfused": everywhere,
+    }
+    assert {case.problem.seq_q for case in cases} == {256, 512, 1024, 2048, 4096}
+    assert {case.target_options["threads"] for case in cases} == {available_cores()}
+    assert experiment.baseline == "unfused"
+    assert len(Experiment.groups(cases)) * experiment.timing.budget_s < 6 * 60
+
+
+def test_the_smoke_test_is_small() -> None:
+    experiment = shipped("smoke")
+    cases = experiment.cases()
+    assert len(cases) == 28
+    assert len(Experiment.groups(cases)) * experiment.timing.budget_s < 30
+
+
+def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
+    experiment = shipped("correctness")
+    cases = experiment.cases()
+    problems = [group[0].problem for group in Experiment.groups(cases)]
+    plain = [p for p in problems if p.model_width is None and not p.is_packed]
+    assert len(plain) == 28
+    for problem in problems:
+        variants = {case.variant for case in cases if case.problem == problem}
+        if problem.model_width is not None:
+            assert variants == {"split-head", "torch"}
+        elif problem.is_packed:
+            assert variants == {"varlen", "torch"}
+        else:
+            assert len(variants) == 7
+            assert not variants & {"split-head", "varlen"}
+    assert any(0 in np.diff(problem.cu_seqlens_q) for problem in problems if problem.is_packed)
+    assert experiment.timing.enabled is False
+    assert {problem.dtype for problem in problems} == {"f32", "f16", "bf16"}
+    assert {problem.causal for problem in problems} == {False, True}
+    assert {problem.head_dim for problem in problems} == {32, 64, 128}
+    assert {problem.seq_q for problem in problems} >= {1, 64, 77, 256, 333, 512}
+    assert any(problem.group_size == 4 for problem in problems)
+    assert any(problem.seq_q > problem.seq_kv for problem in problems)
+    assert any(problem.head_dim_v != problem.head_dim for problem in problems)
+
+
+def test_the_matrix_of_gpus_is_small_and_covers_what_it_asks_about() -> None:
+    cases = shipped("gpu_correctness").cases()
+    assert len(cases) == 144
+    assert {case.target for case in cases} == {"cuda:sm_80", "rocm:gfx942", "rocm:gfx1100"}
+    assert {case.variant for case in cases} == {"iree", "iree-unfused"}
+    problems = {case.problem for case in cases}
+    assert {(problem.dtype, problem.head_dim) for problem in problems} == {
+        ("f16", 64), ("f16", 128), ("bf16", 64), ("bf16", 128),
+    }  # fmt: skip
+    assert {(problem.causal, problem.group_size) for problem in problems} == {
+        (False, 1),
+        (True, 1),
+        (False, 2),
+    }
+    assert {problem.seq_kv for problem in problems} == {256, 512}
+    assert max(problem.flops() for problem in problems) < 0.3e9

@@ -1,0 +1,24 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.machine.cores import available_cores
+
+
+@pytest.fixture
+def siblings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Four processors that are two cores, and a fifth of which nothing is known."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3, 4})
+    for processor, sharing in enumerate(["0,2", "1,3", "0,2", "1,3"]):
+        (tmp_path / f"cpu{processor}").write_text(f"{sharing}\n")
+    return str(tmp_path / "cpu{}")
+
+
+def test_hyper_threads_of_one_core_count_once(siblings: str) -> None:
+    assert available_cores(siblings, quota=64.0) == 3
+
+
+@pytest.mark.parametrize(("quota", "expected"), [(2.5, 2), (0.5, 1)])
+def test_a_containers_limit_holds(siblings: str, quota: float, expected: int) -> None:
+    assert available_cores(siblings, quota) == expected

@@ -1,0 +1,101 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from harness.oracle.canaries import CANARIES, middle_tile_skipped
+from harness.oracle.expected import expect, reference
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import make_inputs
+
+
+def accepted_canaries(problem: AttentionProblem) -> list[str]:
+    """Return the canaries that apply and are not refused, after making sure that the right output passes."""
+    inputs = make_inputs(problem)
+    expected = expect(inputs, problem)
+    assert expected.check(expected.reference.astype(numpy_dtype(problem.dtype))).ok
+    return [
+        name
+        for name, canary in CANARIES.items()
+        if canary.applies(problem) and expected.check(canary.make(inputs, problem, expected)).ok
+    ]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("seq", [64, 333, 1024])
+def test_every_canary_is_refused(seq, dtype, causal):
+    problem = AttentionProblem(heads=2, seq_q=seq, head_dim=64, dtype=dtype, causal=causal)
+    assert all(canary.applies(problem) for canary in CANARIES.values())
+    assert accepted_canaries(problem) == []
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        AttentionProblem(
+            batch=2, heads=2, seq_q=100, seq_kv=200, head_dim=32, mask=True, bias=True, softcap=20
+        ),
+        AttentionProblem(
+            batch=2, heads=4, kv_heads=2, seq_q=150, head_dim=32, kv_lengths=(70, 150), window=(40, 9)
+        ),
+        AttentionProblem(heads=2, head_dim=32, cu_seqlens_q=(0, 90, 90, 120), cu_seqlens_kv=(0, 40, 90, 220)),
+        AttentionProblem(heads=2, seq_q=1, seq_kv=300, head_dim=32),
+    ],
+    ids=lambda problem: problem.describe(),
+)
+def test_every_canary_is_refused_with_masks_and_lengths(problem):
+    assert accepted_canaries(problem) == []
+
+
+def test_every_canary_is_refused_at_4096():
+    problem = AttentionProblem(heads=2, seq_q=4096, head_dim=64, dtype="bf16", causal=True)
+    assert accepted_canaries(problem) == []
+
+
+def test_every_canary_is_refused_at_16384():
+    problem = AttentionProblem(heads=1, seq_q=16384, head_dim=64, dtype="f32", causal=True)
+    assert accepted_canaries(problem) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("seq", [4096, 16384])
+def test_every_canary_is_refused_at_long_sequences(seq, dtype, causal):
+    problem = AttentionProblem(heads=2, seq_q=seq, head_dim=64, dtype=dtype, causal=causal)
+    assert accepted_canaries(problem) == []
+
+
+def test_skipped_tile_is_attention_without_those_keys():
+    problem = AttentionProblem(heads=1, seq_q=100, seq_kv=256, head_dim=16)
+    inputs = make_inputs(problem)
+    kept = np.r_[0:128, 192:256]
+    shorter = AttentionProblem(heads=1, seq_q=100, seq_kv=192, head_dim=16)
+    without = reference(dataclasses.replace(inputs, k=inputs.k[:, :, kept], v=inputs.v[:, :, kept]), shorter)
+    found = middle_tile_skipped(inputs, problem, expect(inputs, problem))
+    np.testing.assert_allclose(found, without, rtol=1e-5, atol=1e-6)
+
+
+def test_shifted_diagonal_is_attention_to_strictly_earlier_keys():
+    problem = AttentionProblem(heads=1, seq_q=200, head_dim=16, causal=True)
+    inputs = make_inputs(problem)
+    strict = problem.model_copy(update={"seq_q": 199, "seq_kv": 199})
+    earlier = dataclasses.replace(inputs, q=inputs.q[:, :, 1:], k=inputs.k[:, :, :-1], v=inputs.v[:, :, :-1])
+    found = CANARIES["mask-off-by-one"].make(inputs, problem, expect(inputs, problem))
+    assert not found[0, 0, 0].any()
+    np.testing.assert_allclose(found[:, :, 1:], reference(earlier, strict), rtol=1e-4, atol=1e-5)
+
+
+def test_mean_of_values_is_right_where_scores_are_constant():
+    problem = AttentionProblem(heads=2, seq_q=90, head_dim=16, causal=True, mask=True)
+    inputs = make_inputs(problem, "constant")
+    expected = expect(inputs, problem)
+    assert expected.check(CANARIES["mean-of-values"].make(inputs, problem, expected)).ok
+
+
+def test_canaries_that_change_nothing_do_not_apply():
+    problem = AttentionProblem(heads=1, seq_q=8, seq_kv=1, head_dim=16, scale=1)
+    names = {name for name, canary in CANARIES.items() if not canary.applies(problem)}
+    assert names == {"mean-of-values", "scale-left-out", "heads-swapped"}

@@ -1,0 +1,371 @@
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.errors import InputError
+from harness.oracle import expected
+from harness.oracle.expected import Expected, expect, reference, same_precision
+from harness.oracle.reference import exact_attention, heads, masked_scores
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import DISTRIBUTIONS, Inputs, make_inputs
+
+
+def dense_head(q, k, v, problem, mask, bias):
+    """One head with the whole score matrix in float64, as the conventions are written."""
+    seq_q, seq_kv = len(q), len(k)
+    scores = problem.scale * (q @ k.T)
+    if problem.softcap is not None:
+        scores = problem.softcap * np.tanh(scores / problem.softcap)
+    if bias is not None:
+        scores = scores + bias
+    i, j, shift = np.arange(seq_q)[:, None], np.arange(seq_kv)[None, :], seq_kv - seq_q
+    visible = np.ones((seq_q, seq_kv), bool)
+    if problem.causal:
+        visible &= j <= i + (shift if problem.causal_alignment == "bottom-right" else 0)
+    if problem.window is not None:
+        left, right = problem.window
+        visible &= True if left is None else j >= i + shift - left
+        visible &= True if right is None else j <= i + shift + right
+    if mask is not None:
+        visible &= mask
+    output = np.zeros((seq_q, v.shape[1]))
+    for row in range(seq_q):
+        seen = visible[row] & ~np.isneginf(scores[row])
+        if seen.any():
+            weights = np.exp(scores[row, seen] - scores[row, seen].max())
+            output[row] = weights @ v[seen] / weights.sum()
+    return output
+
+
+def dense(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
+    q, k, v = (array.astype(np.float64) for array in (inputs.q, inputs.k, inputs.v))
+    output = np.zeros(problem.output_shape)
+    q_start = kv_start = 0
+    for b, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
+        for h in range(problem.heads):
+            g = h * problem.kv_heads // problem.heads
+            if problem.is_packed:
+                rows, keys = slice(q_start, q_start + seq_q), slice(kv_start, kv_start + seq_kv)
+                output[rows, h] = dense_head(q[rows, h], k[keys, g], v[keys, g], problem, None, None)
+                continue
+            mask = None if inputs.mask is None else inputs.mask[b, 0, :, :seq_kv]
+            bias = None if inputs.bias is None else inputs.bias[0, h, :, :seq_kv].astype(np.float64)
+            output[b, h] = dense_head(q[b, h], k[b, g, :seq_kv], v[b, g, :seq_kv], problem, mask, bias)
+        q_start, kv_start = q_start + seq_q, kv_start + seq_kv
+    return output
+
+
+def flash(inputs: Inputs, problem: AttentionProblem, tile: int = 64) -> np.ndarray:
+    """An honest kernel: online softmax over KV tiles, float32 accumulators, P rounded to the dtype."""
+    dtype = numpy_dtype(problem.dtype)
+    output = np.zeros(problem.output_shape, dtype)
+    for head in heads(inputs, problem):
+        for rows in head.blocks():
+            q, k, v = (array.astype(np.float32) for array in (head.q[rows], head.k, head.v))
+            peak = np.full(len(q), -np.inf, np.float32)
+            total = np.zeros(len(q), np.float32)
+            accumulator = np.zeros((len(q), v.shape[1]), np.float32)
+            for start in range(0, len(k), tile):
+                keys = slice(start, min(start + tile, len(k)))
+                scores, _ = masked_scores(head, rows, problem, q, k, keys)
+                new_peak = np.maximum(peak, scores.max(axis=1))
+                shift = np.where(np.isneginf(new_peak), np.float32(0), new_peak)
+                weights = np.exp(scores - shift[:, None])
+                correction = np.exp(peak - shift)
+                total = correction * total + weights.sum(axis=1)
+                accumulator = (
+                    correction[:, None] * accumulator + weights.astype(dtype).astype(np.float32) @ v[keys]
+                )
+                peak = new_peak
+            output[head.index][rows] = accumulator / np.where(total > 0, total, 1)[:, None]
+    return output
+
+
+def sequential(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
+    """An honest f32 kernel that adds one term after another, everywhere."""
+    output = np.zeros(problem.output_shape, np.float32)
+    for head in heads(inputs, problem):
+        for rows in head.blocks():
+            scores = np.zeros((rows.stop - rows.start, len(head.k)), np.float32)
+            for c in range(problem.head_dim):
+                scores += head.q[rows, c : c + 1] * head.k[:, c]
+            scores *= np.float32(problem.scale)
+            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+            total = np.zeros(len(scores), np.float32)
+            accumulator = np.zeros((len(scores), head.v.shape[1]), np.float32)
+            for key in range(len(head.k)):
+                total += weights[:, key]
+                accumulator += weights[:, key : key + 1] * head.v[key]
+            output[head.index][rows] = accumulator / total[:, None]
+    return output
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> AttentionProblem:
+    kv_heads = draw(st.integers(1, 2))
+    side = st.one_of(st.none(), st.integers(0, 10))
+    fields = {
+        "heads": kv_heads * draw(st.integers(1, 2)),
+        "kv_heads": kv_heads,
+        "head_dim": draw(st.integers(1, 9)),
+        "head_dim_v": draw(st.integers(1, 9)),
+        "causal": draw(st.booleans()),
+        "causal_alignment": draw(st.sampled_from(["bottom-right", "top-left"])),
+        "window": draw(st.one_of(st.none(), st.tuples(side, side))),
+        "softcap": draw(st.one_of(st.none(), st.floats(0.5, 30))),
+        "scale": draw(st.one_of(st.none(), st.sampled_from([-1.5, 0.0, 1e-60, 0.01, 2.0]))),
+    }
+    if draw(st.booleans()):
+        lengths = draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=3))
+        fields["cu_seqlens_q"] = (0, *np.cumsum([q for q, _ in lengths]).tolist())
+        fields["cu_seqlens_kv"] = (0, *np.cumsum([kv for _, kv in lengths]).tolist())
+        return AttentionProblem(**fields)
+    seq_kv = draw(st.integers(1, 20))
+    fields |= {"batch": 2, "seq_q": draw(st.integers(1, 150)), "seq_kv": seq_kv}
+    fields |= {"mask": draw(st.booleans()), "bias": draw(st.booleans())}
+    fields["kv_lengths"] = draw(st.one_of(st.none(), st.tuples(*[st.integers(0, seq_kv)] * 2)))
+    return AttentionProblem(**fields)
+
+
+@settings(deadline=None, max_examples=150)
+@given(problem=problems(), distribution=st.sampled_from(list(DISTRIBUTIONS)), seed=st.integers(0, 100))
+def test_blockwise_equals_dense(problem, distribution, seed):
+    inputs = make_inputs(problem, distribution, seed)
+    np.testing.assert_allclose(reference(inputs, problem), dense(inputs, problem), rtol=1e-9, atol=1e-10)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    problem=problems(),
+    distribution=st.sampled_from(list(DISTRIBUTIONS)),
+    dtype=st.sampled_from(["f32", "f16", "bf16"]),
+    seed=st.integers(0, 100),
+)
+def test_honest_kernel_passes_small_problems(problem, distribution, dtype, seed):
+    problem = problem.model_copy(update={"dtype": dtype})
+    inputs = make_inputs(problem, distribution, seed)
+    expected = expect(inputs, problem)
+    assert expected.check(flash(inputs, problem, tile=8)).ok
+    assert expected.check(same_precision(inputs, problem)).ok
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_honest_kernel_passes(dtype, distribution, causal):
+    problem = AttentionProblem(heads=2, seq_q=700, head_dim=64, dtype=dtype, causal=causal)
+    inputs = make_inputs(problem, distribution)
+    verdict = expect(inputs, problem).check(flash(inputs, problem))
+    assert (verdict.ok, verdict.first_bad) == (True, None)
+    assert verdict.error_ratio <= 1
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("distribution", ["normal", "large-logits"])
+def test_honest_kernel_passes_decoding_a_single_query(dtype, distribution):
+    problem = AttentionProblem(heads=1, seq_q=1, seq_kv=2000, head_dim=64, dtype=dtype)
+    passed = []
+    for seed in range(20):
+        inputs = make_inputs(problem, distribution, seed)
+        passed.append(expect(inputs, problem).check(flash(inputs, problem)).ok)
+    assert passed == [True] * 20
+
+
+@pytest.mark.parametrize("distribution", ["normal", "uniform", "constant", "large-logits"])
+def test_sequential_summation_passes(distribution):
+    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=16384, head_dim=64)
+    inputs = make_inputs(problem, distribution)
+    assert expect(inputs, problem).check(sequential(inputs, problem)).ok
+
+
+@pytest.mark.parametrize("kv_lengths", [None, (50, 200)])
+def test_constant_scores_give_the_mean(kv_lengths):
+    problem = AttentionProblem(batch=2, heads=2, seq_q=130, seq_kv=200, head_dim=8, kv_lengths=kv_lengths)
+    inputs = make_inputs(problem, "constant")
+    for b, length in enumerate(kv_lengths or (200, 200)):
+        mean = inputs.v[b, :, :length].astype(np.float64).mean(axis=1, keepdims=True)
+        found = reference(inputs, problem)[b]
+        np.testing.assert_allclose(found, np.broadcast_to(mean, found.shape), rtol=1e-12, atol=1e-14)
+
+
+def test_row_that_sees_no_key_is_zero():
+    problem = AttentionProblem(heads=1, seq_q=10, seq_kv=4, head_dim=8, causal=True)
+    inputs = make_inputs(problem)
+    exact = exact_attention(inputs, problem)
+    assert np.array_equal((exact.output[0, 0] == 0).all(axis=1), np.arange(10) < 6)
+    assert np.array_equal(np.isneginf(exact.log_sum_exp[0, 0]), np.arange(10) < 6)
+    assert not same_precision(inputs, problem)[0, 0, :6].any()
+
+
+def test_row_with_only_minus_infinite_scores_is_zero():
+    problem = AttentionProblem(heads=1, seq_q=3, seq_kv=5, head_dim=8, bias=True)
+    inputs = make_inputs(problem)
+    inputs.bias[0, 0, 1] = -np.inf
+    assert np.array_equal(reference(inputs, problem)[0, 0, 1], np.zeros(8))
+    assert np.array_equal(same_precision(inputs, problem)[0, 0, 1], np.zeros(8))
+
+
+def test_shifting_all_scores_of_a_row_changes_nothing():
+    problem = AttentionProblem(heads=2, seq_q=20, seq_kv=30, head_dim=8, bias=True)
+    inputs = make_inputs(problem)
+    shifted = dataclasses.replace(inputs, bias=inputs.bias + np.float32(4))
+    shifted_back = dataclasses.replace(inputs, bias=shifted.bias - np.float32(4))
+    np.testing.assert_allclose(
+        reference(shifted, problem), reference(shifted_back, problem), rtol=1e-12, atol=1e-13
+    )
+
+
+def test_order_of_the_keys_does_not_matter():
+    problem = AttentionProblem(heads=2, seq_q=20, seq_kv=300, head_dim=8)
+    inputs = make_inputs(problem)
+    order = np.random.default_rng(0).permutation(300)
+    permuted = dataclasses.replace(inputs, k=inputs.k[:, :, order], v=inputs.v[:, :, order])
+    np.testing.assert_allclose(
+        reference(permuted, problem), reference(inputs, problem), rtol=1e-11, atol=1e-13
+    )
+
+
+def test_log_sum_exp_is_that_of_the_scores():
+    problem = AttentionProblem(heads=1, seq_q=5, seq_kv=7, head_dim=4)
+    inputs = make_inputs(problem)
+    scores = problem.scale * inputs.q[0, 0].astype(np.float64) @ inputs.k[0, 0].astype(np.float64).T
+    expected = np.log(np.exp(scores).sum(axis=1))
+    np.testing.assert_allclose(exact_attention(inputs, problem).log_sum_exp[0, 0], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_same_precision_rounds_scores_probabilities_and_output(dtype):
+    problem = AttentionProblem(heads=1, seq_q=50, head_dim=16, dtype=dtype)
+    inputs, kind = make_inputs(problem), numpy_dtype(dtype)
+    q, k, v = (array[0, 0].astype(np.float32) for array in (inputs.q, inputs.k, inputs.v))
+    scores = (q @ k.T * np.float32(problem.scale)).astype(kind).astype(np.float32)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = (weights / weights.sum(axis=1, keepdims=True)).astype(kind).astype(np.float32)
+    assert np.array_equal(same_precision(inputs, problem)[0, 0], (weights @ v).astype(kind))
+
+
+def test_tolerance_shrinks_with_the_rows():
+    problem = AttentionProblem(heads=1, seq_q=1024, head_dim=64, causal=True)
+    tolerance = expect(make_inputs(problem), problem).tolerance[0, 0]
+    ratio = np.median(tolerance[:16]) / np.median(tolerance[-64:])
+    assert ratio == pytest.approx(math.sqrt(1024 / 8), rel=0.5)
+
+
+def test_sampled_tolerance_is_never_looser(monkeypatch):
+    problem = AttentionProblem(heads=2, seq_q=2048, seq_kv=64, head_dim=16, dtype="bf16")
+    inputs = make_inputs(problem)
+    complete = expect(inputs, problem).tolerance
+    monkeypatch.setattr(expected, "MAX_SCORES", 0)
+    assert (expect(inputs, problem).tolerance <= complete).all()
+
+
+@pytest.fixture
+def small() -> Expected:
+    problem = AttentionProblem(batch=2, heads=2, seq_q=6, head_dim=4)
+    return expect(make_inputs(problem), problem)
+
+
+def right(expected: Expected) -> np.ndarray:
+    return expected.reference.astype(np.float32)
+
+
+def test_right_output_is_accepted(small):
+    verdict = small.check(right(small))
+    assert verdict.ok
+    assert verdict.max_abs_error == np.abs(right(small) - small.reference).max()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_non_finite_output_is_an_infinite_error(small, value):
+    output = right(small)
+    output[1, 0, 3, 2] = value
+    verdict = small.check(output)
+    assert (verdict.ok, verdict.max_abs_error, verdict.first_bad) == (
+        False,
+        np.inf,
+        "batch 1, head 0, query 3",
+    )
+
+
+def test_error_just_above_the_tolerance_is_refused_and_below_is_not(small):
+    tolerance = small.tolerance[0, 1, 2]
+    exact = Expected("f32", right(small).astype(np.float64), small.tolerance, small.log_sum_exp)
+    output = right(small)
+    output[0, 1, 2, 0] += 1.2 * tolerance
+    verdict = exact.check(output)
+    assert (verdict.ok, verdict.first_bad, verdict.tolerance) == (
+        False,
+        "batch 0, head 1, query 2",
+        tolerance,
+    )
+    assert verdict.error_ratio == pytest.approx(1.2, rel=0.1)
+    output = right(small)
+    output[0, 1, 2, 0] += 0.8 * tolerance
+    assert exact.check(output).ok
+
+
+def test_wrong_shape_is_a_verdict(small):
+    verdict = small.check(right(small)[:1])
+    assert (verdict.ok, verdict.first_bad) == (False, "output shape (1, 2, 6, 4), expected (2, 2, 6, 4)")
+
+
+def test_wrong_dtype_is_a_verdict(small):
+    verdict = small.check(small.reference)
+    assert (verdict.ok, verdict.first_bad) == (False, "output dtype float64, expected float32")
+
+
+def test_row_that_must_be_zero_allows_no_error():
+    problem = AttentionProblem(heads=1, seq_q=3, seq_kv=1, head_dim=4, causal=True)
+    expected = expect(make_inputs(problem), problem)
+    output = right(expected)
+    assert expected.check(output).ok
+    output[0, 0, 0, 0] = 1e-30
+    verdict = expected.check(output)
+    assert (verdict.ok, verdict.error_ratio, verdict.first_bad) == (False, np.inf, "head 0, query 0")
+
+
+def test_packed_output_names_the_token():
+    problem = AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=(0, 3, 8), cu_seqlens_kv=(0, 3, 8))
+    expected = expect(make_inputs(problem), problem)
+    output = right(expected)
+    output[5, 1] = 9
+    assert expected.check(output).first_bad == "token 5, head 1"
+
+
+def test_no_tokens_at_all_is_accepted():
+    problem = AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=(0, 0), cu_seqlens_kv=(0, 0))
+    expected = expect(make_inputs(problem), problem)
+    assert expected.check(np.zeros((0, 2, 4), np.float32)).ok
+
+
+def test_inputs_without_a_finite_result_are_refused():
+    problem = AttentionProblem(heads=1, seq_q=3, head_dim=4)
+    inputs = make_inputs(problem)
+    inputs.v[0, 0, 1, 1] = np.nan
+    with pytest.raises(InputError, match="exact output is not finite"):
+        expect(inputs, problem)
+
+
+@pytest.mark.parametrize("tokens", [0, 8])
+def test_expected_survives_a_file(tmp_path, tokens):
+    problem = AttentionProblem(
+        heads=2, head_dim=4, cu_seqlens_q=(0, tokens), cu_seqlens_kv=(0, 8), dtype="bf16"
+    )
+    expected = expect(make_inputs(problem), problem)
+    expected.save(tmp_path / "expected.npy")
+    loaded = Expected.load(tmp_path / "expected.npy")
+    assert loaded.dtype == "bf16"
+    for name in ("reference", "tolerance", "log_sum_exp"):
+        assert np.array_equal(getattr(loaded, name), getattr(expected, name))
+    assert loaded.check(expected.reference.astype(numpy_dtype("bf16"))).ok
+
+
+def test_something_else_than_an_expected_output_is_refused(tmp_path):
+    (tmp_path / "expected.npy").write_text("not it")
+    with pytest.raises(InputError, match=r"expected\.npy: cannot read an expected output"):
+        Expected.load(tmp_path / "expected.npy")

@@ -1,0 +1,200 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from harness.errors import InputError
+from harness.problem.attention_problem import AttentionProblem
+
+
+def brute_force_pairs(problem: AttentionProblem) -> int:
+    """Count the visible pairs one by one, from the conventions as they are written."""
+    pairs = 0
+    for seq_q, seq_kv in problem.sequence_lengths():
+        shift = seq_kv - seq_q
+        for i in range(seq_q):
+            for j in range(seq_kv):
+                visible = True
+                if problem.causal:
+                    visible &= j <= i + (shift if problem.causal_alignment == "bottom-right" else 0)
+                if problem.window is not None:
+                    left, right = problem.window
+                    visible &= left is None or i + shift - left <= j
+                    visible &= right is None or j <= i + shift + right
+                pairs += visible
+    return pairs
+
+
+side = st.one_of(st.none(), st.integers(-1, 12))
+
+
+@settings(deadline=None)
+@given(
+    seq_q=st.integers(1, 20),
+    seq_kv=st.integers(1, 20),
+    causal=st.booleans(),
+    alignment=st.sampled_from(["bottom-right", "top-left"]),
+    window=st.one_of(st.none(), st.tuples(side, side)),
+    data=st.data(),
+)
+def test_visible_pairs_of_padded_batches_equal_the_count(seq_q, seq_kv, causal, alignment, window, data):
+    lengths = data.draw(st.one_of(st.none(), st.tuples(*[st.integers(0, seq_kv)] * 2)))
+    problem = AttentionProblem(
+        batch=2,
+        heads=1,
+        seq_q=seq_q,
+        seq_kv=seq_kv,
+        head_dim=4,
+        causal=causal,
+        causal_alignment=alignment,
+        window=window,
+        kv_lengths=lengths,
+    )
+    assert problem.visible_pairs() == brute_force_pairs(problem)
+
+
+@settings(deadline=None)
+@given(
+    lengths=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=4),
+    causal=st.booleans(),
+)
+def test_visible_pairs_of_packed_sequences_equal_the_count(lengths, causal):
+    problem = AttentionProblem(
+        heads=1,
+        head_dim=4,
+        cu_seqlens_q=(0, *np.cumsum([q for q, _ in lengths])),
+        cu_seqlens_kv=(0, *np.cumsum([kv for _, kv in lengths])),
+        causal=causal,
+    )
+    assert problem.sequence_lengths() == lengths
+    assert problem.visible_pairs() == brute_force_pairs(problem)
+
+
+def test_flops_count_both_products():
+    problem = AttentionProblem(batch=2, heads=3, seq_q=5, seq_kv=7, head_dim=8)
+    assert problem.flops() == 4 * 2 * 3 * 5 * 7 * 8
+
+
+def test_flops_of_causal_are_those_of_the_triangle():
+    problem = AttentionProblem(heads=3, seq_q=10, head_dim=8, causal=True)
+    assert problem.flops() == 4 * 3 * 55 * 8
+
+
+def test_flops_count_the_width_of_v():
+    problem = AttentionProblem(heads=1, seq_q=5, head_dim=8, head_dim_v=2)
+    assert problem.flops() == 2 * 25 * (8 + 2)
+
+
+def test_bytes_count_every_input_and_the_output_once():
+    problem = AttentionProblem(
+        batch=2, heads=4, kv_heads=2, seq_q=3, seq_kv=5, head_dim=8, dtype="f16", mask=True, bias=True
+    )
+    q = output = 2 * 4 * 3 * 8
+    k = v = 2 * 2 * 5 * 8
+    bias, mask = 4 * 3 * 5, 2 * 3 * 5
+    assert problem.bytes() == 2 * (q + k + v + output + bias) + mask
+
+
+def test_defaults_follow_from_other_fields():
+    problem = AttentionProblem(heads=4, seq_q=10, head_dim=16)
+    derived = (problem.kv_heads, problem.seq_kv, problem.head_dim_v, problem.scale, problem.dtype)
+    assert derived == (4, 10, 16, 0.25, "f32")
+
+
+def test_packed_problem_derives_batch_and_longest_sequences():
+    problem = AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=(0, 3, 3, 8), cu_seqlens_kv=(0, 1, 7, 7))
+    assert (problem.batch, problem.seq_q, problem.seq_kv) == (3, 5, 6)
+    assert (problem.q_shape, problem.k_shape) == ((8, 2, 4), (7, 2, 4))
+
+
+def test_long_dtype_name_is_accepted():
+    assert AttentionProblem(heads=1, seq_q=1, head_dim=1, dtype="bfloat16").dtype == "bf16"
+
+
+@pytest.mark.parametrize("window", [(-1, -1), (None, None), (-1, None)])
+def test_unlimited_window_is_no_window(window):
+    assert AttentionProblem(heads=1, seq_q=4, head_dim=4, window=window).window is None
+
+
+def test_problem_survives_json():
+    problem = AttentionProblem(
+        heads=2, head_dim=4, cu_seqlens_q=(0, 3, 8), cu_seqlens_kv=(0, 1, 7), window=(-1, 2), softcap=5.0
+    )
+    assert AttentionProblem.model_validate_json(problem.model_dump_json()) == problem
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"heads": 6, "kv_heads": 4}, "heads 6 is not a multiple of kv_heads 4"),
+        ({"heads": -2}, "heads: found -2, expected a positive integer"),
+        ({"seq_q": 0}, "seq_q: found 0, expected a positive integer"),
+        ({"head_dim": -8}, "head_dim: found -8, expected a positive integer"),
+        ({"dtype": "f8"}, "dtype: found \"f8\", expected 'f32', 'f16' or 'bf16'"),
+        ({"window": (-2, 0)}, "a window side is ≥ 0, or −1 or none for unlimited"),
+        ({"softcap": 0}, "softcap: found 0, expected a positive integer"),
+        ({"softcap": float("inf")}, "softcap: found Infinity, expected a finite number"),
+        ({"scale": float("nan")}, "scale must be finite, found nan"),
+        ({"kv_lengths": (1, 2)}, "kv_lengths has 2 values for batch 1"),
+        ({"kv_lengths": (9,)}, "kv_lengths must lie in 0 … seq_kv 8: (9,)"),
+        ({"cu_seqlens_q": (0, 8)}, "cu_seqlens_q and cu_seqlens_kv come together"),
+        ({"cu_seqlens_q": (1, 8), "cu_seqlens_kv": (0, 8)}, "cu_seqlens_q must start at 0 and never fall"),
+        (
+            {"cu_seqlens_q": (0, 4), "cu_seqlens_kv": (0, 8)},
+            "seq_q is 8, the longest sequence of cu_seqlens_q 4",
+        ),
+        (
+            {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8), "mask": True},
+            "mask and bias are for padded batches, not for packed sequences",
+        ),
+        (
+            {"cu_seqlens_q": (0, 8), "cu_seqlens_kv": (0, 8), "model_width": 16},
+            "model_width is for batches of one length; cu_seqlens packs several",
+        ),
+        ({"model_width": 16, "seq_kv": 5}, "expected seq_q = seq_kv, found 8 and 5"),
+        ({"sequence": 8}, "sequence: unknown key; allowed: batch, heads, "),
+    ],
+)
+def test_bad_field_is_the_one_error(fields, message):
+    with pytest.raises(InputError) as caught:
+        AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
+    assert message in str(caught.value)
+    assert len(caught.value.lines) == 1
+
+
+def test_a_field_that_is_almost_right_is_suggested():
+    with pytest.raises(InputError) as caught:
+        AttentionProblem(heads=2, seq=8, head_dim=8)
+    (line,) = caught.value.lines
+    assert line.startswith("seq: unknown key (did you mean seq_q?); allowed: batch, ")
+
+
+def test_every_bad_field_has_its_line():
+    with pytest.raises(InputError) as caught:
+        AttentionProblem(heads=0, seq_q=-1, head_dim=8)
+    assert caught.value.lines == (
+        "heads: found 0, expected a positive integer",
+        "seq_q: found -1, expected a positive integer",
+    )
+
+
+def test_json_that_is_no_problem_is_pydantics_error():
+    with pytest.raises(ValidationError):
+        AttentionProblem.model_validate_json('{"heads": 0}')
+
+
+def test_description_names_what_differs_from_the_default():
+    problem = AttentionProblem(
+        batch=2,
+        heads=8,
+        kv_heads=2,
+        seq_q=5,
+        seq_kv=7,
+        head_dim=64,
+        head_dim_v=32,
+        dtype="f16",
+        causal=True,
+        scale=1,
+    )
+    assert problem.describe() == "b2 h8/2 s5×7 d64/32 f16 causal scale1"

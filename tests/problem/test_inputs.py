@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from harness.errors import InputError
+from harness.oracle.expected import reference
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import numpy_dtype
+from harness.problem.inputs import DISTRIBUTIONS, make_inputs
+
+PROBLEMS = {
+    "plain": AttentionProblem(heads=2, seq_q=37, head_dim=8),
+    "grouped": AttentionProblem(batch=2, heads=4, kv_heads=2, seq_q=9, seq_kv=20, head_dim=8, head_dim_v=6),
+    "masked": AttentionProblem(batch=2, heads=2, seq_q=9, seq_kv=20, head_dim=8, mask=True, bias=True),
+    "causal": AttentionProblem(batch=2, heads=2, seq_q=30, head_dim=8, causal=True, kv_lengths=(0, 17)),
+    "window": AttentionProblem(heads=2, seq_q=30, head_dim=8, window=(0, 0), mask=True),
+    "packed": AttentionProblem(heads=2, head_dim=8, cu_seqlens_q=(0, 5, 5, 9), cu_seqlens_kv=(0, 4, 9, 20)),
+}
+
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_distribution = pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+
+
+def scaled_scores(inputs, problem):
+    q, k = inputs.q.astype(np.float64), inputs.k.astype(np.float64)
+    scores = problem.scale * np.einsum("bhid,bhjd->bhij", q, np.repeat(k, problem.group_size, axis=1))
+    return scores if inputs.bias is None else scores + inputs.bias.astype(np.float64)
+
+
+@every_distribution
+@every_problem
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_arrays_have_the_problems_shape_and_dtype(name, distribution, dtype):
+    problem = PROBLEMS[name].model_copy(update={"dtype": dtype})
+    inputs = make_inputs(problem, distribution)
+    arrays = [inputs.q, inputs.k, inputs.v] + ([inputs.bias] if problem.bias else [])
+    shapes = [problem.q_shape, problem.k_shape, problem.v_shape] + (
+        [problem.bias_shape] if problem.bias else []
+    )
+    assert [array.shape for array in arrays] == shapes
+    assert {array.dtype for array in arrays} == {numpy_dtype(dtype)}
+    assert all(array.flags.c_contiguous for array in arrays)
+    assert (inputs.mask is not None, inputs.bias is not None) == (problem.mask, problem.bias)
+
+
+@every_distribution
+@every_problem
+def test_no_distribution_makes_the_output_non_finite(name, distribution):
+    problem = PROBLEMS[name]
+    assert np.isfinite(reference(make_inputs(problem, distribution), problem)).all()
+
+
+@every_distribution
+def test_same_seed_gives_same_arrays(distribution):
+    problem = PROBLEMS["masked"]
+    first, second = make_inputs(problem, distribution, seed=3), make_inputs(problem, distribution, seed=3)
+    assert all(
+        np.array_equal(getattr(first, name), getattr(second, name))
+        for name in ("q", "k", "v", "mask", "bias")
+    )
+
+
+def test_another_seed_gives_other_arrays():
+    problem = PROBLEMS["plain"]
+    assert not np.array_equal(make_inputs(problem, seed=0).v, make_inputs(problem, seed=1).v)
+
+
+def test_unknown_distribution_names_the_known_ones():
+    with pytest.raises(
+        InputError, match="unknown input distribution 'gauss'; expected one of normal, uniform, "
+    ):
+        make_inputs(PROBLEMS["plain"], "gauss")
+
+
+def test_mask_has_a_row_without_keys_and_rows_with_some():
+    mask = make_inputs(PROBLEMS["masked"]).mask
+    assert mask is not None
+    assert mask.dtype == bool
+    assert mask.shape == (2, 1, 9, 20)
+    assert not mask[:, :, -1].any()
+    assert mask[:, :, :-1].any()
+    assert not mask[:, :, :-1].all()
+
+
+def test_mask_of_a_single_query_shows_keys():
+    mask = make_inputs(AttentionProblem(heads=1, seq_q=1, seq_kv=64, head_dim=4, mask=True)).mask
+    assert mask is not None
+    assert mask.any()
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("scale", [None, 0.01, 1.0])
+def test_large_logits_overflow_an_exponential_without_maximum(dtype, scale):
+    problem = AttentionProblem(heads=2, seq_q=200, head_dim=64, dtype=dtype, scale=scale)
+    inputs = make_inputs(problem, "large-logits")
+    scores = scaled_scores(inputs, problem)
+    assert 90 < np.abs(scores).max() < 200
+    with np.errstate(over="ignore"):
+        assert np.isinf(np.exp(scores.astype(np.float32))).any()
+
+
+def test_large_logits_nearly_saturate_the_softmax():
+    problem = AttentionProblem(heads=2, seq_q=200, head_dim=64)
+    scores = scaled_scores(make_inputs(problem, "large-logits"), problem)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    assert np.median(1 / weights.sum(axis=-1)) > 0.8
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("scale", [None, -0.5])
+def test_minus_infinity_columns_are_so_for_every_query(bias, dtype, scale):
+    problem = AttentionProblem(heads=2, seq_q=40, seq_kv=50, head_dim=8, dtype=dtype, bias=bias, scale=scale)
+    scores = scaled_scores(make_inputs(problem, "minus-infinity-columns"), problem)
+    columns = np.isneginf(scores)
+    assert not np.isnan(scores).any()
+    assert np.array_equal(columns, np.broadcast_to(columns[:1, :1, :1], columns.shape))
+    assert np.flatnonzero(columns[0, 0, 0]).tolist() == [1, 8, 15, 22, 29, 36, 43]
+
+
+@pytest.mark.parametrize("name", ["masked", "causal", "window"])
+def test_minus_infinity_columns_leave_every_seeing_query_a_key(name):
+    problem = PROBLEMS[name]
+    with_infinity = reference(make_inputs(problem, "minus-infinity-columns"), problem)
+    normal = reference(make_inputs(problem, "normal"), problem)
+    assert np.array_equal((with_infinity != 0).any(axis=-1), (normal != 0).any(axis=-1))

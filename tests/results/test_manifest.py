@@ -1,0 +1,131 @@
+"""The manifest: what it tells, and what it must never tell."""
+
+import getpass
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.digest import code_digest
+from harness.errors import InputError
+from harness.machine.system import device_name, machine
+from harness.results import manifest as manifests
+from harness.results.manifest import Manifest, anonymous_command, collect, package_versions
+from harness.results.result import FORMAT_VERSION
+from harness.results.run_folder import RunFolder
+
+
+@pytest.fixture
+def manifest():
+    return collect(
+        "sweep", "Which is fastest?", 'name = "sweep"\n', "harness run a.toml", "experiments/a.toml"
+    )
+
+
+def test_a_manifest_holds_the_experiment_the_code_and_the_machine(manifest):
+    assert manifest.format_version == FORMAT_VERSION
+    assert (manifest.experiment, manifest.question) == ("sweep", "Which is fastest?")
+    assert (manifest.source, manifest.source_name) == ('name = "sweep"\n', "a.toml")
+    assert manifest.command == "harness run a.toml"
+    assert manifest.code_digest == code_digest()
+    assert manifest.machine == machine()
+    assert manifest.device == device_name()
+    assert (manifest.finished, manifest.resumed, manifest.peaks) == (None, (), {})
+
+
+def test_a_manifest_survives_json(manifest):
+    assert Manifest.model_validate_json(manifest.model_dump_json()) == manifest
+
+
+def test_versions_are_those_of_the_core_dependencies(manifest):
+    import numpy
+    import pandas
+
+    assert manifest.packages["numpy"] == numpy.__version__
+    assert manifest.packages["pandas"] == pandas.__version__
+    assert "pytest" not in manifest.packages
+
+
+def test_a_package_that_is_not_installed_is_left_out(monkeypatch):
+    monkeypatch.setattr(manifests, "OPTIONAL_PACKAGES", ("no-such-package",))
+    assert "no-such-package" not in package_versions()
+
+
+def test_a_manifest_never_tells_home_or_host(manifest, tmp_path, monkeypatch):
+    monkeypatch.setattr(platform, "node", lambda: "secret-host")
+    monkeypatch.setattr(getpass, "getuser", lambda: "secret-user")
+    monkeypatch.setenv("HOME", "/home/secret-user")
+    words = [
+        "/home/secret-user/venv/bin/harness",
+        "run",
+        "/home/secret-user/a.toml",
+        "--out=/mnt/secret-host/results",
+        "../secret-user/b.toml",
+    ]
+    text = collect("sweep", "?", "", words, "/home/secret-user/a.toml").model_dump_json()
+    assert "secret" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["/srv/venv/bin/harness", "run", "experiments/a.toml"], "harness run experiments/a.toml"),
+        (["/srv/harness/__main__.py", "list"], "harness list"),
+        (
+            ["harness", "run", "/data/x/a.toml", "--only", "variant=flash"],
+            "harness run a.toml --only variant=flash",
+        ),
+        (["harness", "run", "a b.toml", "--out=~/r"], "harness run 'a b.toml' --out=r"),
+        ("harness run '/data/a b.toml'", "harness run 'a b.toml'"),
+        ([], ""),
+    ],
+)
+def test_a_command_keeps_only_the_names_of_paths_that_lead_elsewhere(words, expected):
+    assert anonymous_command(words) == expected
+
+
+def test_a_path_in_the_working_folder_becomes_relative(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    expected = "harness run experiments/a.toml"
+    assert anonymous_command(["harness", "run", str(tmp_path / "experiments" / "a.toml")]) == expected
+
+
+def _repository(folder: Path) -> Path:
+    """A git repository with a committed package in it."""
+    package = folder / "harness"
+    package.mkdir(parents=True)
+    (package / "code.py").write_text("x = 1\n")
+    identity = ("-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "Start")):
+        subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
+    return package
+
+
+def test_the_git_state_is_the_checkouts_commit_and_whether_files_changed(tmp_path):
+    package = _repository(tmp_path)
+    head = subprocess.run(["git", "-C", str(tmp_path), "rev-parse", "HEAD"], capture_output=True, text=True)
+    assert manifests._git_state(package) == (head.stdout.strip(), False)
+    (package / "code.py").write_text("x = 2\n")
+    assert manifests._git_state(package) == (head.stdout.strip(), True)
+
+
+def test_a_package_inside_somebody_elses_repository_has_no_git_state(tmp_path):
+    _repository(tmp_path)
+    installed = tmp_path / ".venv" / "site-packages" / "harness"
+    installed.mkdir(parents=True)
+    assert manifests._git_state(installed) == (None, None)
+
+
+def test_without_git_there_is_no_git_state(tmp_path, monkeypatch):
+    package = _repository(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert manifests._git_state(package) == (None, None)
+
+
+def test_an_unknown_field_in_a_manifest_is_refused(manifest, tmp_path):
+    folder = RunFolder.create(tmp_path, "sweep", manifest)
+    text = (folder.path / "manifest.json").read_text()
+    (folder.path / "manifest.json").write_text(text.replace('"question"', '"qestion"'))
+    with pytest.raises(InputError, match="not a manifest: question: Field required"):
+        RunFolder.open(folder.path)

@@ -1,0 +1,158 @@
+"""The record of a case, and the table that `load` makes of many."""
+
+import math
+
+import pandas
+import pytest
+from example_results import example_manifest, example_result, failed_result
+from pydantic import ValidationError
+
+from harness.errors import InputError
+from harness.results.result import TIMING_FIELDS, Result, load, results_frame
+from harness.results.run_folder import RunFolder
+from harness.status import Status
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.PASSED])
+def test_a_time_stands_only_on_a_passed_row(status):
+    with pytest.raises(ValidationError, match=f"time_s on a row that is {status}: only a passed row"):
+        example_result(status=status)
+
+
+@pytest.mark.parametrize("field", TIMING_FIELDS)
+def test_nothing_that_follows_from_a_time_stands_on_a_failed_row(field):
+    with pytest.raises(ValidationError, match=f"{field} on a row that is wrong"):
+        failed_result(status=Status.WRONG, **{field: 1.0})
+
+
+def test_an_unbounded_interval_is_recorded_as_unknown():
+    result = example_result(time_low_s=-math.inf, time_high_s=math.inf, noise=math.nan)
+    assert (result.time_low_s, result.time_high_s, result.noise) == (None, None, None)
+
+
+@pytest.mark.parametrize("error", [math.inf, 1e-300, 0.1 + 0.2])
+def test_a_result_survives_json(error):
+    result = failed_result(
+        status=Status.WRONG,
+        max_abs_error=error,
+        params={"tile": 64, "ratio": 2.0, "pack": True, "order": "k"},
+    )
+    restored = Result.model_validate_json(result.model_dump_json())
+    assert restored == result
+    assert {name: type(value) for name, value in restored.params.items()} == {
+        "tile": int,
+        "ratio": float,
+        "pack": bool,
+        "order": str,
+    }
+
+
+def test_an_error_that_is_not_a_number_survives_json():
+    text = failed_result(max_abs_error=math.nan).model_dump_json()
+    assert math.isnan(Result.model_validate_json(text).max_abs_error)
+
+
+def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
+    results = [
+        example_result(
+            "a",
+            params={"tile_q": 32, "tile_kv": 64},
+            stage_s={"payload": 0.1, "llvm": 0.2},
+            instructions={"matrix": 8, "float": 5},
+        ),
+        failed_result("b"),
+    ]
+    expected = [field for field in Result.model_fields if field not in ("stage_s", "instructions")]
+    after_params = expected.index("params") + 1
+    expected[after_params:after_params] = ["param.tile_kv", "param.tile_q"]
+    after_build = expected.index("build_s") + 1
+    expected[after_build:after_build] = ["stage_s.payload", "stage_s.llvm"]
+    after_intrinsics = expected.index("intrinsics") + 1
+    expected[after_intrinsics:after_intrinsics] = ["instructions.matrix", "instructions.float"]
+    frame = results_frame(results)
+    assert list(frame.columns) == expected
+    assert frame["instructions.matrix"].tolist()[0] == 8
+
+
+def test_params_are_printable():
+    frame = results_frame([example_result("a", params={"tile_q": 32, "pack": True}), example_result("b")])
+    assert frame["params"].tolist() == ["pack=True tile_q=32", ""]
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [
+        ("seq_q", "int64"),
+        ("flops", "int64"),
+        ("samples", "Int64"),
+        ("causal", "bool"),
+        ("busy", "boolean"),
+        ("time_s", "float64"),
+        ("scale", "float64"),
+        ("status", "str"),
+        ("reason", "str"),
+        ("stage_s.llvm", "float64"),
+        ("param.tile", "Int64"),
+    ],
+)
+@pytest.mark.parametrize("only_failed", [False, True])
+def test_column_types_do_not_depend_on_which_values_are_missing(column, dtype, only_failed):
+    results = [failed_result("a", params={"tile": 8}, stage_s={"llvm": 1.0})]
+    if not only_failed:
+        results.append(example_result("b", busy=False))
+    assert results_frame(results)[column].dtype == pandas.Series([], dtype=dtype).dtype
+
+
+def test_a_table_without_rows_has_the_columns_and_their_types():
+    frame = results_frame([])
+    filled = results_frame([example_result()])
+    assert len(frame) == 0
+    assert frame.dtypes.to_dict() == filled.dtypes.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "expected"),
+    [
+        ([64, 128], "Int64", [64, 128]),
+        ([64, 0.5], "float64", [64.0, 0.5]),
+        ([True, False], "boolean", [True, False]),
+        (["small", 3], "str", ["small", "3"]),
+        ([True, 2], "str", ["True", "2"]),
+    ],
+)
+def test_a_parameter_column_holds_the_values_of_all_variants(values, dtype, expected):
+    frame = results_frame([example_result(str(value), params={"p": value}) for value in values])
+    assert frame["param.p"].dtype == pandas.Series([], dtype=dtype).dtype
+    assert frame["param.p"].tolist() == expected
+
+
+def _run(root, experiment, *cases):
+    folder = RunFolder.create(root, experiment, example_manifest(experiment))
+    for case in cases:
+        folder.append_result(example_result(case, experiment=experiment, run=folder.run))
+    return folder
+
+
+def test_load_reads_a_run_folder_that_never_finished(tmp_path):
+    folder = _run(tmp_path, "sweep", "a", "b")
+    assert load(folder.path)["case"].tolist() == ["a", "b"]
+
+
+def test_load_takes_the_newest_run_of_an_experiment_folder(tmp_path):
+    _run(tmp_path, "sweep", "old")
+    _run(tmp_path, "sweep", "new")
+    assert load(str(tmp_path / "sweep"))["case"].tolist() == ["new"]
+
+
+def test_load_joins_several_runs_in_the_given_order(tmp_path):
+    first = _run(tmp_path, "one", "a")
+    second = _run(tmp_path, "two", "b")
+    assert load([second.path, first.path])["experiment"].tolist() == ["two", "one"]
+    assert load(first.path, second.path)["experiment"].tolist() == ["one", "two"]
+
+
+def test_load_of_nothing_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"missing: no such folder; expected a run's folder"):
+        load(tmp_path / "missing")
+    with pytest.raises(InputError, match="no results: expected a run's folder"):
+        load(tmp_path)

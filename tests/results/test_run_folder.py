@@ -1,0 +1,245 @@
+"""A run's folder: what survives a kill, what is refused, and the tables made of the journals."""
+
+import json
+import os
+from datetime import datetime
+
+import pandas
+import pytest
+from example_results import example_manifest, example_result, example_round, failed_result
+
+from harness.errors import InputError
+from harness.results.result import load, results_frame
+from harness.results.run_folder import RunFolder, paired_samples, samples_frame
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder.create(tmp_path, "sweep", example_manifest())
+
+
+def test_a_run_is_named_by_its_start_below_the_experiment(folder, tmp_path):
+    assert folder.path == tmp_path / "sweep" / folder.run
+    assert folder.experiment == "sweep"
+    datetime.strptime(folder.run, "%Y-%m-%dT%H-%M-%S")
+
+
+def test_runs_that_start_in_the_same_second_get_their_own_folders(tmp_path):
+    paths = {RunFolder.create(tmp_path, "sweep", example_manifest()).path for _ in range(20)}
+    assert len(paths) == 20
+
+
+def test_latest_is_the_run_that_started_last(tmp_path):
+    runs = [RunFolder.create(tmp_path, "sweep", example_manifest()) for _ in range(12)]
+    assert RunFolder.latest_in(tmp_path / "sweep").path == runs[-1].path
+
+
+def test_latest_goes_by_time_then_by_number_and_skips_what_is_no_run(tmp_path, folder):
+    names = ("2099-01-01T00-00-00", "2099-01-01T00-00-00-9", "2099-01-01T00-00-00-10", "kept by hand")
+    manifest = (folder.path / "manifest.json").read_text()
+    for name in names:
+        (tmp_path / "sweep" / name).mkdir()
+        (tmp_path / "sweep" / name / "manifest.json").write_text(manifest)
+    (tmp_path / "sweep" / "2099-12-31T00-00-00").mkdir()
+    assert RunFolder.latest_in(tmp_path / "sweep").run == "2099-01-01T00-00-00-10"
+
+
+def test_there_is_no_latest_run_before_the_first(tmp_path):
+    assert RunFolder.latest_in(tmp_path / "sweep") is None
+
+
+def test_opening_gives_back_manifest_results_and_rounds(folder):
+    folder.append_result(example_result("a"))
+    folder.append_round(example_round(0))
+    folder.append_round(example_round(1))
+    opened = RunFolder.open(folder.path)
+    assert opened.manifest == folder.manifest
+    assert opened.results() == [example_result("a")]
+    assert opened.rounds() == [example_round(0), example_round(1)]
+
+
+def test_the_later_row_of_a_case_replaces_the_earlier_in_its_place(folder):
+    folder.append_result(failed_result("a"))
+    folder.append_result(example_result("b"))
+    folder.append_result(example_result("a"))
+    assert folder.results() == [example_result("a"), example_result("b")]
+
+
+def test_a_kill_at_any_byte_of_the_last_row_keeps_the_rows_before(folder):
+    first, second, third = (example_result(case) for case in "abc")
+    folder.append_result(first)
+    journal = folder.path / "results.jsonl"
+    start = journal.stat().st_size
+    folder.append_result(second)
+    whole = journal.read_bytes()
+    for end in reversed(range(start, len(whole))):
+        os.truncate(journal, end)
+        survivors = [first, second] if end == len(whole) - 1 else [first]
+        assert folder.results() == survivors
+    for end in range(start, len(whole), 100):
+        journal.write_bytes(whole[:end])
+        resumed = RunFolder.open(folder.path)
+        resumed.append_result(third)
+        assert resumed.results() == [first, third]
+
+
+def test_a_kill_in_the_middle_of_a_round_keeps_the_rounds_before(folder):
+    folder.append_round(example_round(0))
+    folder.append_round(example_round(1))
+    journal = folder.path / "rounds.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-5])
+    assert folder.rounds() == [example_round(0)]
+
+
+def test_a_corrupt_row_is_named_by_file_and_line(folder):
+    folder.append_result(example_result("a"))
+    with (folder.path / "results.jsonl").open("a") as file:
+        file.write('{"case": "b"}\n')
+    folder.append_result(example_result("c"))
+    with pytest.raises(InputError, match=r"results\.jsonl:2: not a result: experiment: Field required"):
+        folder.results()
+
+
+def test_a_run_of_another_version_is_refused_in_one_line(folder):
+    manifest = json.loads((folder.path / "manifest.json").read_text())
+    manifest["format_version"] = 0
+    manifest["a field of those days"] = 1
+    (folder.path / "manifest.json").write_text(json.dumps(manifest))
+    expected = f"{folder.path}: results format 0, this harness reads 1: rerun the experiment"
+    for read in (RunFolder.open, load):
+        with pytest.raises(InputError) as caught:
+            read(folder.path)
+        assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a manifest: expected a JSON object with format_version"),
+        ('{"format_version": 1}', "not a manifest: experiment: Field required"),
+    ],
+)
+def test_an_unreadable_manifest_is_refused_in_one_line(folder, text, message):
+    (folder.path / "manifest.json").write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        RunFolder.open(folder.path)
+    assert str(caught.value).startswith(str(folder.path / "manifest.json"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_manifest_is_no_run(tmp_path):
+    with pytest.raises(InputError, match=r"not a run folder: expected a manifest\.json in it"):
+        RunFolder.open(tmp_path)
+    with pytest.raises(InputError, match="not a run folder"):
+        RunFolder.open(tmp_path / "missing")
+
+
+def test_a_root_that_cannot_be_written_is_refused_in_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot create the run's folder: Not a directory"):
+        RunFolder.create(tmp_path / "file" / "results", "sweep", example_manifest())
+    with pytest.raises(InputError, match="cannot create the run's folder"):
+        RunFolder.create(tmp_path / "file", "sweep", example_manifest())
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../up", "/etc"])
+def test_an_experiment_name_never_leads_out_of_the_root(tmp_path, name):
+    with pytest.raises(InputError, match="cannot be a folder's name"):
+        RunFolder.create(tmp_path, name, example_manifest())
+
+
+def test_parquet_holds_the_same_table_as_the_journal(folder):
+    folder.append_result(
+        example_result("a", params={"tile": 64, "pack": True}, stage_s={"llvm": 0.5}, busy=False)
+    )
+    folder.append_result(example_result("b", params={"order": "k", "mixed": "x"}))
+    folder.append_result(failed_result("c", params={"mixed": 3}, max_abs_error=float("inf")))
+    folder.finish()
+    from_journal, from_parquet = load(folder.path), pandas.read_parquet(folder.path / "results.parquet")
+    pandas.testing.assert_frame_equal(from_parquet, from_journal)
+    pandas.testing.assert_frame_equal(from_journal, results_frame(folder.results()))
+
+
+def test_samples_table_has_one_row_per_sample(folder):
+    folder.append_round(example_round(0))
+    on_device = {
+        "launch_s": {"b": 1e-6},
+        "clock_mhz": {"a": 1000, "b": 1980},
+        "throttled": {"a": "power cap"},
+    }
+    folder.append_round(example_round(1, seconds={"b": [0.4]}, load=0.25, **on_device))
+    folder.finish()
+    samples = pandas.read_parquet(folder.path / "samples.parquet")
+    columns = ["case", "group", "round", "seconds", "load", "launch_s", "clock_mhz"]
+    assert samples.columns.tolist() == columns
+    assert samples.fillna(0).values.tolist() == [
+        ["a", "g", 0, 0.1, 0.5, 0, 0],
+        ["b", "g", 0, 0.2, 0.5, 0, 0],
+        ["b", "g", 0, 0.3, 0.5, 0, 0],
+        ["b", "g", 1, 0.4, 0.25, 1e-6, 1980],
+    ]
+    pandas.testing.assert_frame_equal(samples, samples_frame(folder.rounds()))
+
+
+def test_a_run_without_results_finishes_with_empty_tables(folder):
+    folder.finish()
+    assert len(pandas.read_parquet(folder.path / "results.parquet")) == 0
+    assert len(pandas.read_parquet(folder.path / "samples.parquet")) == 0
+
+
+def test_finishing_again_brings_the_tables_up_to_date_and_leaves_no_temporary_file(folder):
+    folder.append_result(example_result("a"))
+    folder.append_round(example_round(0))
+    folder.finish()
+    folder.append_result(example_result("b"))
+    folder.finish()
+    assert pandas.read_parquet(folder.path / "results.parquet")["case"].tolist() == ["a", "b"]
+    assert sorted(path.name for path in folder.path.iterdir()) == [
+        "manifest.json",
+        "results.jsonl",
+        "results.parquet",
+        "rounds.jsonl",
+        "samples.parquet",
+    ]
+
+
+def test_a_failed_write_of_the_tables_keeps_the_old_ones(folder, monkeypatch):
+    folder.append_result(example_result("a"))
+    folder.finish()
+
+    def disk_full(frame, path, index):
+        path.write_bytes(b"half a table")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pandas.DataFrame, "to_parquet", disk_full)
+    with pytest.raises(InputError, match=r"results\.parquet: cannot write: No space left on device"):
+        folder.finish()
+    assert pandas.read_parquet(folder.path / "results.parquet")["case"].tolist() == ["a"]
+    assert not list(folder.path.glob(".*"))
+
+
+def test_the_manifest_tells_of_the_end_and_of_being_taken_up_again(folder):
+    assert folder.manifest.finished is None
+    folder.finish()
+    assert RunFolder.open(folder.path).manifest.finished is not None
+    folder.mark_resumed()
+    reopened = RunFolder.open(folder.path).manifest
+    assert reopened.finished is None
+    assert len(reopened.resumed) == 1
+
+
+def test_measured_peaks_add_up_in_the_manifest(folder):
+    folder.record_peaks({"f32 1 thread": 1e11})
+    RunFolder.open(folder.path).record_peaks({"f16 1 thread": 2e11})
+    assert RunFolder.open(folder.path).manifest.peaks == {"f32 1 thread": 1e11, "f16 1 thread": 2e11}
+
+
+def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():
+    rounds = [
+        example_round(0, seconds={"a": [1.0], "b": [2.0]}),
+        example_round(1, seconds={"a": [3.0]}),
+        example_round(2, seconds={"a": [4.0, 5.0], "b": [6.0]}),
+        example_round(3, seconds={"a": [7.0], "b": []}),
+    ]
+    assert paired_samples(rounds, "a", "b") == [[[1.0], [4.0, 5.0]], [[2.0], [6.0]]]

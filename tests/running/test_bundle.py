@@ -1,0 +1,247 @@
+"""Bundles: built on one machine, checked and timed on another."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from example_cases import example_case
+
+import harness
+from harness.artifact.artifact import Artifact, Loader
+from harness.errors import InputError
+from harness.running.bundle import BUNDLE_FILE, digest_of, open_bundle, requirements
+
+TESTS = Path(__file__).parents[1]
+
+EXPERIMENT = """
+name = "bundled"
+question = "Does code that was built elsewhere run here?"
+variants = ["unfused", "flash", "varlen"]
+targets = ["cuda:sm_80"]
+baseline = "unfused"
+
+[problem]
+heads = 1
+head_dim = 32
+seq = 64
+dtype = "f16"
+causal = [false, true]
+
+[check]
+distributions = ["normal"]
+
+[timing]
+interval = 0.9
+min_sample_s = 0.001
+min_rounds = 6
+max_rounds = 6
+"""
+
+WITHOUT_COMPILERS = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("mlir", "iree", "torch"):
+            raise ModuleNotFoundError(f"{name} is not installed on this machine")
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def sign_again(bundle: Path) -> None:
+    """Note the files of a bundle as they are now."""
+    index = json.loads((bundle / BUNDLE_FILE).read_text())
+    for entry in index["cases"]:
+        if entry["digest"] is not None:
+            entry["digest"] = digest_of(bundle / "artifacts" / entry["key"])
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+
+
+def command(arguments: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *arguments],
+        cwd=folder,
+        env={**os.environ, "HARNESS_CACHE_DIR": str(folder / "cache"), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a bundle in it."""
+    folder = tmp_path_factory.mktemp("bundled")
+    (folder / "bundled.toml").write_text(EXPERIMENT)
+    done = command(["build", "bundled.toml", "--bundle", "bundle", "--plain"], folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == ["4 of 6 cases built", "bundle: bundle"]
+    return folder
+
+
+def test_a_bundle_is_checked_on_a_machine_without_compilers(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_COMPILERS)
+    done = command(
+        ["check", "--bundle", "bundle", "--plain", "--out", str(tmp_path)], folder, PYTHONPATH=str(tmp_path)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = harness.load(tmp_path / "bundled").set_index(["variant", "causal"])
+    assert set(rows.loc[["unfused", "flash"], "status"]) == {"emulated"}
+    assert set(rows.loc[["varlen"], "status"]) == {"unsupported"}
+    assert rows.loc[("varlen", True), "reason"].startswith("varlen is about packed sequences")
+
+
+def for_stub(built: Path, bundle: Path) -> None:
+    """Copy a bundle so that its code runs on the stub of the driver: the calls are the real ones."""
+    shutil.copytree(built, bundle)
+    for file in bundle.glob("artifacts/*/artifact.json"):
+        described = json.loads(file.read_text())
+        described["loaders"] = [{"executor": "native", "function": "stub_machine:load"}]
+        file.write_text(json.dumps(described))
+    sign_again(bundle)
+
+
+def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
+    bundle = tmp_path / "bundle"
+    for_stub(folder / "bundle", bundle)
+    done = command(
+        ["run", "--bundle", str(bundle), "--plain", "--out", str(tmp_path), "--only", "causal=true"],
+        tmp_path,
+        PYTHONPATH=str(TESTS),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = harness.load(tmp_path / "bundled").set_index("variant")
+    assert rows.loc["flash", "status"] == "passed", rows.loc["flash", "reason"]
+    assert rows.loc["flash", "time_s"] > 0
+    assert rows.loc["flash", "launch_s"] > 0
+    assert rows.loc["flash", "samples"] == 6
+    assert rows.loc["flash", "speedup"] > 0
+    manifest = json.loads(next(tmp_path.glob("bundled/*/manifest.json")).read_text())
+    assert manifest["built"]["source"] == EXPERIMENT
+
+
+def test_a_kernel_that_the_device_refuses_is_a_row_and_the_others_go_on(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
+    bundle = tmp_path / "bundle"
+    for_stub(folder / "bundle", bundle)
+    for file in bundle.glob("artifacts/*/artifact.json"):
+        described = json.loads(file.read_text())
+        if described["case"]["variant"] == "flash":
+            described["launch"]["kernels"][0]["threads"] = 4096  # more than a workgroup may have
+            file.write_text(json.dumps(described))
+    sign_again(bundle)
+    done = command(
+        ["check", "--bundle", str(bundle), "--plain", "--out", str(tmp_path)], tmp_path, PYTHONPATH=str(TESTS)
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    rows = harness.load(tmp_path / "bundled").set_index("variant")
+    assert set(rows.loc[["flash"], "status"]) == {"crashed"}
+    assert set(rows.loc[["flash"], "phase"]) == {"run"}
+    reasons = list(rows.loc[["flash"], "reason"])
+    assert all("a workgroup has 1 to 1024 threads" in reason for reason in reasons), "the driver's words"
+    assert set(rows.loc[["unfused"], "status"]) == {"passed"}
+
+
+def artifact(executor: str, loader: str, *loaders: Loader) -> Artifact:
+    return Artifact(case=example_case(), key="k", executor=executor, loader=loader, loaders=loaders)
+
+
+def on_device(install: str) -> Loader:
+    return Loader(executor="device", function="f", install=install)
+
+
+def names(lines: str) -> set[str]:
+    return {line.partition("==")[0] for line in lines.split()}
+
+
+def test_only_what_runs_is_required_on_the_other_machine(folder: Path) -> None:
+    written = names((folder / "bundle" / "requirements.txt").read_text())
+    assert {"numpy", "pydantic", "cuda-bindings"} <= written
+    assert not [name for name in written if "mlir" in name or "llvm" in name or "iree" in name]
+
+
+@pytest.mark.parametrize(
+    ("needing", "package"),
+    [
+        (artifact("native", "harness.targets.cpu.executable:load"), "llvmlite"),
+        (artifact("native", "harness.variants.baselines.torch.calls:load_fused"), "torch"),
+        (artifact("native", "harness.variants.baselines.iree.calls:load"), "iree-base-runtime"),
+        (
+            artifact(
+                "none", "", Loader(executor="device", function="f", install="attention-harness[baselines]")
+            ),
+            "torch",
+        ),
+        (
+            artifact("none", "", Loader(executor="device", function="f", install="iree-base-runtime")),
+            "iree-base-runtime",
+        ),
+    ],
+)
+def test_what_artifacts_need_is_required_too(needing: Artifact, package: str) -> None:
+    assert package not in names(requirements([]))
+    assert package in names(requirements([needing]))
+
+
+def test_files_that_are_missing_or_have_changed_are_a_row(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    first, second, *_ = sorted((bundle / "artifacts").iterdir())
+    shutil.rmtree(first)
+    (second / "kernels.ptx").write_text("changed")
+    done = command(["check", "--bundle", str(bundle), "--plain", "--out", str(tmp_path)], folder)
+    assert done.returncode == 1
+    rows = harness.load(tmp_path / "bundled")
+    failed = rows[rows["status"] == "build-failed"]
+    assert len(failed) == 2
+    assert failed["reason"].str.endswith("files are missing or have changed: copy the bundle again").all()
+    assert (rows["status"] == "emulated").sum() == 2
+
+
+def test_a_bundle_of_other_code_says_so(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    assert open_bundle(bundle).other_code is None
+    file = bundle / BUNDLE_FILE
+    index = json.loads(file.read_text())
+    index["manifest"]["code_digest"] = "another"
+    file.write_text(json.dumps(index))
+    assert "was built by other code than runs it" in (open_bundle(bundle).other_code or "")
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected a folder with a bundle\.json"):
+        open_bundle(tmp_path)
+    (tmp_path / BUNDLE_FILE).write_text('{"format_version": 7}')
+    with pytest.raises(InputError, match="bundle format 7, this harness reads 1: build it anew"):
+        open_bundle(tmp_path)
+    (tmp_path / BUNDLE_FILE).write_text('{"format_version": 1}')
+    with pytest.raises(InputError, match="not a bundle: manifest: Field required"):
+        open_bundle(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "found neither, expected either an EXPERIMENT or --bundle DIR"),
+        (["check", "bundled.toml", "--bundle", "bundle"], "found both, expected either an EXPERIMENT or"),
+        (
+            ["build", "bundled.toml", "--bundle", "bundle"],
+            "bundle exists already; expected a new",
+        ),
+        (["run", "--bundle", "nowhere"], "--bundle: nowhere: expected a folder with a bundle.json"),
+        (["run", "--bundle", "bundle", "--only", "variant=naive"], "variant"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_status_2(folder: Path, arguments: list[str], message: str) -> None:
+    done = command(arguments, folder)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1

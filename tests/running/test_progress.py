@@ -1,0 +1,90 @@
+import io
+import re
+
+from example_cases import example_case
+
+from harness.measure.rounds import TimedRound
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.results.row_maker import CaseRecord, GroupTimes, RowMaker
+from harness.running.progress import LiveObserver, PlainObserver, format_seconds, make_observer
+from harness.status import Status
+from harness.workers.protocol import Checked
+
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+ROWS = RowMaker(experiment="tiny", run="r", experiment_file="tiny.toml", command="run")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def passed(case: Case, baseline: Case) -> Result:
+    record = CaseRecord(case)
+    record.note_verdict(Checked(ok=True, max_abs_error=1e-7, error_ratio=0.25, tolerance=4e-7), "normal")
+    rounds = [TimedRound(seconds={case.id: 1e-3, baseline.id: 2e-3}, load=0.5)] * 6
+    times = GroupTimes(rounds=rounds, busy_limit=0.1, baseline=baseline)
+    return ROWS.success(record, Status.PASSED, times)
+
+
+def test_plain_lines_tell_the_outcome_of_each_case() -> None:
+    stream = io.StringIO()
+    observer = PlainObserver(stream)
+    case, crashing = example_case(), example_case("segfault")
+    observer.planned(2)
+    observer.started(case, "build")
+    observer.round("b1", 1, {case.id: 0.01})
+    observer.finished(case, passed(case, crashing))
+    observer.finished(crashing, ROWS.failure(CaseRecord(crashing), Status.CRASHED, "run", "SIGSEGV"))
+    observer.done()
+    assert stream.getvalue().splitlines() == [
+        "2 cases",
+        "[1/2] passed         numpy-attention · numpy · b1 h2 s16 d8 f32 full"
+        "  error/tolerance 0.25  1 ms  0.0164 GFLOP/s  2.00× segfault  busy machine",
+        "[2/2] crashed        segfault · numpy · b1 h2 s16 d8 f32 full",
+        "      run: SIGSEGV",
+        f"      rerun: harness run tiny.toml --only case={crashing.id}",
+    ]
+
+
+def test_a_kept_row_counts_and_says_so() -> None:
+    stream = io.StringIO()
+    observer = PlainObserver(stream)
+    case = example_case("build-only")
+    observer.planned(1)
+    observer.kept(case, ROWS.success(CaseRecord(case), Status.BUILT))
+    assert stream.getvalue().splitlines()[-1] == (
+        "[1/1] built          build-only · numpy · b1 h2 s16 d8 f32 full  (kept)"
+    )
+
+
+def test_without_a_terminal_there_are_plain_lines_without_control_characters() -> None:
+    stream = io.StringIO()
+    observer = make_observer(stream=stream)
+    case = example_case()
+    observer.planned(1)
+    observer.finished(case, passed(case, case))
+    observer.done()
+    assert CONTROL_CHARACTERS.findall(stream.getvalue()) == []
+
+
+def test_plain_can_be_asked_for_on_a_terminal() -> None:
+    assert isinstance(make_observer(plain=True, stream=Terminal()), PlainObserver)
+
+
+def test_a_terminal_shows_failures_and_counts() -> None:
+    stream = Terminal()
+    observer = make_observer(stream=stream)
+    case = example_case("segfault")
+    observer.planned(2)
+    observer.finished(case, ROWS.failure(CaseRecord(case), Status.CRASHED, "run", "SIGSEGV [signal 11]"))
+    observer.done()
+    assert isinstance(observer, LiveObserver)
+    assert "run: SIGSEGV [signal 11]" in stream.getvalue()
+    assert "1/2" in stream.getvalue()
+
+
+def test_times_are_shown_in_the_unit_that_suits_them() -> None:
+    shown = [format_seconds(seconds) for seconds in (12.345, 0.0123, 4.5e-5, 6e-9)]
+    assert shown == ["12.3 s", "12.3 ms", "45 µs", "6 ns"]

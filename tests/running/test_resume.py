@@ -1,0 +1,189 @@
+"""What a resumed run keeps and what it does again, after it was killed or its cases have changed."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from example_cases import example_experiment
+from test_runner import Quiet, run
+
+from harness.experiment.experiment import Experiment
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.results.run_folder import RunFolder
+from harness.running.runner import RunSummary
+
+pytestmark = pytest.mark.usefixtures("example_plugin")
+
+RUN_THAT_KILLS_ITSELF = """
+import os, signal, sys
+from pathlib import Path
+from test_resume import experiment
+from test_runner import Quiet, run
+
+out, event, last = sys.argv[1:]
+
+class Kills(Quiet):
+    seen = 0
+    def note(self, event_now):
+        Kills.seen += event_now == event
+        if Kills.seen == int(last):
+            os.kill(os.getpid(), signal.SIGKILL)
+    def started(self, case, phase):
+        self.note(phase)
+    def finished(self, case, result):
+        self.note("finished")
+    def round(self, group, number, widths):
+        self.note("round")
+
+run(experiment(), Path(out), Kills())
+"""
+
+EXPECTED = [
+    ("numpy-attention", "passed"),
+    ("numpy-attention", "passed"),
+    ("raises", "crashed"),
+    ("missing-dependency", "unsupported"),
+]
+
+
+def experiment() -> Experiment:
+    return example_experiment(
+        ["numpy-attention", "raises", "missing-dependency"],
+        baseline="numpy-attention",
+        variant={"numpy-attention": {"block": [4, 16]}},
+    )
+
+
+def outcomes(summary: RunSummary) -> list[tuple[str, str]]:
+    return [(row.variant, str(row.status)) for row in summary.results]
+
+
+def journaled(folder: Path) -> list[str]:
+    """Return the case of each line of the journal."""
+    path = folder / "results.jsonl"
+    return [json.loads(line)["case"] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def change_key(folder: Path, case: str) -> None:
+    """Make a journaled row one of an older build."""
+    path = folder / "results.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        row["key"] = "an older key" if row["case"] == case else row["key"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("event", "count"),
+    [("build", 2), ("round", 2), ("finished", 3)],
+)
+def test_a_run_that_is_killed_goes_on_to_the_same_rows(event: str, count: int, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ["PYTHONPATH"]])
+    command = [sys.executable, "-c", RUN_THAT_KILLS_ITSELF, str(tmp_path), event, str(count)]
+    killed = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    folder = RunFolder.latest_in(tmp_path / "tiny")
+    assert folder is not None
+    rows_before, rounds_before = journaled(folder.path), folder.rounds()
+
+    summary = run(experiment(), tmp_path, resume=True)
+
+    assert summary.folder == folder.path
+    assert outcomes(summary) == EXPECTED
+    assert journaled(folder.path)[: len(rows_before)] == rows_before
+    assert sorted(journaled(folder.path)) == sorted(row.case for row in summary.results)
+    assert folder.rounds()[: len(rounds_before)] == rounds_before
+    assert [taken.round for taken in folder.rounds()] == [0, 1, 2, 3]
+
+
+@pytest.fixture(scope="module")
+def finished_once(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> RunSummary:
+    return run(experiment(), tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture
+def finished(finished_once: RunSummary, tmp_path: Path) -> RunSummary:
+    """A run that has ended, in a folder that the test may change."""
+    copy = tmp_path / "tiny" / finished_once.folder.name
+    shutil.copytree(finished_once.folder, copy)
+    return RunSummary(folder=copy, results=finished_once.results)
+
+
+class Interrupts(Quiet):
+    """Ctrl-C when the first case has ended."""
+
+    def finished(self, case: Case, result: Result) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_says_how_many_cases_have_ended_and_resuming_does_too(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(experiment(), tmp_path, Interrupts())
+    assert str(caught.value) == "1 of 4 cases finished"
+    interrupted = RunFolder.latest_in(tmp_path / "tiny")
+    assert interrupted is not None
+
+    part = example_experiment(["missing-dependency"])
+    assert run(part, tmp_path).folder != interrupted.path
+
+    observer = Quiet()
+    summary = run(experiment(), tmp_path, observer, resume=True)
+    assert summary.folder == interrupted.path
+    assert observer.messages == [f"resuming run {interrupted.run}: 1 of 4 cases finished"]
+    assert outcomes(summary) == EXPECTED
+
+
+def test_nothing_is_done_again_when_nothing_has_changed(finished: RunSummary, tmp_path: Path) -> None:
+    before = journaled(finished.folder)
+    observer = Quiet()
+    summary = run(experiment(), tmp_path, observer, resume=True)
+    assert summary.results == finished.results
+    assert journaled(finished.folder) == before
+    assert sorted(observer.kept_cases) == sorted(row.variant for row in summary.results)
+    assert len(RunFolder.open(finished.folder).rounds()) == 4
+
+
+def test_only_the_changed_case_is_done_again(finished: RunSummary, tmp_path: Path) -> None:
+    before, changed = journaled(finished.folder), finished.results[1].case
+    change_key(finished.folder, changed)
+    summary = run(experiment(), tmp_path, resume=True)
+    assert journaled(finished.folder) == [*before, changed]
+    assert outcomes(summary) == EXPECTED
+    assert summary.results[1].speedup is not None
+
+
+def test_a_changed_baseline_has_all_that_is_compared_with_it_timed_again(
+    finished: RunSummary, tmp_path: Path
+) -> None:
+    before = journaled(finished.folder)
+    baseline, compared = (row.case for row in finished.results[:2])
+    change_key(finished.folder, baseline)
+    run(experiment(), tmp_path, resume=True)
+    assert journaled(finished.folder) == [*before, baseline, compared]
+
+
+def test_a_check_is_not_enough_for_a_run_with_times(tmp_path: Path) -> None:
+    checked = run(experiment(), tmp_path, timed=False)
+    assert [row.time_s for row in checked.results[:2]] == [None, None]
+    timed = run(experiment(), tmp_path, resume=True)
+    assert timed.folder == checked.folder
+    assert None not in [row.time_s for row in timed.results[:2]]
+
+
+def test_a_run_with_times_is_enough_for_a_check(finished: RunSummary, tmp_path: Path) -> None:
+    before = journaled(finished.folder)
+    run(experiment(), tmp_path, resume=True, timed=False)
+    assert journaled(finished.folder) == before
+
+
+def test_without_an_earlier_run_a_new_one_starts_and_says_so(tmp_path: Path) -> None:
+    observer = Quiet()
+    summary = run(example_experiment(["missing-dependency"]), tmp_path, observer, resume=True)
+    assert observer.messages == [f"no run of tiny in {tmp_path} to resume: starting a new one"]
+    assert len(summary.results) == 1

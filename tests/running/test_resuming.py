@@ -1,0 +1,86 @@
+"""Which of several runs of an experiment `--resume` continues."""
+
+from pathlib import Path
+
+import pytest
+from example_results import example_manifest, example_result
+
+from harness.errors import InputError
+from harness.results.run_folder import RunFolder
+from harness.running.resuming import progress_of, run_to_resume
+
+WHOLE = ("a", "b", "c", "d")
+
+
+def make_run(root: Path, planned: str | None, finished: str) -> RunFolder:
+    """Write a run that planned some of the cases a … d, and finished some of these."""
+    run = RunFolder.create(root, "sweep", example_manifest())
+    if planned is not None:
+        run.plan(planned, WHOLE)
+    for case in finished:
+        run.append_result(example_result(case))
+    return run
+
+
+def resumed(root: Path, wanted: str = "abcd") -> str | None:
+    run = run_to_resume(root / "sweep", wanted)
+    return None if run is None else run.run
+
+
+def test_without_any_run_there_is_none(tmp_path: Path) -> None:
+    assert resumed(tmp_path) is None
+
+
+def test_an_unfinished_run_goes_before_a_newer_one_of_a_part(tmp_path: Path) -> None:
+    unfinished = make_run(tmp_path, "abcd", finished="a")
+    make_run(tmp_path, "b", finished="b")
+    assert resumed(tmp_path) == unfinished.run
+
+
+def test_of_several_unfinished_runs_the_newest_goes_on(tmp_path: Path) -> None:
+    make_run(tmp_path, "abcd", finished="ab")
+    newest = make_run(tmp_path, "abcd", finished="a")
+    assert resumed(tmp_path) == newest.run
+
+
+def test_an_unfinished_run_that_a_newer_one_has_made_up_for_is_passed_over(tmp_path: Path) -> None:
+    make_run(tmp_path, "abcd", finished="ab")
+    whole = make_run(tmp_path, "abcd", finished="abcd")
+    assert resumed(tmp_path) == whole.run
+
+
+def test_of_finished_runs_the_newest_that_planned_most_of_what_is_wanted(tmp_path: Path) -> None:
+    make_run(tmp_path, "abcd", finished="abcd")
+    whole = make_run(tmp_path, "abcd", finished="abcd")
+    part = make_run(tmp_path, "b", finished="b")
+    assert resumed(tmp_path) == whole.run
+    assert resumed(tmp_path, "b") == part.run
+
+
+def test_a_run_of_an_older_version_counts_by_its_end_and_its_rows(tmp_path: Path) -> None:
+    old = make_run(tmp_path, None, finished="abcd")
+    assert resumed(tmp_path) == old.run
+    old.finish()
+    make_run(tmp_path, "b", finished="b")
+    assert resumed(tmp_path) == old.run
+
+
+def test_the_newest_run_must_be_readable_and_older_ones_need_not(tmp_path: Path) -> None:
+    first, second = (make_run(tmp_path, "a", finished="") for _ in range(2))
+    (first.path / "manifest.json").write_text("{}")
+    assert resumed(tmp_path) == second.run
+    (second.path / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="not a manifest"):
+        resumed(tmp_path)
+
+
+def test_progress_counts_the_planned_cases_that_have_rows(tmp_path: Path) -> None:
+    assert progress_of(make_run(tmp_path, "abc", finished="ad")) == "1 of 3 cases finished"
+    assert progress_of(make_run(tmp_path, None, finished="a")) == ""
+
+
+def test_a_plan_grows_with_what_is_asked_for_later(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "ab", finished="")
+    assert (run.manifest.planned, run.manifest.left_out) == (("a", "b"), 2)
+    run.plan("bc", WHOLE)
+    assert (RunFolder.open(run.path).manifest.planned, run.manifest.left_out) == (("a", "b", "c"), 1)

@@ -1,0 +1,257 @@
+"""Runs of tiny sweeps; what becomes of a run that is killed stands in test_resume.py."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+from example_cases import example_experiment
+
+from harness.experiment.experiment import Experiment
+from harness.problem.case import Case
+from harness.results.result import Result
+from harness.results.run_folder import RunFolder
+from harness.running.progress import PlainObserver
+from harness.running.runner import RunSummary, run_experiment
+from harness.status import Status
+
+pytestmark = pytest.mark.usefixtures("example_plugin")
+
+FAILURES = {
+    "abort": (Status.CRASHED, "build", "SIGABRT: Assertion `isa<To>(Val)' failed."),
+    "build-error": (Status.BUILD_FAILED, "build", "error: 'linalg.generic' op expected 3 operands"),
+    "dies-when-timed": (Status.CRASHED, "time", "SIGSEGV"),
+    "exits": (Status.CRASHED, "build", "the worker ended with exit status 7"),
+    "hang": (Status.TIMED_OUT, "run", "no answer within the limit of 1 s"),
+    "hang-build": (Status.TIMED_OUT, "build", "no answer within the limit of 1.5 s"),
+    "killed": (Status.OUT_OF_MEMORY, "run", "killed by the system (SIGKILL), most likely out of memory"),
+    "missing-dependency": (Status.UNSUPPORTED, "plan", "install attention-harness[baselines]"),
+    "not-importable": (Status.UNSUPPORTED, "plan", "No module named 'a_package_that_is_not_installed'"),
+    "oom": (Status.OUT_OF_MEMORY, "run", "Unable to allocate 64.0 MiB"),
+    "raises": (Status.CRASHED, "run", "RuntimeError: the launch was refused"),
+    "refused": (Status.UNSUPPORTED, "build", "mycc: no registers left"),
+    "segfault": (Status.CRASHED, "run", "SIGSEGV"),
+    "stale": (Status.WRONG, "check", "first bad: head 0, query 0"),
+    "wrong": (Status.WRONG, "check", "first bad: head 1, query 14"),
+}
+
+
+class Quiet(PlainObserver):
+    """Says nothing; tests override what they wait for."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.kept_cases: list[str] = []
+        self.was_done = False
+
+    def planned(self, total: int) -> None:
+        self.total = total
+
+    def finished(self, case: Case, result: Result) -> None: ...
+
+    def kept(self, case: Case, result: Result) -> None:
+        self.kept_cases.append(case.variant)
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def done(self) -> None:
+        self.was_done = True
+
+
+def run(
+    experiment: Experiment,
+    out: Path,
+    observer: Quiet | None = None,
+    *,
+    resume: bool = False,
+    timed: bool = True,
+    jobs: int = 1,
+) -> RunSummary:
+    return run_experiment(
+        experiment,
+        experiment.cases(),
+        out=out,
+        resume=resume,
+        timed=timed,
+        jobs=jobs,
+        observer=observer or Quiet(),
+        command=["harness", "run", "tiny.toml"],
+    )
+
+
+@pytest.fixture(scope="module")
+def sweep(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> RunSummary:
+    """All variants that misbehave, between two that do not."""
+    experiment = example_experiment(
+        ["numpy-attention", *FAILURES, "build-only"],
+        baseline="numpy-attention",
+        variant={"numpy-attention": {"block": [4, 16]}},
+        limits={"build_timeout_s": 1.5, "run_timeout_s": 1.0, "memory_gb": 1.0},
+    )
+    return run(experiment, tmp_path_factory.mktemp("results"), jobs=2)
+
+
+def living_workers() -> list[psutil.Process]:
+    """Return the worker processes of this process; other tests may have left children of other kinds."""
+    children = psutil.Process().children(recursive=True)
+    return [child for child in children if "harness.running.worker" in child.cmdline()]
+
+
+@pytest.mark.parametrize("variant", FAILURES)
+def test_each_misbehaviour_becomes_a_row(sweep: RunSummary, variant: str) -> None:
+    (row,) = [result for result in sweep.results if result.variant == variant]
+    status, phase, reason = FAILURES[variant]
+    assert (row.status, row.phase) == (status, phase)
+    assert reason in str(row.reason)
+    rerun = f"harness run tiny --only case={row.case}" if status.is_failure else None
+    assert row.rerun == rerun
+
+
+class CheckCounter(Quiet):
+    """Counts the checks that go on at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.going_on: set[str] = set()
+        self.most = 0
+
+    def started(self, case: Case, phase: str) -> None:
+        if phase == "check":
+            self.going_on.add(case.id)
+            self.most = max(self.most, len(self.going_on))
+
+    def finished(self, case: Case, result: Result) -> None:
+        self.going_on.discard(case.id)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_without_timings_as_many_checks_go_on_as_there_are_jobs(tmp_path: Path, jobs: int) -> None:
+    variants = ["hang", "segfault", "numpy-attention", "wrong", "raises"]
+    limits = {"run_timeout_s": 1.0, "memory_gb": 1.0}
+    problem = {"seq": [8, 16], "heads": 2, "head_dim": 4}
+    experiment = example_experiment(variants, limits=limits, problem=problem)
+    counter = CheckCounter()
+    results = run(experiment, tmp_path, counter, timed=False, jobs=jobs).results
+    assert counter.most == jobs
+    expected = {name: FAILURES[name][0] for name in variants if name in FAILURES}
+    assert {result.variant: result.status for result in results} == {
+        **expected,
+        "numpy-attention": Status.PASSED,
+    }
+    assert len(results) == 10
+    assert not living_workers()
+
+
+def test_the_sweep_goes_on_to_its_end(sweep: RunSummary) -> None:
+    assert [result.variant for result in sweep.results] == [
+        *["numpy-attention"] * 2,
+        *FAILURES,
+        "build-only",
+    ]
+    others = [result for result in sweep.results if result.variant not in FAILURES]
+    assert [result.status for result in others] == [Status.PASSED, Status.PASSED, Status.BUILT]
+    assert (others[-1].phase, others[-1].reason) == ("build", "no such device")
+
+
+def test_a_passed_row_has_what_was_measured_and_counted(sweep: RunSummary) -> None:
+    row = sweep.results[1]
+    assert (row.executor, row.params, row.distribution, row.samples) == ("native", {"block": 16}, "normal", 4)
+    assert row.time_s is not None
+    assert row.tflops == pytest.approx(row.flops / row.time_s / 1e12)
+    assert (row.recompute_factor, row.baseline) == (1.0, "numpy-attention")
+    assert row.error_ratio is not None
+    assert row.error_ratio < 1
+    for measured in (row.speedup, row.fraction_of_peak, row.peak_bytes, row.load, row.build_s):
+        assert measured is not None
+    assert "source" in row.stage_s
+
+
+def test_the_baseline_is_the_first_case_of_its_variant(sweep: RunSummary) -> None:
+    assert sweep.results[0].params == {"block": 4}
+    assert sweep.results[0].speedup == 1.0
+
+
+def test_the_journal_has_each_row_once_and_every_round(sweep: RunSummary) -> None:
+    lines = (sweep.folder / "results.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["case"] for line in lines) == sorted(row.case for row in sweep.results)
+    rounds = RunFolder.open(sweep.folder).rounds()
+    assert [taken.round for taken in rounds] == [0, 1, 2, 3]
+    assert set(rounds[-1].seconds) == {row.case for row in sweep.results[:2]}
+
+
+def test_the_log_of_a_failure_is_kept(sweep: RunSummary) -> None:
+    (row,) = [result for result in sweep.results if result.variant == "abort"]
+    assert str(row.reason).endswith(f"(log: logs/{row.case}.log)")
+    assert "Loading the module" in (sweep.folder / "logs" / f"{row.case}.log").read_text()
+
+
+def test_no_temporary_file_and_no_worker_is_left(sweep: RunSummary) -> None:
+    assert {path.name for path in sweep.folder.iterdir()} == {
+        "logs",
+        "manifest.json",
+        "results.jsonl",
+        "results.parquet",
+        "rounds.jsonl",
+        "samples.parquet",
+    }
+    assert living_workers() == []
+
+
+def test_the_peak_is_measured_once_and_kept_in_the_manifest(sweep: RunSummary) -> None:
+    assert list(RunFolder.open(sweep.folder).manifest.peaks) == ["numpy f32 threads=1"]
+
+
+def test_a_check_gives_verdicts_without_times(tmp_path: Path) -> None:
+    experiment = example_experiment(
+        ["numpy-attention", "wrong"], check={"distributions": ["normal", "uniform"]}
+    )
+    passed, wrong = run(experiment, tmp_path, timed=False).results
+    assert (passed.status, passed.time_s, passed.rerun) == (Status.PASSED, None, None)
+    assert passed.distribution in ("normal", "uniform")
+    assert (wrong.status, wrong.rerun) == (Status.WRONG, f"harness check tiny --only case={wrong.case}")
+
+
+def test_an_oracle_that_fails_fails_the_cases_that_need_it(tmp_path: Path) -> None:
+    experiment = example_experiment(["numpy-attention", "build-only"], check={"distributions": ["no-such"]})
+    row, built = run(experiment, tmp_path).results
+    assert (row.status, row.phase) == (Status.BUILD_FAILED, "check")
+    assert str(row.reason).startswith("the oracle: unknown input distribution 'no-such'")
+    assert built.status is Status.BUILT
+
+
+def test_a_candidate_that_is_killed_while_others_are_timed_is_one_row(tmp_path: Path) -> None:
+    class KillsOne(Quiet):
+        def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
+            if number == 1:
+                candidates = [
+                    child for child in psutil.Process().children() if child.pid not in self.builders
+                ]
+                candidates[1].kill()
+
+        def started(self, case: Case, phase: str) -> None:
+            if phase == "build":
+                self.builders = {child.pid for child in psutil.Process().children()}
+
+    experiment = example_experiment(["numpy-attention"], variant={"numpy-attention": {"block": [2, 4, 8]}})
+    rows = run(experiment, tmp_path, KillsOne()).results
+    assert [row.status for row in rows] == [Status.PASSED, Status.OUT_OF_MEMORY, Status.PASSED]
+    assert [row.phase for row in rows] == [None, "time", None]
+    assert [row.samples for row in rows] == [4, None, 4]
+
+
+def test_ctrl_c_ends_the_workers_and_writes_the_tables(tmp_path: Path) -> None:
+    class Interrupts(Quiet):
+        def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
+            raise KeyboardInterrupt
+
+    observer = Interrupts()
+    with pytest.raises(KeyboardInterrupt):
+        run(example_experiment(["raises", "numpy-attention"]), tmp_path, observer)
+    folder = RunFolder.latest_in(tmp_path / "tiny")
+    assert folder is not None
+    assert [row.variant for row in folder.results()] == ["raises"]
+    assert (folder.path / "results.parquet").exists()
+    assert living_workers() == []
+    assert observer.was_done

@@ -1,0 +1,247 @@
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from example_cases import PROBLEM, example_case
+
+from harness.oracle.expected import Expected
+from harness.running.worker import Worker
+from harness.status import Status
+from harness.workers import process
+from harness.workers.process import (
+    WorkerFailure,
+    WorkerProcess,
+    explain_death,
+    telling_line,
+    worker_environment,
+)
+from harness.workers.protocol import (
+    RESPONSES,
+    BindRequest,
+    BuildRequest,
+    Built,
+    Checked,
+    CheckRequest,
+    Done,
+    ExpectRequest,
+    Failed,
+    KeyFound,
+    KeyRequest,
+    LoadRequest,
+    PeakMeasured,
+    PeakRequest,
+    Ran,
+    Request,
+    RunRequest,
+    Sampled,
+    SampleRequest,
+)
+
+pytestmark = pytest.mark.usefixtures("example_plugin")
+
+LIMIT_S = 60.0
+PARENT_THAT_IS_KILLED = """
+import os, signal, sys
+from example_cases import example_case
+from harness.workers.process import WorkerProcess
+from harness.workers.protocol import BuildRequest
+worker = WorkerProcess()
+worker.send(BuildRequest(case=example_case("hang-build")), 60)
+while "hanging" not in worker.log() and worker.time_left > 0:
+    pass
+print(worker.pid, flush=True)
+sys.stdin.readline()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def worker() -> Iterator[WorkerProcess]:
+    with WorkerProcess(threads=1, memory_gb=1.0) as process:
+        yield process
+
+
+def build(worker: WorkerProcess, variant: str) -> Path:
+    return worker.request(BuildRequest(case=example_case(variant)), LIMIT_S, Built).folder
+
+
+def load(worker: WorkerProcess, variant: str) -> None:
+    worker.request(LoadRequest(folder=build(worker, variant)), LIMIT_S, Done)
+    worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S, Done)
+
+
+def failure_of(worker: WorkerProcess, request: Request, timeout_s: float = LIMIT_S) -> WorkerFailure:
+    worker.send(request, timeout_s)
+    with pytest.raises(WorkerFailure) as caught:
+        worker.receive()
+    return caught.value
+
+
+def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, tmp_path: Path) -> None:
+    expectation = tmp_path / "expected"
+    request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
+    worker.request(request, LIMIT_S, Done)
+    assert Expected.load(expectation).reference.shape == PROBLEM.output_shape
+    load(worker, "numpy-attention")
+    assert worker.request(RunRequest(), LIMIT_S, Ran).peak_bytes > 0
+    assert worker.request(CheckRequest(expectation=expectation), LIMIT_S, Checked).ok
+    sampled = worker.request(SampleRequest(min_seconds=0.001), LIMIT_S, Sampled)
+    assert sampled.seconds * sampled.calls >= 0.001
+
+
+def test_the_output_is_poisoned_before_it_is_checked(worker: WorkerProcess, tmp_path: Path) -> None:
+    expectation = tmp_path / "expected"
+    request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
+    worker.request(request, LIMIT_S, Done)
+    load(worker, "stale")
+    verdicts = []
+    for _ in range(2):
+        worker.request(RunRequest(), LIMIT_S, Ran)
+        verdicts.append(worker.request(CheckRequest(expectation=expectation), LIMIT_S, Checked))
+    assert [verdict.ok for verdict in verdicts] == [True, False]
+    assert verdicts[1].error_ratio == float("inf")
+
+
+def test_the_second_build_comes_from_the_cache(worker: WorkerProcess) -> None:
+    request = BuildRequest(case=example_case(block=5))
+    first, second = (worker.request(request, LIMIT_S, Built) for _ in range(2))
+    assert (first.cached, second.cached) == (False, True)
+    assert second.artifact == first.artifact
+
+
+def test_the_peak_is_the_targets(worker: WorkerProcess) -> None:
+    peak = worker.request(PeakRequest(target="numpy", dtype="f32"), LIMIT_S, PeakMeasured)
+    assert peak.flops is not None
+    assert peak.flops > 0
+
+
+def test_an_exception_is_told_and_the_worker_lives_on(worker: WorkerProcess) -> None:
+    load(worker, "raises")
+    failure = failure_of(worker, RunRequest())
+    assert (failure.status, failure.reason) == (Status.CRASHED, "RuntimeError: the launch was refused")
+    assert "with details on a second line" in failure.log
+    assert worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound).device.startswith("NumPy")
+
+
+def test_memory_is_limited(worker: WorkerProcess) -> None:
+    load(worker, "oom")
+    failure = failure_of(worker, RunRequest())
+    assert failure.status is Status.OUT_OF_MEMORY
+
+
+def test_a_worker_that_died_says_so_again(worker: WorkerProcess) -> None:
+    failure_of(worker, BuildRequest(case=example_case("exits")))
+    failure = failure_of(worker, KeyRequest(case=example_case()))
+    assert (failure.status, failure.reason) == (Status.CRASHED, "the worker ended with exit status 7")
+
+
+def test_a_request_that_takes_too_long_ends_the_worker(worker: WorkerProcess) -> None:
+    worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    failure = failure_of(worker, BuildRequest(case=example_case("hang-build")), timeout_s=0.2)
+    assert (failure.status, failure.reason) == (Status.TIMED_OUT, "no answer within the limit of 0.2 s")
+    assert not worker.alive
+
+
+def test_a_worker_that_is_killed_from_outside_counts_as_out_of_memory(worker: WorkerProcess) -> None:
+    worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    os.kill(worker.pid, signal.SIGKILL)
+    failure = failure_of(worker, KeyRequest(case=example_case()))
+    assert failure.status is Status.OUT_OF_MEMORY
+    assert failure.reason == "killed by the system (SIGKILL), most likely out of memory"
+
+
+def test_a_closed_worker_is_gone() -> None:
+    process = WorkerProcess()
+    process.close()
+    process.close()
+    assert not psutil.pid_exists(process.pid)
+
+
+def test_workers_end_with_a_parent_that_is_killed_even_in_an_endless_loop() -> None:
+    paths = [str(Path(__file__).parents[1]), os.environ["PYTHONPATH"]]
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT_THAT_IS_KILLED],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        text=True,
+    )
+    assert parent.stdout is not None
+    orphan = psutil.Process(int(parent.stdout.readline()))
+    parent.communicate("now\n")
+    assert parent.returncode == -signal.SIGKILL
+    _, alive = psutil.wait_procs([orphan], timeout=30)
+    assert alive == []
+
+
+def test_an_unreadable_request_is_a_failure() -> None:
+    response = RESPONSES.validate_json(Worker().answer('{"kind": "dance"}'))
+    assert isinstance(response, Failed)
+    assert response.failure == "crashed"
+
+
+def test_a_run_before_load_is_a_failure() -> None:
+    response = RESPONSES.validate_json(Worker().answer(RunRequest().model_dump_json()))
+    assert response == Failed(failure="crashed", message="RuntimeError: a run was asked for before bind")
+
+
+@pytest.mark.parametrize(
+    ("code", "log", "status", "reason"),
+    [
+        (-signal.SIGSEGV, "", Status.CRASHED, "SIGSEGV"),
+        (-signal.SIGILL, "", Status.CRASHED, "SIGILL"),
+        (-signal.SIGFPE, "one\ntwo\n", Status.CRASHED, "SIGFPE: two"),
+        (
+            -signal.SIGABRT,
+            "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n",
+            Status.OUT_OF_MEMORY,
+            "out of memory: what():  std::bad_alloc",
+        ),
+        (
+            -signal.SIGABRT,
+            "LLVM ERROR: Cannot select: intrinsic\nStack dump:\n0. Program arguments\n",
+            Status.CRASHED,
+            "SIGABRT: LLVM ERROR: Cannot select: intrinsic",
+        ),
+        (3, "", Status.CRASHED, "the worker ended with exit status 3"),
+    ],
+)
+def test_a_death_is_explained(code: int, log: str, status: Status, reason: str) -> None:
+    assert explain_death(code, log) == (status, reason)
+
+
+def test_pythons_own_report_of_a_crash_tells_nothing() -> None:
+    log = "loading\nFatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
+    assert telling_line(log) == "loading"
+
+
+def test_idle_thread_pools_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    environment = worker_environment(threads=2)
+    assert {name: environment[name] for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")} == {
+        "OMP_NUM_THREADS": "2",
+        "OPENBLAS_NUM_THREADS": "2",
+    }
+    assert (environment["OMP_WAIT_POLICY"], environment["KMP_BLOCKTIME"]) == ("PASSIVE", "0")
+
+
+def test_a_silent_worker_whose_child_holds_the_pipe_is_noticed(
+    worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a killed worker's compiler process lives on: the pipe never ends."""
+    worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    monkeypatch.setattr(process, "DEATH_POLL_S", 0.01)
+    silent, held_open = os.pipe()
+    monkeypatch.setattr(worker, "_responses", silent)
+    worker.send(KeyRequest(case=example_case()), LIMIT_S)
+    os.kill(worker.pid, signal.SIGKILL)
+    with pytest.raises(WorkerFailure) as caught:
+        worker.receive()
+    os.close(held_open)
+    os.close(silent)
+    assert caught.value.status is Status.OUT_OF_MEMORY
