@@ -22,6 +22,7 @@ test: $(INSTALLED)
 lint: $(INSTALLED) types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-logo
 
 types: $(INSTALLED)
 	@$(BIN)/mypy

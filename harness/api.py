@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.artifact.artifact import Artifact, Executable, StaticFigures
+from harness.artifact.artifact import Artifact, Executable, StaticMetrics
 from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
@@ -37,9 +37,9 @@ class BuiltArtifact:
         return self.artifact.case
 
     @property
-    def figures(self) -> StaticFigures:
+    def metrics(self) -> StaticMetrics:
         """What is known of the build without running it."""
-        return self.artifact.figures
+        return self.artifact.metrics
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -193,8 +193,8 @@ def run(
         resume: continue the experiment's newest unfinished run in `out`, else its newest.
         timed: whether to time what passed the check.
     """
-    from harness.cli.listing import find_experiment
     from harness.experiment.experiment import load_experiment
+    from harness.experiment.shipped import find_experiment
     from harness.results.output_folder import ensure_writable_folder
     from harness.running.progress import make_observer
     from harness.running.runner import run_experiment
@@ -216,7 +216,7 @@ def run(
 
 def load(path: str | Path) -> "pandas.DataFrame":
     """Return the results table of a run folder, or of the newest run in an experiment's folder."""
-    from harness.results.result import load as load_results
+    from harness.results.run_folder import load as load_results
 
     return load_results(path)
 

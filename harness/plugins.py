@@ -6,11 +6,13 @@ its own.  A plugin that cannot be imported hurts only those who ask for it.
 
 import functools
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, InputError
-from harness.targets.base import Target
-from harness.variants.base import Variant
+
+if TYPE_CHECKING:
+    from harness.targets.base import Target
+    from harness.variants.base import Variant
 
 KINDS = {"variant": "harness.variants", "target": "harness.targets", "figure": "harness.figures"}
 
@@ -51,11 +53,11 @@ def load(kind: str, name: str) -> Any:
     return plugin()
 
 
-def variant(name: str) -> Variant:
+def variant(name: str) -> "Variant":
     """Return the variant of this name."""
     return load("variant", name)
 
 
-def target(name: str) -> Target:
+def target(name: str) -> "Target":
     """Return the target of this name; a chip after a colon is ignored."""
     return load("target", name.partition(":")[0])

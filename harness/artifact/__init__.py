@@ -3,6 +3,6 @@
 What plugins derive from can be imported from here.
 """
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable, Sample, StaticFigures
+from harness.artifact.artifact import Artifact, BoundCall, Executable, Sample, StaticMetrics
 
-__all__ = ["Artifact", "BoundCall", "Executable", "Sample", "StaticFigures"]
+__all__ = ["Artifact", "BoundCall", "Executable", "Sample", "StaticMetrics"]

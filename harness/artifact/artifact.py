@@ -32,7 +32,7 @@ class Loader(BaseModel):
     """What to install for them."""
 
 
-class StaticFigures(BaseModel):
+class StaticMetrics(BaseModel):
     """What is known of a build without running it; None is "not known for this kind of artifact"."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,7 +74,7 @@ class Artifact(BaseModel):
     loaders: tuple[Loader, ...] = ()
     """All ways to run it, the preferred ones first, where the machine that runs it decides; see
     `harness.targets.executors`."""
-    figures: StaticFigures = StaticFigures()
+    metrics: StaticMetrics = StaticMetrics()
     stage_seconds: dict[str, float] = {}
     """Build time of each named stage."""
     stage_files: dict[str, str] = {}

@@ -280,6 +280,7 @@ def list_names(
     """
     from harness.cli import listing
     from harness.errors import InputError
+    from harness.experiment.shipped import NO_EXPERIMENTS
 
     if what is Listed.CASES:
         if experiment is None:
@@ -288,7 +289,7 @@ def list_names(
     else:
         entries = listing.LISTS[what]()
         if what is Listed.EXPERIMENTS and not entries:
-            typer.echo(f"harness: {listing.NO_EXPERIMENTS}", err=True)
+            typer.echo(f"harness: {NO_EXPERIMENTS}", err=True)
     width = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
         typer.echo(f"{entry.name:<{width}}  {entry.summary}".rstrip())
@@ -335,8 +336,8 @@ def _planned(name: str | None, folder: Path | None, only: list[str]) -> _Plan:
             typer.echo(f"harness: {bundle.other_code}", err=True)
         return _Plan(bundle.experiment(), bundle.cases(only), bundle)
 
-    from harness.cli.listing import find_experiment
     from harness.experiment.experiment import load_experiment
+    from harness.experiment.shipped import find_experiment
 
     experiment = load_experiment(find_experiment(name or ""))
     return _Plan(experiment, experiment.cases(only))

@@ -1,16 +1,12 @@
 """What there is to choose from: the lists behind `harness list`."""
 
-import tomllib
 from collections.abc import Callable
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
-from harness.errors import HarnessError, InputError
-
-EXPERIMENTS_FOLDER = Path("experiments")
-NO_EXPERIMENTS = f"there is no folder {EXPERIMENTS_FOLDER}/ with experiments here"
+from harness.errors import HarnessError
+from harness.experiment.shipped import experiment_files, find_experiment, question
 
 
 class Entry(BaseModel):
@@ -20,31 +16,6 @@ class Entry(BaseModel):
 
     name: str
     summary: str
-
-
-def find_experiment(given: str) -> Path:
-    """Return the file of an experiment given by path or by bare name, `seq_sweep`.
-
-    Raises `InputError` for a bare name that names no file in `experiments/`.
-    """
-    path = Path(given)
-    if path.suffix or len(path.parts) != 1 or path.exists():
-        return path
-    named = EXPERIMENTS_FOLDER / f"{given}.toml"
-    if not named.is_file():
-        raise InputError(f"{named}: no such file; {_known_experiments(given)}")
-    return named
-
-
-def _known_experiments(given: str) -> str:
-    """Return what to say instead of a bare name that is no experiment's."""
-    beside = Path(f"{given}.toml")
-    if beside.is_file():
-        return f"did you mean the file {beside}?"
-    known = [entry.name for entry in experiments()]
-    if not known:
-        return f"{NO_EXPERIMENTS}; expected the path of an experiment in TOML"
-    return f"expected an experiment in TOML, one of {', '.join(known)}, or a path"
 
 
 def variants() -> list[Entry]:
@@ -107,9 +78,7 @@ def distributions() -> list[Entry]:
 
 def experiments() -> list[Entry]:
     """Return the experiments in `experiments/` and their questions."""
-    return [
-        Entry(name=path.stem, summary=_question(path)) for path in sorted(EXPERIMENTS_FOLDER.glob("*.toml"))
-    ]
+    return [Entry(name=path.stem, summary=question(path)) for path in experiment_files()]
 
 
 LISTS: dict[str, Callable[[], list[Entry]]] = {
@@ -145,11 +114,3 @@ def _plugins(kind: str) -> list[Entry]:
 def _stage(owner: str, stage: object) -> Entry:
     """Return the entry of a stage that is declared by its name, or with a `name` and a `summary`."""
     return Entry(name=f"{owner} {getattr(stage, 'name', stage)}", summary=str(getattr(stage, "summary", "")))
-
-
-def _question(path: Path) -> str:
-    """Return an experiment's question without checking the rest of it."""
-    try:
-        return str(tomllib.loads(path.read_text(encoding="utf-8")).get("question", ""))
-    except (OSError, ValueError) as error:
-        return f"cannot be read: {error}"

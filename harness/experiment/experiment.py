@@ -27,6 +27,7 @@ from harness.errors import HarnessError, InputError
 from harness.experiment.axes import PROBLEM_NAMES, ProblemAxes, problem_values
 from harness.experiment.condition import holds, parse_condition
 from harness.experiment.defaults import Settings, concrete, settings_model
+from harness.experiment.figure_settings import parse_settings
 from harness.experiment.selection import select
 from harness.experiment.settings import (
     CheckSettings,
@@ -290,8 +291,6 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
 
 def _wrong_figure_settings(figure: str, settings: Any) -> Iterator[str]:
     """Yield a message if a figure does not take these settings."""
-    from harness.reporting.figures.base import parse_settings
-
     try:
         parse_settings(plugins.load("figure", figure), settings)
     except HarnessError as error:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from harness.layouts.distribution.contiguous_accesses import runs
-from harness.layouts.distribution.matrix_loads import SIDE, matrix_loads
+from harness.layouts.distribution.ldmatrix import SIDE, matrix_loads
 from harness.layouts.layout import Layout, Level
 
 BANKS, WORD_BYTES = 32, 4

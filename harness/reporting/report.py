@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness import plugins
 from harness.errors import InputError
+from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import describe_code, figure_caption
 from harness.reporting.failures import failures_of, markdown_failures, print_failure_list
 from harness.reporting.figures.base import (
@@ -18,7 +19,6 @@ from harness.reporting.figures.base import (
     FigureSettings,
     NothingToDraw,
     check_formats,
-    parse_settings,
     save,
 )
 from harness.reporting.runs import Runs, read_runs

@@ -38,7 +38,7 @@ def read_runs(folders: Sequence[str | Path]) -> Runs:
     Where several experiments set up one figure, the first one's settings hold.  Raises `InputError` when a
     folder holds no results, or their format is another version's.
     """
-    from harness.results.result import results_frame
+    from harness.results.frame import results_frame
 
     if not folders:
         raise InputError("no results folder given; expected at least one")

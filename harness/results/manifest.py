@@ -20,7 +20,7 @@ from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
 from harness.machine.system import Machine, device_name, machine
 from harness.problem.case import Case
-from harness.results.result import FORMAT_VERSION
+from harness.results.format_version import FORMAT_VERSION
 
 DISTRIBUTION = "attention-harness"
 OPTIONAL_PACKAGES = ("torch", "triton", "cuda-bindings", "nvidia-cuda-nvcc")

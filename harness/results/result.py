@@ -1,24 +1,13 @@
-"""The record of one case, and the table made of many."""
+"""The record of one case: a row of the results table."""
 
 import math
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from harness.errors import InputError
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.problem.case import ParameterValue
 from harness.status import Status
-
-if TYPE_CHECKING:
-    import pandas
-
-    from harness.results.run_folder import RunFolder
-
-FORMAT_VERSION = 1
-"""Version of a results folder; raised when a column changes its meaning or a file its place."""
 
 
 class Result(BaseModel):
@@ -176,92 +165,3 @@ TIMING_FIELDS = (
     "fraction_of_peak",
 )
 """What follows from a time, and so may stand only on a row that passed."""
-
-
-def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.DataFrame":
-    """Return the results of one or several runs as a table, one row per case (see `results_frame`).
-
-    Each path is a run's folder, or an experiment's folder, of which the newest run is taken.  Rows come from
-    the journals, so a run that was interrupted or is still going on can be loaded too.  Raises `InputError`
-    when a path is neither, or its results cannot be read.
-    """
-    first = [path] if isinstance(path, str | Path) else list(path)
-    return results_frame(
-        result for folder in (*first, *more) for result in _run_folder(Path(folder)).results()
-    )
-
-
-def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
-    """Return results as a table: a row each, columns in the order of the fields of `Result`.
-
-    Instead of `params` there are its printable text and a column `param.<name>` for each parameter, instead
-    of `stage_s` a column `stage_s.<stage>` in seconds.  An integer or truth value that can be missing has one
-    of pandas' nullable types; a missing float is NaN.
-    """
-    import pandas
-
-    rows = [result.as_row() for result in results]
-    columns = {name: [row.get(name) for row in rows] for name in _column_names(rows)}
-    return pandas.DataFrame({name: _column(name, values) for name, values in columns.items()})
-
-
-def _column_names(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the fields in order, each followed by the columns that its names make."""
-    present = dict.fromkeys(name for row in rows for name in row)
-    names: list[str] = []
-    for field in Result.model_fields:
-        if field == "params":
-            names += [field, *sorted(name for name in present if name.startswith("param."))]
-        elif field in BY_NAME:
-            names += [name for name in present if name.startswith(f"{field}.")]
-        else:
-            names.append(field)
-    return names
-
-
-def _column(name: str, values: list[Any]) -> "pandas.Series[Any]":
-    import pandas
-
-    if name.startswith("param."):
-        return pandas.Series(values, dtype=_common_dtype(values))
-    field = Result.model_fields.get(name)
-    kind = float if field is None else _plain_type(field.annotation)
-    is_required = field is not None and field.is_required()
-    dtypes = {
-        int: "int64" if is_required else "Int64",
-        float: "float64",
-        bool: "bool" if is_required else "boolean",
-    }
-    return pandas.Series(values, dtype=dtypes.get(kind, "str"))
-
-
-def _plain_type(annotation: Any) -> Any:
-    """Return `int` of `int | None`, and so on."""
-    alternatives = [kind for kind in get_args(annotation) if kind is not type(None)]
-    return alternatives[0] if alternatives else annotation
-
-
-def _common_dtype(values: list[Any]) -> str:
-    """Return the narrowest dtype that holds all values of a parameter; variants may differ in its type."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {bool}:
-        return "boolean"
-    if kinds == {int}:
-        return "Int64"
-    return "float64" if kinds and kinds <= {int, float} else "str"
-
-
-def _run_folder(path: Path) -> "RunFolder":
-    """Open a run's folder, or the newest run in an experiment's folder."""
-    from harness.results.run_folder import MANIFEST_FILE, RunFolder
-
-    if not path.is_dir():
-        raise InputError(f"{path}: no such folder; expected a run's folder or an experiment's")
-    if (path / MANIFEST_FILE).exists():
-        return RunFolder.open(path)
-    latest = RunFolder.latest_in(path)
-    if latest is None:
-        raise InputError(
-            f"{path}: no results: expected a run's folder (with {MANIFEST_FILE}) or an experiment's folder"
-        )
-    return latest

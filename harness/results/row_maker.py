@@ -147,16 +147,16 @@ def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> di
     """Return what is known of a build without running it."""
     if artifact is None:
         return {}
-    figures = artifact.figures
+    metrics = artifact.metrics
     recompute_factor = None
-    if figures.flops_executed is not None and problem.flops() > 0:
-        recompute_factor = figures.flops_executed / problem.flops()
+    if metrics.flops_executed is not None and problem.flops() > 0:
+        recompute_factor = metrics.flops_executed / problem.flops()
     return {
         "executor": artifact.executor,
         "recompute_factor": recompute_factor,
         "build_s": artifact.build_seconds,
         "stage_s": artifact.stage_seconds,
-        **figures.model_dump(),
+        **metrics.model_dump(),
     }
 
 

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.errors import InputError
+from harness.results.format_version import FORMAT_VERSION
+from harness.results.frame import results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, timestamp
-from harness.results.result import FORMAT_VERSION, Result, results_frame
+from harness.results.result import Result
 
 if TYPE_CHECKING:
     import pandas
@@ -167,6 +169,31 @@ class RunFolder:
     def _write_manifest(self) -> None:
         text = self.manifest.model_dump_json(indent=2) + "\n"
         _replace_file(self.path / MANIFEST_FILE, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.DataFrame":
+    """Return the results of one or several runs as a table, one row per case (see `results_frame`).
+
+    Each path is a run's folder, or an experiment's folder, of which the newest run is taken.  Rows come from
+    the journals, so a run that was interrupted or is still going on can be loaded too.  Raises `InputError`
+    when a path is neither, or its results cannot be read.
+    """
+    first = [path] if isinstance(path, str | Path) else list(path)
+    return results_frame(result for folder in (*first, *more) for result in open_run(Path(folder)).results())
+
+
+def open_run(path: Path) -> RunFolder:
+    """Open a run's folder, or the newest run in an experiment's folder."""
+    if not path.is_dir():
+        raise InputError(f"{path}: no such folder; expected a run's folder or an experiment's")
+    if (path / MANIFEST_FILE).exists():
+        return RunFolder.open(path)
+    latest = RunFolder.latest_in(path)
+    if latest is None:
+        raise InputError(
+            f"{path}: no results: expected a run's folder (with {MANIFEST_FILE}) or an experiment's folder"
+        )
+    return latest
 
 
 def run_paths(folder: Path) -> list[Path]:

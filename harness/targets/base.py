@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict
 from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -41,10 +40,22 @@ class Capability(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: str
-    """`build`, `run`, `emulate`, or `figures`: what is known of code without running it."""
+    """`build`, `run`, `emulate`, or `metrics`: what is known of code without running it."""
     available: bool
     detail: str
     """What makes it possible, or what to install or connect."""
+
+
+@dataclass(frozen=True)
+class TileSizes:
+    """Tile sizes that a target prefers or a parameter sets, in elements."""
+
+    query: int
+    key: int
+    query_multiple: int = 1
+    """Tiles of fewer queries than `query` are padded to a multiple of this."""
+    materializes_score_rows: bool = True
+    """Whether a kernel may hold whole rows of scores in memory; else it makes them tile by tile."""
 
 
 class Target(ABC):
@@ -84,7 +95,7 @@ class Target(ABC):
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return the tile sizes that suit chip and problem, for what a variant's parameters leave open."""
 
-    def refuses_kernels(self, chip: str | None, problem: AttentionProblem) -> str | None:
+    def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return None, or why `compile` takes no tiled kernels of a problem for this chip.
 
         Baselines do not ask.

@@ -167,7 +167,9 @@ def split_kernels(module: ir.Module, tiling: Tiling) -> None:
     softmax = softmaxes(module)[0]
     kernels = [
         Kernel("scores", softmax.operands[0], "scores"),
-        Kernel("softmax", softmax.results[0], "scores" if tiling.keeps_rows else "probabilities"),
+        Kernel(
+            "softmax", softmax.results[0], "scores" if tiling.materializes_score_rows else "probabilities"
+        ),
         Kernel("values", None),
     ]
     split_grid(functions(module)[0], kernels, ("query", "key"))

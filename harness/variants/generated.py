@@ -12,10 +12,10 @@ from harness.artifact.artifact import Artifact
 from harness.errors import raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.targets.base import Stage, chip_of
+from harness.targets.base import Stage, TileSizes, chip_of
 from harness.variants.base import Parameters, Variant
 from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
-from harness.variants.tiling import TileSizes, Tiling
+from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -54,7 +54,7 @@ class GeneratedVariant(Variant):
         """Return None, or why the target takes no kernels, or the first feature that they do not have."""
         from harness import plugins
 
-        refused = plugins.target(target).refuses_kernels(chip_of(target), problem)
+        refused = plugins.target(target).why_unsupported(chip_of(target), problem)
         return refused or self.refuses(problem)
 
     def refuses(self, problem: AttentionProblem) -> str | None:
@@ -114,8 +114,8 @@ class GeneratedVariant(Variant):
         sizes = TileSizes(
             query=chosen.tile_q or preferred.query,
             key=chosen.tile_kv or preferred.key,
-            query_granule=preferred.query_granule,
-            keeps_rows=preferred.keeps_rows,
+            query_multiple=preferred.query_multiple,
+            materializes_score_rows=preferred.materializes_score_rows,
         )
         return Tiling.of(case.problem, sizes)
 

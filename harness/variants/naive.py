@@ -44,7 +44,7 @@ def _rows(tiling: Tiling) -> Step:
     """Return how whole rows of scores are made."""
     from harness.variants import attention_schedule as steps
 
-    if tiling.keeps_rows:
+    if tiling.materializes_score_rows:
         return Step(
             "score-rows", "rows of scores in tiles", lambda module: steps.tile_score_rows(module, tiling)
         )

@@ -3,18 +3,7 @@
 from dataclasses import dataclass
 
 from harness.problem.attention_problem import AttentionProblem
-
-
-@dataclass(frozen=True)
-class TileSizes:
-    """Tile sizes that a target prefers or a parameter sets, in elements."""
-
-    query: int
-    key: int
-    query_granule: int = 1
-    """Tiles of fewer queries than `query` are padded to a multiple of this."""
-    keeps_rows: bool = True
-    """Whether a kernel may hold whole rows of scores in memory; else it makes them tile by tile."""
+from harness.targets.base import TileSizes
 
 
 @dataclass(frozen=True)
@@ -27,16 +16,22 @@ class Tiling:
     padded_query: int
     """Query rows of a tile that are computed; more than `query` only if the whole problem has fewer."""
     key: int
-    keeps_rows: bool = True
+    materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores."""
 
     @classmethod
     def of(cls, problem: AttentionProblem, sizes: TileSizes) -> "Tiling":
         """Cut a problem; no tile is larger than the problem."""
         query = min(sizes.query, query_length(problem))
-        padded = -(-query // sizes.query_granule) * sizes.query_granule
+        padded = -(-query // sizes.query_multiple) * sizes.query_multiple
         key = min(sizes.key, key_length(problem))
-        return cls(problem, query=query, padded_query=padded, key=key, keeps_rows=sizes.keeps_rows)
+        return cls(
+            problem,
+            query=query,
+            padded_query=padded,
+            key=key,
+            materializes_score_rows=sizes.materializes_score_rows,
+        )
 
     @property
     def queries(self) -> int:

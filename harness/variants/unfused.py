@@ -28,7 +28,7 @@ class Unfused(GeneratedVariant):
         """Return the steps."""
         from harness.variants import attention_schedule as steps
 
-        ragged = steps.Ragged.PEELED if tiling.keeps_rows else steps.Ragged.SHIFTED
+        ragged = steps.Ragged.PEELED if tiling.materializes_score_rows else steps.Ragged.SHIFTED
         return [
             Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
             Step("grid", "batch, head and query tiles", lambda module: steps.tile_grid(module, tiling)),
@@ -54,7 +54,7 @@ def _softmax_rows(tiling: Tiling) -> list[Step]:
     """Return how a kernel that cannot hold whole rows computes their softmax."""
     from harness.variants import attention_schedule as steps
 
-    if tiling.keeps_rows:
+    if tiling.materializes_score_rows:
         return []
     return [
         Step(

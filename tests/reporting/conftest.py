@@ -7,7 +7,8 @@ import pytest
 from synthetic_results import WriteRun, example_manifest, sweep_results
 
 from harness.reporting.frames import prepare
-from harness.results.result import Result, results_frame
+from harness.results.frame import results_frame
+from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 
 VARIANTS = ("unfused", "naive", "flash", "iree", "iree-unfused", "torch", "torch-unfused")

@@ -3,7 +3,7 @@ from synthetic_results import example_manifest, make_result
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.reporting.captions import figure_caption
 from harness.reporting.frames import prepare
-from harness.results.result import results_frame
+from harness.results.frame import results_frame
 
 MANIFEST = example_manifest("", "sweep")
 

@@ -5,7 +5,7 @@ from synthetic_results import make_result
 
 from harness.reporting.failures import failures_of, markdown_failures, print_failure_list
 from harness.reporting.frames import prepare
-from harness.results.result import results_frame
+from harness.results.frame import results_frame
 from harness.status import Status
 
 CRASHED = make_result(

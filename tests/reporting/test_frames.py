@@ -12,7 +12,8 @@ from harness.reporting.frames import (
     sort_rows,
     variant_of_labels,
 )
-from harness.results.result import Result, results_frame
+from harness.results.frame import results_frame
+from harness.results.result import Result
 from harness.status import Status
 
 

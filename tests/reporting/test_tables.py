@@ -13,7 +13,7 @@ from harness.reporting.tables import (
     summarize,
     summary_csv,
 )
-from harness.results.result import results_frame
+from harness.results.frame import results_frame
 from harness.status import Status
 
 

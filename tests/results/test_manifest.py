@@ -11,8 +11,8 @@ from harness.digest import code_digest
 from harness.errors import InputError
 from harness.machine.system import device_name, machine
 from harness.results import manifest as manifests
+from harness.results.format_version import FORMAT_VERSION
 from harness.results.manifest import Manifest, anonymous_command, collect, package_versions
-from harness.results.result import FORMAT_VERSION
 from harness.results.run_folder import RunFolder
 
 

@@ -8,8 +8,9 @@ from example_results import example_manifest, example_result, failed_result
 from pydantic import ValidationError
 
 from harness.errors import InputError
-from harness.results.result import TIMING_FIELDS, Result, load, results_frame
-from harness.results.run_folder import RunFolder
+from harness.results.frame import results_frame
+from harness.results.result import TIMING_FIELDS, Result
+from harness.results.run_folder import RunFolder, load
 from harness.status import Status
 
 

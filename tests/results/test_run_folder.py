@@ -9,8 +9,8 @@ import pytest
 from example_results import example_manifest, example_result, example_round, failed_result
 
 from harness.errors import InputError
-from harness.results.result import load, results_frame
-from harness.results.run_folder import RunFolder, paired_samples, samples_frame
+from harness.results.frame import results_frame
+from harness.results.run_folder import RunFolder, load, paired_samples, samples_frame
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 from harness import plugins
 from harness.dialect.context import mlir_context
 from harness.problem.attention_problem import AttentionProblem
+from harness.targets.base import TileSizes
 from harness.variants.schedule import StageRecord, apply
-from harness.variants.tiling import TileSizes, Tiling
+from harness.variants.tiling import Tiling
 
 VARIANTS = ("flash", "naive", "unfused")
 SIZES = TileSizes(query=16, key=8)

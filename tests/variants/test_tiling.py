@@ -11,9 +11,10 @@ from harness.costs.counter import count
 from harness.dialect.context import mlir_context
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.targets.base import TileSizes
 from harness.targets.cpu.chip import chip
 from harness.variants.schedule import apply
-from harness.variants.tiling import TileSizes, Tiling
+from harness.variants.tiling import Tiling
 
 PROBLEMS = st.builds(
     AttentionProblem,
@@ -29,7 +30,7 @@ PROBLEMS = st.builds(
     scale=st.just(1.0),
 )
 SIZES = st.builds(
-    TileSizes, query=st.integers(2, 40), key=st.integers(2, 40), query_granule=st.sampled_from([1, 8, 16])
+    TileSizes, query=st.integers(2, 40), key=st.integers(2, 40), query_multiple=st.sampled_from([1, 8, 16])
 )
 
 
@@ -73,8 +74,8 @@ def tile_flops(tiling: Tiling) -> tuple[int, int]:
 @given(PROBLEMS, SIZES)
 def test_computed_rows_are_the_least_multiple_of_the_granule(problem, sizes):
     tiling = Tiling.of(problem, sizes)
-    assert tiling.padded_query % sizes.query_granule == 0
-    assert 0 <= tiling.padded_query - tiling.query < sizes.query_granule
+    assert tiling.padded_query % sizes.query_multiple == 0
+    assert 0 <= tiling.padded_query - tiling.query < sizes.query_multiple
 
 
 @settings(max_examples=40, deadline=None)

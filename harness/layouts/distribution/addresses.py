@@ -10,7 +10,7 @@ from dataclasses import replace
 from mlir import ir
 from mlir.dialects import arith, memref
 
-from harness.layouts.distribution.lane_coordinates import Places, index
+from harness.layouts.distribution.lane_coordinates import LaneCoordinates, index
 from harness.layouts.formulas import Formula
 
 
@@ -29,7 +29,7 @@ class Coordinates(TileAddresses):
     """An index along each axis of the buffer, which can be compared with its size."""
 
     def __init__(
-        self, places: Places, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
+        self, places: LaneCoordinates, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
     ) -> None:
         """Take a buffer, the indices of a tile's first element, and where in the tile lane and warp are.
 
@@ -54,7 +54,7 @@ class PlacesInRow(TileAddresses):
     """
 
     def __init__(
-        self, places: Places, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
+        self, places: LaneCoordinates, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
     ) -> None:
         """Take what `Coordinates` takes, for a buffer without gaps."""
         strides = list(itertools.accumulate(reversed(buffer.type.shape[1:]), operator.mul, initial=1))[::-1]
@@ -73,7 +73,7 @@ class PlacesInRow(TileAddresses):
 
 
 def tile_addresses(
-    places: Places, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
+    places: LaneCoordinates, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
 ) -> TileAddresses:
     """Return places in a row, or coordinates in a buffer that is a part of another, with gaps."""
     has_gaps = not isinstance(buffer.type.layout, ir.AffineMapAttr)

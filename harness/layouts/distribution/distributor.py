@@ -7,7 +7,7 @@ from mlir import ir
 from harness.errors import BuildError
 from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.constraints import is_vector
-from harness.layouts.distribution.lane_coordinates import Places
+from harness.layouts.distribution.lane_coordinates import LaneCoordinates
 from harness.layouts.distribution.lane_value import LaneValue
 from harness.layouts.layout import Layout
 
@@ -18,7 +18,7 @@ class Distributor:
     """What the rules share: the analysis, what has been distributed so far, and the lane's place."""
 
     def __init__(
-        self, analysis: LayoutAnalysis, places: Places, rules: Mapping[str, Rule], elementwise: Rule
+        self, analysis: LayoutAnalysis, places: LaneCoordinates, rules: Mapping[str, Rule], elementwise: Rule
     ) -> None:
         """Operations without a rule are elementwise if they have vectors, else they are copied."""
         self.analysis = analysis

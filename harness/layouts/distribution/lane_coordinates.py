@@ -10,7 +10,7 @@ UNIFORM = (Level.WARP, Level.LANE)
 """Levels whose numbers are only known when a kernel runs."""
 
 
-class Places:
+class LaneCoordinates:
     """Computes coordinates; what depends on lane and warp alone is computed once, where this is made."""
 
     def __init__(self, lane: ir.Value, warp: ir.Value, anchor: ir.InsertionPoint) -> None:

@@ -6,7 +6,7 @@ from mlir.dialects import nvgpu, vector
 from harness.layouts.bank_conflicts import conflicts_of_matrix_loads
 from harness.layouts.distribution.addresses import TileAddresses, tile_addresses
 from harness.layouts.distribution.distributor import Distributor
-from harness.layouts.distribution.matrix_loads import matrix_loads
+from harness.layouts.distribution.ldmatrix import matrix_loads
 from harness.layouts.formulas import Formula, formula
 from harness.layouts.layout import Layout, Level
 from harness.layouts.register_pairs import PAIR

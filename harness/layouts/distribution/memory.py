@@ -11,7 +11,7 @@ from harness.layouts.distribution.contiguous_accesses import Run, runs
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_coordinates import UNIFORM, index
 from harness.layouts.distribution.lane_value import LaneValue, from_elements
-from harness.layouts.distribution.matrix_loads import is_transposed
+from harness.layouts.distribution.ldmatrix import is_transposed
 from harness.layouts.distribution.matrix_reads import distribute_matrix_read
 from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.formulas import formula, replica

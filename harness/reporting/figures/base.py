@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import HarnessError, InputError
-from harness.validation import messages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,17 +73,6 @@ class Figure(ABC):
         `NothingToDraw` with the reason when no row suits, and `InputError` when settings name what
         the frame does not hold.
         """
-
-
-def parse_settings(figure: Figure, values: Mapping[str, Any]) -> FigureSettings:
-    """Validate what an experiment says under `[figures] NAME`.
-
-    Raises `InputError`, `figures.throughput.x: found "sequ", expected 'seq' or …`.
-    """
-    try:
-        return figure.settings.model_validate(dict(values))
-    except ValidationError as error:
-        raise InputError(*messages(error, figure.settings, prefix=f"figures.{figure.name}")) from error
 
 
 def check_variants(figure: Figure, settings: FigureSettings, frame: pd.DataFrame) -> None:

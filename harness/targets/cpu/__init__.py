@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from harness.artifact.artifact import Artifact, StaticFigures
+from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.targets.base import Capability, Stage, Target, TargetOptions, chip_of
-from harness.variants.tiling import TileSizes
+from harness.targets.base import Capability, Stage, Target, TargetOptions, TileSizes, chip_of
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -76,7 +75,7 @@ class CpuTarget(Target):
         return TileSizes(
             query=registers.queries(problem.head_dim),
             key=KEY_TILE,
-            query_granule=registers.vector_length,
+            query_multiple=registers.vector_length,
         )
 
     def compile(
@@ -95,7 +94,7 @@ class CpuTarget(Target):
             key=key,
             executor="native" if target_chip.runs_here else "none",
             loader="harness.targets.cpu.executable:load",
-            figures=StaticFigures(
+            metrics=StaticMetrics(
                 code_bytes=compiled.code.code_bytes,
                 workspace_bytes=launch.workspace_bytes(),
                 flops_executed=flops_executed,

@@ -10,13 +10,12 @@ from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
-from harness.targets.base import Capability, Stage, chip_of
+from harness.targets.base import Capability, Stage, TileSizes, chip_of
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import runs_on
 from harness.targets.executors import is_installed
 from harness.targets.gpu.target import MATRIX_ROWS, GpuTarget
 from harness.toolchains.nvidia import INSTALL, version
-from harness.variants.tiling import TileSizes
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -39,7 +38,7 @@ INSTRUCTIONS = {
 """The matrix instruction for each type of Q, K and V."""
 
 
-FIGURES_BY_TOOL = {"ptxas": "registers, spills, occupancy", "nvdisasm": "machine instructions"}
+METRICS_BY_TOOL = {"ptxas": "registers, spills, occupancy", "nvdisasm": "machine instructions"}
 """What is known of machine code by each of NVIDIA's programs."""
 
 
@@ -68,7 +67,7 @@ class CudaTarget(GpuTarget):
 
         return tuple(Stage(name, summary) for name, summary in SUMMARIES.items())
 
-    def refuses_kernels(self, chip: str | None, problem: AttentionProblem) -> str | None:
+    def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return None, or what of a problem does not fit warps and matrix instructions."""
         widths = {"head_dim": problem.head_dim, "head_dim_v": problem.head_dim_v}
         uneven = [f"{name} {width}" for name, width in widths.items() if width % MATRIX_ROWS]
@@ -76,8 +75,8 @@ class CudaTarget(GpuTarget):
             return "packed sequences and projections are not lowered for cuda yet"
         if uneven:
             return f"{uneven[0]}: matrix instructions take multiples of {MATRIX_ROWS}"
-        if problem.seq_kv < key_granule(problem):
-            return f"{problem.seq_kv} keys: the warps share at least {key_granule(problem)} at these widths"
+        if problem.seq_kv < key_multiple(problem):
+            return f"{problem.seq_kv} keys: the warps share at least {key_multiple(problem)} at these widths"
         return None
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
@@ -87,11 +86,11 @@ class CudaTarget(GpuTarget):
         which its warps can share.
         """
         sizes = super().tile_sizes(chip, problem)
-        sizes = replace(sizes, query_granule=MATRIX_ROWS * warps_for(problem.seq_q))
+        sizes = replace(sizes, query_multiple=MATRIX_ROWS * warps_for(problem.seq_q))
         row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
         keys = sizes.key // 2 if row_bytes > LONG_ROW_BYTES else sizes.key
-        granule = key_granule(problem)
-        return replace(sizes, key=min(keys, max(1, problem.seq_kv // granule) * granule))
+        multiple = key_multiple(problem)
+        return replace(sizes, key=min(keys, max(1, problem.seq_kv // multiple) * multiple))
 
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
@@ -113,7 +112,7 @@ class CudaTarget(GpuTarget):
         return Artifact(
             case=case,
             key=key,
-            figures=packaging.figures(code, launch).model_copy(update=counted),
+            metrics=packaging.metrics(code, launch).model_copy(update=counted),
             stage_seconds={name: stages.seconds[name] for name in SUMMARIES if name in stages.seconds},
             stage_files={name: stages.files[name] for name in SUMMARIES if name in stages.files},
             **packaging.execution(code, launch, case.target, folder),
@@ -127,22 +126,22 @@ class CudaTarget(GpuTarget):
 
     def capabilities(self) -> list[Capability]:
         """Return what can be built, emulated and run here, and what is known of machine code."""
-        return [*super().capabilities(), self._figures()]
+        return [*super().capabilities(), self._metrics()]
 
     def tool_versions(self) -> dict[str, str]:
-        """Return the versions of the tools that figures come from, of those that are installed."""
-        found = {name: version(name) for name in FIGURES_BY_TOOL}
+        """Return the versions of the tools that metrics come from, of those that are installed."""
+        found = {name: version(name) for name in METRICS_BY_TOOL}
         return {name: stated for name, stated in found.items() if stated is not None}
 
-    def _figures(self) -> Capability:
+    def _metrics(self) -> Capability:
         found = self.tool_versions()
         parts = [
-            f"{figures} by {name} {found[name]}" if name in found else f"no {name} for {figures}"
-            for name, figures in FIGURES_BY_TOOL.items()
+            f"{metrics} by {name} {found[name]}" if name in found else f"no {name} for {metrics}"
+            for name, metrics in METRICS_BY_TOOL.items()
         ]
-        is_complete = len(found) == len(FIGURES_BY_TOOL)
+        is_complete = len(found) == len(METRICS_BY_TOOL)
         hint = "" if is_complete else f": install {INSTALL}"
-        return Capability(action="figures", available=is_complete, detail="; ".join(parts) + hint)
+        return Capability(action="metrics", available=is_complete, detail="; ".join(parts) + hint)
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """PTX runs on its chip and on later ones, with a chip's own instructions on that chip only."""
@@ -162,7 +161,7 @@ def warps_for(queries: int) -> int:
     return next(count for count in (1, 2, WARPS) if queries <= count * MATRIX_ROWS or count == WARPS)
 
 
-def key_granule(problem: AttentionProblem) -> int:
+def key_multiple(problem: AttentionProblem) -> int:
     """Return what the keys of a tile are a multiple of: rows of K and V that all warps copy at once."""
     from harness.layouts.warp_tiling import rows_copied_at_once
 

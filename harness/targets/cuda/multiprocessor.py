@@ -12,9 +12,9 @@ from harness.targets.gpu.launch import GpuKernel
 KIB = 1024
 WARP_LANES = 32
 REGISTERS = 64 * KIB
-REGISTER_GRANULE = 256
+REGISTER_MULTIPLE = 256
 """Registers are given to warps in multiples of this."""
-SHARED_GRANULE = 128
+SHARED_MULTIPLE = 128
 SYSTEM_BYTES = KIB
 """Shared memory of each workgroup that the system keeps for itself."""
 
@@ -68,16 +68,16 @@ def require_shared_memory(kernels: Sequence[GpuKernel], chip: str) -> None:
 
 def occupancy(threads: int, registers: int, shared_bytes: int, chip: str) -> float:
     """Return the share of a multiprocessor's warps that copies of a workgroup can fill."""
-    resident = residents(threads, registers, shared_bytes, chip)
+    resident = resident_workgroups(threads, registers, shared_bytes, chip)
     return resident * _warps(threads) / multiprocessor(chip).warps
 
 
-def residents(threads: int, registers: int, shared_bytes: int, chip: str) -> int:
+def resident_workgroups(threads: int, registers: int, shared_bytes: int, chip: str) -> int:
     """Return how many copies of a workgroup a multiprocessor has room for."""
     limits = multiprocessor(chip)
     warps = _warps(threads)
-    of_warp = _rounded_up(registers * WARP_LANES, REGISTER_GRANULE)
-    of_workgroup = _rounded_up(shared_bytes, SHARED_GRANULE) + SYSTEM_BYTES
+    of_warp = _rounded_up(registers * WARP_LANES, REGISTER_MULTIPLE)
+    of_workgroup = _rounded_up(shared_bytes, SHARED_MULTIPLE) + SYSTEM_BYTES
     return min(
         limits.workgroups,
         limits.warps // warps,
@@ -90,5 +90,5 @@ def _warps(threads: int) -> int:
     return -(-threads // WARP_LANES)
 
 
-def _rounded_up(number: int, granule: int) -> int:
-    return -(-number // granule) * granule
+def _rounded_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple

@@ -1,11 +1,11 @@
-"""What kernels for NVIDIA's GPUs leave in an artifact: files, ways to run them, and figures."""
+"""What kernels for NVIDIA's GPUs leave in an artifact: files, ways to run them, and metrics."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.artifact.artifact import Loader, StaticFigures
+from harness.artifact.artifact import Loader, StaticMetrics
 from harness.emulator import ARTIFACT_FOLDER
 from harness.emulator.device_code import EmulatorCode, compile_for_emulator
 from harness.emulator.devices import device
@@ -18,7 +18,7 @@ from harness.targets.cuda.images import save_images
 from harness.targets.cuda.multiprocessor import occupancy
 from harness.targets.cuda.ptxas import Assembled
 from harness.targets.executors import choose
-from harness.targets.gpu.kernel_metrics import KernelFigures, combine, instructions
+from harness.targets.gpu.kernel_metrics import KernelMetrics, combine, instructions
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch
 from harness.targets.object_files import code_bytes
 
@@ -90,10 +90,10 @@ def execution(code: KernelCode, launch: GpuLaunch, target: str, folder: Path) ->
     }
 
 
-def figures(code: KernelCode, launch: GpuLaunch) -> StaticFigures:
+def metrics(code: KernelCode, launch: GpuLaunch) -> StaticMetrics:
     """Return what PTX says, and the assembler where it is there."""
     launched = [
-        KernelFigures(shared_bytes=kernel.shared_bytes, workgroup_size=kernel.threads)
+        KernelMetrics(shared_bytes=kernel.shared_bytes, workgroup_size=kernel.threads)
         for kernel in launch.kernels
     ]
     assembled = code.assembled
@@ -110,10 +110,10 @@ def figures(code: KernelCode, launch: GpuLaunch) -> StaticFigures:
 
 
 def _least_occupancy(
-    launched: Sequence[GpuKernel], assembled: Sequence[KernelFigures], chip: str
+    launched: Sequence[GpuKernel], assembled: Sequence[KernelMetrics], chip: str
 ) -> float | None:
     """Return the least occupancy of all kernels, where it is known how many registers each needs."""
-    registers = {figures.name: figures.registers for figures in assembled if figures.registers is not None}
+    registers = {metrics.name: metrics.registers for metrics in assembled if metrics.registers is not None}
     if any(kernel.name not in registers for kernel in launched):
         return None
     return min(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.targets.cuda.multiprocessor import residents
+from harness.targets.cuda.multiprocessor import resident_workgroups
 from harness.targets.cuda.nvdisasm import machine_instructions
 from harness.targets.cuda.ptx import with_residents
-from harness.targets.gpu.kernel_metrics import KernelFigures
+from harness.targets.gpu.kernel_metrics import KernelMetrics
 from harness.targets.gpu.launch import GpuKernel
 from harness.toolchains.nvidia import program
 
@@ -27,7 +27,7 @@ class Assembled:
 
     ptx: bytes
     cubin: bytes
-    kernels: list[KernelFigures]
+    kernels: list[KernelMetrics]
     instructions: dict[str, int] | None = None
     """Machine instructions by class (`harness.targets.cuda.nvdisasm`); None where nothing counts them."""
 
@@ -59,12 +59,14 @@ def assemble(ptx: bytes, chip: str, kernels: Sequence[GpuKernel] = ()) -> Assemb
 
 def _residents_of_spilling(assembled: Assembled, kernels: Sequence[GpuKernel], chip: str) -> dict[str, int]:
     """Return how many workgroups of each kernel that spills a multiprocessor has room for."""
-    spilling = {figures.name: figures for figures in assembled.kernels if figures.spills}
+    spilling = {metrics.name: metrics for metrics in assembled.kernels if metrics.spills}
     counts = {}
     for kernel in kernels:
         if kernel.name in spilling:
             registers = spilling[kernel.name].registers or 1
-            counts[kernel.name] = max(1, residents(kernel.threads, registers, kernel.shared_bytes, chip))
+            counts[kernel.name] = max(
+                1, resident_workgroups(kernel.threads, registers, kernel.shared_bytes, chip)
+            )
     return counts
 
 
@@ -80,15 +82,15 @@ def machine_code(assembler: str, ptx: bytes, chip: str) -> Assembled | None:
             return None
         if done.returncode != 0:
             return None
-        return Assembled(ptx, cubin.read_bytes(), kernel_figures(done.stderr))
+        return Assembled(ptx, cubin.read_bytes(), kernel_metrics(done.stderr))
 
 
-def kernel_figures(report: str) -> list[KernelFigures]:
+def kernel_metrics(report: str) -> list[KernelMetrics]:
     """Return the registers and spills of each kernel that ptxas reports on."""
     registers = map(int, USED_REGISTERS.findall(report))
     spilled = map(int, SPILL_STORES.findall(report))
     names = ENTRY.findall(report)
     return [
-        KernelFigures(name=name, registers=used, spills=stored // REGISTER_BYTES)
+        KernelMetrics(name=name, registers=used, spills=stored // REGISTER_BYTES)
         for name, used, stored in zip(names, registers, spilled, strict=True)
     ]

@@ -8,7 +8,7 @@ from mlir.dialects import arith, gpu, memref
 
 from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.distribution.distributor import Distributor
-from harness.layouts.distribution.lane_coordinates import Places, index
+from harness.layouts.distribution.lane_coordinates import LaneCoordinates, index
 from harness.layouts.distribution.rules import RULES, distribute_elementwise
 from harness.targets.gpu.shared_memory import ALIGNMENT, place
 from harness.targets.lowering.grid_points import coordinates_of
@@ -54,7 +54,7 @@ def distribute_kernel(function: ir.OpView, analysis: LayoutAnalysis, module: ir.
         end = gpu.ReturnOp([])
     with ir.InsertionPoint(end), function.location:
         anchor_end = index(0)  # coordinates of the lane are computed before it
-        places = Places(lane, warp, ir.InsertionPoint(anchor_end.owner))
+        places = LaneCoordinates(lane, warp, ir.InsertionPoint(anchor_end.owner))
         distributor = Distributor(analysis, places, RULES, distribute_elementwise)
         for argument, copied in zip(function.regions[0].blocks[0].arguments, entry.arguments, strict=True):
             distributor.define(argument, copied)

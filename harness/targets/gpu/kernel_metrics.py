@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.artifact.artifact import StaticFigures
+from harness.artifact.artifact import StaticMetrics
 
 NO_INTRINSICS = "none"
 
 
 @dataclass(frozen=True)
-class KernelFigures:
+class KernelMetrics:
     """What a toolchain says of one kernel; None is what it does not say."""
 
     name: str | None = None
@@ -20,9 +20,9 @@ class KernelFigures:
     workgroup_size: int | None = None
 
 
-def combine(kernels: Sequence[KernelFigures]) -> StaticFigures:
-    """Return the figures of kernels that run one after another."""
-    return StaticFigures(
+def combine(kernels: Sequence[KernelMetrics]) -> StaticMetrics:
+    """Return the metrics of kernels that run one after another."""
+    return StaticMetrics(
         registers=_largest(kernel.registers for kernel in kernels),
         spills=_total(kernel.spills for kernel in kernels),
         shared_bytes=_largest(kernel.shared_bytes for kernel in kernels),

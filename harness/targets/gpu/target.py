@@ -9,8 +9,7 @@ from harness.errors import UnsupportedError
 from harness.machine.gpus import GpuDevice, devices
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.targets.base import Capability, Target, TargetOptions
-from harness.variants.tiling import TileSizes
+from harness.targets.base import Capability, Target, TargetOptions, TileSizes
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -83,17 +82,19 @@ class GpuTarget(Target):
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return tiles that a few warps or waves share."""
-        return TileSizes(query=QUERY_TILE, key=KEY_TILE, query_granule=MATRIX_ROWS, keeps_rows=False)
+        return TileSizes(
+            query=QUERY_TILE, key=KEY_TILE, query_multiple=MATRIX_ROWS, materializes_score_rows=False
+        )
 
-    def refuses_kernels(self, chip: str | None, problem: AttentionProblem) -> str | None:
+    def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return that tiled kernels are not lowered for GPUs."""
         return f"no code generation for {self.name} yet: code for it comes from IREE"
 
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
-        """Refuse, see `refuses_kernels`."""
-        raise UnsupportedError(self.refuses_kernels(None, case.problem) or "")
+        """Refuse, see `why_unsupported`."""
+        raise UnsupportedError(self.why_unsupported(None, case.problem) or "")
 
     def _build(self) -> Capability:
         from harness.toolchains.iree import MISSING, installed

@@ -3,7 +3,7 @@
 import math
 import re
 
-from harness.targets.gpu.kernel_metrics import KernelFigures
+from harness.targets.gpu.kernel_metrics import KernelMetrics
 
 MATRIX_INSTRUCTION = re.compile(r"\bv_(?:mfma|smfmac|wmma|swmmac)_\w+")
 
@@ -13,18 +13,18 @@ KERNEL = re.compile(r"^  - (?=\.)", re.MULTILINE)
 WORKGROUP_SIZE = re.compile(r"\.reqd_workgroup_size:\n((?:\s+- \d+\n)+)")
 
 
-def kernel_figures(assembly: str) -> list[KernelFigures]:
-    """Return the figures of each kernel; registers are vector registers, accumulators included."""
+def kernel_metrics(assembly: str) -> list[KernelMetrics]:
+    """Return the metrics of each kernel; registers are vector registers, accumulators included."""
     return [
-        _figures(kernel)
+        _metrics(kernel)
         for metadata in METADATA.findall(assembly)
         for kernel in KERNEL.split(metadata.partition("amdhsa.kernels:")[2])[1:]
     ]
 
 
-def _figures(metadata: str) -> KernelFigures:
+def _metrics(metadata: str) -> KernelMetrics:
     size = WORKGROUP_SIZE.search(metadata)
-    return KernelFigures(
+    return KernelMetrics(
         registers=_number(metadata, "vgpr_count"),
         spills=_number(metadata, "vgpr_spill_count"),
         shared_bytes=_number(metadata, "group_segment_fixed_size"),

@@ -11,8 +11,7 @@ from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.targets.base import Capability, Target, TargetOptions
-from harness.variants.tiling import TileSizes
+from harness.targets.base import Capability, Target, TargetOptions, TileSizes
 
 
 class NumpyOptions(TargetOptions):

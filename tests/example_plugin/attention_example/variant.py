@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import PositiveInt
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticFigures
+from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
@@ -56,7 +56,7 @@ class NumpyAttention(Variant):
             key=key,
             executor="native",
             loader=self.loader,
-            figures=StaticFigures(flops_executed=case.problem.flops()),
+            metrics=StaticMetrics(flops_executed=case.problem.flops()),
             stage_seconds={"source": time.perf_counter() - start},
             stage_files={"source": SOURCE_FILE},
         )

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from harness.errors import InputError
-from harness.reporting.figures.base import Figure, check_formats, parse_settings
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import Figure, check_formats
 from harness.reporting.figures.matrix import Matrix
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput

@@ -7,12 +7,13 @@ import pytest
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
-from harness.reporting.figures.base import Figure, parse_settings
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import Figure
 from harness.reporting.figures.legend import plan_legend, text_width, wrap
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
-from harness.results.result import results_frame
+from harness.results.frame import results_frame
 
 
 def merged(name_length: int) -> pd.DataFrame:

@@ -6,10 +6,12 @@ import pytest
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
-from harness.reporting.figures.base import NothingToDraw, parse_settings
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.matrix import FAILED, Matrix, cell_look, cell_text
 from harness.reporting.frames import prepare
-from harness.results.result import Result, results_frame
+from harness.results.frame import results_frame
+from harness.results.result import Result
 from harness.status import FAILURES, Status
 
 

@@ -8,10 +8,12 @@ from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
 from harness.errors import InputError
-from harness.reporting.figures.base import NothingToDraw, parse_settings
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.frames import prepare
-from harness.results.result import Result, results_frame
+from harness.results.frame import results_frame
+from harness.results.result import Result
 from harness.status import Status
 
 

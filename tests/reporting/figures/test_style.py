@@ -4,7 +4,7 @@ from synthetic_results import make_result
 
 from harness.reporting.figures.style import STATUS_WORDS, series_styles, text_color
 from harness.reporting.frames import prepare
-from harness.results.result import results_frame
+from harness.results.frame import results_frame
 from harness.status import Status
 
 

@@ -6,10 +6,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
-from harness.reporting.figures.base import NothingToDraw, parse_settings
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
-from harness.results.result import Result, results_frame
+from harness.results.frame import results_frame
+from harness.results.result import Result
 from harness.status import Status
 
 

@@ -125,7 +125,7 @@ def test_workspace_bytes_count_the_score_matrix_and_each_thread_s_scratch():
     elements = math.prod(matrix.shape)
     scratch = max(kernel.scratch_bytes for kernel in launch.kernels)
     two = launch.model_copy(update={"threads": 2})
-    assert launch.workspace_bytes() == artifact.figures.workspace_bytes == 4 * elements + scratch
+    assert launch.workspace_bytes() == artifact.metrics.workspace_bytes == 4 * elements + scratch
     assert two.workspace_bytes() == 4 * elements + 2 * scratch
 
 
@@ -152,4 +152,4 @@ def test_machine_code_for_avx512_uses_its_registers():
 
 def test_code_bytes_are_those_of_the_machine_code():
     artifact, folder = build("flash", PROBLEM)
-    assert 0 < artifact.figures.code_bytes < (folder / "kernels.o").stat().st_size
+    assert 0 < artifact.metrics.code_bytes < (folder / "kernels.o").stat().st_size

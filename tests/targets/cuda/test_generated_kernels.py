@@ -63,7 +63,7 @@ def test_few_queries_have_few_warps_and_rows_that_are_only_padding(
 ) -> None:
     problem = AttentionProblem(heads=2, seq_q=queries, seq_kv=150, head_dim=32, dtype="f16", causal=True)
     artifact = build(variant, problem, tmp_path)
-    assert artifact.figures.workgroup_size == 32 * warps
+    assert artifact.metrics.workgroup_size == 32 * warps
     assert_right(artifact, tmp_path)
 
 
@@ -91,7 +91,7 @@ def test_rows_that_do_not_exist_are_neither_read_nor_written(tmp_path: Path) -> 
 def test_single_precision_is_kept_by_three_products(variant: str, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=64, seq_kv=128, head_dim=32, dtype="f32")
     artifact = build(variant, problem, tmp_path)
-    assert artifact.figures.intrinsics == "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+    assert artifact.metrics.intrinsics == "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
     assert_right(artifact, tmp_path)
 
 
@@ -112,15 +112,15 @@ def test_flash_spills_nothing_and_its_lanes_never_wait_for_a_bank(
     chip: str, head_dim: int, tmp_path: Path
 ) -> None:
     problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16", causal=True)
-    figures = build("flash", problem, tmp_path, chip).figures
-    assert figures.bank_conflicts == 0
-    assert figures.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-    assert figures.workgroup_size == 128
+    metrics = build("flash", problem, tmp_path, chip).metrics
+    assert metrics.bank_conflicts == 0
+    assert metrics.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    assert metrics.workgroup_size == 128
     if program("ptxas") is not None:
-        assert figures.spills == 0
-        assert figures.registers is not None
+        assert metrics.spills == 0
+        assert metrics.registers is not None
     else:
-        assert figures.spills is None
+        assert metrics.spills is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_flash_spills_nothing_and_its_lanes_never_wait_for_a_bank(
 def test_no_lane_waits_for_a_bank_at_other_widths(head_dim: int, dtype: str, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=100, head_dim=head_dim, dtype=dtype, causal=True)
     artifact = build("flash", problem, tmp_path)
-    assert artifact.figures.bank_conflicts == 0
+    assert artifact.metrics.bank_conflicts == 0
     assert_right(artifact, tmp_path)
 
 

@@ -8,7 +8,7 @@ from harness.targets.cuda.multiprocessor import (
     MULTIPROCESSORS,
     occupancy,
     require_shared_memory,
-    residents,
+    resident_workgroups,
 )
 from harness.targets.gpu.launch import GpuKernel
 
@@ -27,7 +27,7 @@ from harness.targets.gpu.launch import GpuKernel
 )
 def test_what_there_is_least_of_decides(threads, registers, shared_bytes, chip, expected) -> None:
     assert occupancy(threads, registers, shared_bytes, chip) == pytest.approx(expected)
-    warps_of_all = residents(threads, registers, shared_bytes, chip) * threads / 32
+    warps_of_all = resident_workgroups(threads, registers, shared_bytes, chip) * threads / 32
     assert warps_of_all / MULTIPROCESSORS[chip].warps == pytest.approx(expected)
 
 

@@ -1,8 +1,8 @@
 """Figures of AMD kernels, from the metadata in their assembly."""
 
-from harness.artifact.artifact import StaticFigures
-from harness.targets.gpu.kernel_metrics import KernelFigures, combine, instructions
-from harness.targets.rocm.code_object import MATRIX_INSTRUCTION, kernel_figures
+from harness.artifact.artifact import StaticMetrics
+from harness.targets.gpu.kernel_metrics import KernelMetrics, combine, instructions
+from harness.targets.rocm.code_object import MATRIX_INSTRUCTION, kernel_metrics
 
 ASSEMBLY = """
 	.text
@@ -55,27 +55,27 @@ amdhsa.version:
 	.end_amdgpu_metadata
 """
 
-SCORES = KernelFigures(registers=256, spills=11, shared_bytes=26112, workgroup_size=256)
-SOFTMAX = KernelFigures(registers=33, spills=2, shared_bytes=0)
+SCORES = KernelMetrics(registers=256, spills=11, shared_bytes=26112, workgroup_size=256)
+SOFTMAX = KernelMetrics(registers=33, spills=2, shared_bytes=0)
 
 
 def test_each_kernel_has_its_figures():
-    assert kernel_figures(ASSEMBLY) == [SCORES, SOFTMAX]
+    assert kernel_metrics(ASSEMBLY) == [SCORES, SOFTMAX]
 
 
 def test_assembly_without_metadata_has_no_kernels():
-    assert kernel_figures("\ts_endpgm\n") == []
+    assert kernel_metrics("\ts_endpgm\n") == []
 
 
 def test_kernels_that_run_one_after_another_need_the_most_of_each_and_spill_together():
-    assert combine([SCORES, SOFTMAX]) == StaticFigures(
+    assert combine([SCORES, SOFTMAX]) == StaticMetrics(
         registers=256, spills=13, shared_bytes=26112, workgroup_size=256
     )
 
 
 def test_what_no_kernel_knows_is_not_known():
-    assert combine([KernelFigures(registers=3), KernelFigures()]) == StaticFigures(registers=3)
-    assert combine([]) == StaticFigures()
+    assert combine([KernelMetrics(registers=3), KernelMetrics()]) == StaticMetrics(registers=3)
+    assert combine([]) == StaticMetrics()
 
 
 def test_matrix_instructions_are_named_once():

@@ -57,8 +57,8 @@ def test_artifact_names_its_stages_and_the_size_of_its_code(tmp_path):
         "payload", "dispatches", "configured", "llvm", "linked", "optimized", "assembly", "module",
     ]  # fmt: skip
     assert all((tmp_path / name).stat().st_size > 0 for name in artifact.stage_files.values())
-    assert artifact.figures.code_bytes is not None
-    assert 0 < artifact.figures.code_bytes < (tmp_path / "module.vmfb").stat().st_size
+    assert artifact.metrics.code_bytes is not None
+    assert 0 < artifact.metrics.code_bytes < (tmp_path / "module.vmfb").stat().st_size
     assert list(artifact.stage_seconds) == ["dispatches", "configured", "llvm", "module"]
     assert all(seconds > 0 for seconds in artifact.stage_seconds.values())
 

@@ -78,14 +78,14 @@ def test_each_step_undoes_the_last_division(built):
 
 
 def test_matrix_instructions_are_used(built):
-    assert built.figures.intrinsics == "v_mfma_f32_16x16x16_f16"
+    assert built.metrics.intrinsics == "v_mfma_f32_16x16x16_f16"
 
 
 def test_the_sequence_gives_what_iree_gives(built, tmp_path):
     if "every-step" in built.stages:
         pytest.skip("IREE divides once")
     theirs = build(tmp_path, variant=Iree())
-    assert built.figures == theirs.figures
+    assert built.metrics == theirs.metrics
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
@@ -93,7 +93,7 @@ def test_other_dtypes_are_rounded_after_the_loop(dtype, tmp_path):
     problem = PROBLEM.model_copy(update={"dtype": dtype})
     artifact = build(tmp_path, problem=problem, division="every-step")
     assert artifact.refusal is None
-    assert artifact.figures.intrinsics.startswith("v_mfma_f32")
+    assert artifact.metrics.intrinsics.startswith("v_mfma_f32")
 
 
 def test_tiles_are_set_for_grid_and_loop(tmp_path):

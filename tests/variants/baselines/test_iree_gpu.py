@@ -1,4 +1,4 @@
-"""What IREE builds for GPUs: stages, figures, executors, refusals; what runs is in test_iree_emulated.py."""
+"""What IREE builds for GPUs: stages, metrics, executors, refusals; what runs is in test_iree_emulated.py."""
 
 from pathlib import Path
 
@@ -50,10 +50,10 @@ def test_an_nvidia_build_has_stages_and_figures(target, tmp_path):
     )
     assert "llvm.nvvm.mma.m16n8k16" in stage(artifact, tmp_path, "optimized")
     assert f".target {target.partition(':')[2]}" in stage(artifact, tmp_path, "ptx")
-    figures = artifact.figures
-    assert figures.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-    assert figures.workgroup_size == 128
-    assert figures.shared_bytes > 0
+    metrics = artifact.metrics
+    assert metrics.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    assert metrics.workgroup_size == 128
+    assert metrics.shared_bytes > 0
     assert artifact.launch["driver"] == "cuda"
 
 
@@ -62,12 +62,12 @@ def test_several_kernels_are_counted_together(tmp_path):
     artifact = build(IreeUnfused(), "rocm:gfx942", tmp_path)
     assert stage(artifact, tmp_path, "configured").count("hal.executable.export") == 3
     assert stage(artifact, tmp_path, "rocmasm").count(".vgpr_count:") == 3
-    figures = artifact.figures
-    assert figures.intrinsics == "v_mfma_f32_16x16x16_f16"
-    assert figures.workgroup_size == 256
-    assert figures.registers > 32
-    assert figures.spills == 0
-    assert 0 < figures.code_bytes < (tmp_path / "module.vmfb").stat().st_size
+    metrics = artifact.metrics
+    assert metrics.intrinsics == "v_mfma_f32_16x16x16_f16"
+    assert metrics.workgroup_size == 256
+    assert metrics.registers > 32
+    assert metrics.spills == 0
+    assert 0 < metrics.code_bytes < (tmp_path / "module.vmfb").stat().st_size
 
 
 @pytest.mark.usefixtures("no_emulator")

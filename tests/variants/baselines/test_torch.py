@@ -191,6 +191,6 @@ def test_source_shows_how_the_library_is_called(fields, argument):
 def test_unfused_figures_count_both_buffers_and_hidden_pairs(tmp_path):
     problem = AttentionProblem(heads=2, seq_q=8, head_dim=4, causal=True, dtype="f16")
     case = Case(problem=problem, variant="torch-unfused", target="cpu")
-    figures = TorchUnfused().build(case, "key", tmp_path).figures
-    assert figures.workspace_bytes == 2 * (2 * 8 * 8) * 2
-    assert figures.flops_executed == 4 * (2 * 8 * 8) * 4
+    metrics = TorchUnfused().build(case, "key", tmp_path).metrics
+    assert metrics.workspace_bytes == 2 * (2 * 8 * 8) * 2
+    assert metrics.flops_executed == 4 * (2 * 8 * 8) * 4

@@ -60,11 +60,11 @@ def test_attention_is_right_and_the_checks_find_nothing(problem: AttentionProble
 @pytest.mark.usefixtures("_installed")
 def test_hopper_gets_its_own_instructions_which_the_emulator_does_not_know(tmp_path: Path) -> None:
     artifact = build(SMALL, tmp_path, "sm_90")
-    assert "wgmma" in (artifact.figures.intrinsics or "")
+    assert "wgmma" in (artifact.metrics.intrinsics or "")
     assert artifact.executor == "none"
     assert "the emulator refuses the code: the emulator has no model of" in (artifact.why_not_run or "")
     assert artifact.launch["chip"] == "sm_90a", "such code runs on this chip only"
-    assert artifact.figures.spills == 0
+    assert artifact.metrics.spills == 0
 
 
 @pytest.mark.usefixtures("_installed")

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from harness.artifact.artifact import StaticFigures
+from harness.artifact.artifact import StaticMetrics
 from harness.targets.cuda import ptx, ptxas
 from harness.targets.cuda.nvdisasm import together
-from harness.targets.gpu.kernel_metrics import KernelFigures, combine, instructions
+from harness.targets.gpu.kernel_metrics import KernelMetrics, combine, instructions
 from harness.targets.object_files import code_bytes
 from harness.targets.rocm import code_object
 from harness.variants.baselines.iree.compilation import Image
@@ -15,16 +15,16 @@ LOCAL_MEMORY = re.compile(r"\bworkgroup_local_memory = (\d+)")
 """What IREE notes beside a kernel: the bytes that it asks for when it launches it."""
 
 
-def processor_figures(images: Sequence[Image]) -> StaticFigures:
-    """Return the figures of code for the processor."""
-    return StaticFigures(code_bytes=sum(code_bytes(image.code) for image in images) or None)
+def processor_figures(images: Sequence[Image]) -> StaticMetrics:
+    """Return the metrics of code for the processor."""
+    return StaticMetrics(code_bytes=sum(code_bytes(image.code) for image in images) or None)
 
 
-def cuda_figures(images: Sequence[Image], exports: str, chip: str) -> StaticFigures:
-    """Return the figures of PTX; `exports` is the IR in which IREE notes what a kernel is launched with."""
-    launched = [KernelFigures(shared_bytes=int(size)) for size in LOCAL_MEMORY.findall(exports)]
+def cuda_metrics(images: Sequence[Image], exports: str, chip: str) -> StaticMetrics:
+    """Return the metrics of PTX; `exports` is the IR in which IREE notes what a kernel is launched with."""
+    launched = [KernelMetrics(shared_bytes=int(size)) for size in LOCAL_MEMORY.findall(exports)]
     assemblies = [image.assembly for image in images]
-    stated = [kernel for text in assemblies for kernel in ptx.kernel_figures(text)]
+    stated = [kernel for text in assemblies for kernel in ptx.kernel_metrics(text)]
     assembled = [ptxas.assemble(image.code, chip) for image in images]
     known = [one for one in assembled if one is not None]
     kernels = [kernel for one in known for kernel in one.kernels]
@@ -38,10 +38,10 @@ def cuda_figures(images: Sequence[Image], exports: str, chip: str) -> StaticFigu
     )
 
 
-def rocm_figures(images: Sequence[Image]) -> StaticFigures:
-    """Return the figures of HSA code objects."""
+def rocm_figures(images: Sequence[Image]) -> StaticMetrics:
+    """Return the metrics of HSA code objects."""
     assemblies = [image.assembly for image in images]
-    kernels = [kernel for text in assemblies for kernel in code_object.kernel_figures(text)]
+    kernels = [kernel for text in assemblies for kernel in code_object.kernel_metrics(text)]
     return combine(kernels).model_copy(
         update={
             "intrinsics": instructions(code_object.MATRIX_INSTRUCTION, assemblies),

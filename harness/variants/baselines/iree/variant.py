@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from harness.artifact.artifact import Artifact, StaticFigures
+from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.emulator import ARTIFACT_FOLDER
 from harness.errors import BuildError, UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
@@ -92,7 +92,7 @@ class IreeVariant(Variant):
                 raise
             return self._artifact(case, key, compilation, Executor("none"), refusal=str(error))
         executor = Executor("native") if target.driver is None else _gpu_executor(compilation, images, folder)
-        return self._artifact(case, key, compilation, executor, figures=_figures(compilation, images))
+        return self._artifact(case, key, compilation, executor, metrics=_metrics(compilation, images))
 
     def tool_versions(self) -> dict[str, str]:
         """Return the versions of IREE's compiler and runtime."""
@@ -206,14 +206,14 @@ def _gpu_executor(compilation: Compilation, images: list[Image], folder: Path) -
     return executor
 
 
-def _figures(compilation: Compilation, images: list[Image]) -> StaticFigures:
-    from harness.variants.baselines.iree.metrics import cuda_figures, processor_figures, rocm_figures
+def _metrics(compilation: Compilation, images: list[Image]) -> StaticMetrics:
+    from harness.variants.baselines.iree.metrics import cuda_metrics, processor_figures, rocm_figures
 
     target = compilation.target
     if target.driver is None:
         return processor_figures(images)
     if target.driver == "cuda":
-        return cuda_figures(images, compilation.text("llvm"), target.chip)
+        return cuda_metrics(images, compilation.text("llvm"), target.chip)
     return rocm_figures(images)
 
 

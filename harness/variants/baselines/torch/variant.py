@@ -11,7 +11,7 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from harness.artifact.artifact import Artifact, Loader, StaticFigures
+from harness.artifact.artifact import Artifact, Loader, StaticMetrics
 from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -63,9 +63,9 @@ class TorchVariant(Variant):
     def calls(self, problem: AttentionProblem) -> list[str]:
         """Return the calls that `run` makes, one line each."""
 
-    def figures(self, problem: AttentionProblem) -> StaticFigures:
+    def metrics(self, problem: AttentionProblem) -> StaticMetrics:
         """Return what is known without running."""
-        return StaticFigures()
+        return StaticMetrics()
 
     def source(self, case: Case) -> str:
         """Return the calls as text; the problem's masks and sizes are in the case."""
@@ -77,7 +77,7 @@ class TorchVariant(Variant):
         return Artifact(
             case=case,
             key=key,
-            figures=self.figures(case.problem),
+            metrics=self.metrics(case.problem),
             stage_seconds={"source": 0.0},
             stage_files={"source": SOURCE_FILE},
             **(self._on_device(case) if case.target.startswith("cuda") else self._on_processor(case)),
@@ -196,10 +196,10 @@ class TorchUnfused(TorchVariant):
             "torch.bmm(probabilities, v, out=output)",
         ]
 
-    def figures(self, problem: AttentionProblem) -> StaticFigures:
+    def metrics(self, problem: AttentionProblem) -> StaticMetrics:
         """Return the size of the scores and probabilities, and the products including hidden pairs."""
         pairs = problem.batch * problem.heads * problem.seq_q * problem.seq_kv
-        return StaticFigures(
+        return StaticMetrics(
             workspace_bytes=2 * pairs * itemsize(problem.dtype),
             flops_executed=2 * pairs * (problem.head_dim + problem.head_dim_v),
         )

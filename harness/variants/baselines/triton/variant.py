@@ -132,11 +132,11 @@ class Triton(Variant):
             code.texts["llir"], code.chip, lambda emulate: stages.run("emulated", emulate)
         )
         kernels = packaging.KernelCode(code.texts["ptx"], _assembled(code), emulation)
-        figures = packaging.figures(kernels, launch)
+        metrics = packaging.metrics(kernels, launch)
         return Artifact(
             case=case,
             key=key,
-            figures=figures.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
+            metrics=metrics.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
             stage_seconds={**stages.seconds, "ptx": compilation_s},
             stage_files=stages.files,
             **packaging.execution(kernels, launch, case.target, folder),

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.targets.cuda import CudaTarget, nvdisasm, ptx, ptxas
-from harness.targets.gpu.kernel_metrics import KernelFigures, instructions
+from harness.targets.gpu.kernel_metrics import KernelMetrics, instructions
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.object_files import code_bytes
 from harness.toolchains.nvidia import program
@@ -62,15 +62,15 @@ SMALL_KERNEL = b"""
 
 
 def test_ptx_has_the_threads_of_each_kernel_and_arrays_of_a_known_size():
-    assert ptx.kernel_figures(PTX) == [
-        KernelFigures(shared_bytes=2112, workgroup_size=256),
-        KernelFigures(shared_bytes=2112),
+    assert ptx.kernel_metrics(PTX) == [
+        KernelMetrics(shared_bytes=2112, workgroup_size=256),
+        KernelMetrics(shared_bytes=2112),
     ]
 
 
 def test_a_dynamic_array_has_no_size():
     dynamic = PTX.replace("tile[2048]", "tile[]").replace("sums[64]", "sums[]")
-    assert {kernel.shared_bytes for kernel in ptx.kernel_figures(dynamic)} == {None}
+    assert {kernel.shared_bytes for kernel in ptx.kernel_metrics(dynamic)} == {None}
 
 
 def test_each_matrix_instruction_is_named_once():
@@ -84,9 +84,9 @@ def test_warpgroup_instructions_are_matrix_instructions():
 
 
 def test_a_report_has_registers_and_spilled_registers():
-    assert ptxas.kernel_figures(REPORT) == [
-        KernelFigures(name="scores", registers=255, spills=6),
-        KernelFigures(name="softmax", registers=30, spills=0),
+    assert ptxas.kernel_metrics(REPORT) == [
+        KernelMetrics(name="scores", registers=255, spills=6),
+        KernelMetrics(name="softmax", registers=30, spills=0),
     ]
 
 
@@ -119,7 +119,7 @@ def test_where_kernels_spill_the_assembler_is_told_how_many_workgroups_there_are
 
     def machine_code(assembler: str, source: bytes, chip: str) -> ptxas.Assembled:
         spills = spills_when_told if b".minnctapersm 4\n" in source else 2
-        kernels = [KernelFigures(name="softmax", registers=96, spills=spills)]
+        kernels = [KernelMetrics(name="softmax", registers=96, spills=spills)]
         return ptxas.Assembled(source, b"cubin", kernels)
 
     monkeypatch.setattr(ptxas, "program", lambda name: name)
@@ -185,9 +185,9 @@ def test_the_doctor_says_what_is_missing_for_figures(monkeypatch):
     known = {"ptxas": "V13.0.88", "nvdisasm": None}
     monkeypatch.setattr("harness.targets.cuda.version", known.get)
     assert CudaTarget().tool_versions() == {"ptxas": "V13.0.88"}
-    figures = CudaTarget().capabilities()[-1]
-    assert (figures.action, figures.available) == ("figures", False)
-    assert figures.detail == (
+    metrics = CudaTarget().capabilities()[-1]
+    assert (metrics.action, metrics.available) == ("metrics", False)
+    assert metrics.detail == (
         "registers, spills, occupancy by ptxas V13.0.88; no nvdisasm for machine instructions: "
         "install attention-harness[cuda]"
     )

@@ -1,0 +1,47 @@
+"""The experiments that lie in `experiments/`: found by their bare name."""
+
+import tomllib
+from pathlib import Path
+
+from harness.errors import InputError
+
+EXPERIMENTS_FOLDER = Path("experiments")
+NO_EXPERIMENTS = f"there is no folder {EXPERIMENTS_FOLDER}/ with experiments here"
+
+
+def find_experiment(given: str) -> Path:
+    """Return the file of an experiment given by path or by bare name, `seq_sweep`.
+
+    Raises `InputError` for a bare name that names no file in `experiments/`.
+    """
+    path = Path(given)
+    if path.suffix or len(path.parts) != 1 or path.exists():
+        return path
+    named = EXPERIMENTS_FOLDER / f"{given}.toml"
+    if not named.is_file():
+        raise InputError(f"{named}: no such file; {_known_experiments(given)}")
+    return named
+
+
+def _known_experiments(given: str) -> str:
+    """Return what to say instead of a bare name that is no experiment's."""
+    beside = Path(f"{given}.toml")
+    if beside.is_file():
+        return f"did you mean the file {beside}?"
+    known = [path.stem for path in experiment_files()]
+    if not known:
+        return f"{NO_EXPERIMENTS}; expected the path of an experiment in TOML"
+    return f"expected an experiment in TOML, one of {', '.join(known)}, or a path"
+
+
+def experiment_files() -> list[Path]:
+    """Return the files in `experiments/`."""
+    return sorted(EXPERIMENTS_FOLDER.glob("*.toml"))
+
+
+def question(path: Path) -> str:
+    """Return an experiment's question without checking the rest of it."""
+    try:
+        return str(tomllib.loads(path.read_text(encoding="utf-8")).get("question", ""))
+    except (OSError, ValueError) as error:
+        return f"cannot be read: {error}"
