@@ -11,7 +11,7 @@ _machines = []
 
 
 def load(artifact: Artifact, folder: Path) -> Executable:
-    from harness.targets.cuda.device.kernels import load as load_on_device
+    from harness.targets.cuda.device.driver import load as load_on_device
 
     machine = stub_device("sm_80", artifact, folder)
     machine.__enter__()

@@ -3,6 +3,12 @@
 from collections.abc import Iterator
 
 from mlir import ir
+from mlir.dialects import func
+
+
+def functions_of(module: ir.Module) -> list[func.FuncOp]:
+    """Return the functions of a module, in order: its kernels, in the order in which they are called."""
+    return [operation for operation in module.body.operations if isinstance(operation, func.FuncOp)]
 
 
 def operations_within(operation: ir.OpView | ir.Operation) -> Iterator[ir.OpView]:

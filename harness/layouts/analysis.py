@@ -76,29 +76,50 @@ class LayoutAnalysis:
         return found
 
     def _assign_layouts(self) -> None:
+        """Give every vector a layout; what an earlier phase has fixed, a later one leaves."""
+        self._lay_out_copies()
+        self._lay_out_results_of_products()
+        self._lay_out_operands_of_products()
+        self._lay_out_what_no_product_reaches()
+        self._require_layouts()
+
+    def _lay_out_copies(self) -> None:
+        """Tiles that are copied to shared memory lie as the lanes share the copy."""
         for operation in operations_within(self._function):
             if operation.name == "vector.transfer_write" and is_copy(operation):
                 tile = operation.operands[0].type
                 rows, columns = tile.shape
                 layout = self.tiling.copy(rows, columns, tile.element_type.width // 8)
                 self._assign(operation.operands[0], layout)
-        products = [op for op in operations_within(self._function) if op.name == "vector.contract"]
-        for product in products:
+
+    def _lay_out_results_of_products(self) -> None:
+        """Results of products lie as the matrix instruction gives them."""
+        for product in self._products():
             self._assign(product.results[0], self.tiling.result(*product.results[0].type.shape))
-        for product in products:
+
+    def _lay_out_operands_of_products(self) -> None:
+        """Operands of products that nothing else fixes lie as the matrix instruction takes them."""
+        for product in self._products():
             for number, value in enumerate(list(product.operands)[:2]):
                 self._assign(value, wanted_operand(product, number, self.tiling))
-        # Without a product: what is reduced, read or written lies as results of products do.
+
+    def _lay_out_what_no_product_reaches(self) -> None:
+        """What is reduced, read or written without a product lies as results of products do."""
         for names in (ANCHORS, None):
             for operation in operations_within(self._function):
                 for value in (*operation.operands, *operation.results):
                     is_chosen = names is None or operation.name in names
                     if is_chosen and is_vector(value) and value not in self.layouts and value.type.rank == 2:
                         self._assign(value, self.tiling.result(*value.type.shape))
+
+    def _require_layouts(self) -> None:
         for operation in operations_within(self._function):
             for value in operation.results:
                 if is_vector(value) and value not in self.layouts:
                     raise BuildError(f"no layout follows for the result of {operation.name}")
+
+    def _products(self) -> list[ir.OpView]:
+        return [op for op in operations_within(self._function) if op.name == "vector.contract"]
 
     def _assign(self, value: ir.Value, layout: Layout) -> None:
         """Give a value a layout if it has none, and spread it along the links."""

@@ -12,8 +12,8 @@ PAIR = 2
 def pairs_of(fragment: "ir.Value") -> "list[ir.Value]":
     """Return the pairs of neighbours in a fragment, a vector of one dimension, as vectors.
 
-    `ldmatrix` gives pairs, which a change of shape makes a fragment, of which they are cut out again.  Seen
-    through, both leave no code: a matrix product of a tile has hundreds of pairs.
+    A load of matrices gives pairs, which a change of shape makes a fragment, of which they are cut out again.
+    Seen through, both leave no code: a matrix product of a tile has hundreds of pairs.
     """
     from mlir import ir
     from mlir.dialects import vector

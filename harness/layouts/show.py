@@ -5,7 +5,7 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.layouts.figure import save_figure
 from harness.layouts.formulas import describe
-from harness.layouts.instructions import INSTRUCTIONS, instruction
+from harness.layouts.instructions.registry import INSTRUCTIONS, instruction
 from harness.layouts.matrix_instruction import OPERANDS, MatrixInstruction
 from harness.layouts.table import owner_table
 

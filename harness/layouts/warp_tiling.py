@@ -3,15 +3,10 @@
 import math
 from dataclasses import dataclass
 
-from harness.errors import UnsupportedError
+from harness.errors import BuildError, UnsupportedError
 from harness.layouts.layout import Layout, lane, tiled, vector, warp
 from harness.layouts.matrix_instruction import MatrixInstruction
-
-COPY_BYTES = 16
-"""What one asynchronous copy of a lane moves."""
-
-LANES_AT_A_TIME = 8
-"""Lanes whose copies shared memory takes together: 128 bytes, once through all banks."""
+from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, SharedMemoryModel
 
 
 @dataclass(frozen=True)
@@ -20,6 +15,8 @@ class WarpTiling:
 
     instruction: MatrixInstruction
     warps: int
+    shared_memory: SharedMemoryModel | None = None
+    """Through which tiles reach the warps; None where there is none."""
 
     @property
     def lanes(self) -> int:
@@ -52,30 +49,36 @@ class WarpTiling:
         return Layout(axes, (warp("row", self.warps), *own))
 
     def copy(self, rows: int, columns: int, element_bytes: int) -> Layout:
-        """Return how threads share the copy of a tile, `rows`×`columns`: 16 bytes each.
+        """Return how threads share the copy of a tile, `rows`×`columns`: the widest access each.
 
-        Shared memory takes 8 lanes at a time.  Where they fill a part of a row, they are neighbours along
-        it.  Else they lie in 8 rows below each other, which padding keeps in different banks.
+        Shared memory serves the lanes of a phase at a time.  Where they fill a part of a row, they are
+        neighbours along it.  Else they lie in rows below each other, which padding keeps in different banks.
         """
-        chunk = COPY_BYTES // element_bytes
-        height = rows_copied_at_once(columns, element_bytes, self.lanes)
+        chunk = WIDEST_ACCESS_BYTES // element_bytes
+        height = self.rows_copied_at_once(columns, element_bytes)
         down, along = lane("y", height), lane("x", self.lanes // height)
-        lanes = (along, down) if height > self.lanes // LANES_AT_A_TIME else (down, along)
+        lanes = (along, down) if height > self.lanes // self._lanes_at_a_time() else (down, along)
         inner = Layout(
             axes=((down,), (along, vector("x", chunk))),
             order=(*lanes, vector("x", chunk)),
         )
         return _banded(inner, rows, columns, self.warps)
 
+    def rows_copied_at_once(self, columns: int, element_bytes: int) -> int:
+        """Return how many rows of a tile the lanes of a warp copy at once, the widest access each."""
+        chunks = columns * element_bytes // WIDEST_ACCESS_BYTES
+        at_a_time = self._lanes_at_a_time()
+        is_whole = chunks % at_a_time == 0
+        return self.lanes // math.gcd(chunks, self.lanes if is_whole else self.lanes // at_a_time)
+
+    def _lanes_at_a_time(self) -> int:
+        """Return how many lanes shared memory serves together when each has the widest access."""
+        if self.shared_memory is None:
+            raise BuildError("a copy to shared memory, which the device does not have")
+        return len(self.shared_memory.lanes_at_a_time(WIDEST_ACCESS_BYTES)[0])
+
     def _bands(self, fragment: Layout, rows: int, columns: int) -> Layout:
         return _banded(fragment, rows, columns, self.warps)
-
-
-def rows_copied_at_once(columns: int, element_bytes: int, lanes: int = 32) -> int:
-    """Return how many rows of a tile the lanes of a warp copy at once, 16 bytes each."""
-    chunks = columns * element_bytes // COPY_BYTES
-    is_whole = chunks % LANES_AT_A_TIME == 0
-    return lanes // math.gcd(chunks, lanes if is_whole else lanes // LANES_AT_A_TIME)
 
 
 def _banded(fragment: Layout, rows: int, columns: int, warps: int) -> Layout:

@@ -58,8 +58,8 @@ def run_experiment(
     this package's code, device) is what it would be now, and it has what is asked for: a row that passed
     needs a time if `timed`.  Failures are kept too: repeat them with the command in their row, without
     `resume`.  A case that was in flight when the run was killed is done again; timing rounds that were
-    journaled are not.  When a baseline has changed, all cases that are compared with it are timed again.  What a changed
-    `[check]` or `[timing]` section asks for is not seen: start a new run for that.
+    journaled are not.  When a baseline has changed, all cases that are compared with it are timed again.
+    What a changed `[check]` or `[timing]` section asks for is not seen: start a new run for that.
 
     With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
 

@@ -1,9 +1,10 @@
 """What a target is: a machine that code is generated for."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -28,10 +29,15 @@ class TargetOptions(BaseModel):
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a build, as `harness list stages` prints it."""
+    """A named stage of a build, as `harness list stages` prints it."""
 
     name: str
     summary: str
+    run: Callable[[Any], str | None] | None = None
+    """Does the stage's work on what its pipeline hands on, and returns the output as text, or None where this
+    machine lacks what the stage needs.  A stage without it is only told of."""
+    suffix: str = "mlir"
+    """Of the file that keeps the output."""
 
 
 class Capability(BaseModel):

@@ -85,24 +85,27 @@ class GeneratedAttention:
 @functools.cache
 def generate_attention(name: str) -> GeneratedAttention:
     """Generate the kernels of this name in `GENERATED`."""
+
     from harness import plugins
     from harness.dialect.context import mlir_context
-    from harness.layouts.instructions import instruction
-    from harness.layouts.warp_tiling import WarpTiling
-    from harness.targets.cuda import INSTRUCTIONS, warps_for
-    from harness.targets.cuda.stages import compile_kernels
+    from harness.targets.cuda.vendor import nvidia_vendor
+    from harness.targets.gpu.kernel_build import KernelBuild
+    from harness.targets.gpu.pipeline import to_llvm_ir
+    from harness.targets.gpu.workgroup import warp_tiling
+    from harness.targets.lowering.stage_recorder import StageRecorder
 
     variant, problem = GENERATED[name]
     case = Case(problem=problem, variant=variant, target=f"cuda:{CHIP}")
     with mlir_context(), tempfile.TemporaryDirectory() as folder:
         module = plugins.variant(variant).kernels(case)
-        tiling = WarpTiling(instruction(INSTRUCTIONS[problem.dtype]), warps_for(problem.seq_q))
-        compiled = compile_kernels(module, CHIP, tiling, Path(folder))
+        vendor = nvidia_vendor(CHIP)
+        built = KernelBuild(module, vendor, warp_tiling(vendor, problem))
+        StageRecorder(Path(folder), to_llvm_ir(vendor)).run_all(to_llvm_ir(vendor), built)
     inputs = make_inputs(problem)
     return GeneratedAttention(
         problem=problem,
-        text=compiled.optimized,
-        plan=GpuLaunch(chip=CHIP, kernels=compiled.kernels),
+        text=built.llvm_ir,
+        plan=GpuLaunch(chip=CHIP, kernels=built.kernels),
         inputs=inputs,
         expected=expect(inputs, problem),
     )

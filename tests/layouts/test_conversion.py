@@ -6,8 +6,8 @@ from generated_layouts import layouts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.layouts import nvidia
 from harness.layouts.conversion import Conflict, convert
+from harness.layouts.instructions import nvidia
 from harness.layouts.layout import Layout, lane, tiled, vector
 
 A, B, C = nvidia.A_16_BIT, nvidia.B_16_BIT, nvidia.ACCUMULATOR

@@ -333,9 +333,28 @@ def test_a_result_that_all_warps_take_as_their_right_operand_is_exchanged(
     assert texts["laid-out"].count('conflict = "lane, through shared memory"') == 1
 
 
-def test_transfers_out_of_bounds_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_bounds", ["false, true", "true, false", "false, false"])
+def test_what_is_out_of_bounds_is_read_as_the_padding(tmp_path: Path, in_bounds: str) -> None:
+    rows = 13 if in_bounds.startswith("false") else 16
+    columns = 11 if in_bounds.endswith("false") else 16
     body = f"""{CONSTANTS}
-      %x = vector.transfer_read %in0[%c0, %c0], %none : memref<13x16xf32>, vector<16x16xf32>
+      %five = arith.constant 5.0 : f32
+      %x = vector.transfer_read %in0[%c0, %c0], %five {{in_bounds = [{in_bounds}]}} :
+        memref<{rows}x{columns}xf32>, vector<16x16xf32>
       {write("%x", 16, 16)}"""
-    with pytest.raises(BuildError, match="may go out of bounds"):
-        run_kernel(body, [matrix(13, 16)], np.empty((16, 16), np.float32), folder=tmp_path)
+    x = matrix(rows, columns)
+    found, _ = run_kernel(body, [x], np.empty((16, 16), np.float32), folder=tmp_path)
+    np.testing.assert_array_equal(found, np.pad(x, ((0, 16 - rows), (0, 16 - columns)), constant_values=5.0))
+
+
+@pytest.mark.parametrize("in_bounds", ["false, true", "true, false", "false, false"])
+def test_what_is_out_of_bounds_is_not_written(tmp_path: Path, in_bounds: str) -> None:
+    rows = 13 if in_bounds.startswith("false") else 16
+    columns = 11 if in_bounds.endswith("false") else 16
+    body = f"""{CONSTANTS}
+      %x = {read("%in0", 16, 16)}
+      vector.transfer_write %x, %out[%c0, %c0] {{in_bounds = [{in_bounds}]}} :
+        vector<16x16xf32>, memref<{rows}x{columns}xf32>"""
+    x = matrix(16, 16)
+    found, _ = run_kernel(body, [x], np.empty((rows, columns), np.float32), folder=tmp_path)
+    np.testing.assert_array_equal(found, x[:rows, :columns])

@@ -7,8 +7,8 @@ import pytest
 from generated_layouts import layouts
 from hypothesis import given
 
-from harness.layouts import nvidia
 from harness.layouts.formulas import describe, formula
+from harness.layouts.instructions import nvidia
 from harness.layouts.layout import Layout, Level, Place, compose, lane, tiled, vector, warp
 from harness.layouts.table import owner_table
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from harness.cli.commands import app
 from harness.errors import InputError
-from harness.layouts.instructions import INSTRUCTIONS
+from harness.layouts.instructions.registry import INSTRUCTIONS
 from harness.layouts.show import show_layout
 
 

@@ -4,7 +4,7 @@ import pytest
 from fragment_tables import Placement, assert_placement
 from nvidia_fragments import a_k8_tf32, a_k16, accumulator, b_k8_tf32, b_k16
 
-from harness.layouts.instructions import INSTRUCTIONS, instruction
+from harness.layouts.instructions.registry import INSTRUCTIONS, instruction
 from harness.layouts.layout import Layout
 from harness.layouts.matrix_instruction import MatrixInstruction
 

@@ -9,10 +9,13 @@ from harness.dialect.context import mlir_context
 from harness.emulator.device_code import compile_for_emulator
 from harness.emulator.devices import device
 from harness.emulator.launching import DeviceBuffer, launch
-from harness.layouts.instructions import instruction
+from harness.layouts.instructions.registry import instruction
 from harness.layouts.warp_tiling import WarpTiling
 from harness.problem.dtypes import numpy_dtype
-from harness.targets.cuda import stages
+from harness.targets.cuda.vendor import SHARED_MEMORY, nvidia_vendor
+from harness.targets.gpu.kernel_build import KernelBuild
+from harness.targets.gpu.pipeline import to_llvm_ir
+from harness.targets.lowering.stage_recorder import StageRecorder
 
 NAMES = {"f16": np.dtype(np.float16), "f32": np.dtype(np.float32), "bf16": numpy_dtype("bf16")}
 
@@ -41,15 +44,17 @@ def run_kernel(
     function = (
         f"func.func @kernel({', '.join([*arguments, f'%out: {_memref(output)}'])}) {{\n{body}\nreturn\n}}"
     )
-    tiling = WarpTiling(instruction(matrix), warps)
+    tiling = WarpTiling(instruction(matrix), warps, SHARED_MEMORY)
+    vendor = nvidia_vendor("sm_80")
+    stages = [stage for stage in to_llvm_ir(vendor) if stage.name not in ("vectorized", "bufferized")]
+    recorder = StageRecorder(folder, stages)
     with mlir_context():
-        module = ir.Module.parse(PRELUDE + function)
-        kernel = stages.lower_kernels(module, tiling, stages.StageRecorder(folder, stages.SUMMARIES))
-    optimized = stages.optimize(kernel.llvm_ir, "sm_80", kernel.stages)
-    code = compile_for_emulator(optimized, device("sm_80"))
+        build = KernelBuild(ir.Module.parse(PRELUDE + function), vendor, tiling)
+        recorder.run_all(stages, build)
+    code = compile_for_emulator(build.llvm_ir, device("sm_80"))
     read = [DeviceBuffer.of(array, f"in{number}") for number, array in enumerate(inputs)]
     written = DeviceBuffer(output.nbytes, "out")
-    (shape,) = kernel.shapes
+    (shape,) = build.shapes
     report = launch(
         code.load()["kernel"],
         (shape.grid, 1, 1),
@@ -61,7 +66,7 @@ def run_kernel(
     result = written.view(output.dtype, output.shape).copy()
     for buffer in (*read, written):
         buffer.free()
-    texts = {name: (folder / file).read_text() for name, file in kernel.stages.files.items()}
+    texts = {name: (folder / file).read_text() for name, file in recorder.files.items()}
     return result, texts
 
 

@@ -25,11 +25,15 @@ class TileAddresses(ABC):
         """Return the indices of the element at constant offsets along the tile's axes."""
 
 
-class Coordinates(TileAddresses):
+class AxisIndices(TileAddresses):
     """An index along each axis of the buffer, which can be compared with its size."""
 
     def __init__(
-        self, places: LaneCoordinates, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
+        self,
+        coordinates: LaneCoordinates,
+        buffer: ir.Value,
+        start: Sequence[ir.Value],
+        in_tile: Sequence[Formula],
     ) -> None:
         """Take a buffer, the indices of a tile's first element, and where in the tile lane and warp are.
 
@@ -38,8 +42,8 @@ class Coordinates(TileAddresses):
         self.buffer = buffer
         self._outer = list(start[: -len(in_tile)])
         self._first = [
-            arith.addi(position, places.uniform(place))
-            for position, place in zip(start[-len(in_tile) :], in_tile, strict=True)
+            arith.addi(position, coordinates.uniform(axis_formula))
+            for position, axis_formula in zip(start[-len(in_tile) :], in_tile, strict=True)
         ]
 
     def of(self, offsets: Sequence[int]) -> list[ir.Value]:
@@ -47,25 +51,29 @@ class Coordinates(TileAddresses):
         return [*self._outer, *map(_moved, self._first, offsets)]
 
 
-class PlacesInRow(TileAddresses):
+class LinearIndices(TileAddresses):
     """Numbers of elements in the buffer seen as one row.
 
     Two accesses of a tile differ by a constant, which becomes a part of the instructions.
     """
 
     def __init__(
-        self, places: LaneCoordinates, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
+        self,
+        coordinates: LaneCoordinates,
+        buffer: ir.Value,
+        start: Sequence[ir.Value],
+        in_tile: Sequence[Formula],
     ) -> None:
-        """Take what `Coordinates` takes, for a buffer without gaps."""
+        """Take what `AxisIndices` takes, for a buffer without gaps."""
         strides = list(itertools.accumulate(reversed(buffer.type.shape[1:]), operator.mul, initial=1))[::-1]
         self.buffer = in_row(buffer)
         self._strides = strides[-len(in_tile) :]
         scaled = [
             replace(term, stride=term.stride * stride)
-            for place, stride in zip(in_tile, self._strides, strict=True)
-            for term in place.terms
+            for axis_formula, stride in zip(in_tile, self._strides, strict=True)
+            for term in axis_formula.terms
         ]
-        self._first = arith.addi(_number(start, strides), places.uniform(Formula(tuple(scaled))))
+        self._first = arith.addi(_number(start, strides), coordinates.uniform(Formula(tuple(scaled))))
 
     def of(self, offsets: Sequence[int]) -> list[ir.Value]:
         """Return one index."""
@@ -73,11 +81,11 @@ class PlacesInRow(TileAddresses):
 
 
 def tile_addresses(
-    places: LaneCoordinates, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
+    coordinates: LaneCoordinates, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
 ) -> TileAddresses:
-    """Return places in a row, or coordinates in a buffer that is a part of another, with gaps."""
+    """Return indices of one row, or one an axis in a buffer that is a part of another, with gaps."""
     has_gaps = not isinstance(buffer.type.layout, ir.AffineMapAttr)
-    return (Coordinates if has_gaps else PlacesInRow)(places, buffer, start, in_tile)
+    return (AxisIndices if has_gaps else LinearIndices)(coordinates, buffer, start, in_tile)
 
 
 def in_row(buffer: ir.Value) -> ir.Value:

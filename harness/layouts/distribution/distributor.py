@@ -1,6 +1,7 @@
 """Distribution of a function: walks its operations and lets the rule of each emit what a lane does."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from mlir import ir
 
@@ -14,26 +15,61 @@ from harness.layouts.layout import Layout
 Rule = Callable[["Distributor", ir.OpView], None]
 
 
-class Distributor:
-    """What the rules share: the analysis, what has been distributed so far, and the lane's place."""
+@dataclass(frozen=True)
+class VendorRule:
+    """A rule that one vendor's lanes have beyond the general ones."""
 
-    def __init__(
-        self, analysis: LayoutAnalysis, places: LaneCoordinates, rules: Mapping[str, Rule], elementwise: Rule
-    ) -> None:
-        """Operations without a rule are elementwise if they have vectors, else they are copied."""
+    operation: str
+    """Name of the operation that it distributes."""
+    applies: Callable[["Distributor", ir.OpView], bool]
+    """Whether it distributes this one; else the next rule is tried, the general one last."""
+    distribute: Rule
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rule of each operation."""
+
+    general: Mapping[str, Rule]
+    """By the operation's name."""
+    elementwise: Rule
+    """For arithmetic on vectors without a rule of its own."""
+    vendor: Sequence[VendorRule] = ()
+
+    def rule_for(self, distributor: "Distributor", operation: ir.OpView) -> Rule:
+        """Return the rule of an operation; what has none and no vectors is copied.
+
+        Raises `BuildError` for an operation on vectors that no rule distributes.
+        """
+        for own in self.vendor:
+            if own.operation == operation.name and own.applies(distributor, operation):
+                return own.distribute
+        if operation.name in self.general:
+            return self.general[operation.name]
+        if not any(is_vector(value) for value in (*operation.operands, *operation.results)):
+            return copy_scalar_operation
+        if not operation.name.startswith(("arith.", "math.")):
+            raise BuildError(f"{operation.name} cannot be distributed to lanes")
+        return self.elementwise
+
+
+class Distributor:
+    """What the rules share: the analysis, what has been distributed so far, and the lane's coordinates."""
+
+    def __init__(self, analysis: LayoutAnalysis, coordinates: LaneCoordinates, rules: Rules) -> None:
+        """Take what the analysis has found, the coordinates of a lane, and the rules."""
         self.analysis = analysis
-        self.places = places
+        self.coordinates = coordinates
         self.bank_conflicts = 0
         """Extra passes of the accesses to shared memory so far."""
         self._rules = rules
-        self._elementwise = elementwise
         self._values: dict[ir.Value, ir.Value | LaneValue] = {}
 
     def run(self, operations: Sequence[ir.OpView]) -> None:
         """Distribute operations, in order, to the current insertion point."""
         for operation in operations:
             with operation.location:
-                self._rule(operation)(self, operation)
+                self._rules.rule_for(self, operation)(self, operation)
 
     def layout(self, value: ir.Value) -> Layout:
         """Return the layout of a vector of the source."""
@@ -62,15 +98,6 @@ class Distributor:
     def define_fragments(self, value: ir.Value, fragments: Sequence[ir.Value]) -> None:
         """Note the fragments that a vector of the source has become."""
         self._values[value] = LaneValue(self.layout(value), tuple(fragments))
-
-    def _rule(self, operation: ir.OpView) -> Rule:
-        if operation.name in self._rules:
-            return self._rules[operation.name]
-        if any(is_vector(value) for value in (*operation.operands, *operation.results)):
-            if not operation.name.startswith(("arith.", "math.")):
-                raise BuildError(f"{operation.name} cannot be distributed to lanes")
-            return self._elementwise
-        return copy_scalar_operation
 
 
 def copy_scalar_operation(distributor: Distributor, operation: ir.OpView) -> None:

@@ -12,8 +12,8 @@ from harness.layouts.conversion import convert
 from harness.layouts.distribution.conversions import converted
 from harness.layouts.distribution.distributor import Distributor, copy_scalar_operation
 from harness.layouts.distribution.lane_value import LaneValue, fragment_type
-from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.layout import Layout
+from harness.layouts.offsets import constant_part
 
 
 def distribute_elementwise(distributor: Distributor, operation: ir.OpView) -> None:
@@ -68,7 +68,7 @@ def _counted(
     """Return numbers that count up along the axis: each lane's coordinates, moved."""
     if list(numbers) != list(range(numbers[0], numbers[0] + len(numbers))):
         raise BuildError("a constant of numbers that do not count up cannot be distributed to lanes")
-    base = arith.index_cast(kind.element_type, distributor.places.base(layout, 0))
+    base = arith.index_cast(kind.element_type, distributor.coordinates.base(layout, 0))
     start = vector.broadcast(kind, base)
     return [
         arith.addi(start, _offsets(layout, kind, fragment, numbers[0]))
@@ -109,7 +109,7 @@ def distribute_broadcast(distributor: Distributor, operation: ir.OpView) -> None
     held = distributor.held(operation.operands[0])
     kept = tuple(range(result.type.rank - source.type.rank, result.type.rank))
     distributor.define(
-        result, converted(held, layout, convert(held.layout, layout, kept), distributor.places.lane)
+        result, converted(held, layout, convert(held.layout, layout, kept), distributor.coordinates.lane)
     )
 
 
@@ -126,5 +126,5 @@ def distribute_conversion(distributor: Distributor, operation: ir.OpView) -> Non
     held = distributor.held(operation.operands[0])
     conversion = distributor.analysis.conversions[result]
     distributor.define(
-        result, converted(held, distributor.layout(result), conversion, distributor.places.lane)
+        result, converted(held, distributor.layout(result), conversion, distributor.coordinates.lane)
     )

@@ -10,8 +10,8 @@ from harness.layouts.constraints import reduced_axis
 from harness.layouts.distribution.conversions import shuffled_xor
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_value import LaneValue, from_elements
-from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.layout import Layout, Level
+from harness.layouts.offsets import constant_part
 
 COMBINERS: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
     "add": arith.addf,

@@ -1,9 +1,9 @@
-"""The rules by the names of the operations that they distribute."""
+"""The general rules by the names of the operations that they distribute, and a vendor's before them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness.layouts.analysis import CONVERSION
-from harness.layouts.distribution.distributor import Rule
+from harness.layouts.distribution.distributor import Rule, Rules, VendorRule
 from harness.layouts.distribution.elementwise import (
     distribute_broadcast,
     distribute_constant,
@@ -16,7 +16,7 @@ from harness.layouts.distribution.memory import distribute_read, distribute_writ
 from harness.layouts.distribution.products import distribute_contraction
 from harness.layouts.distribution.reductions import distribute_reduction
 
-RULES: Mapping[str, Rule] = {
+GENERAL: Mapping[str, Rule] = {
     "arith.constant": distribute_constant,
     CONVERSION: distribute_conversion,
     "scf.for": distribute_loop,
@@ -29,4 +29,7 @@ RULES: Mapping[str, Rule] = {
     "vector.transpose": distribute_transpose,
 }
 
-__all__ = ["RULES", "distribute_elementwise"]
+
+def rules_with(vendor: Sequence[VendorRule]) -> Rules:
+    """Return the general rules, before which those of a vendor are tried."""
+    return Rules(GENERAL, distribute_elementwise, tuple(vendor))

@@ -34,9 +34,9 @@ class CpuTarget(Target):
     @property
     def stages(self) -> tuple[Stage, ...]:  # type: ignore[override]
         """The pipeline's stages, in order."""
-        from harness.targets.cpu.stages import SUMMARIES
+        from harness.targets.cpu.stages import STAGES
 
-        return tuple(Stage(name, summary) for name, summary in SUMMARIES.items())
+        return STAGES
 
     def chips(self) -> dict[str, str]:
         """Return the instruction sets that code can be generated for."""
@@ -99,7 +99,6 @@ class CpuTarget(Target):
                 workspace_bytes=launch.workspace_bytes(),
                 flops_executed=flops_executed,
             ),
-            stage_seconds=compiled.stages.seconds,
-            stage_files=compiled.stages.files,
+            **compiled.stages.in_order(),
             launch=launch.as_json(),
         )

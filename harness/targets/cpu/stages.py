@@ -6,6 +6,8 @@ from pathlib import Path
 
 from mlir import ir
 
+from harness.errors import BuildError
+from harness.targets.base import Stage
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials
 from harness.targets.cpu.grid import loop_over_grid_range
@@ -21,23 +23,17 @@ from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
 
-SUMMARIES = {
-    "promoted": "each tile of Q is copied once, where it is taken",
-    "lanes": "layouts: queries become the last dimension, that of vector lanes",
-    "exponential": "exp2 as a polynomial and integer arithmetic on the exponent",
-    "register-tiled": "operations cut to what fits the registers",
-    "vectorized": "register tiles as vector operations",
-    "hoisted": "innermost loops carry accumulators as vectors",
-    "bufferized": "tensors become memory",
-    "threaded": "a loop over a range of the grid's points, scratch memory from the caller",
-    "vector-lowered": "vectors of one dimension, contractions as fused multiply-adds",
-    "native-vectors": "vectors of a register's length",
-    "llvm": "the LLVM dialect",
-    "llvm-ir": "LLVM IR",
-    "object": "assembly, after LLVM's optimisations",
-}
-"""Each stage by name, in order."""
-STAGES = tuple(SUMMARIES)
+
+@dataclass
+class CpuBuild:
+    """A module of kernels, and what the stages so far have made of it."""
+
+    module: ir.Module
+    chip: Chip
+    kernels: tuple[Kernel, ...] = ()
+    """How each kernel is called, from the stage `threaded` on."""
+    llvm_ir: str = ""
+    code: ObjectCode | None = None
 
 
 @dataclass(frozen=True)
@@ -52,38 +48,85 @@ class Compiled:
 def compile_kernels(module: ir.Module, chip: Chip, folder: Path) -> Compiled:
     """Run every stage on the module and write each one's output, and the object code, to the folder."""
     stages = StageRecorder(folder, STAGES)
-    registers = chip.registers
     module.operation.verify()
-    kernels: list[Kernel] = []
-    in_place: list[tuple[str, Callable[[ir.Module], None]]] = [
-        ("promoted", promote_query_tiles),
-        ("lanes", queries_in_lanes),
-        ("exponential", expand_exponentials),
-        ("register-tiled", lambda module: tile_for_registers(module, registers)),
-        ("vectorized", vectorize),
-        ("hoisted", hoist_from_innermost_loops),
-        ("bufferized", bufferize),
-        ("threaded", lambda module: kernels.extend(_thread(module))),
-        ("vector-lowered", lambda module: lower_vectors(module, registers.vector_length)),
-        ("native-vectors", lambda module: split_vectors(module, registers.vector_length)),
-        ("llvm", lower_to_llvm),
-    ]
-    for name, stage in in_place:
-        stages.change(name, stage, module)
-    llvm_ir = stages.run("llvm-ir", lambda: emit_llvm_ir(module), "ll")
-    codes: list[ObjectCode] = []
-
-    def emit() -> str:
-        codes.append(emit_object(llvm_ir, chip))
-        return codes[0].assembly
-
-    stages.run("object", emit, "s")
-    (folder / OBJECT_FILE).write_bytes(codes[0].object_file)
-    return Compiled(tuple(kernels), codes[0], stages)
+    build = CpuBuild(module, chip)
+    stages.run_all(STAGES, build)
+    if build.code is None:
+        raise BuildError("the pipeline made no object code")
+    (folder / OBJECT_FILE).write_bytes(build.code.object_file)
+    return Compiled(build.kernels, build.code, stages)
 
 
-def _thread(module: ir.Module) -> tuple[Kernel, ...]:
+def _on_module(change: Callable[[ir.Module], None]) -> Callable[[CpuBuild], str]:
+    """Return the `run` of a stage that changes the module in place."""
+    return _for_chip(lambda module, chip: change(module))
+
+
+def _for_chip(change: Callable[[ir.Module, Chip], None]) -> Callable[[CpuBuild], str]:
+    """Return the `run` of a stage that changes the module in place to suit a chip."""
+
+    def run(build: CpuBuild) -> str:
+        change(build.module, build.chip)
+        return str(build.module)
+
+    return run
+
+
+def _thread(build: CpuBuild) -> str:
     """Let each kernel compute a range of its grid with scratch memory of its caller."""
-    points = loop_over_grid_range(module)
-    scratch = scratch_from_caller(module)
-    return describe_kernels(module, points, scratch)
+    points = loop_over_grid_range(build.module)
+    scratch = scratch_from_caller(build.module)
+    build.kernels = describe_kernels(build.module, points, scratch)
+    return str(build.module)
+
+
+def _to_llvm_ir(build: CpuBuild) -> str:
+    build.llvm_ir = emit_llvm_ir(build.module)
+    return build.llvm_ir
+
+
+def _to_object(build: CpuBuild) -> str:
+    build.code = emit_object(build.llvm_ir, build.chip)
+    return build.code.assembly
+
+
+STAGES = (
+    Stage("promoted", "each tile of Q is copied once, where it is taken", _on_module(promote_query_tiles)),
+    Stage(
+        "lanes",
+        "layouts: queries become the last dimension, that of vector lanes",
+        _on_module(queries_in_lanes),
+    ),
+    Stage(
+        "exponential",
+        "exp2 as a polynomial and integer arithmetic on the exponent",
+        _on_module(expand_exponentials),
+    ),
+    Stage(
+        "register-tiled",
+        "operations cut to what fits the registers",
+        _for_chip(lambda module, chip: tile_for_registers(module, chip.registers)),
+    ),
+    Stage("vectorized", "register tiles as vector operations", _on_module(vectorize)),
+    Stage(
+        "hoisted",
+        "innermost loops carry accumulators as vectors",
+        _on_module(hoist_from_innermost_loops),
+    ),
+    Stage("bufferized", "tensors become memory", _on_module(bufferize)),
+    Stage("threaded", "a loop over a range of the grid's points, scratch memory from the caller", _thread),
+    Stage(
+        "vector-lowered",
+        "vectors of one dimension, contractions as fused multiply-adds",
+        _for_chip(lambda module, chip: lower_vectors(module, chip.registers.vector_length)),
+    ),
+    Stage(
+        "native-vectors",
+        "vectors of a register's length",
+        _for_chip(lambda module, chip: split_vectors(module, chip.registers.vector_length)),
+    ),
+    Stage("llvm", "the LLVM dialect", _on_module(lower_to_llvm)),
+    Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+    Stage("object", "assembly, after LLVM's optimisations", _to_object, "s"),
+)
+"""The whole pipeline, in order."""

@@ -8,13 +8,6 @@ PTX_FILE = "kernels.ptx"
 CUBIN_FILE = "kernels.cubin"
 
 
-def save_images(folder: Path, ptx: str, cubin: bytes | None) -> None:
-    """Write the assembly, and the machine code where it is known."""
-    (folder / PTX_FILE).write_text(ptx, encoding="utf-8")
-    if cubin is not None:
-        (folder / CUBIN_FILE).write_bytes(cubin)
-
-
 def image_for(folder: Path, chip: str, device_chip: str) -> bytes:
     """Return the machine code if it runs on a device, else the assembly, which its driver compiles."""
     cubin = folder / CUBIN_FILE

@@ -1,23 +1,22 @@
 """The `distributed` stage: a GPU function of each kernel, which says what one lane does."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import arith, gpu, memref
 
+from harness.errors import BuildError
 from harness.layouts.analysis import LayoutAnalysis
-from harness.layouts.distribution.distributor import Distributor
+from harness.layouts.distribution.distributor import Distributor, VendorRule
 from harness.layouts.distribution.lane_coordinates import LaneCoordinates, index
-from harness.layouts.distribution.rules import RULES, distribute_elementwise
+from harness.layouts.distribution.rules import rules_with
 from harness.targets.gpu.shared_memory import ALIGNMENT, place
 from harness.targets.lowering.grid_points import coordinates_of
 
-SHARED_SPACE = 3
-"""Number of the address space of shared memory, on NVIDIA's and AMD's GPUs."""
-
 SHARED_ARRAY = "shared"
-"""How the name of a kernel's shared array begins."""
+"""Name of the array in shared memory that all kernels of a module have, sized when they are launched."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,9 @@ class KernelShape:
     """Extra passes of the accesses to shared memory that stand in the code."""
 
 
-def distribute_kernel(function: ir.OpView, analysis: LayoutAnalysis, module: ir.OpView) -> KernelShape:
+def distribute_kernel(
+    function: ir.OpView, analysis: LayoutAnalysis, module: ir.OpView, vendor_rules: Sequence[VendorRule]
+) -> KernelShape:
     """Append the lane's function of a kernel to a `gpu.module`, and return how it is launched."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     threads = analysis.tiling.threads
@@ -54,8 +55,8 @@ def distribute_kernel(function: ir.OpView, analysis: LayoutAnalysis, module: ir.
         end = gpu.ReturnOp([])
     with ir.InsertionPoint(end), function.location:
         anchor_end = index(0)  # coordinates of the lane are computed before it
-        places = LaneCoordinates(lane, warp, ir.InsertionPoint(anchor_end.owner))
-        distributor = Distributor(analysis, places, RULES, distribute_elementwise)
+        lane_coordinates = LaneCoordinates(lane, warp, ir.InsertionPoint(anchor_end.owner))
+        distributor = Distributor(analysis, lane_coordinates, rules_with(vendor_rules))
         for argument, copied in zip(function.regions[0].blocks[0].arguments, entry.arguments, strict=True):
             distributor.define(argument, copied)
         shared_bytes = _share_memory(function, distributor, module)
@@ -78,18 +79,31 @@ def _distribute_grid(grid: ir.OpView, distributor: Distributor, coordinates: lis
 
 
 def _share_memory(function: ir.OpView, distributor: Distributor, module: ir.OpView) -> int:
-    """Place all shared buffers in one array of the workgroup's memory; returns how many bytes they take."""
+    """Place all shared buffers in the shared array; returns how many bytes they take.
+
+    Raises `BuildError` where the device has no shared memory.
+    """
     placement = place(function)
     if not placement.buffers:
         return 0
-    space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), SHARED_SPACE)
-    array = ir.MemRefType.get([placement.bytes], ir.IntegerType.get_signless(8), memory_space=space)
-    name = f"{SHARED_ARRAY}_{ir.StringAttr(function.attributes['sym_name']).value}"
-    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-        memref.GlobalOp(name, array, sym_visibility="private", alignment=ALIGNMENT)
-    memory = memref.get_global(array, name)
+    model = distributor.analysis.tiling.shared_memory
+    if model is None:
+        raise BuildError("a kernel has buffers in shared memory, which the device does not have")
+    space = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), model.address_space)
+    array = _shared_array(module, space)
     for buffer, offset in zip(placement.buffers, placement.offsets, strict=True):
         result = buffer.allocation.results[0]
         kind = ir.MemRefType.get(result.type.shape, result.type.element_type, memory_space=space)
-        distributor.define(result, memref.ViewOp(kind, memory, index(offset), []).result)
+        distributor.define(result, memref.ViewOp(kind, array, index(offset), []).result)
     return placement.bytes
+
+
+def _shared_array(module: ir.OpView, space: ir.Attribute) -> ir.Value:
+    """Return the shared array, declared when the first kernel needs it; it has no size of its own."""
+    kind = ir.MemRefType.get([0], ir.IntegerType.get_signless(8), memory_space=space)
+    block = module.regions[0].blocks[0]
+    if not any(operation.operation.name == "memref.global" for operation in block.operations):
+        with ir.InsertionPoint.at_block_begin(block):
+            memref.GlobalOp(SHARED_ARRAY, kind, alignment=ALIGNMENT)
+    array: ir.Value = memref.get_global(kind, SHARED_ARRAY)
+    return array

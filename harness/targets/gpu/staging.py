@@ -1,7 +1,7 @@
 """The `staged` stage: tiles that products read pass through shared memory.
 
 A tile that is read in a loop over tiles is copied ahead: while one iteration computes, the copies of the next
-one are on their way, to the other of two slots.  One barrier an iteration is enough: once all warps have
+one are on their way, to another slot.  One barrier an iteration is enough: once all warps have
 arrived, the tile of this iteration is there for all, and nobody reads that of the previous one any more.
 
 Rows in shared memory are followed by padding, so that rows which a matrix load takes together, or neighbours
@@ -13,28 +13,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlir import ir
-from mlir.dialects import affine, arith, gpu, nvvm, scf, vector
+from mlir.dialects import affine, arith, gpu, scf, vector
 
 from harness.ir.walk import operations_within
 from harness.layouts.constraints import is_vector
+from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 from harness.layouts.workgroup_memory import is_body_of_workgroup, workgroup_buffer
-
-SLOTS = 2
-COPY_BYTES = 16
-"""What one asynchronous copy moves, and what its addresses are multiples of."""
-
-PADDING_BYTES = 16
-"""Behind a row: 8 rows of 16 bytes, as `ldmatrix` and copies take them, then lie in different banks."""
-
-COLUMN_PADDING_BYTES = 32
-"""Where lanes read 4 elements of 4 bytes below each other, for which there is no `ldmatrix`: then 4 rows of 8
-such elements lie in different banks."""
+from harness.targets.gpu.vendor import Staging
 
 
 @dataclass(frozen=True)
 class Staged:
     """A read whose tile passes through shared memory."""
 
+    staging: Staging
     read: ir.OpView
     loop: ir.OpView | None
     """The loop that it is read in; None for one that is read once."""
@@ -49,12 +41,19 @@ class Staged:
         """Elements behind each row in shared memory."""
         bits = self.tile.element_type.width
         is_read_by_columns = bits == 32 and any(_runs_down_rows(use) for use in self.read.results[0].uses)
-        return (COLUMN_PADDING_BYTES if is_read_by_columns else PADDING_BYTES) * 8 // bits
+        staging = self.staging
+        return (staging.column_padding_bytes if is_read_by_columns else staging.padding_bytes) * 8 // bits
+
+    def allocated(self) -> ir.Value:
+        """Return memory for the tiles, whose rows are longer than the tile's."""
+        rows, columns = self.tile.shape
+        slots = 1 if self.loop is None else self.staging.slots
+        return workgroup_buffer([slots, rows, columns + self.padding], self.tile.element_type, self.read)
 
 
-def stage_matrix_operands(function: ir.OpView) -> None:
+def stage_matrix_operands(function: ir.OpView, staging: Staging) -> None:
     """Let the operands of products that are read from global memory pass through shared memory, in place."""
-    staged = [found for op in operations_within(function) if (found := _staged(op)) is not None]
+    staged = [found for op in operations_within(function) if (found := _staged(op, staging)) is not None]
     by_loop: dict[ir.Operation | None, list[Staged]] = {}
     for found in staged:
         key = None if found.loop is None else found.loop.operation
@@ -64,17 +63,10 @@ def stage_matrix_operands(function: ir.OpView) -> None:
             for found in group:
                 _read_once(found)
         else:
-            _read_ahead(loop.opview, group)
+            _read_ahead(loop.opview, group, staging)
 
 
-def _allocated(found: Staged) -> ir.Value:
-    """Return memory for the tiles of a read, whose rows are longer than the tile's."""
-    rows, columns = found.tile.shape
-    slots = 1 if found.loop is None else SLOTS
-    return workgroup_buffer([slots, rows, columns + found.padding], found.tile.element_type, found.read)
-
-
-def _staged(operation: ir.OpView) -> Staged | None:
+def _staged(operation: ir.OpView, staging: Staging) -> Staged | None:
     """Return how an operation is staged, if it reads an operand of a product in pieces that can be copied."""
     if operation.name != "vector.transfer_read" or not isinstance(operation.operands[0].owner, ir.Block):
         return None
@@ -84,29 +76,29 @@ def _staged(operation: ir.OpView) -> Staged | None:
     tile, buffer = operation.results[0].type, operation.operands[0].type
     element_bytes = tile.element_type.width // 8
     row_bytes = (tile.shape[-1] * element_bytes, buffer.shape[-1] * element_bytes)
-    if any(size % COPY_BYTES for size in row_bytes) or tile.shape[-1] != buffer.shape[-1]:
+    if any(size % WIDEST_ACCESS_BYTES for size in row_bytes) or tile.shape[-1] != buffer.shape[-1]:
         return None
     parent = operation.operation.parent.opview
-    return Staged(operation, parent if parent.name == "scf.for" else None)
+    return Staged(staging, operation, parent if parent.name == "scf.for" else None)
 
 
 def _read_once(found: Staged) -> None:
     """Copy the tile, wait for it, and read it from shared memory."""
-    buffer = _allocated(found)
+    buffer = found.allocated()
     with ir.InsertionPoint(found.read), found.read.location:
         zero = _index(0)
         _wait_for_readers(found.read)
         _copy(found.read, list(found.read.operands)[1:-1], buffer, zero)
-        nvvm.cp_async_commit_group()
-        nvvm.cp_async_wait_group(0)
+        found.staging.commit()
+        found.staging.wait()
         gpu.barrier()
         _read_from(found.read, buffer, zero)
 
 
-def _read_ahead(loop: ir.OpView, group: list[Staged]) -> None:
+def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging) -> None:
     """Copy the tiles of the first iteration before the loop, and in each iteration those of the next."""
     lower, upper, step = list(loop.operands)[:3]
-    memory = [_allocated(found) for found in group]
+    memory = [found.allocated() for found in group]
 
     def copy_all(iteration: ir.Value, slot: ir.Value) -> None:
         for found, buffer in zip(group, memory, strict=True):
@@ -115,16 +107,16 @@ def _read_ahead(loop: ir.OpView, group: list[Staged]) -> None:
     with ir.InsertionPoint(loop), loop.location:
         _wait_for_readers(loop)
         _if(arith.cmpi(arith.CmpIPredicate.slt, lower, upper), lambda: copy_all(lower, _index(0)))
-        nvvm.cp_async_commit_group()
+        staging.commit()
     body = loop.regions[0].blocks[0]
     iteration = body.arguments[0]
     with ir.InsertionPoint.at_block_begin(body), loop.location:
-        slot, other = _slots(iteration, lower, step)
-        nvvm.cp_async_wait_group(0)
+        slot, other = _slots(iteration, lower, step, staging.slots)
+        staging.wait()
         gpu.barrier()
         following = arith.addi(iteration, step)
         _if(arith.cmpi(arith.CmpIPredicate.slt, following, upper), lambda: copy_all(following, other))
-        nvvm.cp_async_commit_group()
+        staging.commit()
     for found, buffer in zip(group, memory, strict=True):
         with ir.InsertionPoint(found.read), found.read.location:
             _read_from(found.read, buffer, slot)
@@ -145,11 +137,11 @@ def _has_vectors(operation: ir.OpView) -> bool:
     return bool(len(operation.regions)) or any(map(is_vector, operation.results))
 
 
-def _slots(iteration: ir.Value, lower: ir.Value, step: ir.Value) -> tuple[ir.Value, ir.Value]:
+def _slots(iteration: ir.Value, lower: ir.Value, step: ir.Value, count: int) -> tuple[ir.Value, ir.Value]:
     """Return the slot of this iteration and that of the next."""
     done, start, size = (ir.AffineSymbolExpr.get(number) for number in range(3))
     passed = ir.AffineExpr.get_floor_div(done - start, size)
-    expressions = [ir.AffineExpr.get_mod(passed + offset, SLOTS) for offset in range(2)]
+    expressions = [ir.AffineExpr.get_mod(passed + offset, count) for offset in range(2)]
     values = [iteration, lower, step]
     slot, other = (
         affine.AffineApplyOp(ir.AffineMap.get(0, 3, [expression]), values).result
@@ -180,7 +172,7 @@ def _indices_at(loop: ir.OpView, read: ir.OpView, iteration: ir.Value) -> list[i
 
 
 def _copy(read: ir.OpView, indices: list[ir.Value], buffer: ir.Value, slot: ir.Value) -> None:
-    """Read the tile at these indices and write it to a slot, which is distributed as an asynchronous copy."""
+    """Read the tile at these indices and write it to a slot: a copy, which the lanes share."""
     copy = read.operation.clone()
     for number, index in enumerate(indices):
         copy.operands[1 + number] = index

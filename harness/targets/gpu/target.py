@@ -1,4 +1,5 @@
-"""A GPU as a target: code for its chips comes from IREE; a device or the emulator runs it."""
+"""A GPU as a target: code for its chips comes from the pipeline for GPUs, where a vendor is described, and
+from IREE; a device or the emulator runs it."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -9,15 +10,16 @@ from harness.errors import UnsupportedError
 from harness.machine.gpus import GpuDevice, devices
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.targets.base import Capability, Target, TargetOptions, TileSizes
+from harness.targets.base import Capability, Stage, Target, TargetOptions, TileSizes, chip_of
+from harness.targets.gpu.launch import GpuLaunch
 
 if TYPE_CHECKING:
     from mlir import ir
 
-QUERY_TILE = 64
-KEY_TILE = 64
-MATRIX_ROWS = 16
-"""Rows of the smallest matrix instruction of every chip here."""
+    from harness.targets.gpu.vendor import Vendor
+
+UNUSED_TILES = TileSizes(query=64, key=64, materializes_score_rows=False)
+"""Where no code is generated tiles do not matter."""
 
 
 class GpuTarget(Target):
@@ -80,21 +82,62 @@ class GpuTarget(Target):
         """Return None: nothing here measures a GPU's peak."""
         return None
 
+    def vendor(self, chip: str | None) -> "Vendor | None":
+        """Return what the pipeline has to know of a chip; None where it generates no code for it."""
+        return None
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:  # type: ignore[override]
+        """The pipeline's stages, in order."""
+        vendor = self.vendor(self.default_chip)
+        if vendor is None:
+            return ()
+        from harness.targets.gpu.pipeline import stages
+
+        return stages(vendor)
+
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
-        """Return tiles that a few warps or waves share."""
-        return TileSizes(
-            query=QUERY_TILE, key=KEY_TILE, query_multiple=MATRIX_ROWS, materializes_score_rows=False
-        )
+        """Return tiles that the warps of a workgroup share."""
+        from harness.targets.gpu import workgroup
+
+        vendor = self.vendor(self.chip(chip))
+        return UNUSED_TILES if vendor is None else workgroup.tile_sizes(vendor, problem)
 
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
-        """Return that tiled kernels are not lowered for GPUs."""
-        return f"no code generation for {self.name} yet: code for it comes from IREE"
+        """Return None, or what of a problem does not fit, or that there is no pipeline for the chip."""
+        from harness.targets.gpu import workgroup
+
+        vendor = self.vendor(self.chip(chip))
+        if vendor is None:
+            return f"no code generation for {self.name} yet: code for it comes from IREE"
+        return workgroup.why_unsupported(vendor, problem)
 
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
-        """Refuse, see `why_unsupported`."""
-        raise UnsupportedError(self.why_unsupported(None, case.problem) or "")
+        """Compile tiled kernels for the device and for the emulator."""
+        chip = self.chip(chip_of(case.target))
+        vendor = self.vendor(chip)
+        if vendor is None:
+            raise UnsupportedError(self.why_unsupported(chip, case.problem) or "")
+        from harness.targets.gpu import packaging, workgroup
+        from harness.targets.gpu.kernel_build import KernelBuild
+        from harness.targets.gpu.pipeline import compile_kernels
+
+        workgroup.require_even_tiles(vendor, case)
+        build = KernelBuild(module, vendor, workgroup.warp_tiling(vendor, case.problem))
+        stages = compile_kernels(build, folder)
+        launch = GpuLaunch(chip=chip, kernels=build.kernels)
+        counted = {"flops_executed": flops_executed, "bank_conflicts": build.bank_conflicts}
+        return Artifact(
+            case=case,
+            key=key,
+            metrics=packaging.static_metrics(build.code, launch).model_copy(update=counted),
+            **stages.in_order(),
+            **packaging.execution(
+                build.code, build.emulation, launch, vendor.device_loader, case.target, folder
+            ),
+        )
 
     def _build(self) -> Capability:
         from harness.toolchains.iree import MISSING, installed

@@ -2,40 +2,48 @@
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from harness.errors import raised_in
-
-if TYPE_CHECKING:
-    from mlir import ir
+from harness.targets.base import Stage
 
 
 class StageRecorder:
     """Runs stages one after another and keeps each one's output in a folder."""
 
-    def __init__(self, folder: Path, names: Iterable[str]) -> None:
-        """Files are numbered by the position of their stage among `names`."""
+    def __init__(self, folder: Path, stages: Iterable[Stage]) -> None:
+        """Files are numbered by the position of their stage among `stages`."""
         self.seconds: dict[str, float] = {}
         self.files: dict[str, str] = {}
         self._folder = folder
-        self._numbers = {name: number for number, name in enumerate(names)}
+        self._numbers = {stage.name: number for number, stage in enumerate(stages)}
 
-    def run(self, name: str, stage: Callable[[], str], suffix: str = "mlir") -> str:
-        """Run a stage that returns its output as text; an error says in which stage it was raised."""
+    def run_all(self, stages: Iterable[Stage], state: Any) -> None:
+        """Run stages one after another on what they hand on."""
+        for stage in stages:
+            if stage.run is not None:
+                self.record(stage, partial(stage.run, state))
+
+    def record(self, stage: Stage, run: Callable[[], str | None]) -> None:
+        """Run a stage that returns its output as text; an error says in which stage it was raised.
+
+        A stage without output was left out: nothing is kept of it.
+        """
         started = time.perf_counter()
-        with raised_in(f'stage "{name}"'):
-            text = stage()
-        self.seconds[name] = time.perf_counter() - started
-        self.files[name] = f"{self._numbers[name]:02}-{name}.{suffix}"
-        (self._folder / self.files[name]).write_text(text, encoding="utf-8")
-        return text
+        with raised_in(f'stage "{stage.name}"'):
+            text = run()
+        if text is None:
+            return
+        self.seconds[stage.name] = time.perf_counter() - started
+        self.files[stage.name] = f"{self._numbers[stage.name]:02}-{stage.name}.{stage.suffix}"
+        (self._folder / self.files[stage.name]).write_text(text, encoding="utf-8")
 
-    def change(self, name: str, stage: Callable[["ir.Module"], None], module: "ir.Module") -> None:
-        """Run a stage that changes a module in place."""
-
-        def changed() -> str:
-            stage(module)
-            return str(module)
-
-        self.run(name, changed)
+    def in_order(self) -> dict[str, Any]:
+        """Return the artifact's fields on its stages, in the order of the pipeline."""
+        names = [name for name in self._numbers if name in self.files]
+        return {
+            "stage_seconds": {name: self.seconds[name] for name in names},
+            "stage_files": {name: self.files[name] for name in names},
+        }

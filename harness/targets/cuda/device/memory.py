@@ -10,27 +10,25 @@ from harness.targets.cuda.device.calls import checked
 DEFAULT_STREAM = 0
 
 
-class DeviceMemory:
+class CudaMemory:
     """An allocation on the device, freed with this object."""
 
-    def __init__(self, bytes_: int) -> None:
-        """Allocate; raises `MemoryError`."""
+    def __init__(self, bytes_: int, stream: int = DEFAULT_STREAM) -> None:
+        """Allocate; what fills it is in the order of the stream.  Raises `MemoryError`."""
         self.bytes = bytes_
         self.address = int(checked(driver.cuMemAlloc(max(bytes_, 1))))
+        self._stream = stream
         weakref.finalize(self, driver.cuMemFree, self.address)
 
-    @classmethod
-    def of(cls, array: np.ndarray) -> "DeviceMemory":
+    def write(self, array: np.ndarray) -> None:
         """Copy a contiguous array to the device."""
-        memory = cls(array.nbytes)
-        checked(driver.cuMemcpyHtoD(memory.address, array.ctypes.data, array.nbytes))
-        return memory
+        checked(driver.cuMemcpyHtoD(self.address, array.ctypes.data, array.nbytes))
 
-    def fill(self, byte: int, stream: int = DEFAULT_STREAM) -> None:
+    def fill(self, byte: int) -> None:
         """Set every byte, in the order of the stream."""
-        checked(driver.cuMemsetD8Async(self.address, byte, self.bytes, stream))
+        checked(driver.cuMemsetD8Async(self.address, byte, self.bytes, self._stream))
 
-    def copied(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    def read(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
         """Return the contents as an array of the host."""
         array = np.empty(shape, dtype)
         checked(driver.cuMemcpyDtoH(array.ctypes.data, self.address, array.nbytes))

@@ -12,7 +12,8 @@ from harness.artifact.artifact import Artifact, BoundCall, Executable, Sample
 from harness.errors import UnsupportedError
 from harness.problem.inputs import Inputs
 from harness.targets.cuda.device.context import Device, open_device
-from harness.targets.cuda.device.event_timer import EventTimer
+from harness.targets.cuda.device.events import event_timer
+from harness.targets.gpu.event_timer import EventTimer
 from harness.variants.baselines.torch.calls import FusedExecutable, UnfusedExecutable
 
 BACKENDS = {
@@ -52,7 +53,7 @@ class OnDevice(Executable):
     def bind(self, inputs: Inputs) -> "CallOnDevice":
         """Copy the inputs to the device."""
         stream = torch.cuda.current_stream().cuda_stream
-        return CallOnDevice(self.inner.bind(inputs), self.backend, lambda: EventTimer(self.device, stream))
+        return CallOnDevice(self.inner.bind(inputs), self.backend, lambda: event_timer(self.device, stream))
 
 
 class CallOnDevice(BoundCall):

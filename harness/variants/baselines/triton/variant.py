@@ -15,11 +15,13 @@ from pydantic import Field
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.cache import cache_root
+from harness.emulator.devices import device as emulated_device
 from harness.errors import BuildError, one_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.targets.base import Stage, chip_of
 from harness.targets.cuda import CudaTarget
+from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.triton.tiles import TritonTiles
 
@@ -41,15 +43,12 @@ LONG_ROW_TILES = TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)
 WIDE_TYPE_TILES = TritonTiles(tile_q=64, tile_kv=32, warps=4, pipeline=2)
 """For f32: as many rows as the warps have matrix instructions for, else they store the same values twice."""
 
-SUMMARIES = {
-    "ttir": "Triton's IR of tiles",
-    "ttgir": "with a layout of each tile on warps and lanes",
-    "llir": "LLVM IR, instructions of the GPU as inline assembly",
-    "ptx": "assembly for NVIDIA's GPUs",
-    "emulated": "device code as the emulator takes it, which its findings refer to",
-}
-
-SUFFIXES = {"ttir": "mlir", "ttgir": "mlir", "llir": "ll", "ptx": "ptx"}
+STAGES = (
+    Stage("ttir", "Triton's IR of tiles"),
+    Stage("ttgir", "with a layout of each tile on warps and lanes"),
+    Stage("llir", "LLVM IR, instructions of the GPU as inline assembly", suffix="ll"),
+    Stage("ptx", "assembly for NVIDIA's GPUs", suffix="ptx"),
+)
 
 PowerOfTwo = Literal[16, 32, 64, 128, 256]
 
@@ -73,7 +72,7 @@ class Triton(Variant):
     summary = "flash attention in Triton (after FlashAttention-2), compiled by Triton"
     is_baseline = True
     parameters: ClassVar[type[TritonParameters]] = TritonParameters
-    stages: ClassVar[tuple[Stage, ...]] = tuple(Stage(name, text) for name, text in SUMMARIES.items())
+    stages: ClassVar[tuple[Stage, ...]] = (*STAGES, EMULATED)
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why the kernel does not compute this problem; does not import Triton."""
@@ -115,31 +114,31 @@ class Triton(Variant):
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Compile the kernel and keep Triton's own stages; raises `BuildError` with what Triton says."""
-        from harness.targets.cuda import packaging
+        from harness.targets.cuda.device_code import device_code
         from harness.targets.cuda.multiprocessor import require_shared_memory
+        from harness.targets.cuda.vendor import DEVICE_LOADER
+        from harness.targets.gpu import packaging
         from harness.targets.lowering.stage_recorder import StageRecorder
 
         tiles = _tiles(case)
-        stages = StageRecorder(folder, SUMMARIES)
+        stages = StageRecorder(folder, self.stages)
         started = time.perf_counter()
         code = _compiled(case.problem, CudaTarget().chip(chip_of(case.target)), tiles)
         compilation_s = time.perf_counter() - started
-        for name, text in code.texts.items():
-            stages.run(name, text.__str__, SUFFIXES[name])
+        for stage in STAGES:
+            stages.record(stage, code.texts[stage.name].__str__)
         launch = _launch(case.problem, code, tiles)
         require_shared_memory(launch.kernels, code.chip)
-        emulation = packaging.emulator_code(
-            code.texts["llir"], code.chip, lambda emulate: stages.run("emulated", emulate)
-        )
-        kernels = packaging.KernelCode(code.texts["ptx"], _assembled(code), emulation)
-        metrics = packaging.metrics(kernels, launch)
+        emulation = emulate(code.texts["llir"], emulated_device(code.chip), stages)
+        kernels = device_code(code.texts["ptx"], _assembled(code), launch.kernels, code.chip)
+        metrics = packaging.static_metrics(kernels, launch)
         return Artifact(
             case=case,
             key=key,
             metrics=metrics.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
             stage_seconds={**stages.seconds, "ptx": compilation_s},
             stage_files=stages.files,
-            **packaging.execution(kernels, launch, case.target, folder),
+            **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case.target, folder),
         )
 
     def tool_versions(self) -> dict[str, str]:

@@ -8,9 +8,9 @@ of column l / 4.
 import functools
 from dataclasses import dataclass
 
-from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.formulas import Formula, Term, formula
 from harness.layouts.layout import Layout, Level, lane
+from harness.layouts.offsets import constant_part
 from harness.layouts.register_pairs import PAIR
 
 SIDE = 8

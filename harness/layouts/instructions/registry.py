@@ -1,6 +1,6 @@
 """The matrix instructions of all vendors, by name."""
 
-from harness.layouts import nvidia
+from harness.layouts.instructions import nvidia
 from harness.layouts.matrix_instruction import MatrixInstruction, named
 
 INSTRUCTIONS = (*nvidia.INSTRUCTIONS,)

@@ -171,18 +171,16 @@ def _instruction(k: int, operand: str, a: Layout, b: Layout, section: str) -> Ma
     )
 
 
-_TF32 = _instruction(8, "tf32", A_TF32, B_TF32, "9.7.14.5.7")
-
-
-INSTRUCTIONS = (
-    _instruction(16, "f16", A_16_BIT, B_16_BIT, "9.7.14.5.8"),
-    _instruction(16, "bf16", A_16_BIT, B_16_BIT, "9.7.14.5.8"),
-    _TF32,
-    replace(
-        _TF32,
-        name=f"{_TF32.name}x3",
-        prepare=_two_terms,
-        emit=partial(_mma_sync_in_three_terms, (16, 8, 8)),
-    ),
+M16N8K16_F16 = _instruction(16, "f16", A_16_BIT, B_16_BIT, "9.7.14.5.8")
+M16N8K16_BF16 = _instruction(16, "bf16", A_16_BIT, B_16_BIT, "9.7.14.5.8")
+M16N8K8_TF32 = _instruction(8, "tf32", A_TF32, B_TF32, "9.7.14.5.7")
+M16N8K8_TF32_X3 = replace(
+    M16N8K8_TF32,
+    name=f"{M16N8K8_TF32.name}x3",
+    prepare=_two_terms,
+    emit=partial(_mma_sync_in_three_terms, (16, 8, 8)),
 )
-"""All that code is generated for, by the type of their operands; accumulators are f32."""
+"""A product of f32 in three of tf32."""
+
+INSTRUCTIONS = (M16N8K16_F16, M16N8K16_BF16, M16N8K8_TF32, M16N8K8_TF32_X3)
+"""All that code is generated for; accumulators are f32."""

@@ -4,14 +4,13 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.layouts.distribution.offsets import constant_part
 from harness.layouts.layout import Layout
-
-LARGEST_ACCESS_BYTES = 16
+from harness.layouts.offsets import constant_part
+from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 
 
 @dataclass(frozen=True)
-class Run:
+class ContiguousAccess:
     """Registers of a fragment that are neighbours in memory."""
 
     fragment: int
@@ -20,14 +19,14 @@ class Run:
 
 
 @functools.lru_cache(maxsize=256)
-def runs(layout: Layout, element_bytes: int) -> tuple[Run, ...]:
+def contiguous_accesses(layout: Layout, element_bytes: int) -> tuple[ContiguousAccess, ...]:
     """Return the registers that each access takes: neighbours along the last axis, a power of two of them."""
-    return tuple(_runs(layout, element_bytes))
+    return tuple(_accesses(layout, element_bytes))
 
 
-def _runs(layout: Layout, element_bytes: int) -> Iterator[Run]:
+def _accesses(layout: Layout, element_bytes: int) -> Iterator[ContiguousAccess]:
     axis = len(layout.axes) - 1
-    most = LARGEST_ACCESS_BYTES // element_bytes
+    most = WIDEST_ACCESS_BYTES // element_bytes
     for fragment in range(layout.fragments):
         register = 0
         while register < layout.registers:
@@ -36,7 +35,7 @@ def _runs(layout: Layout, element_bytes: int) -> Iterator[Run]:
                 layout, axis, fragment, register, length * 2
             ):
                 length *= 2
-            yield Run(fragment, register, length)
+            yield ContiguousAccess(fragment, register, length)
             register += length
 
 

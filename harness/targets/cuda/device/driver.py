@@ -1,0 +1,77 @@
+"""CUDA's driver, as the executable of GPU kernels asks for it."""
+
+import ctypes
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cuda.bindings import driver
+
+from harness.artifact.artifact import Artifact
+from harness.targets.cuda.device.calls import checked
+from harness.targets.cuda.device.context import Device, open_device, synchronize
+from harness.targets.cuda.device.events import event_timer
+from harness.targets.cuda.device.memory import DEFAULT_STREAM, CudaMemory
+from harness.targets.cuda.images import image_for
+from harness.targets.gpu.driver import Driver, Enqueue
+from harness.targets.gpu.event_timer import EventTimer
+from harness.targets.gpu.executable import GpuKernels
+from harness.targets.gpu.launch import GpuKernel, GpuLaunch
+
+
+def load(artifact: Artifact, folder: Path) -> GpuKernels:
+    """Load an artifact of the target `cuda` onto the first device that runs its code."""
+    plan = GpuLaunch.model_validate(artifact.launch)
+    device = open_device(plan.chip)
+    image = image_for(folder, plan.chip, device.chip)
+    return GpuKernels(artifact.case.problem, plan, CudaDriver(device, image, plan.kernels))
+
+
+class CudaDriver(Driver):
+    """Runs the kernels of one image on a device."""
+
+    def __init__(self, device: Device, image: bytes, kernels: Sequence[GpuKernel]) -> None:
+        """Load the image and find its kernels; raises `DeviceError` where the driver refuses one."""
+        self._device = device
+        self._module = checked(driver.cuModuleLoadData(image))
+        self._functions = {kernel.name: self._function(kernel) for kernel in kernels}
+
+    def allocate(self, bytes_: int, name: str, *, is_input: bool) -> CudaMemory:
+        """Return memory of the device."""
+        return CudaMemory(bytes_)
+
+    def prepare(self, kernel: GpuKernel, arguments: Sequence[CudaMemory]) -> Enqueue:
+        """Return what launches a kernel on the default stream."""
+        addresses = _Arguments([*(memory.address for memory in arguments), *[0] * kernel.null_arguments])
+        return partial(_launch, self._functions[kernel.name], kernel, addresses)
+
+    def synchronize(self) -> None:
+        """Wait until everything on the device is done."""
+        synchronize()
+
+    def timer(self) -> EventTimer:
+        """Return a timer by events on the default stream."""
+        return event_timer(self._device, DEFAULT_STREAM)
+
+    def _function(self, kernel: GpuKernel) -> Any:
+        """Return a kernel's function, which may use as much shared memory as its launch asks for."""
+        function = checked(driver.cuModuleGetFunction(self._module, kernel.name.encode()))
+        largest = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        checked(driver.cuFuncSetAttribute(function, largest, kernel.shared_bytes))
+        return function
+
+
+class _Arguments:
+    """A kernel's arguments as the driver takes them: the address of each."""
+
+    def __init__(self, values: list[int]) -> None:
+        self._values = (ctypes.c_void_p * len(values))(*values)
+        first, size = ctypes.addressof(self._values), ctypes.sizeof(ctypes.c_void_p)
+        self.addresses = (ctypes.c_void_p * len(values))(*(first + size * at for at in range(len(values))))
+
+
+def _launch(function: Any, kernel: GpuKernel, arguments: _Arguments) -> None:
+    grid, block = (kernel.grid, 1, 1), (kernel.threads, 1, 1)
+    address = ctypes.addressof(arguments.addresses)
+    checked(driver.cuLaunchKernel(function, *grid, *block, kernel.shared_bytes, DEFAULT_STREAM, address, 0))

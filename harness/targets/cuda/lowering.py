@@ -1,0 +1,86 @@
+"""NVIDIA's stages: from what a lane does to LLVM IR, PTX and machine code."""
+
+from mlir import ir
+
+from harness.targets.base import Stage
+from harness.targets.cuda import ptxas
+from harness.targets.cuda.approximations import use_approximations
+from harness.targets.cuda.device_code import device_code
+from harness.targets.gpu.kernel_build import KernelBuild, on_module
+from harness.targets.gpu.llvm_ir import translated
+from harness.targets.lowering.transforms import run_passes
+from harness.toolchains.llvm import run_llvm_tool
+
+PTX_VERSIONS = {"sm_100": "86", "sm_120": "87"}
+"""The oldest PTX that has a chip, where it is newer than `OLDEST_PTX`."""
+OLDEST_PTX = "80"
+
+TRIPLE = "nvptx64-nvidia-cuda"
+
+NVVM_PASSES = (
+    "canonicalize",
+    "cse",
+    "convert-nvgpu-to-nvvm",
+    "convert-scf-to-cf",
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-vector-to-llvm",
+    "convert-math-to-llvm",
+    "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1}",
+    "convert-nvvm-to-llvm",
+    "reconcile-unrealized-casts",
+)
+
+
+def _to_nvvm(module: ir.Module) -> None:
+    use_approximations(module)
+    run_passes(module, f"gpu.module({','.join(NVVM_PASSES)})")
+
+
+def _to_llvm_ir(build: KernelBuild) -> str:
+    build.llvm_ir = translated(build.module, TRIPLE)
+    return build.llvm_ir
+
+
+def _optimize(build: KernelBuild) -> str:
+    build.llvm_ir = run_llvm_tool("opt", ["-O3", f"-mcpu={build.vendor.chip}", "-S"], build.llvm_ir)
+    return build.llvm_ir
+
+
+def _emit_ptx(build: KernelBuild) -> str:
+    """Return kernels as assembly.
+
+    Without loop strength reduction: the accesses of a tile are constants away from one address already, and
+    it would keep several addresses.
+    """
+    chip = build.vendor.chip
+    version = f"-mattr=+ptx{PTX_VERSIONS.get(chip, OLDEST_PTX)}"
+    build.assembly = run_llvm_tool("llc", ["-O3", "-disable-lsr", f"-mcpu={chip}", version], build.llvm_ir)
+    build.device_code = device_code(build.assembly, None, build.kernels, chip)
+    return build.assembly
+
+
+def _assemble(build: KernelBuild) -> str | None:
+    """Return the assembly that machine code was made of, which tells ptxas more where it spilled.
+
+    None where there is no ptxas, or it does not know the chip.
+    """
+    chip = build.vendor.chip
+    assembled = ptxas.assemble(build.assembly.encode(), chip, build.kernels)
+    if assembled is None:
+        return None
+    build.assembly = assembled.ptx.decode()
+    build.device_code = device_code(build.assembly, assembled, build.kernels, chip)
+    return build.assembly
+
+
+LOWERING = (
+    Stage("nvvm", "the LLVM dialect with NVIDIA's operations", on_module(_to_nvvm)),
+    Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+    Stage("optimized", "LLVM IR after LLVM's optimisations", _optimize, "ll"),
+)
+
+EMISSION = (
+    Stage("ptx", "assembly for NVIDIA's GPUs", _emit_ptx, "ptx"),
+    Stage("assembled", "the assembly as ptxas got it, where it is installed", _assemble, "ptx"),
+)

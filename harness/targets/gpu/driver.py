@@ -1,0 +1,74 @@
+"""What the executable of GPU kernels asks of a driver: memory, launches, and events where it has a clock.
+
+CUDA's driver, the emulator, HIP and Level Zero differ behind this and nowhere else.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from harness.targets.gpu.launch import GpuKernel
+
+Enqueue = Callable[[], None]
+"""Starts work on a device, or does it at once."""
+
+
+class DeviceMemory(Protocol):
+    """An allocation, freed with its object."""
+
+    def write(self, array: np.ndarray) -> None:
+        """Copy a contiguous array of the allocation's size to the device."""
+
+    def fill(self, byte: int) -> None:
+        """Set every byte, before what is enqueued next."""
+
+    def read(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+        """Return a copy of the contents."""
+
+
+class Driver(ABC):
+    """Runs the kernels of one artifact on one device."""
+
+    @abstractmethod
+    def allocate(self, bytes_: int, name: str, *, is_input: bool) -> DeviceMemory:
+        """Return memory for a buffer of this name, an input if kernels only read it; raises `MemoryError`."""
+
+    @abstractmethod
+    def prepare(self, kernel: GpuKernel, arguments: Sequence[Any]) -> Enqueue:
+        """Return what launches a kernel with these allocations."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait until everything is done; an error of a kernel is raised here."""
+
+    def timer(self) -> "Timer | None":
+        """Return what times launches on the device's own clock; None where it has none."""
+        return None
+
+
+class Timer(Protocol):
+    """Times what is enqueued on a device."""
+
+    def sample(self, launch: Enqueue, min_seconds: float) -> Any:
+        """Return an `harness.artifact.artifact.Sample` of calls that together take at least `min_seconds`."""
+
+
+class Events(Protocol):
+    """Marks in a device's queue, between which it measures time; what `EventTimer` is made of."""
+
+    def record(self, event: Any) -> None:
+        """Enqueue a mark."""
+
+    def create(self) -> Any:
+        """Return a mark that can be recorded again and again."""
+
+    def wait(self, event: Any) -> None:
+        """Wait until the device has reached a mark."""
+
+    def seconds_between(self, start: Any, end: Any) -> float:
+        """Return the time between two marks that were reached."""
+
+    def synchronize(self) -> None:
+        """Wait until the queue is empty."""

@@ -1,0 +1,83 @@
+"""The emulator as a driver: it launches kernels directly, and checks what they do."""
+
+import weakref
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from harness.artifact.artifact import Artifact
+from harness.emulator import ARTIFACT_FOLDER
+from harness.emulator.launching import MAXIMUM_PROCESSES, DeviceBuffer, LaunchSettings, launch
+from harness.emulator.loading import LoadedKernel
+from harness.emulator.saved_code import load_saved
+from harness.errors import EmulatorFindingsError
+from harness.machine.cores import available_cores
+from harness.targets.gpu.driver import Driver, Enqueue
+from harness.targets.gpu.executable import GpuKernels
+from harness.targets.gpu.launch import GpuKernel, GpuLaunch
+
+NULL = np.uint64(0)
+
+
+def load(artifact: Artifact, folder: Path) -> GpuKernels:
+    """Load an artifact of a GPU target for the emulator: all cores, both orders of lanes and warps."""
+    kernels: dict[str, LoadedKernel] = {}
+    for image in load_saved(folder / ARTIFACT_FOLDER):
+        kernels |= image.code.load()
+    settings = LaunchSettings(processes=min(available_cores(), MAXIMUM_PROCESSES))
+    plan = GpuLaunch.model_validate(artifact.launch)
+    return GpuKernels(artifact.case.problem, plan, EmulatorDriver(kernels, settings))
+
+
+class EmulatedMemory:
+    """Memory whose accesses the emulator watches."""
+
+    def __init__(self, bytes_: int, name: str, *, is_input: bool) -> None:
+        self.buffer = DeviceBuffer(bytes_, name, is_writable=not is_input)
+        weakref.finalize(self, self.buffer.free)
+
+    def write(self, array: np.ndarray) -> None:
+        """Copy an array."""
+        self.buffer.view(array.dtype, array.shape)[...] = array
+
+    def fill(self, byte: int) -> None:
+        """Set every byte."""
+        self.buffer.view(np.dtype(np.uint8), (self.buffer.bytes,)).fill(byte)
+
+    def read(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+        """Return a copy of the contents."""
+        return self.buffer.view(dtype, shape).copy()
+
+
+class EmulatorDriver(Driver):
+    """Launches kernels on this processor, one after another."""
+
+    def __init__(self, kernels: Mapping[str, LoadedKernel], settings: LaunchSettings) -> None:
+        self._kernels = kernels
+        self._settings = settings
+
+    def allocate(self, bytes_: int, name: str, *, is_input: bool) -> EmulatedMemory:
+        """Return memory whose accesses are watched; kernels may not write to an input."""
+        return EmulatedMemory(bytes_, name, is_input=is_input)
+
+    def prepare(self, kernel: GpuKernel, arguments: Sequence[EmulatedMemory]) -> Enqueue:
+        """Return what runs a kernel; it raises `EmulatorFindingsError` if a check finds something."""
+        values = [memory.buffer for memory in arguments]
+        return partial(self._launch, kernel, [*values, *[NULL] * kernel.null_arguments])
+
+    def synchronize(self) -> None:
+        """Do nothing: a launch returns when its kernel is done."""
+
+    def _launch(self, kernel: GpuKernel, arguments: Sequence[DeviceBuffer | np.generic]) -> None:
+        report = launch(
+            self._kernels[kernel.name],
+            (kernel.grid, 1, 1),
+            (kernel.threads, 1, 1),
+            arguments,
+            shared_bytes=kernel.shared_bytes,
+            settings=self._settings,
+        )
+        if report.findings:
+            raise EmulatorFindingsError([str(finding) for finding in report.findings])

@@ -1,0 +1,73 @@
+"""Kernels of a GPU target, ready to be called: the same for every driver."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from harness.artifact.artifact import BoundCall, Executable, Sample
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import buffer_dtype
+from harness.problem.inputs import Inputs
+from harness.targets.gpu.driver import DeviceMemory, Driver, Timer
+from harness.targets.gpu.launch import POISON, GpuLaunch
+from harness.targets.lowering.buffers import OUTPUT, checked_input
+
+
+class GpuKernels(Executable):
+    """The kernels of an artifact, loaded by a driver."""
+
+    def __init__(self, problem: AttentionProblem, plan: GpuLaunch, driver: Driver) -> None:
+        self.problem = problem
+        self.plan = plan
+        self.driver = driver
+
+    def bind(self, inputs: Inputs) -> "GpuCall":
+        """Copy the inputs to the device, and allocate output and workspaces there."""
+        given = inputs.buffers(self.problem)
+        memory: dict[str, DeviceMemory] = {}
+        for name, buffer in self.plan.buffers.items():
+            memory[name] = self.driver.allocate(buffer.bytes, name, is_input=buffer.is_input)
+            if buffer.is_input:
+                memory[name].write(checked_input(given, buffer))
+        return GpuCall(self, memory)
+
+
+class GpuCall(BoundCall):
+    """Kernels with the memory that they work on."""
+
+    def __init__(self, executable: GpuKernels, memory: Mapping[str, DeviceMemory]) -> None:
+        self._executable = executable
+        self._memory = memory
+        self._launches = [
+            executable.driver.prepare(kernel, [memory[buffer.name] for buffer in kernel.buffers])
+            for kernel in executable.plan.kernels
+        ]
+        self._timer: Timer | None = None
+
+    def poison(self) -> None:
+        """Fill output and workspaces with NaN."""
+        for name, buffer in self._executable.plan.buffers.items():
+            if not buffer.is_input:
+                self._memory[name].fill(POISON)
+
+    def run(self) -> None:
+        """Launch the kernels one after another and wait for the last one."""
+        self._launch()
+        self._executable.driver.synchronize()
+
+    def sample(self, min_seconds: float) -> Sample:
+        """Time calls on the device's own clock where it has one, else by the clock of this process."""
+        self._timer = self._timer or self._executable.driver.timer()
+        if self._timer is None:
+            return super().sample(min_seconds)
+        timed: Sample = self._timer.sample(self._launch, min_seconds)
+        return timed
+
+    def output(self) -> np.ndarray:
+        """Return a copy of the output of the last run."""
+        buffer = self._executable.plan.buffers[OUTPUT]
+        return self._memory[OUTPUT].read(buffer_dtype(buffer.dtype), buffer.shape)
+
+    def _launch(self) -> None:
+        for launch in self._launches:
+            launch()

@@ -1,0 +1,94 @@
+"""Kernels on their way from tiles to a device's code: what the stages of the pipeline hand on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mlir import ir
+
+from harness.emulator.device_code import EmulatorCode
+from harness.errors import BuildError
+from harness.layouts.analysis import LayoutAnalysis
+from harness.layouts.warp_tiling import WarpTiling
+from harness.targets.gpu.kernel_function import KernelShape
+from harness.targets.gpu.kernel_metrics import KernelMetrics
+from harness.targets.gpu.launch import GpuKernel
+from harness.targets.lowering.buffers import Buffer
+
+if TYPE_CHECKING:
+    from harness.targets.gpu.vendor import Vendor
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """Kernels as a vendor's driver takes them, and what the vendor's tools say of them."""
+
+    image: bytes
+    """As a driver gets it: by it the emulator knows the code."""
+    files: Mapping[str, bytes]
+    """What the driver's loader reads from the artifact's folder, by file name."""
+    kernels: Sequence[KernelMetrics] = ()
+    occupancy: float | None = None
+    """The least share of a multiprocessor's warps that a kernel fills, where it is known."""
+    intrinsics: str | None = None
+    """Matrix instructions, as the column of this name has them."""
+    instructions: Mapping[str, int] = field(default_factory=dict)
+    """Machine instructions by class."""
+    code_bytes: int | None = None
+
+
+@dataclass
+class KernelBuild:
+    """A module of kernels, and what the stages so far have found out about it."""
+
+    module: ir.Module
+    """Kernels of vectors; from the stage `distributed` on a `gpu.module` of what one lane does."""
+    vendor: "Vendor"
+    tiling: WarpTiling
+    buffers: list[tuple[Buffer, ...]] = field(default_factory=list)
+    """Of each kernel, in the order of its arguments."""
+    analyses: list[LayoutAnalysis] = field(default_factory=list)
+    shapes: list[KernelShape] = field(default_factory=list)
+    """How each kernel is launched."""
+    llvm_ir: str = ""
+    assembly: str = ""
+    device_code: DeviceCode | None = None
+    """From the vendor's stages of emission on."""
+    emulation: EmulatorCode | str = ""
+    """The kernels for the emulator, or why it does not run them."""
+
+    @property
+    def kernels(self) -> tuple[GpuKernel, ...]:
+        """The kernels in calling order, from the stage `distributed` on."""
+        return tuple(
+            GpuKernel(
+                name=shape.name,
+                buffers=held,
+                grid=shape.grid,
+                threads=shape.threads,
+                shared_bytes=shape.shared_bytes,
+            )
+            for shape, held in zip(self.shapes, self.buffers, strict=True)
+        )
+
+    @property
+    def code(self) -> DeviceCode:
+        """The device's code, when the pipeline has ended."""
+        if self.device_code is None:
+            raise BuildError("the vendor's stages made no device code")
+        return self.device_code
+
+    @property
+    def bank_conflicts(self) -> int:
+        """Extra passes of the accesses to shared memory that stand in the code, in all kernels."""
+        return sum(shape.bank_conflicts for shape in self.shapes)
+
+
+def on_module(change: Callable[[ir.Module], None]) -> Callable[[KernelBuild], str]:
+    """Return the `run` of a stage that changes the module in place."""
+
+    def run(build: KernelBuild) -> str:
+        change(build.module)
+        return str(build.module)
+
+    return run

@@ -1,0 +1,123 @@
+"""The pipeline for every GPU: from tiled kernels on tensors to a device's code, stage by stage."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from mlir import ir
+from mlir.dialects import gpu
+
+from harness.errors import UnsupportedError
+from harness.ir.walk import functions_of
+from harness.layouts.analysis import LayoutAnalysis
+from harness.targets.base import Stage
+from harness.targets.gpu.emulation import EMULATED, emulate
+from harness.targets.gpu.kernel_build import KernelBuild, on_module
+from harness.targets.gpu.kernel_function import distribute_kernel
+from harness.targets.gpu.matrix_operands import narrow_matrix_operands
+from harness.targets.gpu.padded_rows import read_and_write_padded_rows
+from harness.targets.gpu.staging import stage_matrix_operands
+from harness.targets.gpu.vendor import Vendor
+from harness.targets.lowering.bufferize import bufferize
+from harness.targets.lowering.buffers import describe_buffers
+from harness.targets.lowering.destinations import insert_instead_of_copying, write_where_kept
+from harness.targets.lowering.reciprocals import divide_rows_once
+from harness.targets.lowering.stage_recorder import StageRecorder
+from harness.targets.lowering.transforms import run_passes
+from harness.targets.lowering.vectorize import carry_accumulators, hoist_from_innermost_loops, vectorize
+
+KERNELS = "kernels"
+"""Name of the `gpu.module`."""
+
+
+def stages(vendor: Vendor) -> tuple[Stage, ...]:
+    """Return all stages for a vendor's chip, in order."""
+    return (*to_llvm_ir(vendor), *vendor.code_generation().emission, EMULATED)
+
+
+def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
+    """Return the stages up to the LLVM IR that the vendor's code and the emulator's are made from."""
+    return (
+        Stage("vectorized", "tiles as vectors of a workgroup, loops carry them", on_module(_vectorize)),
+        Stage("bufferized", "tensors become memory", _bufferize),
+        Stage(
+            "matrix-operands",
+            "products take their operands in the type that is stored",
+            on_module(narrow_matrix_operands),
+        ),
+        Stage("staged", "tiles of Q, K and V pass through shared memory, copied ahead of the loop", _stage),
+        Stage("laid-out", "layouts of vectors as attributes, and the conflicts between them", _lay_out),
+        Stage("distributed", "what one lane does: matrix instructions, shuffles, copies", _distribute),
+        *vendor.code_generation().lowering,
+    )
+
+
+def compile_kernels(build: KernelBuild, folder: Path) -> StageRecorder:
+    """Run every stage and write each one's output to the folder.
+
+    Raises `UnsupportedError` or `BuildError` for what the pipeline has no form of.
+    """
+    vendor = build.vendor
+    recorder = StageRecorder(folder, stages(vendor))
+    recorder.run_all(to_llvm_ir(vendor), build)
+    vendor.require_resources(build.kernels)
+    with ThreadPoolExecutor(1) as beside:  # a part of the time passes in other processes
+        emitting = beside.submit(recorder.run_all, vendor.code_generation().emission, build)
+        build.emulation = emulate(build.llvm_ir, vendor.emulated_device, recorder)
+        emitting.result()
+    return recorder
+
+
+def _vectorize(module: ir.Module) -> None:
+    vectorize(module)
+    hoist_from_innermost_loops(module)
+    carry_accumulators(module)
+    divide_rows_once(module)
+    read_and_write_padded_rows(module)
+    write_where_kept(module)
+    insert_instead_of_copying(module)
+    run_passes(module, "canonicalize", "cse")
+
+
+def _bufferize(build: KernelBuild) -> str:
+    bufferize(build.module)
+    run_passes(build.module, "fold-memref-alias-ops", "canonicalize", "cse")
+    for function in functions_of(build.module):
+        if "memref.alloc" in str(function):
+            raise UnsupportedError(f"kernel {function.name.value} holds rows that are longer than a tile")
+    build.buffers = [describe_buffers(function) for function in functions_of(build.module)]
+    return str(build.module)
+
+
+def _stage(build: KernelBuild) -> str:
+    if build.vendor.staging is not None:
+        for function in functions_of(build.module):
+            stage_matrix_operands(function, build.vendor.staging)
+    return str(build.module)
+
+
+def _lay_out(build: KernelBuild) -> str:
+    build.analyses = [LayoutAnalysis(function, build.tiling) for function in functions_of(build.module)]
+    for analysis in build.analyses:
+        analysis.annotate()
+    return str(build.module)
+
+
+def _distribute(build: KernelBuild) -> str:
+    lanes, rules = _gpu_module(), build.vendor.code_generation().rules
+    for function, analysis in zip(functions_of(build.module), build.analyses, strict=True):
+        shape = distribute_kernel(function, analysis, lanes.body.operations[0], rules)
+        build.shapes.append(shape)
+    lanes.operation.verify()
+    build.module = lanes
+    return str(lanes)
+
+
+def _gpu_module() -> ir.Module:
+    """Return a module with an empty `gpu.module`."""
+    module = ir.Module.create()
+    module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    with ir.InsertionPoint(module.body):
+        kernels = gpu.GPUModuleOp(KERNELS)
+        if len(kernels.regions[0].blocks) == 0:
+            kernels.regions[0].blocks.append()
+    return module

@@ -1,0 +1,74 @@
+"""What a vendor says of one of its chips: all that the pipeline for GPUs does not know by itself.
+
+Nothing in here needs MLIR: what emits IR is imported when it is asked for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.artifact.artifact import Loader
+from harness.emulator.devices import Device
+from harness.layouts.matrix_instruction import MatrixInstruction
+from harness.layouts.shared_memory_model import SharedMemoryModel
+from harness.targets.base import Stage
+from harness.targets.gpu.launch import GpuKernel
+
+if TYPE_CHECKING:
+    from harness.layouts.distribution.distributor import VendorRule
+
+
+@dataclass(frozen=True)
+class Staging:
+    """How operands of products reach shared memory: how copies are grouped, and how rows lie there."""
+
+    slots: int
+    """Tiles of one operand that are there at a time, where a loop reads it."""
+    commit: Callable[[], object]
+    """Emits what makes one group of the copies that were started."""
+    wait: Callable[[], object]
+    """Emits what waits until all groups have arrived."""
+    padding_bytes: int
+    """Behind each row, so that what lanes access together lies in different banks."""
+    column_padding_bytes: int
+    """The same, for rows of 4-byte elements that lanes read below each other."""
+
+
+@dataclass(frozen=True)
+class CodeGeneration:
+    """How code for the chip is made of what the general stages give."""
+
+    rules: "Sequence[VendorRule]"
+    """Rules of distribution that are tried before the general ones."""
+    lowering: Sequence[Stage]
+    """Stages from what a lane does to LLVM IR for the chip, which the emulator takes, too."""
+    emission: Sequence[Stage]
+    """Stages from there to the device's code, which go on beside the emulator's."""
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """The description of a chip."""
+
+    name: str
+    """The vendor's, `nvidia`."""
+    chip: str
+    matrix_instructions: Mapping[str, MatrixInstruction]
+    """One for each dtype of Q, K and V; they also say how many lanes a warp has."""
+    most_warps: int
+    """Warps of a workgroup, each with a band of rows, where there are rows enough."""
+    key_tile: int
+    """Keys of a tile that nothing else speaks against."""
+    shared_memory: SharedMemoryModel | None
+    staging: Staging | None
+    """None: lanes read operands of products directly."""
+    require_resources: Callable[[Sequence[GpuKernel]], None]
+    """Raises `UnsupportedError` where a workgroup needs more than it may have."""
+    code_generation: Callable[[], CodeGeneration]
+    device_loader: Loader
+    """What runs the device's code."""
+    emulated_device: Device
+    """What the emulator stands in for."""
+    long_row_bytes: int | None = None
+    """Rows of K and of V that together are longer have half of `key_tile`; None where shared memory does not
+    matter."""

@@ -1,0 +1,100 @@
+"""How a workgroup's warps share the tiles of a problem: how many there are, and what tiles they can share."""
+
+from dataclasses import replace
+
+from harness.errors import UnsupportedError
+from harness.layouts.matrix_instruction import MatrixInstruction
+from harness.layouts.warp_tiling import WarpTiling
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.dtypes import itemsize
+from harness.targets.base import TileSizes
+from harness.targets.gpu.vendor import Vendor
+
+
+def warp_tiling(vendor: Vendor, problem: AttentionProblem) -> WarpTiling:
+    """Return the matrix instruction for a problem and how many warps execute it."""
+    return WarpTiling(_instruction(vendor, problem), warps_for(vendor, problem), vendor.shared_memory)
+
+
+def warps_for(vendor: Vendor, problem: AttentionProblem) -> int:
+    """Return how many warps share a tile of queries: fewer, a power of two, where a problem has few."""
+    rows = _instruction(vendor, problem).m
+    warps = 1
+    while warps < vendor.most_warps and problem.seq_q > warps * rows:
+        warps *= 2
+    return warps
+
+
+def key_multiple(vendor: Vendor, problem: AttentionProblem) -> int:
+    """Return what the keys of a tile are a multiple of.
+
+    As products take them, and, where tiles are copied to shared memory, rows of K and V that all warps copy
+    at once.
+    """
+    unit = _key_unit(vendor, problem)
+    if vendor.staging is None:
+        return unit
+    tiling, size = warp_tiling(vendor, problem), itemsize(problem.dtype)
+    widths = (problem.head_dim, problem.head_dim_v)
+    return max(unit, *(tiling.warps * tiling.rows_copied_at_once(width, size) for width in widths))
+
+
+def tile_sizes(vendor: Vendor, problem: AttentionProblem) -> TileSizes:
+    """Return tiles of as many queries as the warps take, and fewer keys where rows of K and V are long.
+
+    A problem of few queries is padded to as many as its warps take; one of few keys has a smaller tile, which
+    its warps can share.
+    """
+    rows = _instruction(vendor, problem).m
+    sizes = TileSizes(
+        query=rows * vendor.most_warps,
+        key=vendor.key_tile,
+        query_multiple=rows * warps_for(vendor, problem),
+        materializes_score_rows=False,
+    )
+    row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
+    is_long = vendor.long_row_bytes is not None and row_bytes > vendor.long_row_bytes
+    keys = sizes.key // 2 if is_long else sizes.key
+    multiple = key_multiple(vendor, problem)
+    return replace(sizes, key=min(keys, max(1, problem.seq_kv // multiple) * multiple))
+
+
+def why_unsupported(vendor: Vendor, problem: AttentionProblem) -> str | None:
+    """Return None, or what of a problem does not fit warps and matrix instructions."""
+    if problem.is_packed or problem.model_width is not None:
+        return "packed sequences and projections are not lowered for GPUs yet"
+    unit = _key_unit(vendor, problem)
+    for name, width in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v)):
+        if width % unit:
+            return f"{name} {width}: matrix instructions take multiples of {unit}"
+    least = key_multiple(vendor, problem)
+    if problem.seq_kv < least:
+        return f"{problem.seq_kv} keys: the warps share at least {least} at these widths"
+    return None
+
+
+def require_even_tiles(vendor: Vendor, case: Case) -> None:
+    """Raise `UnsupportedError` for tiles, cut to the problem, that warps and instructions cannot share."""
+    rows = vendor.most_warps * _instruction(vendor, case.problem).m
+    keys = _key_unit(vendor, case.problem)
+    units = {
+        "tile_q": (case.problem.seq_q, rows, "queries, which the warps share"),
+        "tile_kv": (case.problem.seq_kv, keys, "keys, as matrix instructions take them"),
+    }
+    for name, (length, unit, what) in units.items():
+        size = case.params.get(name)
+        is_padded = name == "tile_q" and isinstance(size, int) and size >= length
+        if isinstance(size, int) and not is_padded and min(size, length) % unit:
+            cut = f" (cut to {length})" if size > length else ""
+            raise UnsupportedError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
+
+
+def _instruction(vendor: Vendor, problem: AttentionProblem) -> MatrixInstruction:
+    return vendor.matrix_instructions[problem.dtype]
+
+
+def _key_unit(vendor: Vendor, problem: AttentionProblem) -> int:
+    """Return what keys and widths are multiples of: each is columns, depth or rows of some product."""
+    instruction = _instruction(vendor, problem)
+    return max(instruction.m, instruction.n, instruction.k)
