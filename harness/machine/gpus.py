@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-PROBE = Path(__file__).with_name("probe.py")
+PROBE = Path(__file__).with_name("gpu_probe.py")
 PROBE_LIMIT_S = 30.0
 
 

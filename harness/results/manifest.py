@@ -85,7 +85,7 @@ def collect(
 
     `command` is the command line, as one string or as `sys.argv`; `source_name` the experiment's file.
     """
-    commit, dirty = _git_state(Path(__file__).parent)
+    commit, dirty = _git_state(Path(__file__).parents[1])
     return Manifest(
         experiment=experiment_name,
         question=question,

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 
 import pytest
 
@@ -82,6 +83,13 @@ def test_the_probe_is_a_process_of_its_own(printed, found, monkeypatch):
     done = subprocess.CompletedProcess([], 0, printed.encode(), b"")
     monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: done)
     assert gpus.devices("cuda") == found
+
+
+@pytest.mark.parametrize("target", ["cuda", "rocm"])
+def test_the_probe_answers_here(target):
+    done = subprocess.run([sys.executable, "-I", str(gpus.PROBE), target], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout) is None or isinstance(json.loads(done.stdout), list)
 
 
 def test_a_driver_that_never_answers_has_no_devices(monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import harness
 from harness.digest import code_digest
 from harness.errors import InputError
 from harness.machine.system import device_name, machine
@@ -100,6 +101,14 @@ def _repository(folder: Path) -> Path:
     for arguments in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "Start")):
         subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
     return package
+
+
+def test_the_commit_is_that_of_the_package(monkeypatch):
+    asked = []
+    monkeypatch.setattr(manifests, "_git_state", lambda package: asked.append(package) or ("abc", False))
+    collected = collect("sweep", "Which is fastest?", "", "harness run a.toml")
+    assert asked == [Path(harness.__file__).parent]
+    assert (collected.git_commit, collected.git_dirty) == ("abc", False)
 
 
 def test_the_git_state_is_the_checkouts_commit_and_whether_files_changed(tmp_path):

@@ -110,7 +110,7 @@ class Triton(Variant):
 
     def source(self, case: Case) -> str:
         """Return the text of the kernel; sizes and tiles are in the case."""
-        return Path(__file__).with_name("triton_kernel.py").read_text(encoding="utf-8")
+        return Path(__file__).with_name("kernel.py").read_text(encoding="utf-8")
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Compile the kernel and keep Triton's own stages; raises `BuildError` with what Triton says."""
