@@ -1,6 +1,6 @@
 """Counting what one call of a module's kernels executes."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from harness.costs.operations import OPERATIONS
 from harness.costs.operations.kinds import Kind
 from harness.costs.trees import Amounts
 from harness.costs.walk import Handler, Walk, body_of, name_of
+from harness.ir.walk import functions_of
 from harness.payloads.arguments import BUFFER, FREE_LAYOUT
 
 
@@ -51,17 +52,18 @@ def count(
     """
     inputs = KnownInputs(known or {}, shapes or {}, points or {})
     handlers = {**OPERATIONS, **(operations or {})}
-    kernels = []
-    for operation in module.body.operations:
-        if name_of(operation) == "gpu.module":
-            raise NotCountable("it says what one lane does, not what a kernel does")
-        if name_of(operation) == "llvm.func":
-            raise NotCountable(
-                "llvm.func: the llvm dialect has jumps instead of loops; count an earlier stage"
-            )
-        if isinstance(operation, func.FuncOp) and list(operation.regions[0].blocks):
-            kernels.append(_count_kernel(operation, inputs, handlers))
-    return tuple(kernels)
+    _refuse_late_stages(module)
+    defined = [function for function in functions_of(module) if list(function.regions[0].blocks)]
+    return tuple(_count_kernel(function, inputs, handlers) for function in defined)
+
+
+def _refuse_late_stages(module: ir.Module) -> None:
+    """Raise `NotCountable` for a stage that no longer says in loops what a kernel does."""
+    names = {name_of(operation) for operation in module.body.operations}
+    if "gpu.module" in names:
+        raise NotCountable("it says what one lane does, not what a kernel does")
+    if "llvm.func" in names:
+        raise NotCountable("llvm.func: the llvm dialect has jumps instead of loops; count an earlier stage")
 
 
 def _count_kernel(function: func.FuncOp, inputs: KnownInputs, handlers: Mapping[str, Handler]) -> KernelCosts:
@@ -148,7 +150,7 @@ def _costs(name: str, amounts: Amounts) -> Costs:
     workspace: dict[str, Traffic] = {}
     temporary = {Level.SCRATCH: Traffic(), Level.UNDETERMINED: Traffic()}
     for key, moved in amounts.items():
-        if isinstance(key, Kind):
+        if not isinstance(key, Read | Written):
             continue
         buffer, traffic = _moved(name, key, moved)
         if buffer.level in temporary:
@@ -168,10 +170,9 @@ def _costs(name: str, amounts: Amounts) -> Costs:
     )
 
 
-def _moved(kernel: str, key: Hashable, moved: int) -> tuple[Buffer, Traffic]:
+def _moved(kernel: str, key: Read | Written, moved: int) -> tuple[Buffer, Traffic]:
     if isinstance(key, Read):
         return key.buffer, Traffic(read=moved)
-    assert isinstance(key, Written)
     if key.buffer.contents is not None:
         raise NotCountable(
             f"kernel {kernel}: it writes to {key.buffer.name!r}, whose contents were given as known"

@@ -69,8 +69,7 @@ class Token:
 def tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of LLVM IR, space and comments included: joined they are the text again."""
     for match in _TOKEN.finditer(text):
-        assert match.lastgroup is not None
-        yield Token(match.lastgroup, match.group())
+        yield Token(str(match.lastgroup), match.group())
 
 
 def readable_by_llvm_22(text: str) -> str:

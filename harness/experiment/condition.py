@@ -100,7 +100,7 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             return ARITHMETIC[type(node.op)](_number(node.left, values), _number(node.right, values))
         case ast.Compare():
             return _compare(node, values)
-    raise AssertionError(f"{type(node).__name__} passed parse_condition")
+    raise ValueError(f"cannot evaluate {ast.unparse(node)!r}: unexpected {type(node).__name__}; {EXPECTED}")
 
 
 def _number(node: ast.expr, values: Mapping[str, Any]) -> int | float:

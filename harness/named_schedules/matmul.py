@@ -45,7 +45,8 @@ def _payload(*, rows: int, depth: int, columns: int) -> "ir.Module":
 def _tile(module: "ir.Module") -> None:
     from mlir import ir
 
+    from harness.ir.walk import functions_of
     from harness.rewrites.tile_and_fuse import tile_and_fuse
-    from harness.variants.attention_schedule import functions, returned
+    from harness.variants.attention_schedule import returned
 
-    tile_and_fuse(ir.OpResult(returned(functions(module)[0])).owner.opview, TILES)
+    tile_and_fuse(ir.OpResult(returned(functions_of(module)[0])).owner.opview, TILES)

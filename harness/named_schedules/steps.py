@@ -33,9 +33,10 @@ def stored_value(module: "ir.Module") -> "ir.OpView":
     """Return the operation whose result the payload stores in its output."""
     from mlir import ir
 
-    from harness.variants.attention_schedule import functions, returned
+    from harness.ir.walk import functions_of
+    from harness.variants.attention_schedule import returned
 
-    stored = ir.OpResult(returned(functions(module)[0])).owner
+    stored = ir.OpResult(returned(functions_of(module)[0])).owner
     return ir.OpResult(stored.operands[0]).owner.opview
 
 

@@ -27,6 +27,8 @@ class RunningSoftmax:
     """A softmax whose statistics a reduction loop carries."""
 
     softmax: attn.Softmax
+    view: StructuredView
+    """The softmax's loops."""
     tags: Tags
     """The root's loops along the scores' dimensions."""
 
@@ -53,7 +55,7 @@ def running_softmaxes(
             continue
         _check_consumer(root, softmax)
         _check_statistics(root, softmax)
-        found[view.operation.operation] = RunningSoftmax(softmax, tags)
+        found[view.operation.operation] = RunningSoftmax(softmax, view, tags)
     return list(found.values())
 
 

@@ -13,11 +13,11 @@ from mlir.dialects import tensor
 from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.ir.constants import constant_index
+from harness.ir.slices import kept_dimensions, mixed_values, reassociation
 from harness.ir.walk import operations_within
 from harness.rewrites.dead_code import erase_dead
-from harness.rewrites.ranges import add, as_value, multiply
-from harness.rewrites.reshapes import kept_dimensions, mixed_values, reassociation
-from harness.rewrites.structured import view_of
+from harness.rewrites.ranges import Range, Ranges, add, as_value, multiply
+from harness.rewrites.structured import StructuredView, view_of
 
 
 def size_of(value: ir.Value, axis: int) -> b.Size:
@@ -44,6 +44,24 @@ def size_of(value: ir.Value, axis: int) -> b.Size:
 def sizes_of(value: ir.Value) -> list[b.Size]:
     """Return all sizes of a tensor."""
     return [size_of(value, axis) for axis in range(value.type.rank)]
+
+
+def whole_loop(view: StructuredView, loop: int) -> Range:
+    """Return the range of a whole loop; its size is made at the current insertion point."""
+    return Range(0, size_of(*view.axis_of_loop(loop)), is_whole=True)
+
+
+def whole_loops(view: StructuredView) -> Ranges:
+    """Return the ranges of all loops, whole."""
+    return tuple(whole_loop(view, loop) for loop in range(view.loop_count))
+
+
+def loop_ranges(view: StructuredView, result: int, ranges: Ranges) -> Ranges:
+    """Return the ranges of all loops that a tile of one result needs: the others run whole."""
+    by_loop = dict(zip(view.result_loops[result], ranges, strict=True))
+    return tuple(
+        by_loop[loop] if loop in by_loop else whole_loop(view, loop) for loop in range(view.loop_count)
+    )
 
 
 def uses_of_elements(value: ir.Value) -> list[ir.OpOperand]:

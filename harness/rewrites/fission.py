@@ -5,16 +5,30 @@ loops can do one after the other, if each iteration leaves what its second step 
 its own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import func, scf
 
 from harness.ir import builder as b
+from harness.ir.walk import operations_within
 from harness.payloads.arguments import KernelArgument
+from harness.rewrites.dependencies import operands_within
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.structured import place_of
+
+Copies = dict[ir.Value, ir.Value]
+"""From values of the function that is split to what they are in the kernel being built."""
+
+
+@dataclass(frozen=True)
+class HandedOn:
+    """A tile that one kernel leaves for the next."""
+
+    tile: ir.Value
+    workspace: str
+    """Name of the memory that it is left in, `[grid …, tile …]`; what was there before is overwritten."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +36,8 @@ class Kernel:
     """One of the kernels to make."""
 
     name: str
-    result: ir.Value | None
-    """The tile that it leaves in a workspace; None for the last kernel, which does what is left."""
-    workspace: str | None = None
-    """Name of that workspace, `[grid …, tile …]`; that of the kernel before is overwritten."""
+    leaves: HandedOn | None = None
+    """The tile that it computes; None for the last kernel, which does what is left."""
 
 
 def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> None:
@@ -35,164 +47,199 @@ def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Seq
     handed on have one type, with dimensions of these names.  Raises `RewriteRefusedError` where the function
     has another form.
     """
-    forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
-    if forall is None or len(forall.results) != 1:
-        raise RewriteRefusedError(function, "its body is not one grid loop with one result")
-    _Fission(function, forall, kernels, dimensions).apply()
+    grid = _grid_of(function, kernels, dimensions)
+    before = None
+    for kernel in kernels:
+        with ir.InsertionPoint(function), function.location:
+            _build(grid, _part_of(grid, kernel, before))
+        before = kernel.leaves
     function.operation.erase()
 
 
-class _Fission:
-    def __init__(
-        self,
-        function: func.FuncOp,
-        forall: ir.OpView,
-        kernels: Sequence[Kernel],
-        dimensions: Sequence[str],
-    ) -> None:
-        self.function = function
-        self.forall = forall
-        self.kernels = kernels
-        self.tiles = [kernel.result for kernel in kernels if kernel.result is not None]
-        unknown = ir.ShapedType.get_dynamic_size()
-        if unknown in list(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"])):
-            raise RewriteRefusedError(forall, "the number of its tiles is known only at run time")
-        types = {str(tile.type) for tile in self.tiles}
-        if len(types) != 1:
-            raise RewriteRefusedError(
-                forall, f"tiles of types {', '.join(sorted(types))} cannot share a workspace"
-            )
-        self.grid = list(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))
-        self.body = forall.regions[0].blocks[0]
-        self.tile_shape = list(self.tiles[0].type.shape)
-        self.dimensions = (*(f"grid{axis}" for axis in range(len(self.grid))), *dimensions)
+@dataclass(frozen=True)
+class _Argument:
+    """An argument of a kernel."""
 
-    def apply(self) -> None:
-        for number, kernel in enumerate(self.kernels):
-            with ir.InsertionPoint(self.function), self.function.location:
-                self._build(kernel, self.kernels[number - 1] if number else None)
+    type: ir.Type
+    attributes: ir.DictAttr
+    original: ir.Value | None = None
+    """The argument that it is of the function that is split; None for a workspace."""
 
-    def _workspace(self, buffer: str | None) -> tuple[ir.Type, ir.DictAttr]:
-        """Return type and attributes of the argument that is a workspace."""
-        shape, dtype = (*self.grid, *self.tile_shape), b.dtype_of(self.tiles[0])
-        argument = KernelArgument(str(buffer), self.dimensions, shape, dtype, free_layout=True)
-        return b.tensor_type(shape, dtype), argument.attributes()
 
-    def _build(self, kernel: Kernel, before: Kernel | None) -> None:
-        available = [before.result] if before is not None and before.result is not None else []
-        operations = list(self._needed(kernel, available))
-        reads = {operand for operation in operations for operand in _operands_within(operation)}
-        used = [argument for argument in self.function.arguments if argument in reads]
-        reads_workspace = any(tile in reads for tile in available)
-        arguments = [(argument.type, self._attributes(argument)) for argument in used]
-        is_last = kernel.result is None
-        output = self.function.arguments[self._output_position()]
-        if is_last:
-            arguments = [entry for entry, a in zip(arguments, used, strict=True) if a != output]
-            used = [argument for argument in used if argument != output]
-        reads_another = reads_workspace and before is not None and before.workspace != kernel.workspace
-        if reads_another and before is not None:
-            arguments.insert(0, self._workspace(before.workspace))
-        if is_last:
-            arguments.append((output.type, self._attributes(output)))
-        else:
-            arguments.append(self._workspace(kernel.workspace))
-        types = [entry[0] for entry in arguments]
-        made = func.FuncOp(kernel.name, (types, [types[-1]]))
-        made.arg_attrs = [entry[1] for entry in arguments]
-        block = made.add_entry_block()
-        values = list(block.arguments)
-        mapping: dict[ir.Value, ir.Value] = {}
-        first_original = 1 if reads_another else 0
-        mapping.update(zip(used, values[first_original:], strict=False))
-        with ir.InsertionPoint(block):
-            self._build_body(kernel, operations, available, mapping, values, reads_another)
+@dataclass(frozen=True)
+class _Grid:
+    """The grid that is split, and the form of the workspaces in which tiles are handed on."""
 
-    def _build_body(
-        self,
-        kernel: Kernel,
-        operations: list[ir.OpView],
-        available: list[ir.Value],
-        mapping: dict[ir.Value, ir.Value],
-        arguments: list[ir.Value],
-        reads_another: bool,
-    ) -> None:
-        outside = [op for op in operations if op.operation.block != self.body]
-        for operation in outside:
-            _copy(operation, mapping)
-        loop = scf.ForallOp([0] * len(self.grid), self.grid, [1] * len(self.grid), [arguments[-1]])
+    function: func.FuncOp
+    forall: ir.OpView
+    points: tuple[int, ...]
+    """Iterations along each of its axes."""
+    tile: ir.RankedTensorType
+    """Type of all tiles handed on."""
+    dimensions: tuple[str, ...]
+    """Names of a tile's dimensions."""
+
+    @property
+    def body(self) -> ir.Block:
+        return self.forall.regions[0].blocks[0]
+
+    @property
+    def output(self) -> ir.Value:
+        return self.function.arguments[len(self.function.arguments) - 1]
+
+    def argument(self, original: ir.Value) -> _Argument:
+        """Return an argument of the function as one of a kernel."""
+        attributes = self.function.arg_attrs[ir.BlockArgument(original).arg_number]
+        return _Argument(original.type, ir.DictAttr(attributes), original)
+
+    def workspace(self, name: str) -> _Argument:
+        """Return a workspace as an argument of a kernel."""
+        shape, dtype = (*self.points, *self.tile.shape), str(self.tile.element_type)
+        axes = tuple(f"grid{axis}" for axis in range(len(self.points)))
+        named = KernelArgument(name, (*axes, *self.dimensions), shape, dtype, free_layout=True)
+        return _Argument(b.tensor_type(shape, dtype), named.attributes())
+
+    def block(self, workspace: ir.Value, point: Sequence[ir.Value]) -> ir.Value:
+        """Return the tile that is one point's in a workspace."""
+        offsets, sizes = self._place(point)
+        return b.slice_of(workspace, offsets, sizes, range(len(point), len(sizes)))
+
+    def leave(self, tile: ir.Value, workspace: ir.Value, point: Sequence[ir.Value]) -> None:
+        """Put a point's tile in its place in a workspace, when the iteration ends."""
+        in_parallel = scf.InParallelOp()
+        with ir.InsertionPoint(in_parallel.block):
+            b.parallel_insert(tile, workspace, *self._place(point))
+
+    def _place(self, point: Sequence[ir.Value]) -> tuple[list[b.Size], list[b.Size]]:
+        """Return offsets and sizes of a point's block."""
+        return [*point, *[0] * self.tile.rank], [*[1] * len(point), *self.tile.shape]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one kernel takes over of the grid."""
+
+    name: str
+    operations: tuple[ir.OpView, ...]
+    """What it executes, in order: outside the grid, then within."""
+    reads: frozenset[ir.Value]
+    """What these operations read."""
+    finds: HandedOn | None
+    """What it reads that the kernel before it has left."""
+    leaves: HandedOn | None
+
+    @property
+    def reads_another_workspace(self) -> bool:
+        """Whether it finds its tile elsewhere than where it leaves one."""
+        if self.finds is None:
+            return False
+        return self.leaves is None or self.leaves.workspace != self.finds.workspace
+
+
+def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> _Grid:
+    """Return the grid of a function; raises `RewriteRefusedError` where it cannot be split like this."""
+    forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
+    if forall is None or len(forall.results) != 1:
+        raise RewriteRefusedError(function, "its body is not one grid loop with one result")
+    points = tuple(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))
+    if ir.ShapedType.get_dynamic_size() in points:
+        raise RewriteRefusedError(forall, "the number of its tiles is known only at run time")
+    types = {str(kernel.leaves.tile.type): kernel.leaves.tile.type for kernel in kernels if kernel.leaves}
+    if len(types) != 1:
+        names = ", ".join(sorted(types))
+        raise RewriteRefusedError(forall, f"tiles of types {names} cannot share a workspace")
+    (tile,) = types.values()
+    return _Grid(function, forall, points, tile, tuple(dimensions))
+
+
+def _part_of(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> _Part:
+    """Return what a kernel does, given what the kernel before it leaves."""
+    if kernel.leaves is None:
+        end = grid.body.operations[len(grid.body.operations) - 1]
+        operations = (*_needed(grid, operands_within(end), before), end)
+    else:
+        operations = _needed(grid, [kernel.leaves.tile], before)
+    reads = frozenset(value for operation in operations for value in operands_within(operation))
+    finds = before if before is not None and before.tile in reads else None
+    return _Part(kernel.name, operations, reads, finds, kernel.leaves)
+
+
+def _needed(grid: _Grid, values: Sequence[ir.Value], before: HandedOn | None) -> tuple[ir.OpView, ...]:
+    """Return the operations that compute values from the tile that the kernel before leaves, in order."""
+    needed: set[ir.Operation] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        is_found = before is not None and value == before.tile
+        if is_found or not isinstance(value, ir.OpResult):
+            continue
+        owner = ir.OpResult(value).owner
+        if owner not in needed:
+            needed.add(owner)
+            pending += operands_within(owner)
+    candidates = [*grid.function.entry_block.operations, *grid.body.operations]
+    return tuple(operation for operation in candidates if operation.operation in needed)
+
+
+def _arguments(grid: _Grid, part: _Part) -> list[_Argument]:
+    """Return a kernel's arguments: a workspace that it only reads, its inputs, what it writes."""
+    only_read = [grid.workspace(part.finds.workspace)] if part.finds and part.reads_another_workspace else []
+    originals = [argument for argument in grid.function.arguments if argument in part.reads]
+    if part.leaves is not None:
+        return [*only_read, *map(grid.argument, originals), grid.workspace(part.leaves.workspace)]
+    inputs = [argument for argument in originals if argument != grid.output]
+    return [*only_read, *map(grid.argument, inputs), grid.argument(grid.output)]
+
+
+def _build(grid: _Grid, part: _Part) -> None:
+    """Build a kernel at the current insertion point."""
+    arguments = _arguments(grid, part)
+    types = [argument.type for argument in arguments]
+    function = func.FuncOp(part.name, (types, types[-1:]))
+    function.arg_attrs = [argument.attributes for argument in arguments]
+    block = function.add_entry_block()
+    values = list(block.arguments)
+    copies = {
+        argument.original: value
+        for argument, value in zip(arguments, values, strict=True)
+        if argument.original is not None
+    }
+    with ir.InsertionPoint(block):
+        for operation in part.operations:
+            if operation.operation.block != grid.body:
+                _copy(operation, copies)
+        count = len(grid.points)
+        loop = scf.ForallOp([0] * count, grid.points, [1] * count, values[-1:])
         with ir.InsertionPoint(loop.body):
-            points = list(loop.induction_variables)
-            shared = loop.inner_iter_args[0]
-            mapping.update(zip(list(self.body.arguments), [*points, shared], strict=False))
-            place = [*points, *[0] * len(self.tile_shape)]
-            sizes = [1] * len(self.grid) + self.tile_shape
-            kept = range(len(self.grid), len(sizes))
-            source = arguments[0] if reads_another else shared
-            for tile in available:
-                mapping[tile] = b.slice_of(source, place, sizes, kept)
-            if kernel.result is not None:
-                empty = place_of(kernel.result)
-                if isinstance(empty, ir.OpResult) and empty.owner.name == "tensor.empty":
-                    mapping[empty] = b.slice_of(shared, place, sizes, kept)
-            for operation in operations:
-                if operation.operation.block == self.body and not set(operation.results) & set(mapping):
-                    _copy(operation, mapping)
-            if kernel.result is not None:
-                in_parallel = scf.InParallelOp()
-                with ir.InsertionPoint(in_parallel.block):
-                    b.parallel_insert(mapping[kernel.result], shared, place, sizes)
+            _build_iteration(grid, part, copies, loop, values[0] if part.reads_another_workspace else None)
         func.ReturnOp([loop.results[0]])
 
-    def _needed(self, kernel: Kernel, available: list[ir.Value]) -> Iterator[ir.OpView]:
-        """Yield the operations that compute the kernel's tile, in order."""
-        needed: set[ir.Operation] = set()
-        if kernel.result is None:
-            terminator = self.body.operations[len(self.body.operations) - 1]
-            pending = _operands_within(terminator)
-            needed.add(terminator.operation)
-        else:
-            pending = [kernel.result]
-        while pending:
-            value = pending.pop()
-            if value in available or not isinstance(value, ir.OpResult):
-                continue
-            owner = ir.OpResult(value).owner
-            if owner not in needed:
-                needed.add(owner)
-                pending += _operands_within(owner.opview)
-        for block in (self.function.entry_block, self.body):
-            for operation in block.operations:
-                if operation.operation in needed and operation.operation != self.forall.operation:
-                    yield operation
 
-    def _output_position(self) -> int:
-        return len(self.function.arguments) - 1
-
-    def _attributes(self, argument: ir.Value) -> ir.DictAttr:
-        return ir.DictAttr(self.function.arg_attrs[ir.BlockArgument(argument).arg_number])
+def _build_iteration(
+    grid: _Grid, part: _Part, copies: Copies, loop: scf.ForallOp, only_read: ir.Value | None
+) -> None:
+    """Build what a kernel does at one point of the grid."""
+    point, written = list(loop.induction_variables), loop.inner_iter_args[0]
+    copies.update(zip(grid.body.arguments, [*point, written], strict=True))
+    if part.finds is not None:
+        copies[part.finds.tile] = grid.block(written if only_read is None else only_read, point)
+    if part.leaves is not None:
+        place = place_of(part.leaves.tile)
+        if isinstance(place, ir.OpResult) and place.owner.name == "tensor.empty":
+            copies[place] = grid.block(written, point)
+    for operation in part.operations:
+        is_replaced = any(result in copies for result in operation.results)
+        if operation.operation.block == grid.body and not is_replaced:
+            _copy(operation, copies)
+    if part.leaves is not None:
+        grid.leave(copies[part.leaves.tile], written, point)
 
 
-def _copy(operation: ir.OpView, mapping: dict[ir.Value, ir.Value]) -> None:
+def _copy(operation: ir.OpView, copies: Copies) -> None:
+    """Copy an operation, with everything in its regions, to the current insertion point."""
     copy = operation.operation.clone()
-    _remap(copy.opview, mapping)
-    mapping.update(zip(operation.results, copy.results, strict=True))
-
-
-def _remap(operation: ir.OpView, mapping: dict[ir.Value, ir.Value]) -> None:
-    for position, operand in enumerate(operation.operands):
-        if operand in mapping:
-            operation.operands[position] = mapping[operand]
-    for region in operation.regions:
-        for block in region.blocks:
-            for nested in block.operations:
-                _remap(nested, mapping)
-
-
-def _operands_within(operation: ir.OpView) -> list[ir.Value]:
-    operands = list(operation.operands)
-    for region in operation.regions:
-        for block in region.blocks:
-            for nested in block.operations:
-                operands += _operands_within(nested)
-    return operands
+    for each in (copy, *operations_within(copy)):
+        for position, operand in enumerate(each.operands):
+            if operand in copies:
+                each.operands[position] = copies[operand]
+    copies.update(zip(operation.results, copy.results, strict=True))

@@ -12,8 +12,9 @@ from types import MappingProxyType
 from mlir import ir
 from mlir.dialects import tensor
 
+from harness.rewrites.dimensions import loop_ranges
 from harness.rewrites.errors import RewriteRefusedError, describe
-from harness.rewrites.ranges import Range, Ranges, extract, is_whole, kept_sizes
+from harness.rewrites.ranges import Ranges, extract, is_whole, kept_sizes
 from harness.rewrites.reshapes import source_tile
 from harness.rewrites.structured import StructuredView, view_of
 
@@ -103,7 +104,7 @@ class TileBuilder:
         view = view_of(producer)
         if view is not None:
             result = ir.OpResult(value).result_number
-            loops = view.loop_ranges(result, ranges)
+            loops = loop_ranges(view, result, ranges)
             _refuse_partial_softmax(view, result, ranges)
             return self.operation(view, loops)[result]
         moved = source_tile(producer, ranges)
@@ -132,8 +133,3 @@ def _refuse_partial_softmax(view: StructuredView, result: int, ranges: Ranges) -
                 "a tile of its probabilities along the reduced dimension needs the whole dimension; tile a "
                 "matrix product that reduces over it, decompose the softmax first, or name it as a stop",
             )
-
-
-def whole_ranges_of_loops(view: StructuredView) -> list[Range]:
-    """Return the ranges of all loops, whole."""
-    return [view.whole_loop(loop) for loop in range(view.loop_count)]

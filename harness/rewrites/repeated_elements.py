@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from harness.dialect import operations as attn
+from harness.ir.builder import Size
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import Ranges, as_value
 from harness.rewrites.structured import StructuredView
@@ -61,17 +62,18 @@ def hide_repeated(view: StructuredView, loops: Ranges, tiles: list[ir.Value]) ->
             continue
         hiding = hiding_of(view, loop)
         if hiding is not None:
-            tiles[hiding.operand] = _masked(view, loops, loop, tiles[hiding.operand], hiding)
+            tiles[hiding.operand] = _masked(view, loops, loop, part.unshifted, tiles[hiding.operand], hiding)
     return tiles
 
 
-def _masked(view: StructuredView, loops: Ranges, loop: int, tile: ir.Value, hiding: Hiding) -> ir.Value:
+def _masked(
+    view: StructuredView, loops: Ranges, loop: int, start: Size, tile: ir.Value, hiding: Hiding
+) -> ir.Value:
+    """Return a tile without the elements before `start` along a loop."""
     kept = [other for other in view.operand_loops[hiding.operand] if not loops[other].is_dropped]
     axis = kept.index(loop)
     seen_first = ir.AffineDimExpr.get(axis) - ir.AffineSymbolExpr.get(0)
     offsets = [as_value(loops[loop].offset if other == loop else 0) for other in kept]
-    start = loops[loop].unshifted
-    assert start is not None
     visible = ir.AffineMap.get(len(kept), 1, [seen_first])
     mask = attn.mask(tile, visible, offsets, [as_value(start)], fill=hiding.fill)
     mask.operation.attributes[RAGGED_TILE] = ir.UnitAttr.get()

@@ -12,7 +12,10 @@ from mlir import ir
 from mlir.dialects import linalg, tensor
 
 from harness.ir import builder as b
+from harness.ir.slices import kept_dimensions, mixed_values, reassociation
 from harness.payloads.arguments import UNDOES_PADDING
+from harness.rewrites.dimensions import size_of
+from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import (
     Range,
     Ranges,
@@ -46,12 +49,6 @@ def source_tile(operation: ir.OpView, ranges: Ranges) -> SourceTile | str | None
     """
     handler = _HANDLERS.get(operation.name)
     return handler(operation, ranges) if handler else None
-
-
-def reassociation(operation: ir.OpView) -> list[list[int]]:
-    """Return the groups of dimensions that an expand_shape or collapse_shape splits or joins."""
-    groups = ir.ArrayAttr(operation.attributes["reassociation"])
-    return [[ir.IntegerAttr(axis).value for axis in ir.ArrayAttr(group)] for group in groups]
 
 
 def _expand_shape(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
@@ -164,8 +161,6 @@ def _collapsed(tile: ir.Value, groups: Sequence[Sequence[int]], sizes: Sequence[
 
 def _extract_slice(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
     """Compose two slices; the inner one must have unit strides and keep all dimensions or drop them first."""
-    from harness.rewrites.dimensions import size_of
-
     offsets, sizes = mixed_values(operation, "offsets"), mixed_values(operation, "sizes")
     keeps_padding = UNDOES_PADDING in operation.attributes
     if any(stride != 1 for stride in mixed_values(operation, "strides")):
@@ -193,30 +188,8 @@ def _extract_slice(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
     return SourceTile(operation.operands[0], tuple(parts), finish)
 
 
-def kept_dimensions(operation: ir.OpView, tile: ir.Value) -> list[int]:
-    """Return which dimensions of the whole tensor a possibly rank-reduced slice keeps."""
-    sizes = list(ir.DenseI64ArrayAttr(operation.attributes["static_sizes"]))
-    shape = list(tile.type.shape)
-    kept: list[int] = []
-    for position in reversed(range(len(sizes))):
-        if shape and sizes[position] == shape[-1]:
-            kept.insert(0, position)
-            shape.pop()
-    return kept
-
-
-def mixed_values(operation: ir.OpView, kind: str) -> list[b.Size]:
-    """Return the `offsets`, `sizes` or `strides` of a slice, or the `low` or `high` padding of a pad."""
-    static = list(ir.DenseI64ArrayAttr(operation.attributes[f"static_{kind}"]))
-    dynamic = iter(getattr(operation, kind))
-    unknown = ir.ShapedType.get_dynamic_size()
-    return [next(dynamic) if value == unknown else value for value in static]
-
-
 def _pad(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
     """Slice what lies inside the source and pad the rest: the tile's own low and high padding."""
-    from harness.rewrites.dimensions import size_of
-
     value = _pad_value(operation)
     if value is None:
         return "it pads with values that depend on the position"
@@ -296,10 +269,13 @@ def padded(
 
 
 def decompose_pads(operation: ir.OpView) -> ir.Value:
-    """Replace a `tensor.pad` with one value by a fill and an insert_slice; returns the new value."""
+    """Replace a `tensor.pad` with one value by a fill and an insert_slice; returns the new value.
+
+    Raises `RewriteRefusedError` where the value depends on the position.
+    """
     value = _pad_value(operation)
     if value is None:
-        raise ValueError("the padding depends on the position")
+        raise RewriteRefusedError(operation, "it pads with values that depend on the position")
     source = operation.operands[0]
     with ir.InsertionPoint(operation), operation.location:
         lows, highs = mixed_values(operation, "low"), mixed_values(operation, "high")

@@ -14,7 +14,7 @@ from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.ir.walk import operations_within
 from harness.rewrites.errors import RewriteRefusedError
-from harness.rewrites.ranges import Range, Ranges, add, as_value
+from harness.rewrites.ranges import Ranges, add, as_value
 
 Loops = tuple[int, ...]
 """For each dimension of a value, the loop that runs along it."""
@@ -52,20 +52,6 @@ class StructuredView:
         """Return how often a loop runs, None if that is known only at run time."""
         value, axis = self.axis_of_loop(loop)
         return None if value.type.is_dynamic_dim(axis) else value.type.shape[axis]
-
-    def loop_ranges(self, result: int, ranges: Ranges) -> Ranges:
-        """Return the ranges of all loops that a tile of one result needs: the others run whole."""
-        by_loop = dict(zip(self.result_loops[result], ranges, strict=True))
-        return tuple(
-            by_loop[loop] if loop in by_loop else self.whole_loop(loop) for loop in range(self.loop_count)
-        )
-
-    def whole_loop(self, loop: int) -> Range:
-        """Return the range of a whole loop; its size is made at the current insertion point."""
-        from harness.rewrites.dimensions import size_of
-
-        value, axis = self.axis_of_loop(loop)
-        return Range(0, size_of(value, axis), is_whole=True)
 
     def operand_ranges(self, operand: int, loops: Ranges) -> Ranges:
         """Return which tile of an operand the loop ranges touch."""

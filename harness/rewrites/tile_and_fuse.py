@@ -20,9 +20,9 @@ from harness.rewrites.carried import Carried, carried_tensors
 from harness.rewrites.consumer_rewriting import RunningSoftmax, rescaled_init, running_softmaxes
 from harness.rewrites.dead_code import erase_dead
 from harness.rewrites.dependencies import redirect
-from harness.rewrites.dimensions import simplify_dims, sizes_of
+from harness.rewrites.dimensions import simplify_dims, sizes_of, whole_loops
 from harness.rewrites.errors import RewriteRefusedError
-from harness.rewrites.fusion import FusionRules, TileBuilder, whole_ranges_of_loops
+from harness.rewrites.fusion import FusionRules, TileBuilder
 from harness.rewrites.plan import TilingPlan, check_arguments, check_seen_once, planned
 from harness.rewrites.ranges import (
     Range,
@@ -299,10 +299,8 @@ class _Nest:
         states: dict[ir.Value, ir.Value],
     ) -> ir.Value:
         """Build one tile of a running softmax; returns its correction."""
-        softmax = running.softmax
-        view = view_of(softmax.operation)
-        assert view is not None
-        whole = whole_ranges_of_loops(view)
+        softmax, view = running.softmax, running.view
+        whole = whole_loops(view)
         own = tuple(
             part if tag is None else loops[tag] for part, tag in zip(whole, running.tags, strict=True)
         )
@@ -323,7 +321,7 @@ class _Nest:
     # ------------------------------------------------------------------ ranges
 
     def _ranges(self, cut: dict[int, Range]) -> Ranges:
-        return _with(tuple(whole_ranges_of_loops(self.view)), cut)
+        return _with(whole_loops(self.view), cut)
 
     def _ranges_of(self, each: Carried, loops: Ranges) -> Ranges:
         sizes = sizes_of(each.original)

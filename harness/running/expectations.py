@@ -27,7 +27,7 @@ class Expectations:
         The oracle runs in a worker of its own with all cores.
         """
         name = digest(problem.model_dump(mode="json"))[:12]
-        files = {distribution: self._folder / f"{name}-{distribution}.npz" for distribution in distributions}
+        files = {distribution: self._folder / f"{name}-{distribution}.npy" for distribution in distributions}
         missing = [distribution for distribution, file in files.items() if not file.exists()]
         if missing:
             self._folder.mkdir(parents=True, exist_ok=True)

@@ -8,10 +8,10 @@ from mlir.dialects import func
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import decompose, decompose_all
 from harness.ir import builder as b
-from harness.ir.walk import enclosing_function, operations_within
+from harness.ir.walk import enclosing_function, functions_of, operations_within
 from harness.payloads.attention_steps import stored
 from harness.problem.attention_problem import AttentionProblem
-from harness.rewrites.fission import Kernel, split_grid
+from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
@@ -56,7 +56,7 @@ def decompose_softmaxes(module: ir.Module) -> None:
 def tile_grid(module: ir.Module, tiling: Tiling) -> TiledNest:
     """Tile every function's result over batch, head and queries and fuse everything into that grid."""
     nest = TiledNest()
-    for function in functions(module):
+    for function in functions_of(module):
         root = ir.OpResult(returned(function)).owner.opview
         query = tiling.query if tiling.tiles_queries else 0
         sizes = [1, 1, query] + [0] * (ir.OpResult(returned(function)).type.rank - 3)
@@ -67,14 +67,14 @@ def tile_grid(module: ir.Module, tiling: Tiling) -> TiledNest:
 
 def tile_heads(module: ir.Module) -> None:
     """Tile every function's result over batch and head and fuse everything into that grid."""
-    for function in functions(module):
+    for function in functions_of(module):
         root = ir.OpResult(returned(function)).owner.opview
         tile_and_fuse(root, [1, 1, 0, 0], options=TileOptions(grid=2, drop=GRID))
 
 
 def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
     """Tile a packed result `[tokens, heads, width]` over heads and tokens, with everything fused."""
-    root = ir.OpResult(returned(functions(module)[0])).owner.opview
+    root = ir.OpResult(returned(functions_of(module)[0])).owner.opview
     query = tiling.query if tiling.tiles_queries else 0
     options = TileOptions(grid=2 if query else 1, drop=frozenset({1}), ragged=Ragged.SHIFTED)
     return tile_and_fuse(root, [query, 1, 0], [1, 0, 2], options=options)
@@ -165,14 +165,13 @@ def split_kernels(module: ir.Module, tiling: Tiling) -> None:
     Kernels that hold whole rows overwrite scores with probabilities; others need the scores several times.
     """
     softmax = softmaxes(module)[0]
+    probabilities = "scores" if tiling.materializes_score_rows else "probabilities"
     kernels = [
-        Kernel("scores", softmax.operands[0], "scores"),
-        Kernel(
-            "softmax", softmax.results[0], "scores" if tiling.materializes_score_rows else "probabilities"
-        ),
-        Kernel("values", None),
+        Kernel("scores", HandedOn(softmax.operands[0], "scores")),
+        Kernel("softmax", HandedOn(softmax.results[0], probabilities)),
+        Kernel("values"),
     ]
-    split_grid(functions(module)[0], kernels, ("query", "key"))
+    split_grid(functions_of(module)[0], kernels, ("query", "key"))
 
 
 def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
@@ -232,7 +231,7 @@ def _carries_softmax(loop: ir.OpView) -> bool:
 
 def visit_tiles_of_sequences(module: ir.Module, problem: AttentionProblem) -> None:
     """Skip key tiles of other sequences, and mask only those that are not seen whole."""
-    query_starts, key_starts = list(functions(module)[0].arguments)[3:5]
+    query_starts, key_starts = list(functions_of(module)[0].arguments)[3:5]
     sequences = PackedSequences(
         query_starts,
         key_starts,
@@ -271,11 +270,6 @@ def to_linalg(module: ir.Module) -> None:
     decompose_all(module)
     merge_index_arithmetic(module)
     erase_unused(module)
-
-
-def functions(module: ir.Module) -> list[func.FuncOp]:
-    """Return the module's functions."""
-    return [operation for operation in module.body.operations if isinstance(operation, func.FuncOp)]
 
 
 def returned(function: func.FuncOp) -> ir.Value:

@@ -16,7 +16,7 @@ from payloads.ir_files import check_file, files_in, first_line
 from harness.dialect.decomposition import decompose
 from harness.ir.walk import operations_within
 from harness.rewrites.dimensions import simplify_dims
-from harness.rewrites.fission import Kernel, split_grid
+from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
@@ -90,8 +90,8 @@ def split_in_kernels(module: ir.Module, kernels: str) -> None:
     """Split the function; the tile that a kernel leaves is marked with its name, but for the last one's."""
     *names, last = kernels.split(",")
     tiles = [marked(module, name)[0].results[0] for name in names]
-    made = [Kernel(name, tile, "scores") for name, tile in zip(names, tiles, strict=True)]
-    split_grid(module.body.operations[0], [*made, Kernel(last, None)], ("query", "key"))
+    made = [Kernel(name, HandedOn(tile, "scores")) for name, tile in zip(names, tiles, strict=True)]
+    split_grid(module.body.operations[0], [*made, Kernel(last)], ("query", "key"))
 
 
 def return_key_tile_bounds(

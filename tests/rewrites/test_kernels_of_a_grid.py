@@ -14,7 +14,7 @@ from harness.payloads.attention import multi_head_attention
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 from harness.rewrites.errors import RewriteRefusedError
-from harness.rewrites.fission import Kernel, split_grid
+from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.normalization import softmaxes
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
 
@@ -35,9 +35,11 @@ def gridded(ragged: Ragged = Ragged.SHIFTED, query: int = 4) -> ir.Module:
 
 def split(module: ir.Module, *names: str, softmax_workspace: str = "scores") -> None:
     softmax = softmaxes(module)[0]
-    results = {"scores": softmax.operands[0], "softmax": softmax.results[0], "values": None}
-    workspaces = {"scores": "scores", "softmax": softmax_workspace, "values": None}
-    kernels = [Kernel(name, results[name], workspaces[name]) for name in names]
+    handed_on = {
+        "scores": HandedOn(softmax.operands[0], "scores"),
+        "softmax": HandedOn(softmax.results[0], softmax_workspace),
+    }
+    kernels = [Kernel(name, handed_on.get(name)) for name in names]
     split_grid(module.body.operations[0], kernels, DIMENSIONS)
     verify(module)
 
@@ -81,6 +83,17 @@ def test_each_kernel_takes_what_it_reads_and_the_workspace():
     }
 
 
+def test_a_workspace_that_a_kernel_only_reads_comes_first():
+    with mlir_context():
+        module = gridded()
+        split(module, "scores", "softmax", "values", softmax_workspace="probabilities")
+        buffers = [
+            [str(ir.DictAttr(attributes)["harness.buffer"]) for attributes in function.arg_attrs]
+            for function in module.body.operations
+        ]
+    assert buffers[1:] == [['"scores"', '"probabilities"'], ['"probabilities"', '"value"', '"output"']]
+
+
 def test_a_kernel_finds_only_the_tile_of_the_kernel_before_it():
     """The last kernel reads one tile of the workspace, not the scores that the softmax has overwritten."""
     with mlir_context():
@@ -105,9 +118,9 @@ def test_tiles_that_share_a_workspace_have_one_type():
         module = gridded(Ragged.PARTIAL)
         softmax = softmaxes(module)[0]
         kernels = [
-            Kernel("scores", softmax.operands[0]),
-            Kernel("maximum", softmax.results[1]),
-            Kernel("values", None),
+            Kernel("scores", HandedOn(softmax.operands[0], "scores")),
+            Kernel("maximum", HandedOn(softmax.results[1], "scores")),
+            Kernel("values"),
         ]
         with pytest.raises(RewriteRefusedError, match="cannot share a workspace"):
             split_grid(module.body.operations[0], kernels, DIMENSIONS)

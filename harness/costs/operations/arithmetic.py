@@ -3,7 +3,8 @@
 from mlir import ir
 
 from harness.costs.costs import NotCountable
-from harness.costs.memory import Buffer, Level, Memory, is_memory, static_shape
+from harness.costs.expressions import Constant
+from harness.costs.memory import Buffer, Level, Memory, is_memory
 from harness.costs.operations.elementwise import elementwise, on_tensors
 from harness.costs.operations.integers import integer_constant, select
 from harness.costs.operations.kinds import Kind
@@ -70,8 +71,7 @@ def _constant(walk: Walk, operation: ir.OpView) -> CostTree:
     result = operation.results[0]
     integer_constant(walk, operation)
     if is_memory(result.type):
-        shape = static_shape(result.type)
-        assert shape is not None
+        shape = tuple(Constant(size) for size in result.type.shape)
         walk.define(result, Memory(Buffer(Level.SCRATCH), shape, result.type.element_type))
     return NOTHING
 

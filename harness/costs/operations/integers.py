@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from mlir import ir
 
+from harness.costs.costs import NotCountable
 from harness.costs.expressions import Constant, Expression, computed, remainder, selected
 from harness.costs.memory import is_memory
 from harness.costs.operations.elementwise import on_tensors
@@ -183,7 +184,7 @@ def affine_expression(
     for kind, function in AFFINE:
         if isinstance(expression, kind):
             return computed(function, left, right)
-    raise AssertionError(f"affine expression {expression}")
+    raise NotCountable(f"{expression}: an affine expression of a kind that is not known")
 
 
 AFFINE: tuple[tuple[type, Callable[[int, int], int]], ...] = (

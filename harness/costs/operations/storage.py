@@ -50,12 +50,3 @@ def copied(source: Memory, destination: Memory) -> CostTree:
     """Return the cost of copying all of `source` into a place of its size in `destination`."""
     written = Memory(destination.buffer, source.shape, destination.element)
     return sequence([source.reads(), written.writes()])
-
-
-def kept_dimensions(sizes: list[int], shape: list[int]) -> list[int]:
-    """Return which dimensions of a slice remain in its rank-reduced type; the others have size 1."""
-    kept: list[int] = []
-    for position, size in enumerate(sizes):
-        if len(kept) < len(shape) and size == shape[len(kept)]:
-            kept.append(position)
-    return kept

@@ -4,9 +4,10 @@ from mlir import ir
 
 from harness.costs.expressions import Constant, Expression, Unknown, Variable, computed, product
 from harness.costs.memory import DYNAMIC, Memory, sliced, stored_integer
-from harness.costs.operations.storage import copied, insert, kept_dimensions
+from harness.costs.operations.storage import copied, insert
 from harness.costs.trees import NOTHING, CostTree, nest, sequence
 from harness.costs.walk import Handler, Walk, body_of, is_integer, operand_groups
+from harness.ir.slices import kept_dimensions, reassociation
 
 
 def _shape_with(walk: Walk, kind: ir.Type, dynamic: list[ir.Value]) -> list[Expression]:
@@ -26,8 +27,6 @@ def _allocate(walk: Walk, operation: ir.OpView) -> CostTree:
 
 def _slice(walk: Walk, operation: ir.OpView) -> CostTree:
     (source,), offsets, sizes, strides = operand_groups(operation)
-    shape = list(operation.results[0].type.shape)
-    static_sizes = list(ir.DenseI64ArrayAttr(operation.attributes["static_sizes"]))
     walk.define(
         operation.results[0],
         sliced(
@@ -35,7 +34,7 @@ def _slice(walk: Walk, operation: ir.OpView) -> CostTree:
             walk.mixed(operation, "static_offsets", offsets),
             walk.mixed(operation, "static_sizes", sizes),
             walk.mixed(operation, "static_strides", strides),
-            kept_dimensions(static_sizes, shape),
+            kept_dimensions(operation, operation.results[0]),
         ),
     )
     return NOTHING
@@ -57,8 +56,7 @@ def _expand(walk: Walk, operation: ir.OpView) -> CostTree:
 
 def _collapse(walk: Walk, operation: ir.OpView) -> CostTree:
     source = walk.memory(operation.operands[0])
-    groups = [[ir.IntegerAttr(p).value for p in group] for group in operation.attributes["reassociation"]]
-    shape = [product([source.shape[position] for position in group]) for group in groups]
+    shape = [product([source.shape[position] for position in group]) for group in reassociation(operation)]
     walk.define(operation.results[0], source.viewed(shape))
     return NOTHING
 

@@ -1,6 +1,7 @@
 """Small helpers that build operations of the LLVM dialect at the current insertion point."""
 
 from collections.abc import Sequence
+from typing import overload
 
 from mlir import ir
 
@@ -60,8 +61,16 @@ def reserve(bytes_: int, alignment: int) -> ir.Value:
     return _created("llvm.alloca", [pointer_type()], [constant(bytes_, 64)], attributes)
 
 
+@overload
+def call(function: str, arguments: Sequence[ir.Value], result: ir.Type) -> ir.Value: ...
+
+
+@overload
+def call(function: str, arguments: Sequence[ir.Value], result: None = None) -> None: ...
+
+
 def call(function: str, arguments: Sequence[ir.Value], result: ir.Type | None = None) -> ir.Value | None:
-    """Call a function by name."""
+    """Call a function by name; returns its result if it has one."""
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(function),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(arguments), 0]),

@@ -27,7 +27,7 @@ LANE_INTRINSICS = {"cvt.rna.tf32.f32": ("llvm.nvvm.f2tf32.rna", 32)}
 """The intrinsic of an instruction on one lane's registers, and the bits of its result."""
 
 COPY = re.compile(r"cp\.async\.(ca|cg)\.shared\.global")
-ACCESS = re.compile(r"(ld|st)\.global(?:\.v(\d))?\.[bu](\d+)")
+ACCESS = re.compile(r"(ld|st)\.global(?:\.v\d)?\.[bu](\d+)")
 
 _GUARD = re.compile(r"@(!?)(\$\d+)\s+(.*)", re.DOTALL)
 _OPERAND = re.compile(r"\{([^}]*)\}|\[([^\]]*)\]|([^,\s]+)")
@@ -50,10 +50,11 @@ def expand_assembly(function: ir.Operation) -> None:
         operation = view.operation
         if operation.name == "llvm.inline_asm":
             text = ir.StringAttr(operation.attributes["asm_string"]).value
-            instructions = list(parsed(text))
-            if instructions and all(_handler(instruction) for instruction in instructions):
+            steps = [_step(instruction) for instruction in parsed(text)]
+            known = [step for step in steps if step is not None]
+            if known and len(known) == len(steps):
                 with ir.InsertionPoint(operation), operation.location:
-                    _Expansion(operation).run(instructions)
+                    _Expansion(operation).run(known)
 
 
 def parsed(text: str) -> Iterator[Instruction]:
@@ -89,12 +90,10 @@ class _Expansion:
             if constraint.isdigit():  # begins in the register of an output
                 self._registers[f"${constraint}"] = value
 
-    def run(self, instructions: Sequence[Instruction]) -> None:
+    def run(self, steps: Sequence["Step"]) -> None:
         """Put operations in the place of the assembly."""
-        for instruction in instructions:
-            handler = _handler(instruction)
-            assert handler is not None
-            handler(self, instruction)
+        for step in steps:
+            step(self)
         if self._result_types:
             self._operation.results[0].replace_all_uses_with(self._result())
         self._operation.erase()
@@ -119,24 +118,20 @@ class _Expansion:
         arguments = [self._registers[register] for (register,) in operands]
         self._registers[target] = _intrinsic(name, arguments, [b.integer_type(bits)])
 
-    def copy(self, instruction: Instruction) -> None:
+    def copy(self, instruction: Instruction, cache: str) -> None:
         """An asynchronous copy: where to, where from, bytes, and how many of them are read."""
         target, source, (size,), *read = instruction.operands
-        found = COPY.fullmatch(instruction.name)
-        assert found is not None
-        name = f"llvm.nvvm.cp.async.{found[1]}.shared.global.{int(size, 0)}"
+        name = f"llvm.nvvm.cp.async.{cache}.shared.global.{int(size, 0)}"
         arguments = [self._address(target), self._address(source)]
         if read:
             arguments.append(self._value(read[0][0], b.integer_type(32)))
-        _intrinsic(name + (".s" if read else ""), arguments, [])
+        b.call(DEVICE_PREFIX + name + (".s" if read else ""), arguments)
 
-    def access(self, instruction: Instruction) -> None:
-        """A load or store of global memory, where its guard says so."""
-        found = ACCESS.fullmatch(instruction.name)
-        assert found is not None
-        element = b.integer_type(int(found[3]))
+    def access(self, instruction: Instruction, direction: str, bits: int) -> None:
+        """A load (`ld`) or store (`st`) of global memory, where its guard says so."""
+        element = b.integer_type(bits)
         first, second = instruction.operands
-        if found[1] == "ld":
+        if direction == "ld":
             held = [self._held(name, element) for name in first]
             loaded = b.masked_load(self._address(second), self._guard(instruction), _vector(held, element))
             values = [b.extract_element(loaded, position) for position in range(len(first))]
@@ -180,19 +175,29 @@ class _Expansion:
         return b.structure(values, self._operation.results[0].type)
 
 
-def _handler(instruction: Instruction) -> Callable[[_Expansion, Instruction], None] | None:
+Step = Callable[[_Expansion], None]
+"""Expands one instruction."""
+
+
+def _step(instruction: Instruction) -> Step | None:
     """Return what expands an instruction; None for one that is not known, or not with a guard."""
-    if ACCESS.fullmatch(instruction.name):
-        return _Expansion.access
+    access = ACCESS.fullmatch(instruction.name)
+    if access is not None:
+        direction, bits = access[1], int(access[2])
+        return lambda expansion: expansion.access(instruction, direction, bits)
     if instruction.guard is not None:
         return None
     if instruction.name in MATRIX_INTRINSICS:
-        return _Expansion.matrix
+        return lambda expansion: expansion.matrix(instruction)
     if instruction.name in LANE_INTRINSICS:
-        return _Expansion.on_lane
-    if COPY.fullmatch(instruction.name):
-        return _Expansion.copy
-    return _Expansion.move if re.fullmatch(r"mov\.[bu]\d+", instruction.name) else None
+        return lambda expansion: expansion.on_lane(instruction)
+    copy = COPY.fullmatch(instruction.name)
+    if copy is not None:
+        cache = copy[1]
+        return lambda expansion: expansion.copy(instruction, cache)
+    if re.fullmatch(r"mov\.[bu]\d+", instruction.name):
+        return lambda expansion: expansion.move(instruction)
+    return None
 
 
 def _result_types(operation: ir.Operation) -> list[ir.Type]:
@@ -208,14 +213,13 @@ def _result_types(operation: ir.Operation) -> list[ir.Type]:
     return [ir.Type.parse(element) for element in listed[1].split(", ")]
 
 
-def _intrinsic(name: str, arguments: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Value | None:
+def _intrinsic(name: str, arguments: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Value:
     """Call an intrinsic by name; several results come as a structure."""
-    kind = results[0] if len(results) == 1 else b.structure_type(results) if results else None
+    kind = results[0] if len(results) == 1 else b.structure_type(results)
     return b.call(DEVICE_PREFIX + name, arguments, kind)
 
 
-def _elements(value: ir.Value | None, types: Sequence[ir.Type]) -> list[ir.Value]:
-    assert value is not None
+def _elements(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
     return [b.extract_value(value, position, kind) for position, kind in enumerate(types)]
 
 

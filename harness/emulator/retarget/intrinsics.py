@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from mlir import ir
 
 from harness.emulator.llvm_text import DEVICE_PREFIX
-from harness.emulator.models.model import Model, ModelKind
+from harness.emulator.models.model import Model
 from harness.emulator.retarget import building as b
 from harness.emulator.retarget.accesses import LaneMemory
 from harness.emulator.retarget.types import bytes_of
@@ -47,13 +47,12 @@ def call_model(operation: ir.Operation, model: Model, site: int, memory: LaneMem
     """Replace a call of an intrinsic by one of its model."""
     with ir.InsertionPoint(operation), operation.location:
         results = list(operation.results)
-        if model.kind is ModelKind.NOTHING:
+        if model.symbol is None:
             if results:
                 raise BuildError(f"the model of {intrinsic_name(operation)} gives no result")
         else:
             _pass_arguments(operation, model, memory)
             function = f"emulator_call_{model.kind}"
-            assert model.symbol is not None
             b.call(function, [b.address_of(model.symbol), memory.arguments, memory.result, b.constant(site)])
             if results:
                 results[0].replace_all_uses_with(b.load(results[0].type, memory.result, 1))

@@ -21,7 +21,6 @@ from harness.reporting.figures.layout import (
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.peak_lines import Peak, draw_peaks, peaks_of, values_in_sight
 from harness.reporting.figures.style import (
-    POINTS_PER_INCH,
     STATUS_WORDS,
     SeriesStyle,
     paper_style,
@@ -198,12 +197,10 @@ def _write_missing(
     axes: Axes, lines: Sequence[Sequence[tuple[Any, str, str]]], strip: float, styles: dict[str, SeriesStyle]
 ) -> None:
     """Write marker and status of each missing point into the strip below zero, one line a series."""
-    from matplotlib.transforms import ScaledTranslation
+    from matplotlib.transforms import offset_copy
 
-    drawing = axes.get_figure(root=True)
-    assert drawing is not None
     place = axes.get_xaxis_transform()
-    left_of_place = place + ScaledTranslation(-MARKER_OFFSET / POINTS_PER_INCH, 0, drawing.dpi_scale_trans)
+    left_of_place = offset_copy(place, axes.get_figure(root=True), x=-MARKER_OFFSET, units="points")
     for number, line in enumerate(lines):
         height = strip - STATUS_LINE * (number + 0.75)
         for position, label, status in line:

@@ -5,6 +5,7 @@ import math
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
+from harness.ir.walk import functions_of
 from harness.targets.cpu.register_tiles import INNER_LOOP
 from harness.targets.lowering.grid_points import coordinates_of
 
@@ -14,11 +15,7 @@ def loop_over_grid_range(module: ir.Module) -> dict[str, int]:
 
     Points are numbered with the last grid dimension fastest.  Returns the number of points of each kernel.
     """
-    return {
-        ir.StringAttr(function.name).value: _number_grid(function)
-        for function in module.body.operations
-        if isinstance(function, func.FuncOp)
-    }
+    return {ir.StringAttr(function.name).value: _number_grid(function) for function in functions_of(module)}
 
 
 def _number_grid(function: func.FuncOp) -> int:

@@ -14,8 +14,10 @@ from collections.abc import Iterator, Sequence
 from mlir import ir
 from mlir.dialects import func
 
-from harness.ir.walk import operations_within
+from harness.ir.slices import kept_dimensions
+from harness.ir.walk import functions_of, operations_within
 from harness.payloads.arguments import DIMENSIONS, FREE_LAYOUT
+from harness.rewrites.errors import RewriteRefusedError
 
 LANE_DIMENSION = "query"
 
@@ -23,10 +25,12 @@ Dimension = tuple[ir.Value, int]
 
 
 def queries_in_lanes(module: ir.Module) -> None:
-    """Rewrite every kernel of the module, in place."""
-    for function in module.body.operations:
-        if isinstance(function, func.FuncOp):
-            LaneLayout(function).apply()
+    """Rewrite every kernel of the module, in place.
+
+    Raises `RewriteRefusedError` where a tile with queries in lanes is a part of memory whose layout is given.
+    """
+    for function in functions_of(module):
+        LaneLayout(function).apply()
     module.operation.verify()
 
 
@@ -127,7 +131,7 @@ class LaneLayout:
             self._join_slice(operation, operation.operands[1], operation.operands[0])
 
     def _join_slice(self, operation: ir.OpView, whole: ir.Value, tile: ir.Value) -> None:
-        for tile_position, position in enumerate(_kept_dimensions(operation, tile)):
+        for tile_position, position in enumerate(kept_dimensions(operation, tile)):
             self._unite((tile, tile_position), (whole, position))
 
     def _update_signature(self) -> None:
@@ -241,7 +245,7 @@ def _rewrite_slice(
     """Permute the offsets, sizes and strides of a slice of a tensor whose dimensions were reordered."""
     if whole not in orders:
         if tile in orders:
-            raise AssertionError(f"a reordered tile meets memory in a fixed layout: {operation}")
+            raise RewriteRefusedError(operation, "its tile has queries in lanes, its memory a given layout")
         return
     order = orders[whole]
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -256,18 +260,6 @@ def _rewrite_slice(
     for name in ("static_offsets", "static_sizes", "static_strides"):
         values = _static(operation, name)
         operation.attributes[name] = ir.DenseI64ArrayAttr.get([values[position] for position in order])
-
-
-def _kept_dimensions(operation: ir.OpView, tile: ir.Value) -> Sequence[int]:
-    """Return which dimensions of the whole tensor a rank-reduced slice keeps."""
-    sizes = _static(operation, "static_sizes")
-    shape = list(tile.type.shape)
-    kept: list[int] = []
-    for position in reversed(range(len(sizes))):
-        if shape and sizes[position] == shape[-1]:
-            kept.insert(0, position)
-            shape.pop()
-    return kept
 
 
 def _static(operation: ir.OpView, name: str) -> list[int]:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from mlir import ir
-from mlir.dialects import func
 from pydantic import BaseModel, ConfigDict
 
+from harness.ir.walk import functions_of
 from harness.targets.lowering.buffers import Buffer, describe_buffers
 
 OBJECT_FILE = "kernels.o"
@@ -51,15 +51,14 @@ def describe_kernels(
 ) -> tuple[Kernel, ...]:
     """Read the kernels' buffers off their bufferized functions."""
     kernels = []
-    for function in module.body.operations:
-        if isinstance(function, func.FuncOp):
-            name = ir.StringAttr(function.name).value
-            kernels.append(
-                Kernel(
-                    name=name,
-                    buffers=describe_buffers(function),
-                    points=points[name],
-                    scratch_bytes=scratch[name],
-                )
+    for function in functions_of(module):
+        name = ir.StringAttr(function.name).value
+        kernels.append(
+            Kernel(
+                name=name,
+                buffers=describe_buffers(function),
+                points=points[name],
+                scratch_bytes=scratch[name],
             )
+        )
     return tuple(kernels)

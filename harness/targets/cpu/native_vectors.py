@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from mlir import ir
-from mlir.dialects import arith, func, scf, vector
+from mlir.dialects import arith, scf, vector
 
 from harness.errors import BuildError
+from harness.ir.walk import functions_of
 
 Place = tuple[int, ...]
 """Leading indices of a piece, then its number along the last dimension."""
@@ -21,11 +22,10 @@ Pieces = dict[Place, ir.Value]
 
 def split_vectors(module: ir.Module, length: int) -> None:
     """Rewrite all kernels of the module, in place, after n-D vectors have been lowered to rows."""
-    for function in module.body.operations:
-        if isinstance(function, func.FuncOp):
-            splitter = _Splitter(length)
-            splitter.rewrite(function.entry_block)
-            splitter.erase_replaced()
+    for function in functions_of(module):
+        splitter = _Splitter(length)
+        splitter.rewrite(function.entry_block)
+        splitter.erase_replaced()
 
 
 class _Splitter:

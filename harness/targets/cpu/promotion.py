@@ -9,15 +9,14 @@ from mlir import ir
 from mlir.dialects import func
 
 from harness.ir import builder as b
-from harness.ir.walk import operations_within
+from harness.ir.walk import functions_of, operations_within
 from harness.targets.cpu.lanes import LaneLayout, conversions
 
 
 def promote_query_tiles(module: ir.Module) -> None:
     """Insert the copies, in place, each where its source is made: outside loops that only read it."""
-    for function in module.body.operations:
-        if isinstance(function, func.FuncOp):
-            _Promotion(function).apply()
+    for function in functions_of(module):
+        _Promotion(function).apply()
 
 
 class _Promotion:

@@ -5,7 +5,7 @@ import math
 from mlir import ir
 from mlir.dialects import arith, func, memref
 
-from harness.ir.walk import operations_within
+from harness.ir.walk import functions_of, operations_within
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register."""
@@ -17,11 +17,7 @@ def scratch_from_caller(module: ir.Module) -> dict[str, int]:
     Threads then bring their own scratch memory: no allocator runs while a kernel is timed, and how much a
     kernel needs is known.  Returns the bytes for each kernel.
     """
-    return {
-        ir.StringAttr(function.name).value: _scratch_of(function)
-        for function in module.body.operations
-        if isinstance(function, func.FuncOp)
-    }
+    return {ir.StringAttr(function.name).value: _scratch_of(function) for function in functions_of(module)}
 
 
 def _scratch_of(function: func.FuncOp) -> int:

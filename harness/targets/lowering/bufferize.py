@@ -4,6 +4,7 @@ from mlir import ir
 from mlir.dialects import func
 
 from harness.errors import BuildError
+from harness.ir.walk import functions_of
 from harness.targets.lowering.transforms import run_passes
 
 
@@ -18,9 +19,8 @@ def bufferize(module: ir.Module) -> None:
         "cse",
         "canonicalize",
     )
-    for function in module.body.operations:
-        if isinstance(function, func.FuncOp):
-            _return_nothing(function)
+    for function in functions_of(module):
+        _return_nothing(function)
 
 
 def _return_nothing(function: func.FuncOp) -> None:

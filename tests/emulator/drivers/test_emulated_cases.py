@@ -24,7 +24,7 @@ def worker() -> Iterator[WorkerProcess]:
 
 @pytest.fixture
 def expected(tmp_path: Path) -> dict[str, Path]:
-    file = tmp_path / "expected.npz"
+    file = tmp_path / "expected.npy"
     expect(make_inputs(ATTENTION, "normal", 0), ATTENTION).save(file)
     return {"normal": file}
 
