@@ -52,14 +52,14 @@ def multi_head_attention(problem: AttentionProblem, query_rows: int | None = Non
         query, key, value, output = body.arguments
         with ir.InsertionPoint(body):
             padding = (query_rows or problem.seq_q) - problem.seq_q
-            wide_query = padded_rows(steps.widened(query), padding)
+            wide_query = steps.widened(padded_rows(query, padding))
             keys, values = (
                 steps.for_each_query_head(steps.widened(operand), problem.group_size)
                 for operand in (key, value)
             )
             result = _attention(problem, wide_query, keys, values)
             if padding:
-                result = unpadded_rows(result, problem.output_shape)
+                result = unpadded_rows(result, problem.dtype, problem.output_shape)
             func.ReturnOp([steps.stored(result, output)])
     return module
 
@@ -91,7 +91,7 @@ def multi_head_attention_with_prologue_projections(
             padding = (query_rows or problem.seq_q) - problem.seq_q
             result = _attention(problem, padded_rows(query, padding), keys, values, "nn")
             if padding:
-                result = unpadded_rows(result, problem.output_shape)
+                result = unpadded_rows(result, problem.dtype, problem.output_shape)
             func.ReturnOp([steps.stored(result, output)])
     return module
 
@@ -143,9 +143,13 @@ def padded_rows(value: ir.Value, rows: int) -> ir.Value:
     return operation.result
 
 
-def unpadded_rows(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """Return the first rows of a padded result; tiling computes the padding, too."""
-    result = b.slice_of(value, [0] * len(shape), list(shape))
+def unpadded_rows(value: ir.Value, dtype: str, shape: Sequence[int]) -> ir.Value:
+    """Return the first rows of a padded result in the dtype that is stored; tiling computes the others, too.
+
+    Rows are padded and cut off in the type that is stored: a target that can leave rows out of a load or a
+    store then has nothing else to do for the padding.
+    """
+    result = b.slice_of(steps.narrowed(value, dtype), [0] * len(shape), list(shape))
     ir.OpResult(result).owner.attributes[UNDOES_PADDING] = ir.UnitAttr.get()
     return result
 

@@ -24,6 +24,15 @@ def widened(value: ir.Value) -> ir.Value:
     return b.structured(f"{axes}->{axes}", [value], b.empty(b.sizes_of(value)), b.widen)
 
 
+def narrowed(value: ir.Value, dtype: str) -> ir.Value:
+    """Return a tensor of f32 in the dtype that it is stored in."""
+    if b.dtype_of(value) == dtype:
+        return value
+    axes = attn.loop_letters(value.type.rank)
+    empty = b.empty(b.sizes_of(value), dtype)
+    return b.structured(f"{axes}->{axes}", [value], empty, lambda element: b.narrow(element, dtype))
+
+
 def for_each_query_head(value: ir.Value, group_size: int, axis: int = 1) -> ir.Value:
     """Repeat the heads of K or V, which lie along `axis`, for the query heads that share one.
 

@@ -42,7 +42,7 @@ def packed_attention(problem: AttentionProblem, query_rows: int | None = None) -
             masked = attn.row_mask(score, first, end, b.index(0), fill=-math.inf).masked
             result = steps.weighted_values(steps.softmax(masked).probability, values)
             if padding:
-                result = unpadded_rows(result, (problem.heads, tokens, problem.head_dim_v))
+                result = unpadded_rows(result, problem.dtype, (problem.heads, tokens, problem.head_dim_v))
             func.ReturnOp([_stored(result, output)])
     return module
 

@@ -16,7 +16,6 @@ from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.simplifications import (
-    decompose_all_pads,
     erase_unused,
     fold_diagonal_products,
     merge_index_arithmetic,
@@ -266,7 +265,6 @@ def to_linalg(module: ir.Module) -> None:
     """Turn what is left of the `attn` dialect into linalg, and drop what nothing uses."""
     fold_diagonal_products(module)
     merge_masks(module)
-    decompose_all_pads(module)
     decompose_all(module)
     merge_index_arithmetic(module)
     erase_unused(module)

@@ -155,6 +155,20 @@ def test_query_rows_are_padded_with_zeros_and_cut_off_again():
     )
 
 
+def test_rows_are_padded_and_cut_off_in_the_type_that_is_stored():
+    problem = SMALL.model_copy(update={"dtype": "f16"})
+    with mlir_context():
+        text = str(multi_head_attention(problem, query_rows=16))
+    check_ir(
+        text,
+        """
+        CHECK: tensor.pad %arg0
+        CHECK: tensor<1x1x4x8xf16> to tensor<1x1x16x8xf16>
+        CHECK: tensor.extract_slice {{.*}} : tensor<1x1x16x8xf16> to tensor<1x1x4x8xf16>
+        """,
+    )
+
+
 def test_projections_split_heads_and_transpose_keys():
     projected = AttentionProblem(heads=4, kv_heads=2, seq_q=6, head_dim=8, model_width=24)
     check_ir(

@@ -7,6 +7,7 @@ from pathlib import Path
 from mlir import ir
 
 from harness.errors import BuildError
+from harness.rewrites.simplifications import decompose_all_pads
 from harness.targets.base import Stage
 from harness.targets.cpu.chip import Chip
 from harness.targets.cpu.exponential import expand_exponentials
@@ -72,6 +73,12 @@ def _for_chip(change: Callable[[ir.Module, Chip], None]) -> Callable[[CpuBuild],
     return run
 
 
+def _promote(module: ir.Module) -> None:
+    """Write padding into tiles of its own, and copy each tile of Q."""
+    decompose_all_pads(module)
+    promote_query_tiles(module)
+
+
 def _thread(build: CpuBuild) -> str:
     """Let each kernel compute a range of its grid with scratch memory of its caller."""
     points = loop_over_grid_range(build.module)
@@ -91,7 +98,7 @@ def _to_object(build: CpuBuild) -> str:
 
 
 STAGES = (
-    Stage("promoted", "each tile of Q is copied once, where it is taken", _on_module(promote_query_tiles)),
+    Stage("promoted", "each tile of Q is copied once, where it is taken", _on_module(_promote)),
     Stage(
         "lanes",
         "layouts: queries become the last dimension, that of vector lanes",

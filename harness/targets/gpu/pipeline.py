@@ -14,7 +14,6 @@ from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
-from harness.targets.gpu.padded_rows import read_and_write_padded_rows
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.gpu.vendor import Vendor
 from harness.targets.lowering.bufferize import bufferize
@@ -72,7 +71,6 @@ def _vectorize(module: ir.Module) -> None:
     hoist_from_innermost_loops(module)
     carry_accumulators(module)
     divide_rows_once(module)
-    read_and_write_padded_rows(module)
     write_where_kept(module)
     insert_instead_of_copying(module)
     run_passes(module, "canonicalize", "cse")

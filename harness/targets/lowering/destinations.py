@@ -3,33 +3,33 @@
 from mlir import ir
 from mlir.dialects import tensor, vector
 
+from harness.ir.slices import mixed_values
 from harness.ir.walk import operations_within
 
 
 def write_where_kept(module: ir.Module) -> None:
     """Let whole tiles be written to the output instead of over some other tensor, in place.
 
-    A tile that is written over an input of the kernel would have to be copied there first.
+    A tile that is written over an input of the kernel would have to be copied there first.  Where a tile is
+    cut to its first rows, because the others are padding, the others are out of the output's bounds.
     """
     insertions = [
         op for op in operations_within(module.operation) if op.name == "tensor.parallel_insert_slice"
     ]
     for insertion in insertions:
-        write = insertion.source.owner
-        if (
-            isinstance(write, ir.Block)
-            or write.name != "vector.transfer_write"
-            or not _writes_all(write.opview)
-        ):
+        tile = insertion.source.owner
+        write = _write_of_all(tile)
+        if write is None:
             continue
-        with ir.InsertionPoint(write.opview), write.location:
+        with ir.InsertionPoint(tile.opview), tile.location:
             place = destination(insertion)
             value, _, *indices = list(write.operands)
             mapping = ir.AffineMapAttr(write.attributes["permutation_map"]).value
-            in_bounds = ir.ArrayAttr(write.attributes["in_bounds"])
+            sizes = zip(value.type.shape, place.type.shape, strict=True)
+            in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(size == exists) for size, exists in sizes])
             kept = vector.TransferWriteOp(place.type, value, place, indices, mapping, in_bounds=in_bounds)
-        write.opview.results[0].replace_all_uses_with(kept.result)
-        write.opview.operation.erase()
+        tile.opview.results[0].replace_all_uses_with(kept.result)
+        tile.opview.operation.erase()
 
 
 def insert_instead_of_copying(module: ir.Module) -> None:
@@ -79,8 +79,21 @@ def _reads_all(read: ir.OpView) -> bool:
     return is_filled and list(source.type.shape) == list(read.results[0].type.shape)
 
 
-def _writes_all(write: ir.OpView) -> bool:
-    """Return whether an operation is the write of a vector that is as large as its tensor."""
-    if write.name != "vector.transfer_write":
+def _write_of_all(tile: ir.Operation | ir.Block) -> ir.OpView | None:
+    """Return the operation that writes all of a tile, or a tile with more rows that it is cut from."""
+    if isinstance(tile, ir.Block):
+        return None
+    writer = tile.opview.operands[0].owner if _is_cut_to_first_rows(tile.opview) else tile
+    if isinstance(writer, ir.Block) or writer.name != "vector.transfer_write":
+        return None
+    write = writer.opview
+    return write if list(write.operands[0].type.shape) == list(write.operands[1].type.shape) else None
+
+
+def _is_cut_to_first_rows(operation: ir.OpView) -> bool:
+    """Return whether an operation takes the first rows of a matrix."""
+    if operation.name != "tensor.extract_slice":
         return False
-    return list(write.operands[0].type.shape) == list(write.operands[1].type.shape)
+    whole, part = (list(value.type.shape) for value in (operation.operands[0], operation.results[0]))
+    starts_first = all(offset == 0 for offset in mixed_values(operation, "offsets"))
+    return starts_first and len(whole) == len(part) == 2 and whole[1:] == part[1:]

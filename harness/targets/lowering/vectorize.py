@@ -19,6 +19,7 @@ module attributes {transform.with_named_sequence} {
       transform.apply_patterns.tensor.merge_consecutive_insert_extract_slice
     } : !transform.any_op
     %vectorized = transform.structured.vectorize_children_and_apply_patterns %functions
+      {vectorize_padding}
       : (!transform.any_op) -> !transform.any_op
     transform.yield
   }
