@@ -1,5 +1,7 @@
 """Conditions: what they mean, and what they refuse."""
 
+import ast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,3 +78,8 @@ def test_an_unknown_name_is_refused_with_a_suggestion() -> None:
 def test_a_condition_without_an_answer_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="cannot evaluate"):
         holds(parse_condition(text, VALUES), VALUES)
+
+
+def test_what_no_condition_holds_is_not_evaluated():
+    with pytest.raises(ValueError, match="unexpected Lambda"):
+        holds(ast.parse("lambda: 1", mode="eval").body, {})
