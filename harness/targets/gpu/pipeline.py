@@ -18,7 +18,11 @@ from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.gpu.vendor import Vendor
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
-from harness.targets.lowering.destinations import insert_instead_of_copying, write_where_kept
+from harness.targets.lowering.destinations import (
+    insert_instead_of_copying,
+    write_rows_where_kept,
+    write_where_kept,
+)
 from harness.targets.lowering.reciprocals import divide_rows_once
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.transforms import run_passes
@@ -72,6 +76,7 @@ def _vectorize(module: ir.Module) -> None:
     carry_accumulators(module)
     divide_rows_once(module)
     write_where_kept(module)
+    write_rows_where_kept(module)
     insert_instead_of_copying(module)
     run_passes(module, "canonicalize", "cse")
 

@@ -3,6 +3,7 @@
 from mlir import ir
 from mlir.dialects import tensor, vector
 
+from harness.ir.constants import constant_index
 from harness.ir.slices import mixed_values
 from harness.ir.walk import operations_within
 
@@ -54,6 +55,26 @@ def insert_instead_of_copying(module: ir.Module) -> None:
         write.operation.erase()
 
 
+def write_rows_where_kept(module: ir.Module) -> None:
+    """Let values of which a kernel keeps the first rows, read back from a tensor, be written there, in place.
+
+    As `write_where_kept` does within a grid; a grid of one point has no loop, and inserts nothing.
+    """
+    for write in list(operations_within(module.operation)):
+        if write.name != "vector.transfer_write":
+            continue
+        value = _value_cut_to_first_rows(write.operands[0].owner)
+        if value is None:
+            continue
+        _, target, *indices = list(write.operands)
+        mapping = ir.AffineMapAttr(write.attributes["permutation_map"]).value
+        in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(False), ir.BoolAttr.get(True)])
+        with ir.InsertionPoint(write), write.location:
+            kept = vector.TransferWriteOp(target.type, value, target, indices, mapping, in_bounds=in_bounds)
+        write.results[0].replace_all_uses_with(kept.result)
+        write.operation.erase()
+
+
 def destination(insertion: ir.OpView) -> ir.Value:
     """Return the part of the output that a `tensor.parallel_insert_slice` replaces."""
     slice_ = tensor.ExtractSliceOp(
@@ -88,6 +109,19 @@ def _write_of_all(tile: ir.Operation | ir.Block) -> ir.OpView | None:
         return None
     write = writer.opview
     return write if list(write.operands[0].type.shape) == list(write.operands[1].type.shape) else None
+
+
+def _value_cut_to_first_rows(read: ir.Operation | ir.Block) -> ir.Value | None:
+    """Return the value of a matrix whose first rows an operation reads back from the tensor that holds it."""
+    if isinstance(read, ir.Block) or read.name != "vector.transfer_read":
+        return None
+    write = _write_of_all(read.operands[0].owner)
+    if write is None or any(constant_index(index) != 0 for index in list(read.operands)[1:-1]):
+        return None
+    value: ir.Value = write.operands[0]
+    rows, *width = value.type.shape
+    first_rows, *same_width = read.results[0].type.shape
+    return value if first_rows < rows and len(width) == 1 and same_width == width else None
 
 
 def _is_cut_to_first_rows(operation: ir.OpView) -> bool:
