@@ -116,8 +116,7 @@ def _number(indices: Sequence[ir.Value], strides: Sequence[int]) -> ir.Value:
     for position, stride in zip(indices, strides, strict=True):
         scaled = position if stride == 1 else arith.muli(position, index(stride))
         total = scaled if total is None else arith.addi(total, scaled)
-    assert total is not None
-    return total
+    return index(0) if total is None else total
 
 
 def _moved(position: ir.Value, offset: int) -> ir.Value:

@@ -78,7 +78,8 @@ class Distributor:
     def scalar(self, value: ir.Value) -> ir.Value:
         """Return what a scalar or a buffer of the source has become."""
         found = self._values[value]
-        assert isinstance(found, ir.Value)
+        if isinstance(found, LaneValue):
+            raise BuildError(f"a value of {value.type} is used where all lanes need the same")
         return found
 
     def scalars(self, values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -88,7 +89,8 @@ class Distributor:
     def held(self, value: ir.Value) -> LaneValue:
         """Return what a lane holds of a vector of the source."""
         found = self._values[value]
-        assert isinstance(found, LaneValue)
+        if not isinstance(found, LaneValue):
+            raise BuildError(f"a value of {value.type} is used where lanes hold parts of a vector")
         return found
 
     def define(self, value: ir.Value, as_: ir.Value | LaneValue) -> None:
