@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from generated_layouts import layouts
+from generated_layouts import layouts, pairs_of_layouts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.layouts.conversion import Conflict, convert
+from harness.layouts.conversion import Conflict, Conversion, Move, convert
 from harness.layouts.instructions import nvidia
 from harness.layouts.layout import Layout, lane, tiled, vector
 
@@ -21,14 +21,26 @@ def spread(layout: Layout, matrix: np.ndarray) -> np.ndarray:
 def moved(source: Layout, result: Layout, held: np.ndarray, axes=None) -> np.ndarray:
     """Return what every place holds after the moves of a conversion; -1 is what no move has filled."""
     out = np.full((result.warps, result.lanes, result.fragments, result.registers), -1)
-    for fragment, row in enumerate(convert(source, result, axes).moves):
+    conversion = convert(source, result, axes)
+    for fragment, row in enumerate(conversion.moves):
         for register, found in enumerate(row):
             for move in found:
-                for lane_number, origin in enumerate(move.source_lanes):
-                    if origin is not None:
-                        taken = held[:, origin, move.fragment, move.register]
-                        out[:, lane_number, fragment, register] = taken
+                for taker, giver in givers(conversion, move, result.lanes).items():
+                    out[:, taker, fragment, register] = held[:, giver, move.fragment, move.register]
     return out
+
+
+def givers(conversion: Conversion, move: Move, lanes: int) -> dict[int, int]:
+    """Return for each lane that takes the element of a move the lane that gives it."""
+    exchange = conversion.exchange
+    if exchange is None:
+        return {number: number for number in range(lanes)}
+    return {number: exchange.giver(move, number) for number in range(lanes) if exchange.takes(move, number)}
+
+
+def result_places(layout: Layout) -> tuple[int, int]:
+    """Return the numbers of warps and of lanes."""
+    return layout.warps, layout.lanes
 
 
 def permuted(layout: Layout, draw_order: list[int]) -> Layout:
@@ -46,6 +58,37 @@ def test_moves_bring_every_element_where_it_is_wanted(source: Layout, data: st.D
         return
     matrix = np.arange(np.prod(source.shape, dtype=int)).reshape(source.shape)
     assert np.array_equal(moved(source, result, spread(source, matrix)), spread(result, matrix))
+
+
+@given(pairs_of_layouts())
+def test_elements_move_between_any_two_layouts_of_a_warp(pair: tuple[Layout, Layout]) -> None:
+    source, result = pair
+    matrix = np.arange(np.prod(source.shape, dtype=int)).reshape(source.shape)
+    assert np.array_equal(moved(source, result, spread(source, matrix)), spread(result, matrix))
+
+
+@given(pairs_of_layouts())
+def test_lanes_exchange_elements_only_where_some_lane_lacks_one(pair: tuple[Layout, Layout]) -> None:
+    """An enumeration of all registers says whether one of them serves all lanes."""
+    source, result = pair
+    numbers = np.arange(np.prod(source.shape, dtype=int)).reshape(source.shape)
+    held, wanted = (spread(layout, numbers).reshape(*result_places(layout), -1) for layout in pair)
+    columns = {held[..., register].tobytes() for register in range(held.shape[-1])}
+    is_within_lanes = all(wanted[..., register].tobytes() in columns for register in range(wanted.shape[-1]))
+    assert (convert(source, result).conflict is not Conflict.LANE) == is_within_lanes
+
+
+@given(pairs_of_layouts())
+def test_a_lane_takes_an_element_that_it_has_from_itself(pair: tuple[Layout, Layout]) -> None:
+    source, result = pair
+    for fragment, row in enumerate(convert(source, result).moves):
+        for register, found in enumerate(row):
+            wanted = result.coordinate_table[0, :, fragment, register]
+            for move in found:
+                held = source.coordinate_table[0, :, move.fragment, move.register]
+                has_own = (held == wanted).all(axis=1)
+                taken = givers(convert(source, result), move, result.lanes)
+                assert all(giver == taker for taker, giver in taken.items() if has_own[taker])
 
 
 @given(layouts())
@@ -94,9 +137,21 @@ def test_lanes_that_hold_other_columns_exchange_them() -> None:
     cyclic = Layout(((), (vector("x", 2), pair)), (pair, vector("x", 2)))
     conversion = convert(blocked, cyclic)
     assert conversion.conflict is Conflict.LANE
-    even, odd = conversion.moves[0]
-    assert [(move.register, move.source_lanes) for move in even] == [(0, (0, None)), (1, (None, 0))]
-    assert [(move.register, move.source_lanes) for move in odd] == [(1, (None, 1)), (0, (1, None))]
+    even, odd = (
+        [(move.register, givers(conversion, move, 2)) for move in found] for found in conversion.moves[0]
+    )
+    assert even == [(0, {0: 0}), (1, {1: 0})]
+    assert odd == [(0, {0: 1}), (1, {1: 1})]
+
+
+def test_a_bit_of_lanes_that_changes_places_with_one_of_registers_needs_shuffles_by_xor_only() -> None:
+    """Half of the elements stay, half of them come from the neighbour."""
+    square = Layout(((lane("x", 2),), (vector("x", 2),)), (lane("x", 2), vector("x", 2)))
+    conversion = convert(square, square.transposed())
+    assert conversion.exchange is not None
+    assert conversion.exchange.difference.is_zero
+    offsets = [[(move.register, move.offset) for move in found] for found in conversion.moves[0]]
+    assert offsets == [[(0, 0), (1, 1)], [(0, 1), (1, 0)]]
 
 
 def test_a_transposed_operand_is_exchanged_within_the_warp() -> None:
@@ -113,7 +168,29 @@ def test_a_replicated_value_is_found_in_the_own_lane() -> None:
     low, high = lane("x", 2), lane("y", 2)
     replicated = Layout(((low,),), (high, low))
     conversion = convert(replicated, replicated)
-    assert all(move.is_within_lanes for row in conversion.moves for (move,) in row)
+    assert conversion.exchange is None
+
+
+def test_a_replicated_value_is_chosen_among_the_own_registers() -> None:
+    """All lanes have both columns, each wants one: no lane asks another."""
+    pair, column = lane("x", 2), vector("x", 2)
+    everywhere = Layout(((), (column,)), (pair, column))
+    conversion = convert(everywhere, Layout(((), (pair,)), (pair,)))
+    assert conversion.exchange is not None
+    assert conversion.exchange.difference.is_zero
+    assert [(move.register, move.offset) for move in conversion.moves[0][0]] == [(0, 0), (1, 0)]
+
+
+def test_odd_counts_of_fragments_are_exchanged_like_others() -> None:
+    source, result = tiled(C, (3, 2)), tiled(C, (1, 6)).transposed()
+    assert convert(source, result).conflict is Conflict.LANE
+    matrix = np.arange(48 * 16).reshape(48, 16)
+    assert np.array_equal(moved(source, result, spread(source, matrix)), spread(result, matrix))
+
+
+def test_odd_numbers_of_lanes_that_would_exchange_elements_need_shared_memory() -> None:
+    threes = Layout(((lane("x", 3),), (vector("x", 3),)), (lane("x", 3), vector("x", 3)))
+    assert convert(threes, threes.transposed()).conflict is Conflict.SHARED_MEMORY
 
 
 def test_a_value_of_another_shape_is_refused() -> None:
