@@ -3,7 +3,8 @@
 The number of an element has the bits of its coordinates, those of the last axis lowest.  The number of a
 place has the bits of the register, the fragment, the lane and the warp, in this order from the lowest.  Where
 sizes are powers of two, each bit of a place is one bit of a coordinate, or none where it replicates: a linear
-map (Zhou and others, *Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using F₂*, 2025).
+map (Zhou and others, *Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using F₂*,
+2025).
 """
 
 from collections.abc import Sequence

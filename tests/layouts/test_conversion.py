@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from generated_layouts import layouts, pairs_of_layouts
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.layouts.conversion import Conflict, Conversion, Move, convert
@@ -61,6 +61,7 @@ def test_moves_bring_every_element_where_it_is_wanted(source: Layout, data: st.D
 
 
 @given(pairs_of_layouts())
+@settings(deadline=None)
 def test_elements_move_between_any_two_layouts_of_a_warp(pair: tuple[Layout, Layout]) -> None:
     source, result = pair
     matrix = np.arange(np.prod(source.shape, dtype=int)).reshape(source.shape)
@@ -68,6 +69,7 @@ def test_elements_move_between_any_two_layouts_of_a_warp(pair: tuple[Layout, Lay
 
 
 @given(pairs_of_layouts())
+@settings(deadline=None)
 def test_lanes_exchange_elements_only_where_some_lane_lacks_one(pair: tuple[Layout, Layout]) -> None:
     """An enumeration of all registers says whether one of them serves all lanes."""
     source, result = pair
@@ -79,15 +81,17 @@ def test_lanes_exchange_elements_only_where_some_lane_lacks_one(pair: tuple[Layo
 
 
 @given(pairs_of_layouts())
+@settings(deadline=None)
 def test_a_lane_takes_an_element_that_it_has_from_itself(pair: tuple[Layout, Layout]) -> None:
     source, result = pair
-    for fragment, row in enumerate(convert(source, result).moves):
+    conversion = convert(source, result)
+    for fragment, row in enumerate(conversion.moves):
         for register, found in enumerate(row):
             wanted = result.coordinate_table[0, :, fragment, register]
             for move in found:
                 held = source.coordinate_table[0, :, move.fragment, move.register]
                 has_own = (held == wanted).all(axis=1)
-                taken = givers(convert(source, result), move, result.lanes)
+                taken = givers(conversion, move, result.lanes)
                 assert all(giver == taker for taker, giver in taken.items() if has_own[taker])
 
 
