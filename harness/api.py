@@ -4,18 +4,22 @@ Everything is also reachable as `harness.NAME`.  Errors name the argument that i
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.artifact.artifact import Artifact, Executable, StaticMetrics
+from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
 from harness.errors import HarnessError, InputError, UnsupportedError
+from harness.experiment.defaults import complete_case
+from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, check_inputs, problem_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.problem.dtypes import dtype_name
+from harness.problem.inputs import Inputs
+from harness.problem.signature import with_arguments
+from harness.validation import shown
 
 if TYPE_CHECKING:
     import pandas
@@ -73,7 +77,34 @@ class BuiltArtifact:
         if self.artifact.executor == "none":
             reason = self.artifact.why_not_run or "nothing here can run it"
             raise HarnessError(f"{self.case.describe()}: built, but {reason}")
-        return self.artifact.load(self.folder)
+        return CheckedExecutable(self.case.problem, self.artifact.load(self.folder))
+
+
+class CheckedExecutable(Executable):
+    """Loaded code that sees arrays of its problem's shapes and dtypes only."""
+
+    def __init__(self, problem: AttentionProblem, executable: Executable) -> None:
+        self.problem = problem
+        self.executable = executable
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Check the inputs and prepare a call; raises `InputError` naming the argument that is wrong."""
+        check_inputs(self.problem, inputs)
+        return self.executable.bind(inputs)
+
+    def __call__(
+        self,
+        q: ArrayLike,
+        k: ArrayLike,
+        v: ArrayLike,
+        *,
+        mask: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Compute attention of arrays, or of tensors that share their memory by DLPack."""
+        named = {"q": q, "k": k, "v": v, "mask": mask, "bias": bias}
+        arrays = {name: as_array(name, given) for name, given in named.items() if given is not None}
+        return super().__call__(**arrays)
 
 
 def build(
@@ -81,7 +112,7 @@ def build(
     *,
     variant: str = "flash",
     target: str = "cpu",
-    params: dict[str, ParameterValue] | None = None,
+    params: Mapping[str, ParameterValue] | None = None,
     **target_options: ParameterValue,
 ) -> BuiltArtifact:
     """Build a problem in a worker process, or take it from the artifact cache.
@@ -100,31 +131,28 @@ def build(
         BuildError: the compiler refused, crashed or took too long.
     """
     from harness.building import case_build
-    from harness.experiment.defaults import complete_case
 
-    case = complete_case(problem, variant, target, params or {}, target_options)
+    if not isinstance(problem, AttentionProblem):
+        raise InputError(f"problem: found {shown(problem)}, expected an AttentionProblem")
+    case = complete_case(problem, variant, target, _mapping(params), target_options)
     artifact, folder = case_build.build(case)
     return BuiltArtifact(artifact, folder)
 
 
+@with_arguments(CALL_FIELDS)
 def attention(
-    q: np.ndarray,
-    k: np.ndarray,
-    v: np.ndarray,
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
     *,
     variant: str = "flash",
     target: str = "cpu",
     executor: str | None = None,
-    causal: bool = False,
-    mask: np.ndarray | None = None,
-    bias: np.ndarray | None = None,
-    window: tuple[int | None, int | None] | None = None,
-    softcap: float | None = None,
-    scale: float | None = None,
-    kv_lengths: Sequence[int] | None = None,
-    cu_seqlens_q: Sequence[int] | None = None,
-    cu_seqlens_kv: Sequence[int] | None = None,
-    params: dict[str, ParameterValue] | None = None,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    params: Mapping[str, ParameterValue] | None = None,
+    threads: int | str | None = None,
+    **fields: Any,
 ) -> np.ndarray:
     """Compute attention through a variant's generated code.
 
@@ -132,54 +160,44 @@ def attention(
 
     Args:
         q: `[batch, heads, seq_q, head_dim]`; packed `[tokens, heads, head_dim]` with `cu_seqlens_*`.
-            float32, float16 or bfloat16 (`ml_dtypes`).
+            float32, float16 or bfloat16 (`ml_dtypes`).  A NumPy array, or a tensor on the CPU that gives its
+            memory by DLPack, as PyTorch's do; so may be all arrays.
         k: `[batch, kv_heads, seq_kv, head_dim]`; `heads` is a multiple of `kv_heads`.
         v: `[batch, kv_heads, seq_kv, head_dim_v]`.
         variant: see `harness list variants`.
         target: see `harness list targets`.
         executor: `native`, `device` or `emulator`; by default whatever the artifact is for.
-        causal: query i sees keys j ≤ i + seq_kv − seq_q (bottom-right alignment).
         mask: boolean, true where visible; broadcasts to `[batch, heads, seq_q, seq_kv]`.
-        bias: added to the scaled scores; broadcasts likewise.
-        window: (left, right) keys around the diagonal; None is unlimited.
-        softcap: scores become `softcap · tanh(score / softcap)`.
-        scale: multiplies Q·Kᵀ; by default 1/√head_dim.
-        kv_lengths: valid keys of each batch entry.
-        cu_seqlens_q: cumulative lengths of packed queries.
-        cu_seqlens_kv: cumulative lengths of packed keys.
+        bias: added to the scaled scores, in the dtype of `q`; broadcasts likewise.
         params: the variant's parameters, as `build` takes them.
+        threads: threads that compute, where the target has this option; an int or `"all"`.
+        **fields: further fields of the problem:
 
     Returns:
-        `[batch, heads, seq_q, head_dim_v]` in the dtype of `q`; packed if the inputs are.
+        A NumPy array `[batch, heads, seq_q, head_dim_v]` in the dtype of `q`; packed if the inputs are.
 
     Raises:
         InputError: an argument is wrong; the message names it.
         UnsupportedError: the variant cannot do this; the message says why.
     """
-    problem = _problem_of(
-        q,
-        k,
-        v,
-        {
-            "causal": causal,
-            "mask": mask is not None,
-            "bias": bias is not None,
-            "window": window,
-            "softcap": softcap,
-            "scale": scale,
-            "kv_lengths": None if kv_lengths is None else tuple(int(length) for length in kv_lengths),
-            "cu_seqlens_q": cu_seqlens_q,
-            "cu_seqlens_kv": cu_seqlens_kv,
-        },
-    )
-    chosen = tuple(sorted((params or {}).items()))
-    return _loaded(problem, variant, target, executor, chosen)(q, k, v, mask=mask, bias=bias)
+    arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
+    operands = {
+        name: None if given is None else as_array(name, given)
+        for name, given in (("mask", mask), ("bias", bias))
+    }
+    if executor is not None and not isinstance(executor, str):
+        raise InputError(f"executor: found {shown(executor)}, expected a name such as 'native'")
+    problem = problem_of(arrays, operands, fields)
+    options = {} if threads is None else {"threads": threads}
+    case = complete_case(problem, variant, target, _mapping(params), options)
+    loaded = _loaded(_Choice(case, executor))
+    return loaded(arrays["q"], arrays["k"], arrays["v"], mask=operands["mask"], bias=operands["bias"])
 
 
 def run(
     experiment: str | Path,
     *,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     out: str | Path = "results",
     resume: bool = False,
     timed: bool = True,
@@ -188,7 +206,7 @@ def run(
 
     Args:
         experiment: a TOML file, or the name of one in `experiments/`.
-        only: filters such as `"variant=flash"`.
+        only: filters such as `"variant=flash"`, one or several.
         out: folder for results; the run's own folder is made below it.
         resume: continue the experiment's newest unfinished run in `out`, else its newest.
         timed: whether to time what passed the check.
@@ -200,7 +218,7 @@ def run(
     from harness.running.runner import run_experiment
 
     plan = load_experiment(find_experiment(str(experiment)))
-    cases = plan.cases(only)
+    cases = plan.cases([only] if isinstance(only, str) else only)
     ensure_writable_folder(Path(out), "out")
     summary = run_experiment(
         plan,
@@ -221,52 +239,30 @@ def load(path: str | Path) -> "pandas.DataFrame":
     return load_results(path)
 
 
+def _mapping(params: Mapping[str, ParameterValue] | None) -> Mapping[str, ParameterValue]:
+    """Return a variant's parameters; raises `InputError` for what is no table of them."""
+    if params is not None and not isinstance(params, Mapping):
+        raise InputError(f"params: found {shown(params)}, expected a dict of the variant's parameters")
+    return params or {}
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What `attention` is asked for; hashable by the case's id."""
+
+    case: Case
+    executor: str | None
+
+    def __hash__(self) -> int:
+        return hash((self.case.id, self.executor))
+
+
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)
-def _loaded(
-    problem: AttentionProblem,
-    variant: str,
-    target: str,
-    executor: str | None,
-    params: tuple[tuple[str, ParameterValue], ...],
-) -> Executable:
+def _loaded(choice: _Choice) -> Executable:
+    from harness.building import case_build
     from harness.targets.executors import with_executor
 
-    built = build(problem, variant=variant, target=target, params=dict(params))
-    if executor is not None:
-        built = BuiltArtifact(with_executor(built.artifact, executor), built.folder)
-    return built.executable()
-
-
-def _problem_of(q: np.ndarray, k: np.ndarray, v: np.ndarray, options: dict[str, Any]) -> AttentionProblem:
-    """Read the problem off the arrays, with errors that name the argument."""
-    packed = options["cu_seqlens_q"] is not None
-    rank = 3 if packed else 4
-    layout = "[tokens, heads, head_dim]" if packed else "[batch, heads, seq, head_dim]"
-    for name, array in (("q", q), ("k", k), ("v", v)):
-        if not isinstance(array, np.ndarray):
-            raise InputError(f"{name}: found {type(array).__name__}, expected a NumPy array")
-        if array.ndim != rank:
-            raise InputError(f"{name}: found shape {list(array.shape)}, expected {layout}")
-        if array.dtype != q.dtype:
-            raise InputError(f"{name}: found dtype {array.dtype}, expected {q.dtype} as q has")
-    sizes: dict[str, Any] = {
-        "heads": q.shape[-3] if not packed else q.shape[1],
-        "kv_heads": k.shape[-3] if not packed else k.shape[1],
-        "head_dim": q.shape[-1],
-        "head_dim_v": v.shape[-1],
-    }
-    if not packed:
-        sizes |= {"batch": q.shape[0], "seq_q": q.shape[2], "seq_kv": k.shape[2]}
-    try:
-        dtype = dtype_name(q.dtype)
-    except InputError as error:
-        raise InputError(f"q: {error}") from error
-    problem = AttentionProblem(**sizes, **options, dtype=dtype)
-    for name, array, shape in (
-        ("q", q, problem.q_shape),
-        ("k", k, problem.k_shape),
-        ("v", v, problem.v_shape),
-    ):
-        if array.shape != shape:
-            raise InputError(f"{name}: found shape {list(array.shape)}, expected {list(shape)}")
-    return problem
+    artifact, folder = case_build.build(choice.case)
+    if choice.executor is not None:
+        artifact = with_executor(artifact, choice.executor)
+    return BuiltArtifact(artifact, folder).executable()

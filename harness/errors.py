@@ -7,6 +7,11 @@ one case, whose row then carries the reason.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+LONGEST_LINE = 1500
+"""Characters of a mistake's line."""
+MOST_LINES = 40
+"""Mistakes that are told one by one."""
+
 
 class HarnessError(Exception):
     """Anything the harness raises on purpose; its message is one line a user can act on."""
@@ -15,12 +20,14 @@ class HarnessError(Exception):
 class InputError(HarnessError):
     """Bad input: says which file and key (or argument), what was found, and what was expected.
 
-    One line a mistake; the command line prints them all.
+    One line a mistake, of a length that can be read; the command line prints them all.
     """
 
     def __init__(self, *lines: str) -> None:
-        super().__init__("\n".join(lines))
-        self.lines = lines
+        self.lines = tuple(map(_readable, lines[:MOST_LINES]))
+        if len(lines) > MOST_LINES:
+            self.lines += (f"and {len(lines) - MOST_LINES} more mistakes",)
+        super().__init__("\n".join(self.lines))
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -72,6 +79,14 @@ def one_line(error: Exception) -> str:
     else:
         message = ": ".join([type(error).__name__, *(_mlir_message(error) or lines[:1])])
     return ": ".join([*reversed(getattr(error, "__notes__", ())), message])
+
+
+def _readable(line: str) -> str:
+    """Return a line cut to `LONGEST_LINE`, what could steer a terminal spelled out."""
+    cut = line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in cut
+    )
 
 
 def _mlir_message(error: Exception) -> list[str]:

@@ -8,7 +8,8 @@ import functools
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import HarnessError, InputError
+from harness.errors import HarnessError, InputError, one_line
+from harness.validation import unknown_name
 
 if TYPE_CHECKING:
     from harness.targets.base import Target
@@ -35,22 +36,53 @@ def names(kind: str) -> list[str]:
     return list(_registered(kind))
 
 
+def name_of(target: str) -> str:
+    """Return a target's own name, `cpu` of `cpu:avx2`."""
+    return target.partition(":")[0]
+
+
+def chip_of(target: str) -> str | None:
+    """Return the chip of a target's name, `avx2` of `cpu:avx2`, or None."""
+    return target.partition(":")[2] or None
+
+
 def check_name(kind: str, name: str) -> None:
     """Raise `InputError` unless a plugin of this kind and name is declared."""
-    if name not in _registered(kind):
-        raise InputError(f"unknown {kind} {name!r}; expected one of {', '.join(names(kind))}")
+    if not isinstance(name, str) or name not in names(kind):
+        raise InputError(unknown_name(kind, name, names(kind)))
+
+
+def check_target(name: str) -> None:
+    """Raise `InputError` unless a target has this name, and a chip of it what follows a colon.
+
+    Raises `HarnessError` if the target cannot be loaded.
+    """
+    check_name("target", name_of(name) if isinstance(name, str) else name)
+    _, colon, chip = name.partition(":")
+    if colon and chip not in (chips := target(name).chips()):
+        raise InputError(unknown_name(f"chip of {name_of(name)}", chip, chips))
 
 
 @functools.cache
 def load(kind: str, name: str) -> Any:
-    """Import and instantiate a plugin."""
+    """Import and instantiate a plugin.
+
+    Raises `HarnessError` for one that cannot be imported, and for one whose code fails, whatever it raises.
+    """
     check_name(kind, name)
     entry = _registered(kind)[name]
     try:
         plugin = entry.load()
     except (ImportError, AttributeError) as error:
         raise HarnessError(f"{kind} {name!r} ({entry.value}) cannot be imported: {error}") from error
-    return plugin()
+    except Exception as error:
+        raise HarnessError(
+            f"{kind} {name!r} ({entry.value}) cannot be imported: {one_line(error)}"
+        ) from error
+    try:
+        return plugin()
+    except Exception as error:
+        raise HarnessError(f"{kind} {name!r} ({entry.value}) cannot be made: {one_line(error)}") from error
 
 
 def variant(name: str) -> "Variant":
@@ -60,4 +92,4 @@ def variant(name: str) -> "Variant":
 
 def target(name: str) -> "Target":
     """Return the target of this name; a chip after a colon is ignored."""
-    return load("target", name.partition(":")[0])
+    return load("target", name_of(name))

@@ -1,11 +1,19 @@
-"""What pydantic finds wrong in a user's file, one line a key: what was found, what is expected."""
+"""One strict validation for files, the command line and Python: values made plain, mistakes made lines.
+
+`plain` turns what Python code hands over into what a file could hold; `messages` says what pydantic finds
+wrong, one line a key: what was found, what is expected.
+"""
 
 import difflib
 import json
-from collections.abc import Collection, Iterable
-from typing import Any, get_args, get_origin
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from itertools import islice
+from typing import Any, TypeVar, get_args, get_origin
 
+import numpy as np
 from pydantic import BaseModel, ValidationError
+
+Model = TypeVar("Model", bound=BaseModel)
 
 EXPECTED_TYPES = {
     "int_type": "an integer",
@@ -33,6 +41,12 @@ BOUNDS = {
 }
 
 LONGEST_VALUE = 60
+LONGEST_NAME = 100
+"""A longer name is no misspelling of a known one."""
+
+LARGEST_INTEGER = 2**63 - 1
+DEEPEST = 8
+"""Lists within lists that a value may have."""
 
 CLOSE = 0.7
 """Similarity from which on a name is suggested; 1 is equal."""
@@ -42,6 +56,8 @@ AS_CLOSE = 0.05
 
 def closest(name: str, known: Collection[str]) -> str | None:
     """Return the known name that this one is probably meant to be, if any."""
+    if len(name) > LONGEST_NAME:
+        return None
     similarity = {other: difflib.SequenceMatcher(None, other, name).ratio() for other in known}
     highest = max(similarity.values(), default=0.0)
     if highest < CLOSE:
@@ -55,11 +71,54 @@ def suggestion(name: str, known: Collection[str]) -> str:
     return f" (did you mean {meant}?)" if meant else ""
 
 
+def plain(value: Any) -> Any:
+    """Return a value as a file could hold it: NumPy's numbers as Python's, lists and arrays as tuples.
+
+    What a file cannot hold is returned as it is.  Raises `ValueError` for an integer beyond 64 bits and for
+    lists that are nested too deeply, which no model expects and JSON cannot hold.
+    """
+    return _plain(value, 0)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        raise ValueError(f"found {shown(value)}, expected one of at most 64 bits")
+    if not isinstance(value, list | tuple | dict):
+        return value
+    if depth == DEEPEST:
+        raise ValueError(f"found lists that are nested more than {DEEPEST} deep")
+    if isinstance(value, dict):
+        return {name: _plain(element, depth + 1) for name, element in value.items()}
+    return tuple(_plain(element, depth + 1) for element in value)
+
+
+def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
+    """Return settings checked by their model, as strictly as a file's: no number from a text, no text from
+    a number, but an enumeration from its value.
+
+    Raises `ValidationError`, see `messages`, or `ValueError` for what no setting can be.
+    """
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = plain(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+        if not isinstance(found[name], int | float | str | tuple | None):
+            raise ValueError(f"{name}: found {shown(value)}, expected a number, a truth value or a text")
+    return model.model_validate_json(json.dumps(found, default=str), strict=True)
+
+
 def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the values of a list; raises `ValueError` if one stands in it twice."""
-    for index, value in enumerate(values):
-        if any(type(value) is type(other) and value == other for other in values[:index]):
+    seen = set()
+    for value in values:
+        key = (type(value), value) if isinstance(value, Hashable) else (type(value), repr(value))
+        if key in seen:
             raise ValueError(f"found {shown(value)} twice, expected each value once")
+        seen.add(key)
     return values
 
 
@@ -69,15 +128,42 @@ def unknown_key(name: str, allowed: Iterable[str]) -> str:
     return f"unknown key{suggestion(name, keys)}; allowed: {', '.join(keys) or 'none'}"
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: Any, known: Iterable[str]) -> str:
     """Return the message for a name (of a variant, a target …) that is not one of the known ones."""
     names = list(known)
-    return f"unknown {kind} {name!r}{suggestion(name, names)}; expected one of {', '.join(names) or 'none'}"
+    hint = suggestion(name, names) if isinstance(name, str) else ""
+    return f"unknown {kind} {shortened(repr(name))}{hint}; expected one of {', '.join(names) or 'none'}"
 
 
 def shown(value: Any) -> str:
     """Return a value as the file spells it, shortened to stay on the line."""
-    text = json.dumps(value, default=str, ensure_ascii=False)
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, str):
+        return shortened(json.dumps(value[:LONGEST_VALUE], ensure_ascii=False))
+    if isinstance(value, list | tuple | dict):
+        return shortened(_shown_elements(value))
+    try:
+        return shortened(json.dumps(value))
+    except (TypeError, ValueError):
+        return shortened(f"{type(value).__name__} {value}")
+
+
+def _shown_elements(value: Any, depth: int = 0) -> str:
+    """Return a list or a table as JSON, no further than can have room on the line."""
+    if not isinstance(value, list | tuple | dict):
+        return shown(value)
+    if depth == DEEPEST:
+        return "…"
+    elements = [_shown_elements(element, depth + 1) for element in islice(value, LONGEST_VALUE)]
+    if isinstance(value, dict):
+        values = [_shown_elements(element, depth + 1) for element in islice(value.values(), LONGEST_VALUE)]
+        return "{" + ", ".join(map(": ".join, zip(elements, values, strict=True))) + "}"
+    return f"[{', '.join(elements)}]"
+
+
+def shortened(text: str) -> str:
+    """Return a text cut to what has room on a line."""
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
@@ -99,7 +185,7 @@ def messages(
         key = ".".join(part for part in (prefix, key) if part)
         if detail["type"] == "extra_forbidden":
             allowed = (*(extra_keys if table is model else ()), *table.model_fields)
-            name = str(detail["loc"][-1])
+            name = shortened(str(detail["loc"][-1]))
             found.setdefault(key, unknown_key(name, allowed))
             misspelt.add(f"{key.removesuffix(name)}{closest(name, allowed)}")
         elif detail["type"] == "too_short" and key in found:
@@ -131,7 +217,7 @@ def _expected(detail: Any) -> str:
         bound, words = BOUNDS[kind]
         if (kind, context[bound]) == ("greater_than", 0):
             return "a positive integer" if isinstance(detail["input"], int) else "a positive number"
-        return f"{words} {context[bound]:g}"
+        return f"{words} {context[bound]}"
     if kind == "literal_error":
         return str(context["expected"])
     if kind in ("too_short", "string_too_short"):
@@ -155,7 +241,7 @@ def _locate(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[st
             key += f"[{part}]"
             continue
         if part != getattr(table, "inlined", None):
-            key += f".{part}" if key else part
+            key += f".{shortened(part)}" if key else shortened(part)
         if entries is not None:
             entries = get_args(entries)[1]
             if get_origin(entries) is not dict:

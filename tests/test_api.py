@@ -51,7 +51,7 @@ def test_attention_is_what_the_oracle_expects_whatever_the_tiles(params: dict[st
             r"v: found shape \[1, 2, 7, 8\], expected \[1, 2, 6, 8\]",
         ),
         ({"params": {"tile_kw": 5}}, r"tile_kw: unknown key \(did you mean tile_kv\?\)"),
-        ({"variant": "flahs"}, "unknown variant 'flahs'; expected one of"),
+        ({"variant": "flahs"}, r"unknown variant 'flahs' \(did you mean flash\?\); expected one of"),
     ],
 )
 def test_what_is_wrong_with_the_arguments_of_attention_is_named(

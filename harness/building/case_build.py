@@ -4,27 +4,22 @@
 """
 
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import BaseModel, ValidationError
 
 from harness import plugins
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.digest import code_digest, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
+from harness.experiment.defaults import checked
 from harness.problem.case import Case, ParameterValue
 from harness.status import Status
 from harness.targets.base import Target, TargetOptions
 from harness.targets.executors import chosen_here
-from harness.validation import messages
 from harness.variants.base import Variant
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import BuildRequest, Built, KeyFound
 
 DEFAULT_BUILD_TIMEOUT_S = 600.0
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 def find_key(case: Case) -> KeyFound:
@@ -36,13 +31,13 @@ def find_key(case: Case) -> KeyFound:
     """
     variant = _variant(case.variant)
     target = _target(case.target)
-    check_chip(case.target)
-    _validated(variant.parameters, case.params, f"variant {case.variant!r}")
-    _validated(target.options, case.target_options, f"target {case.target!r}")
+    plugins.check_target(case.target)
+    checked("variant", case.variant, case.params, f"variant {case.variant!r}: ")
+    target_options(case.target, case.target_options)
     reason = variant.supports(case.problem, case.target)
     if reason is not None:
         raise UnsupportedError(reason)
-    device = target.device(case.target.partition(":")[2] or None)
+    device = target.device(plugins.chip_of(case.target))
     packages = {"harness", package_of(variant), package_of(target)}
     key = digest(
         {
@@ -94,7 +89,7 @@ def build(
     `BuildError` when the compiler refuses, crashes, runs out of memory or takes longer than `timeout_s`.
     """
     plugins.check_name("variant", case.variant)
-    plugins.check_name("target", case.target.partition(":")[0])
+    plugins.check_target(case.target)
     with WorkerProcess(memory_gb=memory_gb) as worker:
         try:
             built = worker.request(BuildRequest(case=case, cache_root=cache_root), timeout_s, Built)
@@ -103,17 +98,11 @@ def build(
     return built.artifact, built.folder
 
 
-def check_chip(target: str) -> None:
-    """Raise `InputError` if a target's name has a chip that the target does not know."""
-    _, colon, chip = target.partition(":")
-    chips = _target(target).chips()
-    if colon and chip not in chips:
-        raise InputError(f"target {target!r}: unknown chip {chip!r}; expected one of {', '.join(chips)}")
-
-
 def target_options(target: str, values: dict[str, ParameterValue]) -> TargetOptions:
     """Return a target's options, checked; raises `InputError` naming the option that is wrong."""
-    return _validated(_target(target).options, values, f"target {target!r}")
+    name = plugins.name_of(target)
+    options: TargetOptions = checked("target", name, values, f"target {name!r}: ")
+    return options
 
 
 def _as_error(case: Case, failure: WorkerFailure) -> HarnessError:
@@ -142,10 +131,3 @@ def _target(name: str) -> Target:
         raise
     except HarnessError as error:
         raise UnsupportedError(str(error)) from error
-
-
-def _validated(model: type[Model], values: dict[str, ParameterValue], owner: str) -> Model:
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise InputError(f"{owner}: {'; '.join(messages(error, model))}") from error

@@ -23,6 +23,7 @@ from harness.cli.options import (
     Plain,
     Resume,
 )
+from harness.cli.problem_options import ProblemCommand
 
 if TYPE_CHECKING:
     from harness.experiment.experiment import Experiment
@@ -162,7 +163,7 @@ def report(
     typer.echo(f"report: {paths.folder}")
 
 
-@app.command(short_help="Show the IR after each stage of a build.")
+@app.command(cls=ProblemCommand, short_help="Show the IR after each stage of a build.")
 def ir(
     context: typer.Context,
     variant: Annotated[
@@ -192,34 +193,6 @@ def ir(
             help="Parameter of the variant, option of the target, or size of the schedule; repeatable.",
         ),
     ] = None,
-    batch: Annotated[int | None, typer.Option(help="[default: 1]")] = None,
-    heads: Annotated[int | None, typer.Option(help="[default: 2]")] = None,
-    kv_heads: Annotated[int | None, typer.Option(help="Heads of K and V.  [default: heads]")] = None,
-    seq: Annotated[int | None, typer.Option(help="Queries and keys.  [default: 256]")] = None,
-    seq_q: Annotated[int | None, typer.Option(help="Queries.")] = None,
-    seq_kv: Annotated[int | None, typer.Option(help="Keys.")] = None,
-    head_dim: Annotated[int | None, typer.Option(help="[default: 64]")] = None,
-    head_dim_v: Annotated[int | None, typer.Option(help="Width of V.  [default: head_dim]")] = None,
-    dtype: Annotated[str | None, typer.Option(help="f32, f16 or bf16.  [default: f32]")] = None,
-    causal: Annotated[bool, typer.Option("--causal", help="Hide later keys.")] = False,
-    causal_alignment: Annotated[str | None, typer.Option(help="bottom-right or top-left.")] = None,
-    scale: Annotated[float | None, typer.Option(help="[default: 1/√head_dim]")] = None,
-    mask: Annotated[bool, typer.Option("--mask", help="A boolean mask is an input.")] = False,
-    bias: Annotated[bool, typer.Option("--bias", help="An additive bias is an input.")] = False,
-    window: Annotated[
-        str | None, typer.Option(metavar="LEFT,RIGHT", help="Keys around the diagonal.")
-    ] = None,
-    softcap: Annotated[float | None, typer.Option(help="Cap of the scores.")] = None,
-    model_width: Annotated[
-        int | None, typer.Option(help="Width of the tokens that Q, K and V are projected from.")
-    ] = None,
-    kv_lengths: Annotated[str | None, typer.Option(metavar="N,…", help="Keys of each batch entry.")] = None,
-    cu_seqlens_q: Annotated[
-        str | None, typer.Option(metavar="N,…", help="Cumulative lengths of packed queries.")
-    ] = None,
-    cu_seqlens_kv: Annotated[
-        str | None, typer.Option(metavar="N,…", help="Cumulative lengths of packed keys.")
-    ] = None,
 ) -> None:
     """Build one problem, or take it from the cache, and show the IR after each stage.
 
@@ -231,11 +204,11 @@ def ir(
     from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
 
     if is_schedule(variant):
-        subject = schedule_subject(variant, settings or [], _given(context, FOR_SCHEDULES))
+        subject = schedule_subject(variant, settings or [], [*_given(context, FOR_SCHEDULES), *context.obj])
         show(subject, stage=stage, diff=diff, counts=counts)
         return
     params, target_options = settings_of(settings or [], variant, target)
-    problem = problem_of(context.params)
+    problem = problem_of(context.obj)
     with schedule_hint(variant):
         built = build(problem, variant=variant, target=target, params=params, **target_options)
     show(build_subject(built), stage=stage, diff=diff, counts=counts)

@@ -5,8 +5,9 @@
 """
 
 import itertools
+import math
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -14,17 +15,19 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    FiniteFloat,
-    PositiveInt,
+    create_model,
     model_validator,
 )
 
 from harness.errors import InputError
-from harness.problem.attention_problem import AttentionProblem
-from harness.problem.dtypes import LONG_NAMES, DTypeName
-from harness.validation import each_once, shown
+from harness.problem.attention_problem import AttentionProblem, Size
+from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
+from harness.validation import each_once, plain, shown
 
 T = TypeVar("T")
+
+MOST_PROBLEMS = 20_000
+"""Problems that one table may mean: more is a mistake, or takes longer to plan than anyone waits."""
 
 
 def as_axis(value: Any) -> Any:
@@ -41,19 +44,14 @@ def _as_axis_of_lists(value: Any) -> Any:
 
 def _none_by_name(value: Any) -> Any:
     """Read the word `none`, since TOML has no null."""
-    return None if value == "none" else value
+    return None if value == UNLIMITED else value
 
 
 def _pair(value: Any) -> Any:
     """Read a window, `[left, right]`."""
-    value = _none_by_name(value)
     if value is not None and not (isinstance(value, tuple) and len(value) == 2):
         raise ValueError(f"found {shown(value)}, expected a pair [left, right], or a list of such pairs")
     return value
-
-
-def _short_dtype(value: Any) -> Any:
-    return LONG_NAMES.get(value, value) if isinstance(value, str) else value
 
 
 Axis = Annotated[tuple[T, ...], Field(min_length=1), BeforeValidator(as_axis), AfterValidator(each_once)]
@@ -61,13 +59,48 @@ AxisOfLists = Annotated[
     tuple[T, ...], Field(min_length=1), BeforeValidator(_as_axis_of_lists), AfterValidator(each_once)
 ]
 
-Lengths = Annotated[tuple[int, ...] | None, BeforeValidator(_none_by_name)]
-Window = Annotated[tuple[int, int] | None, BeforeValidator(_pair)]
-Scale = Annotated[FiniteFloat | None, BeforeValidator(_none_by_name)]
-Softcap = Annotated[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None, BeforeValidator(_none_by_name)]
+
+def _axis(field: ProblemField) -> Any:
+    """Return the type of the axis of a problem's field; `"none"` leaves an optional field open."""
+    values = field.annotation
+    if field.length is not None:
+        values = Annotated[values, BeforeValidator(_pair)]
+    if field.is_optional or field.name == "scale":
+        values = Annotated[values | None, BeforeValidator(_none_by_name)]
+    axis: Any = AxisOfLists if field.kind is tuple else Axis
+    return axis[values]
 
 
-class ProblemAxes(BaseModel):
+def _sweep_order(field: ProblemField) -> int:
+    """Return what varies slowest first: what is computed, then sizes, then lists of lengths, then lengths."""
+    if field.name.startswith("seq_"):
+        return 3
+    if field.kind is tuple and field.length is None:
+        return 2
+    return 1 if field.kind is int and not field.is_optional else 0
+
+
+def _axes() -> dict[str, Any]:
+    """Return the fields of `ProblemAxes`: those of a problem, and keys that set one through another."""
+    ordered = sorted(problem_fields().values(), key=_sweep_order)
+    axes: dict[str, Any] = {}
+    for field in ordered:
+        if field.name == "batch":
+            axes |= {"tokens": Axis[Size] | None, "hidden": Axis[Size] | None}
+        if field.name == "seq_q":
+            axes["seq"] = Axis[Size] | None
+        axes[field.name] = _axis(field) | None
+    return {name: (axis, None) for name, axis in axes.items()} | {"head_dim": (axes["head_dim"], ...)}
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_ProblemTable: Any = create_model("_ProblemTable", __base__=_Table, **_axes())
+
+
+class ProblemAxes(_ProblemTable):
     """Values of the fields of `AttentionProblem`, each an axis; see there for what the fields mean.
 
     Besides them `seq` sets `seq_q` and `seq_kv` at once, `tokens` fixes batch = tokens / seq_q and `hidden`
@@ -75,30 +108,11 @@ class ProblemAxes(BaseModel):
     a window's unlimited side is −1.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    dtype: Axis[Annotated[DTypeName, BeforeValidator(_short_dtype)]] | None = None
-    causal: Axis[bool] | None = None
-    causal_alignment: Axis[Literal["bottom-right", "top-left"]] | None = None
-    mask: Axis[bool] | None = None
-    bias: Axis[bool] | None = None
-    window: AxisOfLists[Window] | None = None
-    softcap: Axis[Softcap] | None = None
-    scale: Axis[Scale] | None = None
-    model_width: Axis[PositiveInt] | None = None
-    tokens: Axis[PositiveInt] | None = None
-    hidden: Axis[PositiveInt] | None = None
-    batch: Axis[PositiveInt] | None = None
-    heads: Axis[PositiveInt] | None = None
-    kv_heads: Axis[PositiveInt] | None = None
-    head_dim: Axis[PositiveInt]
-    head_dim_v: Axis[PositiveInt] | None = None
-    kv_lengths: AxisOfLists[Lengths] | None = None
-    cu_seqlens_q: AxisOfLists[Lengths] | None = None
-    cu_seqlens_kv: AxisOfLists[Lengths] | None = None
-    seq: Axis[PositiveInt] | None = None
-    seq_q: Axis[PositiveInt] | None = None
-    seq_kv: Axis[PositiveInt] | None = None
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_values(cls, table: Any) -> Any:
+        """Take what Python code can write, lists and NumPy's numbers, as what a file can hold."""
+        return plain(table) if isinstance(table, dict) else table
 
     @model_validator(mode="after")
     def _unambiguous(self) -> Self:
@@ -117,6 +131,9 @@ class ProblemAxes(BaseModel):
         axes = {
             name: values for name in type(self).model_fields if (values := getattr(self, name)) is not None
         }
+        count = math.prod(map(len, axes.values()))
+        if count > MOST_PROBLEMS:
+            raise ValueError(f"the lists multiply to {count:,} problems, expected at most {MOST_PROBLEMS:,}")
         for point in itertools.product(*axes.values()):
             yield _problem(dict(zip(axes, point, strict=True)))
 

@@ -7,13 +7,14 @@ default of None means "chosen when it is built" and stays out of the case.
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from harness import plugins
-from harness.errors import HarnessError
+from harness.errors import InputError
 from harness.machine.cores import available_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.validation import messages, validated
 
 Settings = dict[str, ParameterValue]
 """Values of a variant's parameters, or of a target's options, by name."""
@@ -38,27 +39,46 @@ def concrete(values: Mapping[str, Any]) -> Settings:
     return kept
 
 
+def checked(
+    kind: str, name: str, values: Mapping[str, Any], owner: str, extra_keys: tuple[str, ...] = ()
+) -> Any:
+    """Return the model of a plugin's settings made of these values.
+
+    This is the only way from what somebody wrote, in a file, on the command line or in Python.  Raises
+    `InputError`, a line for each setting that is wrong, which begins with `owner`, and `HarnessError` for a
+    plugin that is unknown or cannot be loaded.
+    """
+    model = settings_model(kind, name)
+    try:
+        return validated(model, values)
+    except ValidationError as error:
+        raise InputError(*(owner + line for line in messages(error, model, "", extra_keys))) from error
+    except ValueError as error:
+        raise InputError(f"{owner}{error}") from error
+
+
 def complete_case(
-    problem: AttentionProblem, variant: str, target: str, params: Settings, target_options: Settings
+    problem: AttentionProblem,
+    variant: str,
+    target: str,
+    params: Mapping[str, Any],
+    target_options: Mapping[str, Any],
 ) -> Case:
-    """Return the case of these settings and, for what is not set, the defaults; nothing is checked."""
+    """Return the case of these settings and, for what is not set, the defaults.
+
+    Raises `InputError` for a name that nothing has and for a setting that is wrong, `HarnessError` for a
+    plugin that cannot be loaded.
+    """
+    plugins.check_name("variant", variant)
+    plugins.check_target(target)
     return Case(
         problem=problem,
         variant=variant,
         target=target,
         params=_completed("variant", variant, params),
-        target_options=_completed("target", target.partition(":")[0], target_options),
+        target_options=_completed("target", plugins.name_of(target), target_options),
     )
 
 
-def _completed(kind: str, name: str, given: Settings) -> Settings:
-    try:
-        model = settings_model(kind, name)
-    except HarnessError:
-        return given  # whoever builds the case says what is wrong with the plugin
-    defaults = {
-        key: field.get_default(call_default_factory=True)
-        for key, field in model.model_fields.items()
-        if not field.is_required()
-    }
-    return concrete({**defaults, **given})
+def _completed(kind: str, name: str, values: Mapping[str, Any]) -> Settings:
+    return concrete(checked(kind, name, values, f"{kind} {name!r}: ").model_dump(mode="json"))

@@ -5,7 +5,6 @@ file, the key, what was found and what was expected.
 """
 
 import itertools
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +25,7 @@ from harness import plugins
 from harness.errors import HarnessError, InputError
 from harness.experiment.axes import PROBLEM_NAMES, ProblemAxes, problem_values
 from harness.experiment.condition import holds, parse_condition
-from harness.experiment.defaults import Settings, concrete, settings_model
+from harness.experiment.defaults import Settings, checked, concrete
 from harness.experiment.figure_settings import parse_settings
 from harness.experiment.selection import select
 from harness.experiment.settings import (
@@ -157,7 +156,7 @@ class Experiment(BaseModel):
 
     def _target_options(self, target: str) -> list[Settings]:
         """Return each combination of a target's options, those that are not set at their defaults."""
-        name = target.partition(":")[0]
+        name = plugins.name_of(target)
         return self._combinations("target", name, self.target.get(name, {}))
 
     def _combinations(
@@ -168,24 +167,22 @@ class Experiment(BaseModel):
         extra_keys: tuple[str, ...] = (),
     ) -> list[Settings]:
         """Return the product of a plugin's axes, each point validated, coerced and completed by its model."""
-        try:
-            model = settings_model(kind, name)
-        except HarnessError as error:
-            if axes:
-                raise self._error(f"{kind}.{name}", str(error)) from error
-            return [{}]  # its cases end as rows that say why
         combinations: list[Settings] = []
-        problems: list[str] = []
+        mistakes: list[str] = []
+        owner = f"{self._source}: {kind}.{name}."
         for point in itertools.product(*axes.values()):
             values = dict(zip(axes, point, strict=True))
             try:
-                # JSON's strictness: no number from a string, but an enumeration from its value.
-                checked = model.model_validate_json(json.dumps(values, default=str), strict=True)
-                combinations.append(concrete(checked.model_dump(mode="json")))
-            except ValidationError as error:
-                problems += messages(error, model, prefix=f"{kind}.{name}", extra_keys=extra_keys)
-        if problems:
-            raise InputError(*(f"{self._source}: {problem}" for problem in dict.fromkeys(problems)))
+                settings = checked(kind, name, values, owner, extra_keys)
+                combinations.append(concrete(settings.model_dump(mode="json")))
+            except InputError as error:
+                mistakes += error.lines
+            except HarnessError as error:
+                if axes:
+                    raise self._error(f"{kind}.{name}", str(error)) from error
+                return [{}]  # its cases end as rows that say why
+        if mistakes:
+            raise InputError(*dict.fromkeys(mistakes))
         return combinations
 
     @property
@@ -275,7 +272,7 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
         if name not in experiment.variants:
             listed = ", ".join(experiment.variants)
             yield f"variant.{name}: 'variants' does not list it; expected one of {listed}"
-    target_names = dict.fromkeys(target.partition(":")[0] for target in experiment.targets)
+    target_names = dict.fromkeys(plugins.name_of(target) for target in experiment.targets)
     for name in experiment.target:
         if name not in target_names:
             yield f"target.{name}: 'targets' does not list it; expected one of {', '.join(target_names)}"
@@ -299,14 +296,7 @@ def _wrong_figure_settings(figure: str, settings: Any) -> Iterator[str]:
 
 def _wrong_target(target: str) -> Iterator[str]:
     """Yield a message if a target, or the chip after its colon, is unknown."""
-    name, colon, chip = target.partition(":")
-    if name not in plugins.names("target"):
-        yield f"targets: {unknown_name('target', name, plugins.names('target'))}"
-    elif colon:
-        try:
-            chips = plugins.target(name).chips()
-        except HarnessError as error:
-            yield f"targets: {error}"
-            return
-        if chip not in chips:
-            yield f"targets: {unknown_name(f'chip of {name}', chip, chips)}"
+    try:
+        plugins.check_target(target)
+    except HarnessError as error:
+        yield f"targets: {error}"

@@ -9,8 +9,9 @@ from typing import Any
 from harness.errors import HarnessError, InputError
 from harness.experiment.axes import PROBLEM_NAMES, problem_values
 from harness.experiment.defaults import settings_model
+from harness.plugins import name_of
 from harness.problem.case import Case
-from harness.problem.dtypes import LONG_NAMES
+from harness.problem.dtypes import short_name
 from harness.validation import suggestion
 
 CASE_KEYS = ("case", "variant", "target")
@@ -57,7 +58,7 @@ def _parse(only: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
 def _known_keys(cases: Sequence[Case]) -> list[str]:
     """Return what a filter may name, settings of the variants and targets that no case sets included."""
     owners = {("variant", case.variant) for case in cases}
-    owners |= {("target", case.target.partition(":")[0]) for case in cases}
+    owners |= {("target", name_of(case.target)) for case in cases}
     settings = {key for case in cases for key in (*case.params, *case.target_options)}
     for kind, name in owners:
         settings.update(_setting_names(kind, name))
@@ -76,9 +77,9 @@ def _matches(case: Case, key: str, wanted: str) -> bool:
     if key == "case":
         return case.id.startswith(wanted.lower())
     if key == "target":
-        return wanted in (case.target, case.target.partition(":")[0])
+        return wanted in (case.target, name_of(case.target))
     if key == "dtype":
-        wanted = LONG_NAMES.get(wanted, wanted)
+        wanted = short_name(wanted)
     return _same(_value(case, key), wanted)
 
 

@@ -3,36 +3,33 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from harness import plugins
 from harness.errors import InputError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import ParameterValue
+from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
+from harness.validation import shown, unknown_key
 
 DEFAULTS: dict[str, Any] = {"heads": 2, "head_dim": 64}
 DEFAULT_SEQ = 256
-PROBLEM_OPTIONS = ("seq", *AttentionProblem.model_fields)
-"""Names of the options that describe the problem."""
-LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv", "kv_lengths")
 
 
 def problem_of(options: Mapping[str, Any]) -> AttentionProblem:
-    """Return the problem that options describe; None is an option that was not given.
+    """Return the problem that options describe, by field; what was not given is not among them.
 
-    Options that are not about the problem are passed over.  `seq` is both lengths, where `seq_q` and
-    `seq_kv` do not say otherwise.  Raises `InputError` naming the option that is wrong.
+    `seq` is both lengths, where `seq_q` and `seq_kv` do not say otherwise.  Raises `InputError` naming the
+    option that is wrong.
     """
-    given = {name: options[name] for name in PROBLEM_OPTIONS if options.get(name) is not None}
+    given = dict(options)
     seq = given.pop("seq", None)
-    for name in LENGTHS:
-        if name in given:
-            given[name] = integers(given[name], name)
-    if "window" in given:
-        given["window"] = window(given["window"])
+    for name, value in given.items():
+        if problem_fields()[name].kind is tuple:
+            given[name] = numbers(value, problem_fields()[name])
     fields = {**DEFAULTS, **given}
     if seq is not None and seq <= 0:
-        raise InputError(f"--seq: found {seq}, input should be greater than 0")
+        raise InputError(f"--seq: found {seq}, expected a positive integer")
     if seq is not None and "cu_seqlens_q" in given:
         raise InputError("--seq: --cu-seqlens-q and --cu-seqlens-kv already say how long the sequences are")
     if "cu_seqlens_q" not in given:
@@ -40,9 +37,9 @@ def problem_of(options: Mapping[str, Any]) -> AttentionProblem:
         if seq is not None:
             fields.setdefault("seq_kv", seq)
     try:
-        return AttentionProblem.model_validate(fields)
-    except ValidationError as error:
-        raise InputError(_first_mistake(error)) from error
+        return AttentionProblem(**fields)
+    except InputError as error:
+        raise InputError(*map(_named_by_option, error.lines)) from error
 
 
 def sizes_of(
@@ -74,8 +71,10 @@ def settings_of(
     Raises `InputError` for a key that neither has, and for a variant, target or chip that does not exist.
     """
     plugins.check_name("variant", variant)
-    plugins.check_name("target", target.partition(":")[0])
-    _check_chip(target)
+    try:
+        plugins.check_target(target)
+    except InputError as error:
+        raise InputError(f"--target: {error}") from error
     parameters = _fields(plugins.variant(variant).parameters)
     options = _fields(plugins.target(target).options)
     params: dict[str, ParameterValue] = {}
@@ -86,8 +85,7 @@ def settings_of(
         elif key in options:
             target_options[key] = parameter_value(value)
         else:
-            allowed = ", ".join([*parameters, *options]) or "none"
-            raise InputError(f"--set {key}={value}: unknown key {key!r}; allowed: {allowed}")
+            raise InputError(f"--set {key}={value}: {unknown_key(key, [*parameters, *options])}")
     return params, target_options
 
 
@@ -104,13 +102,6 @@ def _pairs(given: Sequence[str], form: str) -> dict[str, str]:
     return pairs
 
 
-def _check_chip(target: str) -> None:
-    name, colon, chip = target.partition(":")
-    chips = plugins.target(name).chips()
-    if colon and chip not in chips:
-        raise InputError(f"--target {target}: unknown chip {chip!r}; expected one of {', '.join(chips)}")
-
-
 def parameter_value(text: str) -> ParameterValue:
     """Return an integer, a number or true/false where the text is one, else the text."""
     if text in ("true", "false"):
@@ -123,22 +114,17 @@ def parameter_value(text: str) -> ParameterValue:
     return text
 
 
-def integers(text: str, name: str) -> tuple[int, ...]:
+def numbers(text: str, field: ProblemField) -> tuple[int | None, ...]:
     """Return `0,64,128` as numbers."""
     try:
-        return tuple(int(part) for part in text.split(","))
+        return field.parsed(text)
     except ValueError as error:
-        raise InputError(f"{_option(name)}: found {text!r}, expected integers, such as 0,64,128") from error
-
-
-def window(text: str) -> tuple[int | None, int | None]:
-    """Return `LEFT,RIGHT`, of which a side may be `none`."""
-    sides = text.split(",")
-    try:
-        left, right = (None if side == "none" else int(side) for side in sides)
-    except ValueError as error:
-        raise InputError(f"--window: found {text!r}, expected LEFT,RIGHT, such as 128,0 or none,0") from error
-    return left, right
+        expected = (
+            "integers, such as 0,64,128"
+            if field.length is None
+            else (f"{field.length} integers or {UNLIMITED}, such as 128,0 or {UNLIMITED},0")
+        )
+        raise InputError(f"{_option(field.name)}: found {shown(text)}, expected {expected}") from error
 
 
 def _fields(model: type[BaseModel]) -> list[str]:
@@ -149,10 +135,7 @@ def _option(field: str) -> str:
     return "--" + field.replace("_", "-")
 
 
-def _first_mistake(error: ValidationError) -> str:
-    """Return one line, with the option if one field is to blame."""
-    first = error.errors()[0]
-    message = first["msg"].removeprefix("Value error, ")
-    if not first["loc"]:
-        return f"problem: {message}"
-    return f"{_option(str(first['loc'][0]))}: found {first['input']!r}, {message[:1].lower()}{message[1:]}"
+def _named_by_option(line: str) -> str:
+    """Return a mistake in a problem with the option instead of the field that is to blame, if one is."""
+    name, colon, rest = line.partition(":")
+    return f"{_option(name)}:{rest}" if colon and name in problem_fields() else f"problem: {line}"

@@ -5,25 +5,37 @@ Knows nothing of MLIR.  Conventions of the field that are easy to get wrong are 
 
 import itertools
 import math
-from typing import Any, Literal, Self
+from collections import Counter
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
-    PositiveInt,
+    FiniteFloat,
     ValidationError,
     field_validator,
     model_validator,
 )
 
 from harness.errors import InputError
-from harness.problem.dtypes import LONG_NAMES, DTypeName, itemsize
-from harness.validation import messages
+from harness.problem.band import Band
+from harness.problem.dtypes import DTypeName, itemsize, short_name
+from harness.validation import messages, plain, shown
 
 FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
 """Q·Kᵀ and P·V, a multiplication and an addition each; pairs that a mask hides are not counted."""
+
+LARGEST_SIZE = 2**31 - 1
+"""Largest size of a dimension: kernels count in 32-bit integers (`cu_seqlens`, grids)."""
+
+LARGEST_COUNT = 2**63 - 1
+"""Most FLOPs, and most bytes, of a problem: tables count in 64-bit integers."""
+
+Size = Annotated[int, Field(gt=0, le=LARGEST_SIZE)]
+WindowSide = Annotated[int, Field(ge=-1, le=LARGEST_SIZE)]
 
 
 class AttentionProblem(BaseModel):
@@ -36,7 +48,7 @@ class AttentionProblem(BaseModel):
     A query that sees no key gives 0.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
     def __init__(self, **fields: Any) -> None:
         """Make a problem of its fields; raises `InputError`, a line for each field that is wrong."""
@@ -48,38 +60,45 @@ class AttentionProblem(BaseModel):
     # Pydantic calls a constructor of one's own when it reads JSON, too; there its own errors are expected.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
-    batch: PositiveInt = 1
-    heads: PositiveInt
-    kv_heads: PositiveInt
+    batch: Size = 1
+    """Sequences that are computed independently of each other."""
+    heads: Size
+    """Heads of Q and of the output."""
+    kv_heads: Size
     """Heads of K and V; fewer than `heads` is grouped-query attention.  Defaults to `heads`."""
-    seq_q: PositiveInt
-    seq_kv: PositiveInt
-    """Defaults to `seq_q`."""
-    head_dim: PositiveInt
-    head_dim_v: PositiveInt
+    seq_q: Size
+    """Queries of a sequence."""
+    seq_kv: Size
+    """Keys of a sequence.  Defaults to `seq_q`."""
+    head_dim: Size
+    """Width of Q and K."""
+    head_dim_v: Size
     """Width of V and of the output.  Defaults to `head_dim`."""
-    dtype: DTypeName = "f32"
+    dtype: Annotated[DTypeName, BeforeValidator(short_name)] = "f32"
+    """Element type of the inputs and the output: `f32`, `f16` or `bf16`, the long names are accepted."""
     causal: bool = False
+    """Hide later keys: query i sees keys j ≤ i + seq_kv − seq_q, or as `causal_alignment` says."""
     causal_alignment: Literal["bottom-right", "top-left"] = "bottom-right"
     """Bottom-right (FlashAttention 2): query i sees keys j ≤ i + seq_kv − seq_q.  Top-left: j ≤ i."""
     mask: bool = False
     """A boolean mask, true where a key is visible, is an input that broadcasts to
-    `[batch, heads, seq_q, seq_kv]`; see `mask_shape`."""
+    `[batch, heads, seq_q, seq_kv]`."""
     bias: bool = False
-    """An additive bias on the scaled scores is an input that broadcasts likewise; see `bias_shape`."""
-    window: tuple[int | None, int | None] | None = None
-    """Query i sees keys from i + shift − left to i + shift + right, where shift is seq_kv − seq_q; None is
-    unlimited."""
+    """An additive bias on the scaled scores is an input that broadcasts likewise."""
+    window: tuple[WindowSide | None, WindowSide | None] | None = None
+    """(left, right): query i sees keys from i + shift − left to i + shift + right, where shift is
+    seq_kv − seq_q.  A side that is None or −1 is unlimited."""
     softcap: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Scaled scores become `softcap · tanh(score / softcap)` before bias and masks."""
-    scale: float
+    scale: FiniteFloat
     """Multiplies Q·Kᵀ.  Defaults to 1/√head_dim."""
-    kv_lengths: tuple[int, ...] | None = None
+    kv_lengths: tuple[Annotated[int, Field(ge=0, le=LARGEST_SIZE)], ...] | None = None
     """Valid keys of each batch entry (padded batches); causal and window align to them."""
-    cu_seqlens_q: tuple[int, ...] | None = None
+    cu_seqlens_q: tuple[Annotated[int, Field(ge=0, le=LARGEST_SIZE)], ...] | None = None
     """Cumulative query lengths of packed sequences, batch + 1 values from 0."""
-    cu_seqlens_kv: tuple[int, ...] | None = None
-    model_width: PositiveInt | None = None
+    cu_seqlens_kv: tuple[Annotated[int, Field(ge=0, le=LARGEST_SIZE)], ...] | None = None
+    """Cumulative key lengths of packed sequences, likewise."""
+    model_width: Size | None = None
     """Width of X where the projections X·Wq, X·Wk, X·Wv are part of the problem."""
 
     @model_validator(mode="before")
@@ -88,18 +107,13 @@ class AttentionProblem(BaseModel):
         """Derive what follows from other fields, so that every field of a problem is concrete."""
         if not isinstance(data, dict):
             return data
-        data = dict(data)
+        data = {name: plain(value) for name, value in data.items()}
         _lengths_from_cumulative(data)
-        _default(data, "kv_heads", _positive_or_one(data.get("heads")))
-        _default(data, "seq_kv", _positive_or_one(data.get("seq_q")))
-        _default(data, "head_dim_v", _positive_or_one(data.get("head_dim")))
-        _default(data, "scale", 1.0 / math.sqrt(_positive_or_one(data.get("head_dim"))))
+        _default(data, "kv_heads", _size_or_one(data.get("heads")))
+        _default(data, "seq_kv", _size_or_one(data.get("seq_q")))
+        _default(data, "head_dim_v", _size_or_one(data.get("head_dim")))
+        _default(data, "scale", 1.0 / math.sqrt(_size_or_one(data.get("head_dim"))))
         return data
-
-    @field_validator("dtype", mode="before")
-    @classmethod
-    def _short_dtype(cls, value: Any) -> Any:
-        return LONG_NAMES.get(value, value) if isinstance(value, str) else value
 
     @field_validator("window", mode="after")
     @classmethod
@@ -108,21 +122,25 @@ class AttentionProblem(BaseModel):
         if value is None:
             return None
         left, right = (None if side == -1 else side for side in value)
-        if any(side is not None and side < 0 for side in (left, right)):
-            raise ValueError("a window side is ≥ 0, or −1 or none for unlimited")
         return None if left is None and right is None else (left, right)
+
+    @field_validator("cu_seqlens_q", "cu_seqlens_kv", mode="after")
+    @classmethod
+    def _rising(cls, values: tuple[int, ...] | None) -> Any:
+        if values is not None and not _are_cumulative(values):
+            raise ValueError(f"found {shown(values)}, expected at least two values, from 0 and never falling")
+        return values
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.heads % self.kv_heads:
             raise ValueError(f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}")
-        if not math.isfinite(self.scale):
-            raise ValueError(f"scale must be finite, found {self.scale}")
         if self.kv_lengths is not None:
             if len(self.kv_lengths) != self.batch:
                 raise ValueError(f"kv_lengths has {len(self.kv_lengths)} values for batch {self.batch}")
-            if not all(0 <= length <= self.seq_kv for length in self.kv_lengths):
-                raise ValueError(f"kv_lengths must lie in 0 … seq_kv {self.seq_kv}: {self.kv_lengths}")
+            if max(self.kv_lengths) > self.seq_kv:
+                found = shown(self.kv_lengths)
+                raise ValueError(f"kv_lengths must lie in 0 … seq_kv {self.seq_kv}: found {found}")
         if self.model_width is not None and self.cu_seqlens_q is not None:
             raise ValueError("model_width is for batches of one length; cu_seqlens packs several")
         if self.model_width is not None and self.seq_q != self.seq_kv:
@@ -130,23 +148,31 @@ class AttentionProblem(BaseModel):
                 "model_width means that queries and keys come from the same tokens: expected seq_q = seq_kv, "
                 f"found {self.seq_q} and {self.seq_kv}"
             )
+        self._check_packed()
+        for what, count in (("FLOPs", self.flops()), ("bytes", self.bytes())):
+            if count > LARGEST_COUNT:
+                raise ValueError(f"a problem of {count:.1e} {what} is too large, expected fewer than 2⁶³")
+        return self
+
+    def _check_packed(self) -> None:
+        """Raise `ValueError` where packed sequences do not fit each other or another field."""
         if (self.cu_seqlens_q is None) != (self.cu_seqlens_kv is None):
             raise ValueError("cu_seqlens_q and cu_seqlens_kv come together")
-        if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:
-            if self.kv_lengths is not None:
-                raise ValueError("kv_lengths is for padded batches; cu_seqlens_kv already gives lengths")
-            if self.mask or self.bias:
-                raise ValueError("mask and bias are for padded batches, not for packed sequences")
-            for name, values in (("q", self.cu_seqlens_q), ("kv", self.cu_seqlens_kv)):
-                if len(values) != self.batch + 1:
-                    raise ValueError(f"cu_seqlens_{name} has {len(values)} values for batch {self.batch}")
-            longest_q, longest_kv = (max(lengths) for lengths in zip(*self.sequence_lengths(), strict=True))
-            for name, found, longest in (("q", self.seq_q, longest_q), ("kv", self.seq_kv, longest_kv)):
-                if found != max(1, longest):
-                    raise ValueError(
-                        f"seq_{name} is {found}, the longest sequence of cu_seqlens_{name} {longest}"
-                    )
-        return self
+        if self.cu_seqlens_q is None or self.cu_seqlens_kv is None:
+            return
+        if self.kv_lengths is not None:
+            raise ValueError("kv_lengths is for padded batches; cu_seqlens_kv already gives lengths")
+        if self.mask or self.bias:
+            raise ValueError("mask and bias are for padded batches, not for packed sequences")
+        for name, values in (("q", self.cu_seqlens_q), ("kv", self.cu_seqlens_kv)):
+            if len(values) != self.batch + 1:
+                raise ValueError(f"cu_seqlens_{name} has {len(values)} values for batch {self.batch}")
+        longest_q, longest_kv = (max(lengths) for lengths in zip(*self.sequence_lengths(), strict=True))
+        for name, found, longest in (("q", self.seq_q, longest_q), ("kv", self.seq_kv, longest_kv)):
+            if found != max(1, longest):
+                raise ValueError(
+                    f"seq_{name} is {found}, the longest sequence of cu_seqlens_{name} {longest}"
+                )
 
     @property
     def is_packed(self) -> bool:
@@ -218,35 +244,48 @@ class AttentionProblem(BaseModel):
         lengths = self.kv_lengths or (self.seq_kv,) * self.batch
         return [(self.seq_q, length) for length in lengths]
 
+    def different_lengths(self) -> Counter[tuple[int, int]]:
+        """Return how many batch entries have each (queries, keys); never as long as the batch is large."""
+        if self.cu_seqlens_q is None and self.kv_lengths is None:
+            return Counter({(self.seq_q, self.seq_kv): self.batch})
+        return Counter(self.sequence_lengths())
+
+    def band(self, seq_q: int, seq_kv: int) -> Band:
+        """Return what causal and window masks leave visible in a sequence of these lengths."""
+        shift = seq_kv - seq_q
+        left, right = self.window if self.window is not None else (None, None)
+        ends = [] if right is None else [shift + right + 1]
+        if self.causal:
+            ends.append(1 + (shift if self.causal_alignment == "bottom-right" else 0))
+        return Band(
+            queries=seq_q,
+            keys=seq_kv,
+            first=None if left is None else shift - left,
+            end=min(ends, default=None),
+        )
+
     def visible_range(self, queries: np.ndarray, seq_q: int, seq_kv: int) -> tuple[np.ndarray, np.ndarray]:
         """Return [first, past-the-end) key seen by each query index under causal and window masks.
 
         `seq_q` and `seq_kv` are the lengths of the sequence that the queries belong to.
         """
-        shift = seq_kv - seq_q
-        first = np.zeros_like(queries)
-        end = np.full_like(queries, seq_kv)
-        if self.causal:
-            end = np.minimum(end, queries + 1 + (shift if self.causal_alignment == "bottom-right" else 0))
-        if self.window is not None:
-            left, right = self.window
-            if left is not None:
-                first = np.maximum(first, queries + shift - left)
-            if right is not None:
-                end = np.minimum(end, queries + shift + right + 1)
-        first = np.clip(first, 0, seq_kv)
-        return first, np.maximum(np.clip(end, 0, seq_kv), first)
+        return self.band(seq_q, seq_kv).visible_range(queries)
 
     def visible_pairs(self) -> int:
         """Return how many (query, key) pairs of one head are visible, summed over the batch.
 
         Exact for causal, window and lengths; a boolean mask's pairs depend on data and count as visible.
         """
-        pairs = 0
-        for seq_q, seq_kv in self.sequence_lengths():
-            first, end = self.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
-            pairs += int((end - first).sum())
-        return pairs
+        return sum(
+            count * self.band(*lengths).visible_pairs() for lengths, count in self.different_lengths().items()
+        )
+
+    def queries_without_keys(self) -> int:
+        """Return how many queries of one head see no key, whatever the boolean mask hides besides."""
+        return sum(
+            count * self.band(*lengths).queries_without_keys()
+            for lengths, count in self.different_lengths().items()
+        )
 
     def flops(self) -> int:
         """Return the floating-point operations of the two matrix products, see `FLOP_CONVENTION`."""
@@ -307,13 +346,13 @@ class AttentionProblem(BaseModel):
         return " ".join(words)
 
 
-def _positive_or_one(value: Any) -> Any:
+def _size_or_one(value: Any) -> int:
     """Return what other fields default to: 1 for a bad or missing value, so that only its own error shows."""
-    return value if isinstance(value, (int, np.integer)) and value > 0 else 1
+    return value if type(value) is int and 0 < value <= LARGEST_SIZE else 1
 
 
 def _default(data: dict[str, Any], key: str, value: Any) -> None:
-    if data.get(key) is None and value is not None:
+    if data.get(key) is None:
         data[key] = value
 
 
@@ -323,10 +362,15 @@ def _lengths_from_cumulative(data: dict[str, Any]) -> None:
         values = data.get(key)
         if values is None:
             continue
-        values = tuple(int(value) for value in values)
-        steps = [after - before for before, after in itertools.pairwise(values)]
-        if not steps or values[0] != 0 or min(steps) < 0:
-            raise ValueError(f"{key} must start at 0 and never fall, with at least two values: {values}")
-        data[key] = values
+        steps = [1]
+        if _are_cumulative(values):
+            steps = [after - before for before, after in itertools.pairwise(values)]
         _default(data, "batch", len(steps))
         _default(data, seq, max(1, *steps))
+
+
+def _are_cumulative(values: Any) -> bool:
+    """Whether values are lengths added up: at least two integers, from 0 and never falling."""
+    if not isinstance(values, tuple) or len(values) < 2 or any(type(value) is not int for value in values):
+        return False
+    return values[0] == 0 and all(before <= after for before, after in itertools.pairwise(values))

@@ -1,11 +1,12 @@
 """Element types by the names that the harness uses everywhere: `f32`, `f16`, `bf16`."""
 
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
+from harness.validation import unknown_name
 
 DTypeName = Literal["f32", "f16", "bf16"]
 
@@ -18,11 +19,16 @@ NUMPY_DTYPES: dict[str, np.dtype] = {
 LONG_NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
+def short_name(name: Any) -> Any:
+    """Return the short name of a dtype given by its long name; anything else as it is."""
+    return LONG_NAMES.get(name, name) if isinstance(name, str) else name
+
+
 def canonical_dtype(name: str) -> DTypeName:
     """Return the short name of a dtype given by its short or long name."""
-    short = LONG_NAMES.get(name, name)
+    short = short_name(name)
     if short not in NUMPY_DTYPES:
-        raise InputError(f"unknown dtype {name!r}; expected one of {', '.join(NUMPY_DTYPES)}")
+        raise InputError(unknown_name("dtype", name, NUMPY_DTYPES))
     return cast(DTypeName, short)
 
 

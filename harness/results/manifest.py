@@ -19,6 +19,7 @@ from harness.digest import code_digest
 from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
 from harness.machine.system import Machine, device_name, machine
+from harness.plugins import name_of
 from harness.problem.case import Case
 from harness.results.format_version import FORMAT_VERSION
 
@@ -109,7 +110,7 @@ def of_experiment(experiment: Experiment, cases: Iterable[Case], command: Sequen
     manifest = collect(
         experiment.name, experiment.question, experiment.text, list(command), source_name=experiment.path
     )
-    names = dict.fromkeys(case.target.partition(":")[0] for case in cases)
+    names = dict.fromkeys(name_of(case.target) for case in cases)
     gpus = [gpu for name in names if name in GPU_TARGETS for gpu in devices(name) or ()]
     return manifest.model_copy(update={"gpus": tuple(gpus)})
 

@@ -10,28 +10,10 @@ from harness.measure.rounds import TimedRound
 from harness.measure.statistics import median_interval, noise, paired_ratio
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.problem.fields import problem_fields
 from harness.results.result import Result
 from harness.status import Status
 from harness.workers.protocol import Built, Checked
-
-COPIED_FIELDS = (
-    "batch",
-    "heads",
-    "kv_heads",
-    "seq_q",
-    "seq_kv",
-    "head_dim",
-    "head_dim_v",
-    "dtype",
-    "causal",
-    "causal_alignment",
-    "softcap",
-    "scale",
-    "bias",
-    "model_width",
-)
-"""Fields of a problem that are columns of the same name."""
-
 
 NO_DEVICE = "no device"
 
@@ -125,16 +107,17 @@ class RowMaker:
 
 
 def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
-    """Return a problem's columns; sequences of numbers as text, a window as `--only` spells it, `256:0`."""
-    columns = {name: getattr(problem, name) for name in COPIED_FIELDS}
-    for name in ("kv_lengths", "cu_seqlens_q", "cu_seqlens_kv"):
-        lengths = getattr(problem, name)
-        columns[name] = None if lengths is None else ",".join(map(str, lengths))
-    if problem.window is not None:
-        columns["window"] = ":".join("none" if side is None else str(side) for side in problem.window)
-    columns |= {"mask": problem.mask_name, "boolean_mask": problem.mask, "flops": problem.flops()}
-    columns["flop_convention"] = problem.flop_convention
-    return columns
+    """Return a problem's columns, one for each of its fields, and what follows from them.
+
+    The column `mask` names all that is hidden; whether a boolean mask is an input has a column of its own.
+    """
+    columns = {name: field.column(getattr(problem, name)) for name, field in problem_fields().items()}
+    return columns | {
+        "mask": problem.mask_name,
+        "boolean_mask": problem.mask,
+        "flops": problem.flops(),
+        "flop_convention": problem.flop_convention,
+    }
 
 
 def option_columns(case: Case) -> dict[str, Any]:

@@ -143,7 +143,7 @@ class BundledBuilds:
             raise WorkerFailure(entry.status, entry.reason or "not built")
         target = request.case.target
         try:
-            device = plugins.target(target).device(target.partition(":")[2] or None)
+            device = plugins.target(target).device(plugins.chip_of(target))
         except HarnessError as error:
             raise WorkerFailure(Status.UNSUPPORTED, str(error)) from error
         return KeyFound(key=entry.key, device=device)

@@ -143,7 +143,7 @@ class Worker:
     def _peak(self, request: PeakRequest) -> PeakMeasured:
         target = plugins.target(request.target)
         options = target_options(request.target, request.target_options)
-        chip = request.target.partition(":")[2] or None
+        chip = plugins.chip_of(request.target)
         return PeakMeasured(flops=target.peak_flops(chip, request.dtype, options))
 
     def _bound_call(self) -> BoundCall:

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from harness.artifact.artifact import Artifact
+from harness.plugins import chip_of as chip_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
 if TYPE_CHECKING:
     from mlir import ir
-
-
-def chip_of(target: str) -> str | None:
-    """Return the chip of a target name, `avx2` of `cpu:avx2`, or None."""
-    return target.partition(":")[2] or None
 
 
 class TargetOptions(BaseModel):

@@ -72,7 +72,7 @@ def with_executor(artifact: Artifact, executor: str) -> Artifact:
 
 def _missing_machine(executor: ExecutorName, target: str) -> str | None:
     if executor == "device":
-        return plugins.target(target).why_no_device(target.partition(":")[2] or None)
+        return plugins.target(target).why_no_device(plugins.chip_of(target))
     if executor == "emulator":
         from harness.emulator.native_library import MISSING, compiler
 

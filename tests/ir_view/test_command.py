@@ -117,23 +117,26 @@ class TestBadInput:
                 "unknown variant or schedule 'flsh', did you mean 'flash'?; variants: flash, ",
             ),
             (["no-such"], "unknown variant or schedule 'no-such'; variants: flash, "),
-            (["flash", "--target", "gpu"], "unknown target 'gpu'; expected one of cpu"),
+            (["flash", "--target", "gpu"], "--target: unknown target 'gpu'; expected one of cpu"),
             (
                 ["flash", "--target", "cpu:foo"],
-                "--target cpu:foo: unknown chip 'foo'; expected one of host, avx2, avx512",
+                "--target: unknown chip of cpu 'foo'; expected one of host, avx2, avx512",
             ),
-            (["flash", "--heads", "0"], "--heads: found 0, input should be greater than 0"),
+            (["flash", "--heads", "0"], "--heads: found 0, expected a positive integer"),
             (
                 ["flash", "--heads", "3", "--kv-heads", "2"],
                 "problem: heads 3 is not a multiple of kv_heads 2",
             ),
-            (["flash", "--dtype", "f8"], "--dtype: found 'f8', input should be 'f32', 'f16' or 'bf16'"),
-            (["flash", "--causal-alignment", "left"], "--causal-alignment: found 'left', input should be"),
+            (["flash", "--dtype", "f8"], "--dtype: found \"f8\", expected 'f32', 'f16' or 'bf16'"),
+            (
+                ["flash", "--causal-alignment", "left"],
+                "--causal-alignment: found \"left\", expected 'bottom-right' or",
+            ),
             (["flash", "--seq", "x"], "Invalid value for '--seq': "),
-            (["flash", "--window", "3"], "--window: found '3', expected LEFT,RIGHT"),
-            (["flash", "--kv-lengths", "a,b"], "--kv-lengths: found 'a,b', expected integers"),
-            (["flash", "--seq", "0"], "--seq: found 0, input should be greater than 0"),
-            (["flash", "--seq", "-3", "--seq-q", "4"], "--seq: found -3, input should be greater than 0"),
+            (["flash", "--window", "3"], '--window: found "3", expected 2 integers or none, such as 128,0'),
+            (["flash", "--kv-lengths", "a,b"], '--kv-lengths: found "a,b", expected integers'),
+            (["flash", "--seq", "0"], "--seq: found 0, expected a positive integer"),
+            (["flash", "--seq", "-3", "--seq-q", "4"], "--seq: found -3, expected a positive integer"),
             (
                 ["varlen", "--seq", "3", "--cu-seqlens-q", "0,3", "--cu-seqlens-kv", "0,3"],
                 "--seq: --cu-seqlens-q and --cu-seqlens-kv already say",
@@ -144,7 +147,10 @@ class TestBadInput:
             ),
             (["matmul", "--set", "rows=4", "--set", "rows=4"], "--set rows=4: rows is set twice"),
             (["flash", "--set", "tile_q"], "--set tile_q: expected KEY=VALUE"),
-            (["flash", "--set", "tile=4"], "--set tile=4: unknown key 'tile'; allowed: tile_q, tile_kv"),
+            (
+                ["flash", "--set", "tile=4"],
+                "--set tile=4: unknown key (did you mean tile_q?); allowed: tile_q, tile_kv",
+            ),
             (["flash", "--set", "tile_q=big"], "variant 'flash': "),
             (["flash", *SMALL, "--stage", "tild"], "--stage: found 'tild', expected one of "),
             (["flash", *SMALL, "--diff"], "--diff: expected --stage with one of "),
@@ -297,3 +303,12 @@ class TestNamedSchedules:
         assert "expected SIZE=NUMBER" in error_line(capsys, "ir", "matmul", "--set", "rows=-1")
         assert "unknown schedule 'flsh'" in error_line(capsys, "ir", "schedule:flsh")
         assert "unknown size 'width'" in error_line(capsys, "ir", "matmul", "--set", "width=4")
+
+
+def test_every_field_of_a_problem_is_an_option_with_its_description(capsys):
+    from harness.problem.fields import problem_fields
+
+    text = " ".join(output(capsys, "ir", "--help").split())
+    for name, field in problem_fields().items():
+        assert f"--{name.replace('_', '-')} " in text
+        assert field.description.split()[0] in text

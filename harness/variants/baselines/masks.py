@@ -44,12 +44,3 @@ def require_operands(problem: AttentionProblem, inputs: Inputs) -> None:
         if expected != (given is not None):
             found, wanted = ("none was given", "has one") if expected else ("one was given", "has none")
             raise InputError(f"{name}: {found}, but the problem {wanted}")
-
-
-def queries_without_keys(problem: AttentionProblem) -> int:
-    """Return how many queries of one head see no key, whatever the boolean mask hides besides."""
-    empty = 0
-    for seq_q, seq_kv in problem.sequence_lengths():
-        first, end = problem.visible_range(np.arange(seq_q), seq_q, seq_kv)
-        empty += int((end == first).sum())
-    return empty

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from harness.problem.attention_problem import AttentionProblem
-from harness.variants.baselines.masks import mask_shape, queries_without_keys, visible_keys
+from harness.variants.baselines.masks import mask_shape, visible_keys
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_queries_without_keys_counts_over_the_batch():
     problem = AttentionProblem(
         batch=2, heads=1, seq_q=5, seq_kv=4, head_dim=8, causal=True, kv_lengths=(4, 0)
     )
-    assert queries_without_keys(problem) == 1 + 5
+    assert problem.queries_without_keys() == 1 + 5

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from harness.targets.base import chip_of
+from harness.plugins import chip_of, name_of
 from harness.targets.gpu.target import GpuTarget
 
 LLVM_CPUS = {None: "host", "host": "host", "avx2": "x86-64-v3"}
@@ -52,7 +52,7 @@ class IreeTarget:
 
 def iree_target(target: str) -> IreeTarget | None:
     """Return what IREE is told for a target's name, or None where it is not built for it."""
-    name = target.partition(":")[0]
+    name = name_of(target)
     chip = chip_of(target)
     if name == "cpu":
         return _processor(LLVM_CPUS[chip]) if chip in LLVM_CPUS else None

@@ -23,7 +23,6 @@ from harness.variants.baselines.iree.compilation import MODULE_FILE, STAGES, Com
 from harness.variants.baselines.iree.executor import Executor, choose_executor
 from harness.variants.baselines.iree.targets import IreeTarget, iree_target
 from harness.variants.baselines.iree.tiling import IreeTiles, configuration
-from harness.variants.baselines.masks import queries_without_keys
 
 PACKAGES = ("iree-base-compiler", "iree-base-runtime")
 
@@ -64,7 +63,7 @@ class IreeVariant(Variant):
             return "packed sequences are not an input of this form"
         if problem.model_width is not None:
             return "projections are not part of this baseline"
-        if queries_without_keys(problem):
+        if problem.queries_without_keys():
             return "IREE gives NaN for a query that sees no key"
         return None
 

@@ -13,15 +13,15 @@ from typing import Any, ClassVar, Literal
 
 from harness.artifact.artifact import Artifact, Loader, StaticMetrics
 from harness.errors import UnsupportedError
+from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
-from harness.targets.base import chip_of
 from harness.targets.cuda import CudaTarget
 from harness.targets.cuda import device as device_executor
 from harness.targets.executors import choose
 from harness.variants.base import Parameters, Variant
-from harness.variants.baselines.masks import mask_shape, queries_without_keys
+from harness.variants.baselines.masks import mask_shape
 
 MISSING = "install attention-harness[baselines]"
 
@@ -46,7 +46,7 @@ class TorchVariant(Variant):
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why PyTorch cannot compute this problem; does not import PyTorch."""
-        name, _, chip = target.partition(":")
+        name, chip = name_of(target), chip_of(target) or ""
         if name not in ("cpu", "cuda"):
             return f"PyTorch runs on the targets cpu and cuda here, not on {name}"
         if name == "cpu" and chip not in CHIPS:
@@ -177,7 +177,7 @@ class TorchUnfused(TorchVariant):
             return "packed sequences are not an input of three matrix operations"
         if problem.model_width is not None:
             return "projections are not part of this baseline"
-        if queries_without_keys(problem):
+        if problem.queries_without_keys():
             return "torch.softmax gives NaN for a query that sees no key"
         return None
 

@@ -17,9 +17,10 @@ from harness.artifact.artifact import Artifact
 from harness.artifact.cache import cache_root
 from harness.emulator.devices import device as emulated_device
 from harness.errors import BuildError, one_line
+from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.targets.base import Stage, chip_of
+from harness.targets.base import Stage
 from harness.targets.cuda import CudaTarget
 from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.variants.base import Parameters, Variant
@@ -76,7 +77,7 @@ class Triton(Variant):
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why the kernel does not compute this problem; does not import Triton."""
-        if target.partition(":")[0] != "cuda":
+        if name_of(target) != "cuda":
             return f"Triton compiles for cuda here, not for {target}"
         if importlib.util.find_spec("triton") is None:
             return MISSING

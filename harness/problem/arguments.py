@@ -1,0 +1,147 @@
+"""Arrays that somebody hands over: taken, checked before any generated code sees them, and read as a problem.
+
+Errors name the argument that is wrong.
+"""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from harness.errors import InputError
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import dtype_name, numpy_dtype
+from harness.problem.fields import problem_fields
+from harness.problem.inputs import Inputs
+from harness.validation import unknown_key
+
+ArrayLike = Any
+"""A NumPy array, or what shares its memory by DLPack, such as a PyTorch tensor on the CPU."""
+
+FROM_ARRAYS = (
+    "batch",
+    "heads",
+    "kv_heads",
+    "seq_q",
+    "seq_kv",
+    "head_dim",
+    "head_dim_v",
+    "dtype",
+    "mask",
+    "bias",
+    "model_width",
+)
+"""Fields of a problem that its arrays say."""
+
+CALL_FIELDS = {name: field for name, field in problem_fields().items() if name not in FROM_ARRAYS}
+"""Fields of a problem that are said beside its arrays."""
+
+
+def as_array(name: str, given: ArrayLike) -> np.ndarray:
+    """Return an argument as a NumPy array, without a copy.
+
+    Raises `InputError` for what is no array, and for one that lies in a device's memory or needs a gradient.
+    """
+    if isinstance(given, np.ndarray):
+        return given
+    if not hasattr(given, "__dlpack__"):
+        raise InputError(
+            f"{name}: found {type(given).__name__}, expected a NumPy array or a tensor on the CPU"
+        )
+    try:
+        return _shared(given)
+    except (BufferError, RuntimeError, TypeError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{name}: NumPy cannot take this {type(given).__name__}: {reason}") from error
+
+
+def _shared(given: Any) -> np.ndarray:
+    """Return an array over the same memory; NumPy's own import knows no bfloat16."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(given, torch.Tensor) and given.dtype == torch.bfloat16:
+        return np.from_dlpack(given.view(torch.int16)).view(ml_dtypes.bfloat16)
+    return np.from_dlpack(given)
+
+
+def problem_of(
+    arrays: Mapping[str, np.ndarray], operands: Mapping[str, np.ndarray | None], fields: Mapping[str, Any]
+) -> AttentionProblem:
+    """Return the problem of q, k and v with these operands (mask, bias) and these other fields, all checked.
+
+    Raises `InputError`.
+    """
+    for name in fields:
+        if name not in CALL_FIELDS:
+            raise InputError(f"{name}: {unknown_key(name, CALL_FIELDS)}")
+    q, k, v = (arrays[name] for name in "qkv")
+    packed = fields.get("cu_seqlens_q") is not None
+    layout = "[tokens, heads, head_dim]" if packed else "[batch, heads, seq, head_dim]"
+    for name, array in arrays.items():
+        if array.ndim != (3 if packed else 4):
+            raise InputError(f"{name}: found shape {list(array.shape)}, expected {layout}")
+        if 0 in array.shape:
+            raise InputError(f"{name}: found shape {list(array.shape)}, expected no dimension of size 0")
+    heads = 1 if not packed else -2
+    sizes: dict[str, Any] = {
+        "heads": q.shape[heads],
+        "kv_heads": k.shape[heads],
+        "head_dim": q.shape[-1],
+        "head_dim_v": v.shape[-1],
+    }
+    if not packed:
+        sizes |= {"batch": q.shape[0], "seq_q": q.shape[2], "seq_kv": k.shape[2]}
+    try:
+        dtype = dtype_name(q.dtype)
+    except InputError as error:
+        raise InputError(f"q: {error}") from error
+    given = {name: array is not None for name, array in operands.items()}
+    problem = AttentionProblem(**sizes, **given, **fields, dtype=dtype)
+    check_inputs(problem, Inputs(q, k, v, mask=operands["mask"], bias=operands["bias"]))
+    return problem
+
+
+def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
+    """Raise `InputError` unless the arrays have the shapes and dtypes that the problem says.
+
+    A mask of numbers and a bias of truth values mean different things to different libraries, so both are
+    refused here, for all.
+    """
+    dtype = numpy_dtype(problem.dtype)
+    for name, shape in (("q", problem.q_shape), ("k", problem.k_shape), ("v", problem.v_shape)):
+        array = getattr(inputs, name)
+        if array.dtype != dtype:
+            as_q = "" if name == "q" else " as q has"
+            raise InputError(f"{name}: found dtype {array.dtype}, expected {dtype}{as_q}")
+        if array.shape != shape:
+            raise InputError(f"{name}: found shape {list(array.shape)}, expected {list(shape)}")
+    scores = (problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
+    for name, expected in (("mask", np.dtype(bool)), ("bias", dtype)):
+        operand = getattr(inputs, name)
+        if (operand is not None) != getattr(problem, name):
+            found, wanted = (
+                ("none was given", "has one") if operand is None else ("one was given", "has none")
+            )
+            raise InputError(f"{name}: {found}, but the problem {wanted}")
+        if operand is None:
+            continue
+        if operand.dtype != expected:
+            raise InputError(f"{name}: found dtype {operand.dtype}, expected {expected}{_why(name)}")
+        if not _broadcasts(operand.shape, scores):
+            raise InputError(
+                f"{name}: found shape {list(operand.shape)}, expected one that broadcasts to {list(scores)}, "
+                "[batch, heads, seq_q, seq_kv]"
+            )
+
+
+def _why(name: str) -> str:
+    return ", true where a key is visible" if name == "mask" else " as q has, added to the scores"
+
+
+def _broadcasts(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
+    """Whether NumPy's rules make an array of one shape one of another."""
+    if len(shape) > len(full):
+        return False
+    aligned = full[len(full) - len(shape) :]
+    return all(size in (1, wanted) for size, wanted in zip(shape, aligned, strict=True))

@@ -1,0 +1,58 @@
+"""The keys that causal and window masks leave visible in one sequence: a band along the diagonal."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Band:
+    """Query i sees keys from i + `first` to before i + `end`, of those that exist.
+
+    Counts are closed forms: their cost does not grow with the lengths.
+    """
+
+    queries: int
+    keys: int
+    first: int | None
+    """None: from the first key on."""
+    end: int | None
+    """None: up to the last key."""
+
+    def visible_range(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return [first, past-the-end) key that each query index sees."""
+        first = np.zeros_like(queries) if self.first is None else queries + self.first
+        end = np.full_like(queries, self.keys) if self.end is None else queries + self.end
+        first = np.clip(first, 0, self.keys)
+        return first, np.maximum(np.clip(end, 0, self.keys), first)
+
+    def visible_pairs(self) -> int:
+        """Return how many (query, key) pairs are visible."""
+        if self._is_empty:
+            return 0
+        ends = self.queries * self.keys if self.end is None else self._sum_of_keys(self.end)
+        return ends - (0 if self.first is None else self._sum_of_keys(self.first))
+
+    def queries_without_keys(self) -> int:
+        """Return how many queries see no key."""
+        if self._is_empty:
+            return self.queries
+        before = 0 if self.end is None else min(max(1 - self.end, 0), self.queries)
+        behind = 0 if self.first is None else self.queries - min(max(self.keys - self.first, 0), self.queries)
+        return before + behind
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether no query sees any key, wherever it is."""
+        crossed = self.first is not None and self.end is not None and self.end <= self.first
+        return self.keys == 0 or crossed
+
+    def _sum_of_keys(self, offset: int) -> int:
+        """Return the sum of i + offset over all queries i, each clipped to 0 … keys."""
+        return self._sum_below(self.queries + offset) - self._sum_below(offset)
+
+    def _sum_below(self, end: int) -> int:
+        """Return the sum of min(j, keys) over 0 ≤ j < end."""
+        if end <= self.keys:
+            return max(end, 0) * (max(end, 0) - 1) // 2
+        return self.keys * (self.keys - 1) // 2 + (end - self.keys) * self.keys

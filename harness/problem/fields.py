@@ -1,0 +1,98 @@
+"""What the fields of `AttentionProblem` are, for everything that mirrors them.
+
+Options of the command line, axes of an experiment, arguments of `harness.attention` and columns of the
+results are made of these, so that a field is declared once, in the model.
+"""
+
+import re
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from harness.problem.attention_problem import AttentionProblem
+
+UNLIMITED = "none"
+"""What stands for "not set", or for an unlimited side, where there is only text."""
+
+
+@dataclass(frozen=True)
+class ProblemField:
+    """One field of a problem."""
+
+    name: str
+    annotation: Any
+    """The type of its values, with the bounds of the model; None is not among them."""
+    kind: type
+    """`bool`, `int`, `float`, `str` or `tuple`."""
+    is_optional: bool
+    """Whether a problem can be without it."""
+    default: Any
+    """None where it follows from other fields, or has to be given."""
+    description: str
+    """What it means, on one line."""
+    length: int | None = None
+    """How many values a tuple has; None is any number."""
+
+    @property
+    def separator(self) -> str:
+        """What stands between the numbers of a tuple in tables: `256:0` for a pair, else commas."""
+        return "," if self.length is None else ":"
+
+    def column(self, value: Any) -> Any:
+        """Return a value as a column of results holds it: tuples as text."""
+        if not isinstance(value, tuple):
+            return value
+        return self.separator.join(UNLIMITED if number is None else str(number) for number in value)
+
+    def parsed(self, text: str) -> tuple[int | None, ...]:
+        """Return the numbers of a tuple that is written with commas, `128,none`; raises `ValueError`."""
+        numbers = tuple(None if part.strip() == UNLIMITED else int(part) for part in text.split(","))
+        if self.length not in (None, len(numbers)) or (self.length is None and None in numbers):
+            raise ValueError(text)
+        return numbers
+
+
+@cache
+def problem_fields() -> Mapping[str, ProblemField]:
+    """Return the fields of a problem by name, in the model's order."""
+    return types.MappingProxyType(
+        {
+            name: _field(name, field.annotation, field.metadata, field.default, field.description)
+            for name, field in AttentionProblem.model_fields.items()
+        }
+    )
+
+
+def _field(name: str, annotation: Any, metadata: list[Any], default: Any, text: str | None) -> ProblemField:
+    alternatives = _alternatives(annotation)
+    values = next(choice for choice in alternatives if choice is not types.NoneType)
+    is_optional = types.NoneType in alternatives
+    kind, length = _kind(values)
+    return ProblemField(
+        name=name,
+        annotation=Annotated[values, *metadata] if metadata else values,
+        kind=kind,
+        is_optional=is_optional,
+        default=default if isinstance(default, bool | int | float | str) else None,
+        description=" ".join(re.sub(r"`", "", text or "").split()),
+        length=length,
+    )
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """Return the members of a union, or the one type."""
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+
+
+def _kind(values: Any) -> tuple[type, int | None]:
+    """Return the Python type of a field's values and, of tuples, how many numbers they have."""
+    if get_origin(values) is Annotated:
+        return _kind(get_args(values)[0])
+    if get_origin(values) is Literal:
+        return str, None
+    if get_origin(values) is tuple:
+        arguments = get_args(values)
+        return tuple, None if Ellipsis in arguments else len(arguments)
+    return values, None

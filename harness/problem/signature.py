@@ -1,0 +1,57 @@
+"""Functions whose keyword arguments are fields of a problem."""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from harness.problem.fields import ProblemField
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_arguments(fields: Mapping[str, ProblemField]) -> Callable[[Function], Function]:
+    """Give a function that takes `**fields` these fields in its signature and its docstring.
+
+    `help`, and editors that ask the running function, then show what the model says of them.
+    """
+
+    def describe(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [
+            argument
+            for argument in signature.parameters.values()
+            if argument.kind is not argument.VAR_KEYWORD
+        ]
+        added = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=_annotation(field),
+            )
+            for name, field in fields.items()
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        lines = "\n".join(_documented(field) for field in fields.values())
+        marker = next(line for line in (function.__doc__ or "").splitlines() if "**fields" in line)
+        function.__doc__ = (function.__doc__ or "").replace(marker, f"{marker}\n{lines}")
+        return function
+
+    return describe
+
+
+def _annotation(field: ProblemField) -> Any:
+    """Return an argument's type as a reader wants it, without the model's bounds."""
+    values = Sequence[int] if field.kind is tuple else field.kind
+    return values if field.default is not None else values | None
+
+
+def _documented(field: ProblemField) -> str:
+    indented = " " * 12
+    return textwrap.fill(
+        f"{field.name}: {field.description}",
+        110,
+        initial_indent=indented,
+        subsequent_indent=indented + "    ",
+    )

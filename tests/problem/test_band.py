@@ -1,0 +1,27 @@
+"""Counts of what a band leaves visible: closed forms against the ranges themselves."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.band import Band
+
+offsets = st.none() | st.integers(-20, 20)
+
+
+@given(queries=st.integers(1, 12), keys=st.integers(0, 12), first=offsets, end=offsets)
+def test_counts_are_those_of_the_ranges(queries: int, keys: int, first: int | None, end: int | None) -> None:
+    band = Band(queries, keys, first, end)
+    starts, stops = band.visible_range(np.arange(queries))
+    assert band.visible_pairs() == int((stops - starts).sum())
+    assert band.queries_without_keys() == int((stops == starts).sum())
+
+
+def test_counting_does_not_grow_with_the_lengths() -> None:
+    problem = AttentionProblem(
+        batch=2**20, heads=1, seq_q=2**20, seq_kv=2**20 + 1, head_dim=1, causal=True, window=(2**19, None)
+    )
+    assert len(problem.different_lengths()) == 1
+    assert problem.visible_pairs() == 2**20 * sum(min(i + 2, 2**19 + 1) for i in range(2**20))
+    assert problem.queries_without_keys() == 0
