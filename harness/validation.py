@@ -94,19 +94,26 @@ def _plain(value: Any, depth: int) -> Any:
     return tuple(_plain(element, depth + 1) for element in value)
 
 
+def plain_entries(table: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return a table whose values are `plain`; a `ValueError` begins with the key."""
+    entries = {}
+    for name, value in table.items():
+        try:
+            entries[name] = plain(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    return entries
+
+
 def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
     """Return settings checked by their model, as strictly as a file's: no number from a text, no text from
     a number, but an enumeration from its value.
 
     Raises `ValidationError`, see `messages`, or `ValueError` for what no setting can be.
     """
-    found = {}
-    for name, value in values.items():
-        try:
-            found[name] = plain(value)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-        if not isinstance(found[name], int | float | str | tuple | None):
+    found = plain_entries(values)
+    for name, value in found.items():
+        if not isinstance(value, int | float | str | tuple | None):
             raise ValueError(f"{name}: found {shown(value)}, expected a number, a truth value or a text")
     return model.model_validate_json(json.dumps(found, default=str), strict=True)
 

@@ -20,10 +20,27 @@ def build(**settings: int) -> BuiltArtifact:
     return harness.build(PROBLEM, variant="numpy-attention", target="numpy", **settings)
 
 
+def build_with(**params: Any) -> BuiltArtifact:
+    return harness.build(PROBLEM, variant="numpy-attention", target="numpy", params=params)
+
+
 def test_a_default_that_is_written_down_is_the_same_case() -> None:
     assert build().case == build(threads=1).case
     assert build().case.target_options == {"threads": 1}
     assert build(threads=2).case.id != build().case.id
+
+
+def test_numpy_s_numbers_are_the_same_case() -> None:
+    case = build_with(block=8).case
+    assert case.params["block"] == 8
+    assert build_with(block=np.int64(8)).case == case
+    assert build(threads=np.int8(2)).case == build(threads=2).case
+
+
+@pytest.mark.parametrize("block", [[16], (16,), np.array([16]), "16", 16.0, True, 10**30, object(), {}])
+def test_a_parameter_of_another_kind_is_never_dropped(block: Any) -> None:
+    with pytest.raises(InputError, match=r"^variant 'numpy-attention': block: found [^\n]+, expected .+$"):
+        build_with(block=block)
 
 
 def test_an_option_that_is_almost_right_is_suggested() -> None:
@@ -50,6 +67,25 @@ def test_attention_is_what_the_oracle_expects_whatever_the_tiles(params: dict[st
             {"v": np.zeros((1, 2, 7, 8), np.float32)},
             r"v: found shape \[1, 2, 7, 8\], expected \[1, 2, 6, 8\]",
         ),
+        ({"mask": np.ones((6, 6), np.uint8)}, "mask: found dtype uint8, expected bool"),
+        ({"mask": np.ones((5, 6), bool)}, r"mask: found shape \[5, 6\], expected one that broadcasts to"),
+        ({"bias": np.zeros((6, 6))}, "bias: found dtype float64, expected float32 as q has"),
+        ({"bias": np.zeros((6, 6), bool)}, "bias: found dtype bool, expected float32 as q has"),
+        ({"threads": [1]}, r"target 'cpu': threads: found \[1\], expected"),
+        ({"threads": "many"}, "target 'cpu': threads: found \"many\", expected"),
+        ({"target": None}, "unknown target None; expected one of"),
+        ({"target": 5}, "unknown target 5; expected one of"),
+        ({"target": "cpu:avx3"}, r"unknown chip of cpu 'avx3' \(did you mean avx2\?\); expected one of host"),
+        ({"variant": 5}, "unknown variant 5; expected one of"),
+        ({"variant": []}, r"unknown variant '?\[\]'?; expected one of"),
+        ({"executor": []}, r"executor: found \[\], expected a name such as 'native'"),
+        ({"params": "x"}, 'params: found "x", expected a dict'),
+        ({"params": {1: 2}}, "variant 'flash': 1: unknown key"),
+        ({"params": {"tile_q": "16"}}, "variant 'flash': tile_q: found \"16\", expected an integer"),
+        ({"cu_seqlens_q": 5}, "q: found shape"),
+        ({"kv_lengths": [float("inf")]}, "kv_lengths: found Infinity, expected an integer"),
+        ({"causal": "no"}, 'causal: found "no", expected true or false'),
+        ({"q": np.zeros((1, 2, 0, 8), np.float32)}, r"q: found shape \[1, 2, 0, 8\], expected no dimension"),
         ({"params": {"tile_kw": 5}}, r"tile_kw: unknown key \(did you mean tile_kv\?\)"),
         ({"variant": "flahs"}, r"unknown variant 'flahs' \(did you mean flash\?\); expected one of"),
     ],
@@ -60,3 +96,39 @@ def test_what_is_wrong_with_the_arguments_of_attention_is_named(
     arguments = {name: np.zeros((1, 2, 6, 8), np.float32) for name in ("q", "k", "v")} | changed
     with pytest.raises(InputError, match=message):
         harness.attention(**arguments)
+
+
+def test_an_executable_that_is_kept_checks_its_operands() -> None:
+    problem = AttentionProblem(heads=2, seq_q=6, head_dim=8, bias=True)
+    executable = harness.build(problem, variant="iree").executable()
+    inputs = make_inputs(problem)
+    arrays = (inputs.q, inputs.k, inputs.v)
+    assert expect(inputs, problem).check(executable(*arrays, bias=inputs.bias)).ok
+    for bias in (np.ones((6, 6), bool), np.ones((6, 6)), np.ones((5, 6), np.float32), None):
+        with pytest.raises(InputError, match=r"^bias: "):
+            executable(*arrays, bias=bias)
+
+
+@pytest.mark.parametrize("problem", [None, 5, {"heads": 2}])
+def test_what_is_no_problem_is_not_built(problem: Any) -> None:
+    with pytest.raises(InputError, match=r"problem: found .*, expected an AttentionProblem"):
+        harness.build(problem)
+
+
+def test_attention_takes_threads_as_the_target_does() -> None:
+    inputs = make_inputs(PROBLEM)
+    arrays = (inputs.q, inputs.k, inputs.v)
+    found = harness.attention(*arrays, threads=2, params={"tile_q": np.int64(4)})
+    assert expect(inputs, PROBLEM).check(found).ok
+
+
+def test_attention_takes_what_shares_its_memory() -> None:
+    class Tensor:
+        def __init__(self, array: np.ndarray) -> None:
+            self.__dlpack__ = array.__dlpack__
+            self.__dlpack_device__ = array.__dlpack_device__
+
+    inputs = make_inputs(PROBLEM)
+    found = harness.attention(Tensor(inputs.q), Tensor(inputs.k), inputs.v)
+    assert isinstance(found, np.ndarray)
+    assert expect(inputs, PROBLEM).check(found).ok

@@ -22,7 +22,7 @@ from pydantic import (
 from harness.errors import InputError
 from harness.problem.attention_problem import AttentionProblem, Size
 from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
-from harness.validation import each_once, plain, shown
+from harness.validation import each_once, plain_entries, shown
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class ProblemAxes(_ProblemTable):
     @classmethod
     def _plain_values(cls, table: Any) -> Any:
         """Take what Python code can write, lists and NumPy's numbers, as what a file can hold."""
-        return plain(table) if isinstance(table, dict) else table
+        return plain_entries(table) if isinstance(table, dict) else table
 
     @model_validator(mode="after")
     def _unambiguous(self) -> Self:

@@ -23,7 +23,7 @@ from pydantic import (
 from harness.errors import InputError
 from harness.problem.band import Band
 from harness.problem.dtypes import DTypeName, itemsize, short_name
-from harness.validation import messages, plain, shown
+from harness.validation import messages, plain_entries, shown
 
 FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
 """Q·Kᵀ and P·V, a multiplication and an addition each; pairs that a mask hides are not counted."""
@@ -107,7 +107,7 @@ class AttentionProblem(BaseModel):
         """Derive what follows from other fields, so that every field of a problem is concrete."""
         if not isinstance(data, dict):
             return data
-        data = {name: plain(value) for name, value in data.items()}
+        data = plain_entries(data)
         _lengths_from_cumulative(data)
         _default(data, "kv_heads", _size_or_one(data.get("heads")))
         _default(data, "seq_kv", _size_or_one(data.get("seq_q")))

@@ -1,3 +1,6 @@
+import contextlib
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -201,3 +204,112 @@ def test_description_names_what_differs_from_the_default():
         scale=1,
     )
     assert problem.describe() == "b2 h8/2 s5×7 d64/32 f16 causal scale1"
+
+
+class TestStrictness:
+    def test_numpy_s_numbers_are_numbers(self) -> None:
+        problem = AttentionProblem(
+            batch=np.int64(2),
+            heads=np.uint8(4),
+            seq_q=8,
+            head_dim=8,
+            scale=np.float32(0.5),
+            causal=np.bool_(True),
+            kv_lengths=np.array([3, 8]),
+        )
+        assert (problem.batch, problem.heads, problem.scale, problem.causal) == (2, 4, 0.5, True)
+        assert problem.kv_lengths == (3, 8)
+        assert problem == AttentionProblem(
+            batch=2, heads=4, seq_q=8, head_dim=8, scale=0.5, causal=True, kv_lengths=[3, 8]
+        )
+
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"causal": "no"}, 'causal: found "no", expected true or false'),
+            ({"heads": "2"}, 'heads: found "2", expected an integer'),
+            ({"heads": 2.0}, "heads: found 2.0, expected an integer"),
+            ({"scale": "0.5"}, 'scale: found "0.5", expected a number'),
+            ({"kv_lengths": [1.5]}, "kv_lengths: found 1.5, expected an integer"),
+            ({"kv_lengths": [float("inf")]}, "kv_lengths: found Infinity, expected an integer"),
+            ({"kv_lengths": []}, "kv_lengths has 0 values for batch 1"),
+            ({"cu_seqlens_q": 5}, "cu_seqlens_q: found 5, expected a list"),
+            ({"window": 5}, "window: found 5, expected a list"),
+        ],
+    )
+    def test_another_kind_of_value_is_one_line(self, fields, message):
+        with pytest.raises(InputError) as caught:
+            AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
+        assert message in caught.value.lines
+
+    @pytest.mark.parametrize("dump", ["model_dump", "model_dump_json"])
+    def test_what_a_problem_says_of_itself_makes_the_same_problem(self, dump):
+        problem = AttentionProblem(heads=2, seq_q=8, head_dim=8, window=(3, -1), softcap=2, kv_lengths=[8])
+        again = getattr(problem, dump)()
+        read = (
+            AttentionProblem.model_validate_json
+            if isinstance(again, str)
+            else AttentionProblem.model_validate
+        )
+        assert read(again) == problem
+
+
+class TestSizes:
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"seq_q": 3_000_000_000}, "seq_q: found 3000000000, expected at most 2147483647"),
+            ({"batch": 10**30}, "batch: found an integer of 100 bits, expected one of at most 64 bits"),
+            ({"head_dim": 10**310}, "head_dim: found an integer of 1030 bits, expected"),
+            ({"window": (10**23, 0)}, "window: found an integer of 77 bits, expected"),
+            ({"window": (2**40, 0)}, "window: found 1099511627776, expected at most 2147483647"),
+            ({"seq_q": 2**31 - 1, "head_dim": 2**20}, "FLOPs is too large, expected fewer than 2⁶³"),
+            (
+                {"seq_q": 1, "head_dim": 2**30, "batch": 2**30, "kv_lengths": None, "heads": 2**20},
+                "is too large, expected fewer than 2⁶³",
+            ),
+        ],
+    )
+    def test_have_limits(self, fields, message):
+        with pytest.raises(InputError) as caught:
+            AttentionProblem(**{"heads": 2, "seq_q": 8, "head_dim": 8, **fields})
+        assert message in str(caught.value)
+        assert len(caught.value.lines) == 1
+
+    def test_planning_allocates_nothing_by_size(self):
+        tracemalloc.start()
+        problem = AttentionProblem(batch=2**20, heads=1, seq_q=2**19, head_dim=1, causal=True, window=(9, -1))
+        assert problem.flops() > 0
+        assert problem.describe()
+        assert problem.queries_without_keys() == 0
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 2**20
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(min_value=10**20, max_value=10**400),
+    st.floats(),
+    st.text(max_size=5),
+    st.binary(max_size=3),
+    st.lists(st.one_of(st.integers(-2, 9), st.floats(), st.none(), st.text(max_size=2)), max_size=4),
+    st.dictionaries(st.integers(), st.integers(), max_size=2),
+    st.sampled_from([object(), {1}, np.array([[1, 2]]), np.float16("nan"), 1j, "f16", (0, 3), [0, 2, 2]]),
+)
+LIKELY = st.one_of(st.integers(1, 9), JUNK)
+
+
+@given(
+    fields=st.dictionaries(st.sampled_from(list(AttentionProblem.model_fields)), LIKELY),
+    most=st.fixed_dictionaries({"heads": LIKELY, "seq_q": LIKELY, "head_dim": LIKELY}),
+)
+@settings(max_examples=300, deadline=None)
+def test_whatever_the_fields_are_only_an_input_error_comes_of_them(fields, most):
+    given = {**most, **fields}
+    with contextlib.suppress(InputError):
+        assert AttentionProblem(**given).describe()
+    with contextlib.suppress(ValidationError):
+        AttentionProblem.model_validate(given)

@@ -1,0 +1,136 @@
+"""Arrays that are handed over: what is refused before any generated code sees it, and what is taken."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from harness.errors import InputError
+from harness.problem.arguments import as_array, check_inputs, problem_of
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs
+
+PROBLEM = AttentionProblem(batch=2, heads=4, seq_q=3, seq_kv=5, head_dim=8, mask=True, bias=True)
+
+
+def inputs(**changed: Any) -> Inputs:
+    arrays = {
+        "q": np.zeros(PROBLEM.q_shape, np.float32),
+        "k": np.zeros(PROBLEM.k_shape, np.float32),
+        "v": np.zeros(PROBLEM.v_shape, np.float32),
+        "mask": np.ones((2, 1, 3, 5), bool),
+        "bias": np.zeros((1, 4, 3, 5), np.float32),
+    }
+    return Inputs(**{**arrays, **changed})
+
+
+class Tensor:
+    """What shares its memory by DLPack, as a library's tensor does."""
+
+    def __init__(self, array: np.ndarray, error: Exception | None = None) -> None:
+        self.array = array
+        self.error = error
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize(
+    "shape", [(5,), (3, 5), (1, 3, 5), (4, 1, 1), (2, 4, 3, 5), (2, 1, 1, 5), (1, 1, 1, 1)]
+)
+def test_what_broadcasts_to_the_scores_is_taken(shape: tuple[int, ...]) -> None:
+    check_inputs(PROBLEM, inputs(mask=np.ones(shape, bool), bias=np.zeros(shape, np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"mask": np.ones((2, 1, 3, 5), np.uint8)}, "mask: found dtype uint8, expected bool, true where"),
+        ({"mask": np.ones((3, 5), np.float32)}, "mask: found dtype float32, expected bool"),
+        ({"bias": np.zeros((3, 5))}, "bias: found dtype float64, expected float32 as q has"),
+        ({"bias": np.zeros((3, 5), bool)}, "bias: found dtype bool, expected float32 as q has"),
+        ({"bias": np.zeros((3, 5), np.float16)}, "bias: found dtype float16, expected float32"),
+        (
+            {"mask": np.ones((5, 3), bool)},
+            r"mask: found shape \[5, 3\], expected one that broadcasts to \[2, 4,",
+        ),
+        ({"mask": np.ones((3, 4, 3, 5), bool)}, r"mask: found shape \[3, 4, 3, 5\], expected"),
+        ({"mask": np.ones((1, 2, 4, 3, 5), bool)}, r"mask: found shape \[1, 2, 4, 3, 5\], expected"),
+        ({"bias": np.zeros((2, 3, 5), np.float32)}, r"bias: found shape \[2, 3, 5\], expected"),
+        ({"mask": None}, "mask: none was given, but the problem has one"),
+        ({"q": np.zeros((2, 4, 3, 8))}, "q: found dtype float64, expected float32"),
+        (
+            {"v": np.zeros((2, 4, 5, 7), np.float32)},
+            r"v: found shape \[2, 4, 5, 7\], expected \[2, 4, 5, 8\]",
+        ),
+    ],
+)
+def test_other_dtypes_and_shapes_are_refused_by_name(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_inputs(PROBLEM, inputs(**changed))
+
+
+def test_an_operand_that_the_problem_has_not_is_refused() -> None:
+    plain = PROBLEM.model_copy(update={"bias": False})
+    with pytest.raises(InputError, match="bias: one was given, but the problem has none"):
+        check_inputs(plain, inputs())
+
+
+def test_a_tensor_is_taken_without_a_copy() -> None:
+    array = np.arange(6.0)
+    assert np.shares_memory(as_array("q", Tensor(array)), array)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([1.0], "q: found list, expected a NumPy array or a tensor on the CPU"),
+        (None, "q: found NoneType, expected"),
+        (
+            Tensor(np.zeros(2), BufferError("it requires a gradient")),
+            "q: NumPy cannot take this Tensor: it requires a gradient",
+        ),
+    ],
+)
+def test_what_is_no_array_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        as_array("q", given)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_pytorch_s_tensors_are_taken_in_every_dtype(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    array = as_array("q", torch.full((2, 3), 1.5, dtype=getattr(torch, dtype)))
+    assert (str(array.dtype), array.shape) == (dtype, (2, 3))
+    assert (array.astype(np.float32) == 1.5).all()
+
+
+class TestReadingAProblem:
+    def of(self, **fields: Any) -> AttentionProblem:
+        q = np.zeros((2, 4, 3, 8), ml_dtypes.bfloat16)
+        k = np.zeros((2, 2, 5, 8), ml_dtypes.bfloat16)
+        return problem_of({"q": q, "k": k, "v": k}, {"mask": None, "bias": None}, fields)
+
+    def test_sizes_come_from_the_arrays_and_the_rest_from_fields(self) -> None:
+        problem = self.of(causal=True, kv_lengths=np.array([2, 5]))
+        assert problem.describe() == "b2 h4/2 s3×5 d8 bf16 causal+lengths"
+
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"casual": True}, r"casual: unknown key \(did you mean causal\?\); allowed: causal, "),
+            ({"heads": 4}, "heads: unknown key"),
+            ({"kv_lengths": [1.5, 2.0]}, "kv_lengths: found 1.5, expected an integer"),
+            ({"causal": "no"}, 'causal: found "no", expected true or false'),
+            ({"scale": "0.5"}, 'scale: found "0.5", expected a number'),
+        ],
+    )
+    def test_a_wrong_field_is_named(self, fields: dict[str, Any], message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            self.of(**fields)

@@ -1,0 +1,131 @@
+"""The one strict validation: what is taken as a number, and what is said of everything else."""
+
+import itertools
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+
+from harness.errors import LONGEST_LINE, MOST_LINES, InputError
+from harness.validation import closest, each_once, messages, plain, shown, unknown_name, validated
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tile: PositiveInt | None = None
+    share: float = 0.5
+    fast: bool = False
+    order: Literal["a", "b"] = "a"
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (np.int64(8), 8),
+        (np.float32(0.5), 0.5),
+        (np.bool_(True), True),
+        (np.array(3), 3),
+        (np.array([1, 2]), (1, 2)),
+        ([np.int8(1), [2.5]], (1, (2.5,))),
+        ("text", "text"),
+        (None, None),
+    ],
+)
+def test_numpy_s_numbers_are_numbers(given: Any, expected: Any) -> None:
+    assert plain(given) == expected
+    assert type(plain(given)) is type(expected)
+
+
+@pytest.mark.parametrize(
+    "values", [{"tile": np.int64(8)}, {"share": np.float64(1)}, {"fast": np.bool_(True)}, {"order": "b"}, {}]
+)
+def test_settings_of_the_right_kind_are_taken(values: dict[str, Any]) -> None:
+    assert validated(Settings, values) == Settings(**{name: plain(value) for name, value in values.items()})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"tile": "16"}, 'tile: found "16", expected an integer'),
+        ({"tile": [16]}, "tile: found [16], expected an integer"),
+        ({"tile": 16.0}, "tile: found 16.0, expected an integer"),
+        ({"tile": True}, "tile: found true, expected an integer"),
+        ({"tile": np.array([16])}, "tile: found [16], expected an integer"),
+        ({"fast": "no"}, 'fast: found "no", expected true or false'),
+        ({"fast": 1}, "fast: found 1, expected true or false"),
+        ({"share": "0.5"}, 'share: found "0.5", expected a number'),
+        ({"order": "c"}, "order: found \"c\", expected 'a' or 'b'"),
+        ({"tiel": 1}, "tiel: unknown key (did you mean tile?); allowed: tile, share, fast, order"),
+    ],
+)
+def test_settings_of_another_kind_are_one_line(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        validated(Settings, values)
+    assert messages(caught.value, Settings) == [message]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"tile": 10**30}, "tile: found an integer of 100 bits, expected one of at most 64 bits"),
+        ({"tile": 10**4000}, "tile: found an integer of 13288 bits, expected"),
+        ({"tile": nested(1000)}, "tile: found lists that are nested more than 8 deep"),
+        ({"tile": object}, "tile: found type "),
+    ],
+)
+def test_what_no_setting_can_be_is_one_line(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        validated(Settings, values)
+
+
+@pytest.mark.parametrize("name", ["text", "list", "deep", "integer", "table", "set", "object"])
+def test_whatever_is_shown_stays_on_a_line(name: str) -> None:
+    values = {
+        "text": "x" * 10**6,
+        "list": list(range(10**6)),
+        "deep": nested(2000),
+        "integer": 10**5000,
+        "table": {("a", 1): nested(50)},
+        "set": {1.5},
+        "object": object(),
+    }
+    assert len(shown(values[name])) <= 60
+
+
+def test_a_value_that_stands_twice_is_found_among_many() -> None:
+    values = tuple(range(20_000))
+    assert each_once(values) == values
+    with pytest.raises(ValueError, match="found 7 twice"):
+        each_once((*values, 7))
+
+
+def test_one_and_true_are_different_values() -> None:
+    assert each_once((1, True, 1.0, ("a",), ["a"])) == (1, True, 1.0, ("a",), ["a"])
+
+
+def test_a_huge_name_is_neither_compared_nor_printed_whole() -> None:
+    name = "flash" * 10**6
+    assert closest(name, ["flash"]) is None
+    assert len(unknown_name("variant", name, ["flash"])) < 200
+
+
+class TestInputError:
+    def test_a_line_is_cut(self) -> None:
+        assert len(InputError("x" * 10**6).lines[0]) == LONGEST_LINE
+
+    def test_of_many_mistakes_the_first_are_told(self) -> None:
+        lines = InputError(*itertools.repeat("wrong", 20_000)).lines
+        assert len(lines) == MOST_LINES + 1
+        assert lines[-1] == f"and {20_000 - MOST_LINES} more mistakes"
+
+    def test_what_steers_a_terminal_is_spelled_out(self) -> None:
+        assert InputError("a \x1b[31m·").lines == (r"a \x1b[31m·",)
