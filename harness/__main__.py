@@ -24,6 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130: interrupted; 141: nobody reads the output any more.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for word in given:
+        if any("\ud800" <= letter <= "\udfff" for letter in word):
+            return _fail(f"found {word!a}, expected UTF-8: manifests could not hold it")
     try:
         status = app(given, prog_name="harness", standalone_mode=False)
         sys.stdout.flush()

@@ -229,6 +229,8 @@ def _expected(detail: Any) -> str:
         return str(context["expected"])
     if kind in ("too_short", "string_too_short"):
         return "at least one value"
+    if kind == "too_long":
+        return f"at most {context['max_length']} values"
     message = str(detail["msg"])
     return message[:1].lower() + message[1:]
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     rich_markup_mode=None,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
@@ -44,7 +44,7 @@ FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Show the version and exit.")] = False,
 ) -> None:
     """Build attention through different code generators, check every result and time it."""
     if version:
@@ -121,9 +121,9 @@ def check(
 ) -> None:
     """Build and check an experiment's cases without timing; exit status 1 if one failed."""
     if junit is not None:
-        from harness.results.output_folder import ensure_writable_folder
+        from harness.results.output_folder import ensure_writable_file
 
-        ensure_writable_folder(junit.parent, "--junit")
+        ensure_writable_file(junit, "--junit")
     plan = _planned(experiment, bundle, only or [])
     summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain)
     if junit is not None:

@@ -26,9 +26,6 @@ from harness.validation import each_once, plain_entries, shown
 
 T = TypeVar("T")
 
-MOST_PROBLEMS = 20_000
-"""Problems that one table may mean: more is a mistake, or takes longer to plan than anyone waits."""
-
 
 def as_axis(value: Any) -> Any:
     """Return the values of an axis: a list's elements, or a single value as an axis of one."""
@@ -128,14 +125,19 @@ class ProblemAxes(_ProblemTable):
 
     def problems(self) -> Iterator[AttentionProblem]:
         """Yield the problem at every point of the product; raises `ValueError` at a point that is none."""
-        axes = {
-            name: values for name in type(self).model_fields if (values := getattr(self, name)) is not None
-        }
-        count = math.prod(map(len, axes.values()))
-        if count > MOST_PROBLEMS:
-            raise ValueError(f"the lists multiply to {count:,} problems, expected at most {MOST_PROBLEMS:,}")
+        axes = self._axes()
         for point in itertools.product(*axes.values()):
             yield _problem(dict(zip(axes, point, strict=True)))
+
+    @property
+    def count(self) -> int:
+        """How many problems the lists multiply to."""
+        return math.prod(map(len, self._axes().values()))
+
+    def _axes(self) -> dict[str, tuple[Any, ...]]:
+        """Return the axes that are given."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: axis for name, axis in values.items() if axis is not None}
 
 
 def _problem(point: dict[str, Any]) -> AttentionProblem:

@@ -5,11 +5,12 @@ names that the caller gives; anything else is refused.
 """
 
 import ast
+import functools
 import operator
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from harness.validation import suggestion
+from harness.validation import shortened, suggestion
 
 COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -43,33 +44,58 @@ ALLOWED_NODES: tuple[type[ast.AST], ...] = (*EXPRESSIONS, *OPERATORS, ast.Load)
 WORDS = {"true": True, "false": False, "none": None}
 """TOML's spelling of constants, accepted beside Python's."""
 
+DEEPEST = 50
+"""Operations within operations that a condition may have."""
+LONGEST = 200_000
+"""Characters of a condition."""
+
 EXPECTED = "expected comparisons joined by and, or, not, such as 'seq <= 2048 and head_dim == 64'"
 
 
 def parse_condition(text: str, names: Collection[str]) -> ast.expr:
     """Return the syntax tree of a condition over `names`; raises `ValueError` for anything else."""
+    return _parsed(text, tuple(names))
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str, names: tuple[str, ...]) -> ast.expr:
+    """Parse once what is asked of every problem of a sweep."""
+    if len(text) > LONGEST:
+        raise ValueError(f"found {len(text):,} characters, expected a condition of at most {LONGEST:,}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ValueError(f"cannot read {text!r}; {EXPECTED}") from error
+        raise ValueError(f"cannot read {_quoted(text)}; {EXPECTED}") from error
+    if _is_deeper(tree, DEEPEST):
+        raise ValueError(f"{_quoted(text)} is nested more than {DEEPEST} deep; {EXPECTED}")
     for node in ast.walk(tree):
         _check_node(node, text, names)
     return tree
 
 
-def _check_node(node: ast.AST, text: str, names: Collection[str]) -> None:
+def _quoted(text: str) -> str:
+    return shortened(repr(text))
+
+
+def _is_deeper(tree: ast.AST, most: int) -> bool:
+    """Return whether a tree has more than so many levels."""
+    level: list[ast.AST] = [tree]
+    for _ in range(most):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return bool(level)
+
+
+def _check_node(node: ast.AST, text: str, names: tuple[str, ...]) -> None:
     """Raise `ValueError` unless a condition may hold this node."""
     if isinstance(node, ast.Name):
         if node.id not in names and node.id not in WORDS:
-            hint = suggestion(node.id, names)
-            raise ValueError(
-                f"unknown name {node.id!r} in {text!r}{hint}; expected one of {', '.join(names)}"
-            )
+            found = f"unknown name {_quoted(node.id)} in {_quoted(text)}{suggestion(node.id, names)}"
+            raise ValueError(f"{found}; expected one of {', '.join(names)}")
     elif isinstance(node, ast.Constant):
         if not isinstance(node.value, int | float | str | bool | None):
-            raise ValueError(f"unexpected constant in {text!r}; {EXPECTED}")
+            raise ValueError(f"unexpected constant in {_quoted(text)}; {EXPECTED}")
     elif not isinstance(node, ALLOWED_NODES):
-        raise ValueError(f"unexpected {type(node).__name__} in {text!r}; {EXPECTED}")
+        raise ValueError(f"unexpected {type(node).__name__} in {_quoted(text)}; {EXPECTED}")
 
 
 def holds(condition: ast.expr, values: Mapping[str, Any]) -> bool:
@@ -77,7 +103,7 @@ def holds(condition: ast.expr, values: Mapping[str, Any]) -> bool:
     try:
         return bool(_evaluate(condition, values))
     except (TypeError, ZeroDivisionError, OverflowError) as error:
-        raise ValueError(f"cannot evaluate {ast.unparse(condition)!r}: {error}") from error
+        raise ValueError(f"cannot evaluate {_quoted(ast.unparse(condition))}: {error}") from error
 
 
 def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:

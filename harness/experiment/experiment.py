@@ -5,7 +5,9 @@ file, the key, what was found and what was expected.
 """
 
 import itertools
+import math
 import re
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -42,9 +44,13 @@ from harness.problem.inputs import DISTRIBUTIONS
 from harness.validation import messages, shown, unknown_name
 
 
+MOST_CASES = 50_000
+"""Cases that an experiment may mean: more is a mistake, or takes longer to plan than anyone waits."""
+
+
 def _folder_name(name: str) -> str:
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) is None:
-        expected = "letters, digits, '.', '_' and '-', beginning with a letter or digit"
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name) is None:
+        expected = "letters, digits, '.', '_' and '-', beginning with a letter or digit, 100 at most"
         raise ValueError(f"found {shown(name)}, expected {expected}")
     return name
 
@@ -75,6 +81,7 @@ class Experiment(BaseModel):
 
     _path: Path | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)
+    _planned: list[Case] | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _has_problems(self) -> Self:
@@ -99,10 +106,11 @@ class Experiment(BaseModel):
         `harness.experiment.selection.select`.
         Raises `InputError` for an invalid combination of values, and where no case is left.
         """
-        cases = list({case.id: case for case in self._cases()}.values())
-        if not cases:
+        if self._planned is None:
+            self._planned = list({case.id: case for case in self._cases()}.values())
+        if not self._planned:
             raise self._error("variant", "the conditions 'where' leave no case")
-        return select(cases, only) if only else cases
+        return select(self._planned, only) if only else list(self._planned)
 
     @staticmethod
     def groups(cases: Iterable[Case]) -> list[list[Case]]:
@@ -117,6 +125,15 @@ class Experiment(BaseModel):
         """Yield every case of every product of axes."""
         options = {target: self._target_options(target) for target in self.targets}
         parameters = {variant: self._parameters(variant) for variant in self.variants}
+        tables = [*([] if self.problem is None else [self.problem]), *self.problems]
+        count = sum(table.count for table in tables)
+        settings = sum(map(len, options.values())) * sum(map(len, parameters.values()))
+        if count * settings > MOST_CASES:
+            raise self._error(
+                "problem",
+                f"{count:,} problems and {settings:,} combinations of variants, targets and settings are "
+                f"{count * settings:,} cases, expected at most {MOST_CASES:,}",
+            )
         for problem in self._problems():
             variants = [variant for variant in self.variants if self._takes_part(variant, problem)]
             for target in self.targets:
@@ -169,6 +186,12 @@ class Experiment(BaseModel):
         """Return the product of a plugin's axes, each point validated, coerced and completed by its model."""
         combinations: list[Settings] = []
         mistakes: list[str] = []
+        count = math.prod(map(len, axes.values()))
+        if count > MOST_CASES:
+            raise self._error(
+                f"{kind}.{name}",
+                f"the lists multiply to {count:,} combinations, expected at most {MOST_CASES:,}",
+            )
         owner = f"{self._source}: {kind}.{name}."
         for point in itertools.product(*axes.values()):
             values = dict(zip(axes, point, strict=True))
@@ -219,7 +242,10 @@ def parse_experiment(text: str, path: Path) -> Experiment:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise InputError(f"{path}: is no regular file; expected an experiment in TOML")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file; expected an experiment in TOML") from error
     except IsADirectoryError as error:
@@ -230,6 +256,8 @@ def _text_of(path: Path) -> str:
         raise InputError(
             f"{path}: not UTF-8 text (byte {error.start}); expected an experiment in TOML"
         ) from error
+    except ValueError as error:  # such as a byte 0 in the path
+        raise InputError(f"{str(path)!r}: {error}; expected an experiment in TOML") from error
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
@@ -237,6 +265,12 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {error}{_toml_hint(text, str(error))}") from error
+    except ValueError as error:
+        raise InputError(
+            f"{path}: found an integer of thousands of digits, expected at most 64 bits"
+        ) from error
+    except RecursionError as error:
+        raise InputError(f"{path}: found lists that are nested too deeply to be read") from error
 
 
 def _toml_hint(text: str, error: str) -> str:

@@ -19,11 +19,16 @@ from harness.experiment.condition import parse_condition
 from harness.problem.case import ParameterValue
 from harness.validation import each_once
 
+MOST_NAMES = 200
+"""Variants, targets or distributions of an experiment."""
+
 SettingsAxis = Annotated[
     tuple[ParameterValue, ...], Field(min_length=1), BeforeValidator(as_axis), AfterValidator(each_once)
 ]
 SettingsAxes = dict[str, SettingsAxis]
-Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(each_once)]
+LARGEST_MEMORY_GB = 2.0**20
+"""About a petabyte: more than machines have, and than limits of processes can count."""
+Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_NAMES), AfterValidator(each_once)]
 Seconds = Annotated[PositiveFloat, Field(allow_inf_nan=False)]
 
 
@@ -96,5 +101,8 @@ class LimitSettings(Section):
     build_timeout_s: Seconds = 120.0
     run_timeout_s: Seconds = 120.0
     """For one step: loading, checking one input, or taking one sample."""
-    memory_gb: Seconds | None = None
-    """Data memory of a worker in GB (RLIMIT_DATA); unlimited where not set."""
+    memory_gb: Annotated[float, Field(gt=0, le=LARGEST_MEMORY_GB)] | None = None
+    """Memory that a worker may write to, in GB (10⁹ bytes; RLIMIT_DATA); unlimited where not set.
+
+    It holds for each process by itself: what a worker starts, such as a compiler, may take as much again.
+    """

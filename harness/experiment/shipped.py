@@ -15,6 +15,8 @@ def find_experiment(given: str) -> Path:
     Raises `InputError` for a bare name that names no file in `experiments/`.
     """
     path = Path(given)
+    if "\0" in given:
+        raise InputError(f"{given!r}: holds a byte 0; expected the path of an experiment in TOML")
     if path.suffix or len(path.parts) != 1 or path.exists():
         return path
     named = EXPERIMENTS_FOLDER / f"{given}.toml"
@@ -42,6 +44,6 @@ def experiment_files() -> list[Path]:
 def question(path: Path) -> str:
     """Return an experiment's question without checking the rest of it."""
     try:
-        return str(tomllib.loads(path.read_text(encoding="utf-8")).get("question", ""))
-    except (OSError, ValueError) as error:
+        return str(tomllib.loads(path.read_text(encoding="utf-8-sig")).get("question", ""))
+    except (OSError, ValueError, RecursionError) as error:
         return f"cannot be read: {error}"

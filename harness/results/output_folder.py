@@ -1,5 +1,6 @@
 """Folders that the user names for output."""
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -12,7 +13,16 @@ def ensure_writable_folder(path: Path, argument: str = "--out") -> Path:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{argument} {path}: {reason}; expected a folder that can be written") from error
+    return path
+
+
+def ensure_writable_file(path: Path, argument: str) -> Path:
+    """Return a path; raises `InputError` unless a file can be written there, which may exist already."""
+    ensure_writable_folder(path.parent, argument)
+    if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
+        found = "is a folder" if path.is_dir() else "cannot be written"
+        raise InputError(f"{argument} {path}: {found}; expected a file that can be written")
     return path

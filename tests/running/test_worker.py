@@ -10,6 +10,7 @@ import pytest
 from example_cases import PROBLEM, example_case
 
 from harness.oracle.expected import Expected
+from harness.running import worker as worker_module
 from harness.running.worker import Worker
 from harness.status import Status
 from harness.workers import process
@@ -245,3 +246,12 @@ def test_a_silent_worker_whose_child_holds_the_pipe_is_noticed(
     os.close(held_open)
     os.close(silent)
     assert caught.value.status is Status.OUT_OF_MEMORY
+
+
+def test_a_limit_of_memory_is_in_gb_as_the_documents_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(
+        worker_module.resource, "setrlimit", lambda kind, values: limits.append((kind, values))
+    )
+    worker_module.limit_memory(1.5)
+    assert limits == [(worker_module.resource.RLIMIT_DATA, (1_500_000_000, 1_500_000_000))]

@@ -1,0 +1,176 @@
+"""Files that nobody writes by hand: each is one readable line, soon, and never a traceback."""
+
+import os
+from pathlib import Path
+
+import pytest
+from example_plugins import use_example_plugins
+
+from harness.__main__ import main
+from harness.errors import InputError
+from harness.experiment import condition
+from harness.experiment.condition import holds, parse_condition
+from harness.experiment.experiment import MOST_CASES, load_experiment
+from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
+
+PLAIN = {"heads": "4", "head_dim": "64", "seq": "64"}
+
+
+@pytest.fixture(autouse=True)
+def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_example_plugins(monkeypatch)
+
+
+def listed(count: int, first: int = 1) -> str:
+    return f"[{', '.join(map(str, range(first, first + count)))}]"
+
+
+def experiment(tables: str = "", top: str = "", **problem: str) -> str:
+    fields = "\n".join(f"{key} = {value}" for key, value in {**PLAIN, **problem}.items())
+    names = 'name = "trial"\nquestion = "?"\nvariants = ["flash", "naive"]'
+    return f"{names}\n{top}\n[problem]\n{fields}\n{tables}"
+
+
+def mistakes(folder: Path, text: str) -> tuple[str, ...]:
+    path = folder / "trial.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_experiment(path)
+    assert all(len(line) <= 1500 + len(str(path)) for line in caught.value.lines)
+    return tuple(line.removeprefix(f"{path}: ") for line in caught.value.lines)
+
+
+HOSTILE = {
+    "an integer of 5,000 digits": (
+        experiment(head_dim="1" * 5000),
+        "found an integer of thousands of digits, expected at most 64 bits",
+    ),
+    "an integer beyond 64 bits": (
+        experiment(head_dim="1" + "0" * 310),
+        "problem: head_dim: found an integer of 1030 bits, expected one of at most 64 bits",
+    ),
+    "a size beyond 32 bits": (
+        experiment(seq="3000000000"),
+        "problem.seq: found 3000000000, expected at most 2147483647",
+    ),
+    "lists 1,000 deep": (
+        experiment(seq="[" * 1000 + "]" * 1000),
+        "found lists that are nested too deeply to be read",
+    ),
+    "lists 90 deep": (
+        experiment(seq="[" * 90 + "]" * 90),
+        "problem: seq: found lists that are nested more than 8 deep",
+    ),
+    "a product of a million problems": (
+        experiment(seq=listed(1000), head_dim=listed(1000)),
+        "problem: 1,000,000 problems and 2 combinations of variants, targets and settings are 2,000,000 cases, "
+        f"expected at most {MOST_CASES:,}",
+    ),
+    "many tables of many problems": (
+        experiment(
+            "".join(f"[[problems]]\nheads = 1\nhead_dim = 8\nseq = {listed(9000)}\n" for _ in range(9))
+        ),
+        f"problem: 81,001 problems and 2 combinations of variants, targets and settings are 162,002 cases, "
+        f"expected at most {MOST_CASES:,}",
+    ),
+    "a million settings": (
+        experiment(f"[variant.flash]\ntile_q = {listed(1000)}\ntile_kv = {listed(1000)}"),
+        f"variant.flash: the lists multiply to 1,000,000 combinations, expected at most {MOST_CASES:,}",
+    ),
+    "too many names": (
+        experiment().replace('["flash", "naive"]', str([f"v{number}" for number in range(20_000)])),
+        'variants: found ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"…, '
+        "expected at most 200 values",
+    ),
+    "a deep condition": (
+        experiment(f'[variant.flash]\nwhere = "{" * ".join(["seq"] * 500)} > 1"'),
+        f"variant.flash.where: '{'seq * ' * 9}seq … is nested more than 50 deep; expected comparisons joined by "
+        "and, or, not, such as 'seq <= 2048 and head_dim == 64'",
+    ),
+    "a huge condition": (
+        experiment(f'[variant.flash]\nwhere = "{" and ".join(["seq > 1"] * 50_000)}"'),
+        "variant.flash.where: found 599,995 characters, expected a condition of at most 200,000",
+    ),
+    "more memory than there is": (
+        experiment("[limits]\nmemory_gb = 1e300"),
+        "limits.memory_gb: found 1e+300, expected at most 1048576.0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_nobody_writes_by_hand_is_one_line(name: str, tmp_path: Path) -> None:
+    text, message = HOSTILE[name]
+    assert mistakes(tmp_path, text) == (message,)
+
+
+def test_a_name_of_five_megabytes_is_cut(tmp_path: Path) -> None:
+    (line,) = mistakes(tmp_path, experiment().replace('"trial"', f'"{"x" * 5_000_000}"'))
+    assert line.startswith(f'name: found "{"x" * 58}…, expected letters, ')
+
+
+def test_a_key_of_five_megabytes_is_cut(tmp_path: Path) -> None:
+    (line,) = mistakes(tmp_path, experiment("k" * 5_000_000 + " = 1"))
+    assert line.startswith(f"problem.{'k' * 59}…: unknown key; allowed: dtype, ")
+
+
+def test_of_thousands_of_wrong_values_the_first_are_told(tmp_path: Path) -> None:
+    lines = mistakes(tmp_path, experiment(f"[target.cpu]\nwidth = {listed(2000, first=-3000)}"))
+    assert lines[0] == "target.cpu.width: found -3000, expected at least 128"
+    assert lines[-1] == "and 1960 more mistakes"
+
+
+def test_a_list_of_thousands_is_planned_in_no_more_than_linear_time(tmp_path: Path) -> None:
+    (tmp_path / "trial.toml").write_text(
+        experiment(f'[variant.flash]\nwhere = "seq in {listed(2000)}"', seq=listed(2000))
+    )
+    condition._parsed.cache_clear()
+    assert len(load_experiment(tmp_path / "trial.toml").cases()) == 4000
+    assert condition._parsed.cache_info().misses == 1
+
+
+def test_a_condition_of_500_terms_holds() -> None:
+    tree = parse_condition(" and ".join(["seq > 1"] * 500), ("seq",))
+    assert holds(tree, {"seq": 2})
+    assert not holds(tree, {"seq": 1})
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "trial.toml").write_text("\ufeff" + experiment(), encoding="utf-8")
+    assert len(load_experiment(tmp_path / "trial.toml").cases()) == 2
+
+
+class TestPaths:
+    def test_a_pipe_is_not_read(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe.toml")
+        with pytest.raises(
+            InputError, match=r"pipe.toml: is no regular file; expected an experiment in TOML"
+        ):
+            load_experiment(tmp_path / "pipe.toml")
+
+    def test_a_byte_0_is_one_line(self) -> None:
+        for argument in ("ex\0periment", "ex\0periment.toml"):
+            assert main(["list", "cases", argument]) == 2
+        with pytest.raises(InputError, match="embedded null byte; expected a folder that can be written"):
+            ensure_writable_folder(Path("a\0b"))
+        with pytest.raises(InputError, match="expected an experiment in TOML"):
+            load_experiment("a\0b.toml")
+
+    def test_what_is_not_utf_8_is_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["run", os.fsdecode(b"ba\xffd.toml")]) == 2
+        assert capsys.readouterr().err == (
+            "harness: found 'ba\\udcffd.toml', expected UTF-8: manifests could not hold it\n"
+        )
+
+    def test_a_folder_is_no_file_to_write(self, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        with pytest.raises(InputError, match=r"--junit .*folder: is a folder; expected a file that can be"):
+            ensure_writable_file(tmp_path / "folder", "--junit")
+        assert ensure_writable_file(tmp_path / "new" / "file", "--junit") == tmp_path / "new" / "file"
+
+    def test_junit_is_looked_at_before_anything_is_built(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "trial.toml").write_text(experiment())
+        assert main(["check", str(tmp_path / "trial.toml"), "--junit", str(tmp_path)]) == 2
+        assert "is a folder; expected a file" in capsys.readouterr().err
