@@ -4,6 +4,7 @@ Everything is also reachable as `harness.NAME`.  Errors name the argument that i
 """
 
 import functools
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,16 +128,12 @@ def build(
 
     Raises:
         InputError: unknown variant, target, parameter or option.
-        UnsupportedError: the variant cannot do this problem; the message says why.
+        UnsupportedError: the variant cannot do this problem; the message says why, and which variants can.
         BuildError: the compiler refused, crashed or took too long.
     """
-    from harness.building import case_build
-
     if not isinstance(problem, AttentionProblem):
         raise InputError(f"problem: found {shown(problem)}, expected an AttentionProblem")
-    case = complete_case(problem, variant, target, _mapping(params), target_options)
-    artifact, folder = case_build.build(case)
-    return BuiltArtifact(artifact, folder)
+    return _built(complete_case(problem, variant, target, _mapping(params), target_options))
 
 
 @with_arguments(CALL_FIELDS)
@@ -178,7 +175,7 @@ def attention(
 
     Raises:
         InputError: an argument is wrong; the message names it.
-        UnsupportedError: the variant cannot do this; the message says why.
+        UnsupportedError: the variant cannot do this; the message says why, and which variants can.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
@@ -233,10 +230,17 @@ def run(
 
 
 def load(path: str | Path) -> "pandas.DataFrame":
-    """Return the results table of a run folder, or of the newest run in an experiment's folder."""
+    """Return the results table of a run folder, or of the newest run in an experiment's folder.
+
+    Which run that is, if there are several, and how many cases its table lacks is said on standard error.
+    """
+    from harness.results.run_folder import choice_of
     from harness.results.run_folder import load as load_results
 
-    return load_results(path)
+    frame = load_results(path)
+    for line in choice_of(path):
+        print(f"harness: {line}", file=sys.stderr)
+    return frame
 
 
 def _mapping(params: Mapping[str, ParameterValue] | None) -> Mapping[str, ParameterValue]:
@@ -257,12 +261,24 @@ class _Choice:
         return hash((self.case.id, self.executor))
 
 
+def _built(case: Case) -> BuiltArtifact:
+    """Build a case; where its variant cannot, say which others can."""
+    from harness.building import case_build
+    from harness.building.alternatives import alternatives
+
+    try:
+        artifact, folder = case_build.build(case)
+    except UnsupportedError as error:
+        others = ", ".join(alternatives(case))
+        raise UnsupportedError(f"{error}; variants that can: {others}" if others else str(error)) from error
+    return BuiltArtifact(artifact, folder)
+
+
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)
 def _loaded(choice: _Choice) -> Executable:
-    from harness.building import case_build
     from harness.targets.executors import with_executor
 
-    artifact, folder = case_build.build(choice.case)
+    built = _built(choice.case)
     if choice.executor is not None:
-        artifact = with_executor(artifact, choice.executor)
-    return BuiltArtifact(artifact, folder).executable()
+        built = BuiltArtifact(with_executor(built.artifact, choice.executor), built.folder)
+    return built.executable()

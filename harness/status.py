@@ -1,5 +1,7 @@
 """What became of a case."""
 
+from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 
 
@@ -35,3 +37,12 @@ class Status(StrEnum):
 FAILURES = frozenset(
     {Status.WRONG, Status.BUILD_FAILED, Status.CRASHED, Status.TIMED_OUT, Status.OUT_OF_MEMORY}
 )
+
+
+def checked_line(statuses: Sequence[Status]) -> str:
+    """Return how many cases were compared with the oracle, and what became of the others."""
+    compared = [status for status in statuses if status.is_checked or status is Status.WRONG]
+    line = f"{len(compared)} of {len(statuses)} cases checked"
+    others = Counter(status.value for status in statuses if status not in compared)
+    outcomes = Counter(status.value for status in compared) + others
+    return line + "".join(f", {count} {name}" for name, count in outcomes.items())

@@ -1,17 +1,21 @@
 """What `harness.build` and `harness.attention` make of their arguments."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from example_cases import PROBLEM
+from example_results import example_result
 
 import harness
 from harness.api import BuiltArtifact
-from harness.errors import InputError
+from harness.errors import InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
+from harness.results.manifest import collect
+from harness.results.run_folder import RunFolder, run_paths
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -132,3 +136,25 @@ def test_attention_takes_what_shares_its_memory() -> None:
     found = harness.attention(Tensor(inputs.q), Tensor(inputs.k), inputs.v)
     assert isinstance(found, np.ndarray)
     assert expect(inputs, PROBLEM).check(found).ok
+
+
+def test_load_says_which_run_it_took_and_what_it_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = collect("sweep", "?", "", "harness run")
+    folders = [RunFolder.create(tmp_path, "sweep", manifest) for _ in range(3)]
+    newest = run_paths(tmp_path / "sweep")[0]
+    run = next(folder for folder in folders if folder.path == newest)
+    run.append_result(example_result("a"))
+    run.plan(["a", "b"], whole=["a", "b", "c"])
+    assert harness.load(tmp_path / "sweep")["case"].tolist() == ["a"]
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"harness: {newest}: the newest of 3 runs; not loaded: ")
+    assert second.endswith("1 planned cases have no row yet; --resume goes on with them")
+    assert third.endswith("1 cases of the experiment were not asked for")
+
+
+def test_a_refusal_says_which_variants_can() -> None:
+    problem = AttentionProblem(heads=1, seq_q=4, head_dim=8, bias=True)
+    with pytest.raises(UnsupportedError, match=r"additive bias .*; variants that can: .*iree"):
+        harness.build(problem, variant="flash")

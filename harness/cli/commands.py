@@ -118,8 +118,14 @@ def check(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the outcome as JUnit XML.")
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit status 1 also if a case was not checked, whatever the reason."),
+    ] = False,
 ) -> None:
     """Build and check an experiment's cases without timing; exit status 1 if one failed."""
+    from harness.status import checked_line
+
     if junit is not None:
         from harness.results.output_folder import ensure_writable_file
 
@@ -131,7 +137,9 @@ def check(
 
         write_junit(summary.results, junit)
     _report(summary)
-    if any(result.status.is_failure for result in summary.results):
+    statuses = [result.status for result in summary.results]
+    typer.echo(checked_line(statuses))
+    if any(status.is_failure or (strict and not status.is_checked) for status in statuses):
         raise typer.Exit(1)
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
 from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
-from harness.errors import HarnessError
+from harness.errors import HarnessError, one_line
 from harness.machine.cores import available_cores
 from harness.machine.system import machine
 from harness.problem.attention_problem import AttentionProblem
@@ -124,8 +124,8 @@ def target_findings() -> list[Finding]:
     for name in plugins.names("target"):
         try:
             capabilities = plugins.target(name).capabilities()
-        except HarnessError as error:
-            findings.append(Finding(section="targets", name=name, state=State.ABSENT, detail=str(error)))
+        except Exception as error:  # a plugin's own code
+            findings.append(Finding(section="targets", name=name, state=State.ABSENT, detail=_reason(error)))
             continue
         findings += [
             Finding(
@@ -147,13 +147,16 @@ def variant_findings() -> list[Finding]:
 def _variant_finding(name: str) -> Finding:
     try:
         variant = plugins.variant(name)
-        reasons = [variant.supports(EVERYDAY_PROBLEM, target) for target in plugins.names("target")]
+        targets = plugins.names("target")
+        reasons = [variant.supports(EVERYDAY_PROBLEM, target) for target in targets]
         tools = {} if all(reasons) else variant.tool_versions()
-    except (HarnessError, ImportError, PackageNotFoundError) as error:
-        return Finding(section="variants", name=name, state=State.ABSENT, detail=str(error))
+    except Exception as error:  # a plugin's own code
+        return Finding(section="variants", name=name, state=State.ABSENT, detail=_reason(error))
     missing = [str(reason) for reason in reasons if str(reason).startswith("install ")]
-    if reasons and all(reasons) and missing:
-        return Finding(section="variants", name=name, state=State.ABSENT, detail=missing[0])
+    if missing:
+        builds = [target for target, reason in zip(targets, reasons, strict=True) if reason is None]
+        rest = f"; without it only built, for {', '.join(builds)}" if builds else ""
+        return Finding(section="variants", name=name, state=State.ABSENT, detail=missing[0] + rest)
     built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
     detail = variant.summary + (f" [{built_with}]" if built_with else "")
     return Finding(section="variants", name=name, state=State.OK, detail=detail)
@@ -217,6 +220,11 @@ def print_findings(findings: Sequence[Finding]) -> None:
         state = Text(finding.state.value, style=styles[finding.state])
         table.add_row(Text(shown, style="bold"), Text(finding.name), state, Text(finding.detail))
     Console().print(table)
+
+
+def _reason(error: Exception) -> str:
+    expected = isinstance(error, HarnessError | ImportError | PackageNotFoundError)
+    return str(error) if expected else one_line(error)
 
 
 def _state(is_good: bool, otherwise: State = State.BROKEN) -> State:

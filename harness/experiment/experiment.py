@@ -43,7 +43,6 @@ from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import DISTRIBUTIONS
 from harness.validation import messages, shown, unknown_name
 
-
 MOST_CASES = 50_000
 """Cases that an experiment may mean: more is a mistake, or takes longer to plan than anyone waits."""
 

@@ -13,6 +13,7 @@ from harness.errors import InputError
 from harness.ir_view import tables
 from harness.ir_view.stage_output import StageOutput
 from harness.ir_view.subject import Subject
+from harness.validation import suggestion
 
 PIPE_WIDTH = 160
 """Columns of tables that are not written to a terminal."""
@@ -66,7 +67,8 @@ def position_of(name: str, stages: Sequence[StageOutput]) -> int:
     """Return the number of a stage from 0; raises `InputError` naming the stages that exist."""
     names = [stage.name for stage in stages]
     if name not in names:
-        raise InputError(f"--stage: found {name!r}, expected one of {', '.join(names)}")
+        hint = suggestion(name, names)
+        raise InputError(f"--stage: found {name!r}{hint}, expected one of {', '.join(names)}")
     return names.index(name)
 
 

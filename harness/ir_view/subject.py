@@ -1,7 +1,6 @@
 """What `harness ir` shows the stages of: a build, or a named schedule."""
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from harness.errors import BuildError, InputError, UnsupportedError, one_line
 from harness.ir_view.request import sizes_of
 from harness.ir_view.stage_costs import count_stage, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
+from harness.validation import suggestion, unknown_name
 
 if TYPE_CHECKING:
     from harness.api import BuiltArtifact
@@ -34,9 +34,10 @@ def build_subject(built: "BuiltArtifact") -> Subject:
     from harness import plugins
 
     case = built.case
-    chosen = " ".join(f"{key}={value}" for key, value in plugins.variant(case.variant).chosen(case).items())
+    variant = plugins.variant(case.variant)
+    chosen = " ".join(f"{key}={value}" for key, value in variant.chosen(case).items())
     return Subject(
-        title=case.describe() + (f" · {chosen} (chosen by {case.target})" if chosen else ""),
+        title=case.describe() + (f" · {chosen} (chosen by {variant.chooser(case)})" if chosen else ""),
         stages=stage_outputs(built),
         costs=lambda stage: stage_costs(stage, built.artifact),
     )
@@ -53,8 +54,7 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
 
     name = name.removeprefix(PREFIX)
     if name not in SCHEDULES:
-        hint = _nearest(name, SCHEDULES)
-        raise InputError(f"unknown schedule {name!r}{hint}; expected one of {', '.join(SCHEDULES)}")
+        raise InputError(unknown_name("schedule", name, SCHEDULES))
     schedule = SCHEDULES[name]
     sizes = sizes_of(settings, other_options, name, list(schedule.sizes))
     try:
@@ -88,7 +88,7 @@ def is_schedule(name: str) -> bool:
     from harness.named_schedules.registry import SCHEDULES
 
     if name not in SCHEDULES:
-        hint = _nearest(name, [*variants, *SCHEDULES])
+        hint = suggestion(name, [*variants, *SCHEDULES])
         raise InputError(
             f"unknown variant or schedule {name!r}{hint}; variants: {', '.join(variants)}; "
             f"schedules: {', '.join(SCHEDULES)}"
@@ -108,9 +108,3 @@ def schedule_hint(variant: str) -> Iterator[None]:
             raise
         example = f"harness ir {PREFIX}{variant}"
         raise UnsupportedError(f"{error}; '{example}' shows the form on a small problem") from error
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    """Return the question whether a similar name was meant, or an empty string."""
-    found = difflib.get_close_matches(name, known, n=1)
-    return f", did you mean {found[0]!r}?" if found else ""

@@ -17,7 +17,8 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def write_junit(results: Iterable[Result], path: Path) -> None:
     """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped.
 
-    A build with nothing to run it on counts as skipped too, since nothing was checked.  Raises `InputError`
+    A case's time is that of its build.  A build with nothing to run it on counts as skipped too, since
+    nothing was checked.  Raises `InputError`
     if the file cannot be written.
     """
     rows = list(results)
@@ -28,6 +29,7 @@ def write_junit(results: Iterable[Result], path: Path) -> None:
         failures=str(sum(row.status.is_failure for row in rows)),
         errors="0",
         skipped=str(sum(_is_skipped(row) for row in rows)),
+        time=f"{sum(row.build_s or 0.0 for row in rows):.3f}",
     )
     for row in rows:
         suite.append(_test_case(row))
@@ -51,6 +53,7 @@ def _test_case(row: Result) -> ElementTree.Element:
         "testcase",
         classname=f"{row.experiment}.{row.target}.{row.variant}",
         name=f"{describe_problem(row.as_row())}{params} [{row.case}]",
+        time=f"{row.build_s or 0.0:.3f}",
     )
     reason = NOT_IN_XML.sub("", row.reason or _default_reason(row))
     if row.status.is_failure:

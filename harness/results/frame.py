@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, get_args
 
-from harness.results.result import BY_NAME, Result
+from harness.results.result import BY_NAME, SEQ, Result
 
 if TYPE_CHECKING:
     import pandas
@@ -28,6 +28,8 @@ def _column_names(rows: list[dict[str, Any]]) -> list[str]:
     present = dict.fromkeys(name for row in rows for name in row)
     names: list[str] = []
     for field in Result.model_fields:
+        if field == "seq_q":
+            names.append(SEQ)
         if field == "params":
             names += [field, *sorted(name for name in present if name.startswith("param."))]
         elif field in BY_NAME:
@@ -42,7 +44,7 @@ def _column(name: str, values: list[Any]) -> "pandas.Series[Any]":
 
     if name.startswith("param."):
         return pandas.Series(values, dtype=_common_dtype(values))
-    field = Result.model_fields.get(name)
+    field = Result.model_fields.get("seq_q" if name == SEQ else name)
     kind = float if field is None else _plain_type(field.annotation)
     is_required = field is not None and field.is_required()
     dtypes = {

@@ -133,12 +133,15 @@ class Result(BaseModel):
     def as_row(self) -> dict[str, Any]:
         """Return the result as plain values, one per column of `results_frame`.
 
-        `params` becomes a printable text with a column `param.<name>` for each parameter, `stage_s` a column
-        `stage_s.<stage>` for each stage, `instructions` a column `instructions.<class>` for each class.
+        `seq` is the longer of both lengths, as in conditions and filters.  `params` becomes a printable text
+        with a column `param.<name>` for each parameter, `stage_s` a column `stage_s.<stage>` for each stage,
+        `instructions` a column `instructions.<class>` for each class.
         """
         row: dict[str, Any] = {}
         for field in type(self).model_fields:
             value = getattr(self, field)
+            if field == "seq_q":
+                row[SEQ] = max(self.seq_q, self.seq_kv)
             if field == "params":
                 row[field] = " ".join(f"{name}={setting}" for name, setting in sorted(value.items()))
                 row |= {f"param.{name}": setting for name, setting in sorted(value.items())}
@@ -148,6 +151,9 @@ class Result(BaseModel):
                 row[field] = str(value) if isinstance(value, Status) else value
         return row
 
+
+SEQ = "seq"
+"""The column before `seq_q` that follows from the lengths."""
 
 BY_NAME = ("stage_s", "instructions")
 """Fields of which each entry has a column of its own."""

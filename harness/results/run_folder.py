@@ -182,6 +182,27 @@ def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.
     return results_frame(result for folder in (*first, *more) for result in open_run(Path(folder)).results())
 
 
+def choice_of(path: str | Path) -> list[str]:
+    """Return what `load` leaves unsaid, a line each: which run it takes of several, what that run lacks."""
+    folder = open_run(Path(path))
+    lines = []
+    others = [] if folder.path == Path(path) else run_paths(Path(path))[1:]
+    if others:
+        lines.append(f"{folder.path}: the newest of {len(others) + 1} runs; not loaded: {_some(others)}")
+    finished = {result.case for result in folder.results()}
+    missing = sum(case not in finished for case in folder.manifest.planned or ())
+    if missing:
+        lines.append(f"{folder.path}: {missing} planned cases have no row yet; --resume goes on with them")
+    if folder.manifest.left_out:
+        lines.append(f"{folder.path}: {folder.manifest.left_out} cases of the experiment were not asked for")
+    return lines
+
+
+def _some(runs: list[Path]) -> str:
+    """Return the names of the first runs."""
+    return ", ".join(run.name for run in runs[:3]) + (" …" if len(runs) > 3 else "")
+
+
 def open_run(path: Path) -> RunFolder:
     """Open a run's folder, or the newest run in an experiment's folder."""
     if not path.is_dir():

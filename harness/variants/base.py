@@ -54,8 +54,12 @@ class Variant(ABC):
         """
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return the values of parameters that the case leaves open and its target chooses."""
+        """Return the values of parameters that the case leaves open and `chooser` chooses."""
         return {}
+
+    def chooser(self, case: Case) -> str:
+        """Return the name of what chooses them: the variant, or its target where it asks that."""
+        return self.name
 
     def tool_versions(self) -> dict[str, str]:
         """Return name and version of the packages that determine the build's result."""

@@ -126,6 +126,10 @@ class GeneratedVariant(Variant):
         sizes = {"tile_q": tiling.query, "tile_kv": tiling.key}
         return {name: size for name, size in sizes.items() if getattr(given, name) is None}
 
+    def chooser(self, case: Case) -> str:
+        """Return the target's name: tile sizes that are left open are its choice."""
+        return case.target
+
     def _parameters(self, case: Case) -> TileParameters:
         return self.parameters.model_validate(case.params)
 

@@ -1,5 +1,6 @@
 """The command line: what the commands ask of the other modules, exit statuses, and one line for bad input."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -144,6 +145,22 @@ class TestCheck:
     def test_the_exit_status_tells_of_failures(self, calls: Calls, status: Status) -> None:
         calls.results = [example_result("a"), failed_result("b", status)]
         assert main(["check", "trial"]) == int(status.is_failure)
+
+    @pytest.mark.parametrize("status", [Status.UNSUPPORTED, Status.BUILT])
+    def test_strict_wants_every_case_checked(self, calls: Calls, status: Status) -> None:
+        calls.results = [example_result("a"), failed_result("b", status)]
+        assert main(["check", "trial", "--strict"]) == 1
+        calls.results = [example_result("a")]
+        assert main(["check", "trial", "--strict"]) == 0
+
+    def test_the_last_line_says_how_many_were_checked(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        statuses = (Status.UNSUPPORTED, Status.UNSUPPORTED, Status.WRONG)
+        calls.results = [example_result("a"), *(failed_result(str(s), s) for s in statuses)]
+        main(["check", "trial"])
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last == "2 of 4 cases checked, 1 passed, 1 wrong, 2 unsupported"
 
     def test_junit_is_written_even_when_a_case_fails(self, calls: Calls) -> None:
         calls.results = [failed_result()]
@@ -359,3 +376,27 @@ class TestHelp:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == "harness: missing.toml: no such file; expected an experiment in TOML\n"
+
+    @pytest.mark.parametrize("option", ["--help", "-h"])
+    @pytest.mark.parametrize("command", [[], ["run"], ["ir"]])
+    def test_help_has_a_short_name(
+        self, capsys: pytest.CaptureFixture[str], command: list[str], option: str
+    ) -> None:
+        assert main([*command, option]) == 0
+        assert capsys.readouterr().out.startswith("Usage: harness")
+
+    @pytest.mark.parametrize("option", ["--version", "-V"])
+    def test_the_version_has_a_short_name(self, capsys: pytest.CaptureFixture[str], option: str) -> None:
+        assert main([option]) == 0
+        assert capsys.readouterr().out.startswith("attention-harness ")
+
+    def test_a_shell_can_complete_commands(self) -> None:
+        asked = {"_HARNESS_COMPLETE": "complete_bash", "COMP_WORDS": "harness ch", "COMP_CWORD": "1"}
+        completed = subprocess.run(
+            [sys.executable, "-c", "import sys; from harness.__main__ import main; sys.exit(main())"],
+            env={**os.environ, **asked},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert completed.stdout.split() == ["check"]

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from example_plugins import use_example_plugins
@@ -125,3 +126,17 @@ def test_the_table_shows_every_finding(capsys: pytest.CaptureFixture[str]) -> No
     assert {finding.section for finding in findings} == {
         "python", "packages", "targets", "variants", "machine", "cache",
     }  # fmt: skip
+
+
+def test_a_variant_without_its_package_is_absent_even_if_something_can_be_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def supports(problem: object, target: str) -> str | None:
+        return "install attention-harness[baselines]" if target == "cpu" else None
+
+    variant = SimpleNamespace(summary="", supports=supports, tool_versions=dict)
+    monkeypatch.setattr(doctor.plugins, "names", lambda kind: ["cpu", "cuda"])
+    monkeypatch.setattr(doctor.plugins, "load", lambda kind, name: variant)
+    finding = doctor._variant_finding("torch")
+    assert finding.state is State.ABSENT
+    assert finding.detail == "install attention-harness[baselines]; without it only built, for cuda"

@@ -63,8 +63,8 @@ HOSTILE = {
     ),
     "a product of a million problems": (
         experiment(seq=listed(1000), head_dim=listed(1000)),
-        "problem: 1,000,000 problems and 2 combinations of variants, targets and settings are 2,000,000 cases, "
-        f"expected at most {MOST_CASES:,}",
+        "problem: 1,000,000 problems and 2 combinations of variants, targets and settings are "
+        f"2,000,000 cases, expected at most {MOST_CASES:,}",
     ),
     "many tables of many problems": (
         experiment(
@@ -84,8 +84,8 @@ HOSTILE = {
     ),
     "a deep condition": (
         experiment(f'[variant.flash]\nwhere = "{" * ".join(["seq"] * 500)} > 1"'),
-        f"variant.flash.where: '{'seq * ' * 9}seq … is nested more than 50 deep; expected comparisons joined by "
-        "and, or, not, such as 'seq <= 2048 and head_dim == 64'",
+        f"variant.flash.where: '{'seq * ' * 9}seq … is nested more than 50 deep; expected comparisons "
+        "joined by and, or, not, such as 'seq <= 2048 and head_dim == 64'",
     ),
     "a huge condition": (
         experiment(f'[variant.flash]\nwhere = "{" and ".join(["seq > 1"] * 50_000)}"'),

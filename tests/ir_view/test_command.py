@@ -114,7 +114,7 @@ class TestBadInput:
         [
             (
                 ["flsh"],
-                "unknown variant or schedule 'flsh', did you mean 'flash'?; variants: flash, ",
+                "unknown variant or schedule 'flsh' (did you mean flash?); variants: flash, ",
             ),
             (["no-such"], "unknown variant or schedule 'no-such'; variants: flash, "),
             (["flash", "--target", "gpu"], "--target: unknown target 'gpu'; expected one of cpu"),
@@ -152,7 +152,10 @@ class TestBadInput:
                 "--set tile=4: unknown key (did you mean tile_q?); allowed: tile_q, tile_kv",
             ),
             (["flash", "--set", "tile_q=big"], "variant 'flash': "),
-            (["flash", *SMALL, "--stage", "tild"], "--stage: found 'tild', expected one of "),
+            (
+                ["flash", *SMALL, "--stage", "tild"],
+                "--stage: found 'tild' (did you mean tiled?), expected one of ",
+            ),
             (["flash", *SMALL, "--diff"], "--diff: expected --stage with one of "),
         ],
     )
@@ -164,9 +167,8 @@ class TestBadInput:
 
     def test_a_variant_that_needs_more_is_told_its_schedule(self, capsys):
         line = error_line(capsys, "ir", "split-head")
-        assert line.endswith(
-            "needs a model_width; 'harness ir schedule:split-head' shows the form on a small problem"
-        )
+        assert "needs a model_width; variants that can: flash, " in line
+        assert line.endswith("'harness ir schedule:split-head' shows the form on a small problem")
 
     def test_a_problem_that_is_not_supported(self, capsys, monkeypatch):
         from harness.problem.attention_problem import AttentionProblem

@@ -73,3 +73,10 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"--junit .*/file/x: .*; expected a file that can be written"):
         write_junit([], tmp_path / "file" / "x")
+
+
+def test_cases_and_the_suite_have_times(tmp_path: Path) -> None:
+    rows = [example_result("a", build_s=1.25), example_result("b", build_s=0.5), failed_result("c")]
+    suite = suite_of(rows, tmp_path / "junit.xml")
+    assert [case.get("time") for case in suite] == ["1.250", "0.500", "0.000"]
+    assert suite.get("time") == "1.750"

@@ -64,6 +64,7 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
         failed_result("b"),
     ]
     expected = [field for field in Result.model_fields if field not in ("stage_s", "instructions")]
+    expected.insert(expected.index("seq_q"), "seq")
     after_params = expected.index("params") + 1
     expected[after_params:after_params] = ["param.tile_kv", "param.tile_q"]
     after_build = expected.index("build_s") + 1
@@ -73,6 +74,8 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
     frame = results_frame(results)
     assert list(frame.columns) == expected
     assert frame["instructions.matrix"].tolist()[0] == 8
+    assert frame["seq"].tolist() == frame[["seq_q", "seq_kv"]].max(axis=1).tolist()
+    assert frame["seq"].dtype == "int64"
 
 
 def test_params_are_printable():

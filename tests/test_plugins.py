@@ -1,0 +1,105 @@
+"""Plugins whose own code fails: only who asks for them is told, in one line."""
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+from harness import plugins
+from harness.__main__ import main
+from harness.cli import doctor
+from harness.errors import HarnessError, InputError
+
+
+class RaisesWhenMade:
+    """A variant that cannot be made."""
+
+    def __init__(self) -> None:
+        raise ZeroDivisionError("no luck")
+
+
+class Faulty:
+    """A variant of which nothing can be read."""
+
+    @property
+    def summary(self) -> str:
+        raise KeyError("summary")
+
+    @property
+    def stages(self) -> Any:
+        raise RuntimeError("no stages")
+
+    def supports(self, problem: object, target: str) -> str | None:
+        raise OSError("cannot tell")
+
+
+@pytest.fixture(autouse=True)
+def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    own = plugins._registered("variant")
+    found = {
+        name: EntryPoint(name, f"{__name__}:{kind.__name__}", "harness.variants")
+        for name, kind in (("made", RaisesWhenMade), ("faulty", Faulty))
+    }
+    registered = plugins._registered
+    monkeypatch.setattr(
+        plugins, "_registered", lambda kind: {**own, **found} if kind == "variant" else registered(kind)
+    )
+    plugins.load.cache_clear()
+    yield
+    plugins.load.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("made", "cannot be made: ZeroDivisionError: no luck"),
+        ("faulty", "has no summary: KeyError: 'summary'"),
+    ],
+)
+def test_the_list_of_variants_says_what_is_wrong(
+    name: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "variants"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert lines[name].endswith(expected)
+    assert "flash" in lines
+
+
+def test_the_list_of_stages_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "stages"]) == 0
+    out = capsys.readouterr().out
+    assert "its stages cannot be listed: RuntimeError: no stages" in out
+    assert "flash payload" in out
+
+
+def test_the_doctor_goes_on() -> None:
+    findings = {finding.name: finding for finding in doctor.variant_findings()}
+    assert findings["faulty"].detail == "OSError: cannot tell"
+    assert findings["made"].state is doctor.State.ABSENT
+    assert findings["flash"].state is doctor.State.OK
+
+
+def test_a_variant_that_cannot_be_made_is_the_harness_s_error() -> None:
+    with pytest.raises(HarnessError, match=r"variant 'made' .* cannot be made: ZeroDivisionError: no luck"):
+        plugins.variant("made")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("cppu", r"unknown target 'cppu' \(did you mean cpu\?\); expected one of cpu, "),
+        ("cpu:avx3", r"unknown chip of cpu 'avx3' \(did you mean avx2\?\); expected one of host, "),
+        ("cpu:", "unknown chip of cpu ''; expected one of host, "),
+    ],
+)
+def test_a_target_that_is_almost_right_is_suggested(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plugins.check_target(name)
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "chip"), [("cpu", "cpu", None), ("cuda:sm_90a", "cuda", "sm_90a")]
+)
+def test_a_target_s_name_has_two_parts(target: str, name: str, chip: str | None) -> None:
+    assert (plugins.name_of(target), plugins.chip_of(target)) == (name, chip)
