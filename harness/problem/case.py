@@ -1,6 +1,5 @@
 """A case: one problem, built by one variant with one set of parameters, for one target."""
 
-from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -25,7 +24,7 @@ class Case(BaseModel):
     target_options: dict[str, ParameterValue] = {}
     """The target's options likewise, for the CPU `threads`."""
 
-    @cached_property
+    @property
     def id(self) -> str:
         """Twelve hexadecimal digits that name this case."""
         return digest(self.model_dump(mode="json"))[:12]
