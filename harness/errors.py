@@ -23,6 +23,10 @@ class InputError(HarnessError):
         self.lines = lines
 
 
+class StorageError(InputError):
+    """A folder that the harness writes to is full or cannot be written: no fault of any case, so a run ends."""
+
+
 class RunInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a run; says how far it had come."""
 

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from harness.errors import InputError
+from harness.errors import InputError, StorageError
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, timestamp
 from harness.results.result import Result
+from harness.storage.lock import FileLock, holder_of
+from harness.storage.replacing import remove_leftovers, replaced
 
 if TYPE_CHECKING:
     import pandas
@@ -35,7 +37,7 @@ RESULTS_FILE = "results.jsonl"
 ROUNDS_FILE = "rounds.jsonl"
 RESULTS_TABLE = "results.parquet"
 SAMPLES_TABLE = "samples.parquet"
-
+LOCK_FILE = ".lock"
 
 SAMPLE_COLUMNS = {
     "case": "str",
@@ -80,10 +82,11 @@ class RunFolder:
         self.manifest = manifest
         self._results = Journal(path / RESULTS_FILE, Result)
         self._rounds = Journal(path / ROUNDS_FILE, Round)
+        self._lock: FileLock | None = None
 
     @classmethod
     def create(cls, root: Path, experiment: str, manifest: Manifest) -> "RunFolder":
-        """Start a run: make `root/<experiment>/<UTC time>/` and write the manifest.
+        """Start a run: make `root/<experiment>/<UTC time>/`, lock it and write the manifest.
 
         Two runs that start in the same second get two folders.  Raises `InputError` when the folder cannot be
         written or `experiment` cannot be a folder's name.
@@ -92,7 +95,12 @@ class RunFolder:
             raise InputError(f"experiment name {experiment!r} cannot be a folder's name")
         path = _make_unique_folder(Path(root) / experiment, datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"))
         folder = cls(path, manifest)
-        folder._write_manifest()
+        folder._take_lock()
+        try:
+            folder._write_manifest()
+        except BaseException:
+            folder.release()
+            raise
         return folder
 
     @classmethod
@@ -103,6 +111,22 @@ class RunFolder:
         another results format.
         """
         return cls(Path(path), _read_manifest(Path(path)))
+
+    def lock(self) -> None:
+        """Let nobody else write to this run until `release`, or until this process ends, however it ends.
+
+        The manifest is read again: another process may have gone on with the run until now.  Raises
+        `InputError` that says who writes to it, or why it cannot be locked.
+        """
+        if self._lock is None:
+            self._take_lock()
+            self.manifest = _read_manifest(self.path)
+
+    def release(self) -> None:
+        """Let others go on with this run."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     @classmethod
     def latest_in(cls, folder: Path) -> "RunFolder | None":
@@ -161,6 +185,19 @@ class RunFolder:
         _replace_file(self.path / RESULTS_TABLE, lambda path: results.to_parquet(path, index=False))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
         self._update_manifest(finished=timestamp())
+
+    def _take_lock(self) -> None:
+        file = self.path / LOCK_FILE
+        try:
+            lock = FileLock.take(file)
+        except OSError as error:
+            raise StorageError(f"{file}: cannot lock the run: {error.strerror}") from error
+        if lock is None:
+            holder = holder_of(file) or "another process"
+            raise InputError(f"{self.path}: this run goes on already, in {holder}: wait for it, or end it")
+        lock.note(f"process {os.getpid()} since {timestamp()}")
+        self._lock = lock
+        remove_leftovers(self.path)
 
     def _update_manifest(self, **changes: Any) -> None:
         self.manifest = self.manifest.model_copy(update=changes)
@@ -283,15 +320,9 @@ def _age_key(run: Path) -> tuple[str, int]:
 
 
 def _replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file under a temporary name and rename it into place, so that no reader sees half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file whole and put it into its place."""
     try:
-        try:
+        with replaced(path) as temporary:
             write(temporary)
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot write: {error.strerror or error}") from error
+        raise StorageError(f"{path}: cannot write: {error.strerror or error}") from error

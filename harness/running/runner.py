@@ -7,6 +7,7 @@ cases in flight.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,31 +64,32 @@ def run_experiment(
 
     With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
 
-    Raises `InputError` when `out` cannot be written or a journal cannot be read.  After Ctrl-C all workers
+    Raises `InputError` when `out` cannot be written, a journal cannot be read, or another process goes on with
+    the run: its folder is locked.  After Ctrl-C all workers
     are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    folder = _open_folder(experiment, cases, out, resume, observer, command, bundle)
-    context = RunContext(
-        experiment=experiment,
-        folder=folder,
-        observer=observer,
-        timed=timed and experiment.timing.enabled,
-        jobs=jobs,
-        cache_root=cache_root,
-        bundle=bundle,
-        earlier={result.case: result for result in folder.results()},
-        earlier_rounds=folder.rounds(),
-    )
-    try:
+    with ExitStack() as stack:
+        folder = _open_folder(experiment, cases, out, resume, observer, command, bundle, stack)
+        context = RunContext(
+            experiment=experiment,
+            folder=folder,
+            observer=observer,
+            timed=timed and experiment.timing.enabled,
+            jobs=jobs,
+            cache_root=cache_root,
+            bundle=bundle,
+            earlier={result.case: result for result in folder.results()},
+            earlier_rounds=folder.rounds(),
+        )
+        stack.callback(observer.done)
+        stack.callback(folder.finish)
+        stack.callback(context.close)
         observer.planned(len(cases))
-        for group in _together(experiment.groups(cases), context):
-            GroupRun(context, group).run()
-    except KeyboardInterrupt as interruption:
-        raise RunInterrupted(len(context.rows), len(cases)) from interruption
-    finally:
-        context.close()
-        folder.finish()
-        observer.done()
+        try:
+            for group in _together(experiment.groups(cases), context):
+                GroupRun(context, group).run()
+        except KeyboardInterrupt as interruption:
+            raise RunInterrupted(len(context.rows), len(cases)) from interruption
     return RunSummary(folder=folder.path, results=[context.rows[case.id] for case in cases])
 
 
@@ -112,11 +114,17 @@ def _open_folder(
     observer: Observer,
     command: Sequence[str],
     bundle: Bundle | None,
+    stack: ExitStack,
 ) -> RunFolder:
-    """Return the folder of the run that goes on, or of a new one, with these cases in its plan."""
+    """Return the folder of the run that goes on, or of a new one, with these cases in its plan.
+
+    It is locked until the stack is closed.
+    """
     wanted = [case.id for case in cases]
     folder = run_to_resume(out / experiment.name, wanted) if resume else None
     if folder is not None:
+        folder.lock()
+        stack.callback(folder.release)
         progress = progress_of(folder)
         observer.message(f"resuming run {folder.run}" + (f": {progress}" if progress else ""))
         folder.mark_resumed()
@@ -127,6 +135,7 @@ def _open_folder(
         if bundle is not None:
             described = described.model_copy(update={"built": bundle.index.manifest})
         folder = RunFolder.create(out, experiment.name, described)
+        stack.callback(folder.release)
     whole = experiment.cases() if bundle is None else bundle.cases()
     folder.plan(wanted, [case.id for case in whole])
     return folder

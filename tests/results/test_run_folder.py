@@ -194,6 +194,7 @@ def test_finishing_again_brings_the_tables_up_to_date_and_leaves_no_temporary_fi
     folder.finish()
     folder.append_result(example_result("b"))
     folder.finish()
+    folder.release()
     assert pandas.read_parquet(folder.path / "results.parquet")["case"].tolist() == ["a", "b"]
     assert sorted(path.name for path in folder.path.iterdir()) == [
         "manifest.json",
@@ -216,7 +217,7 @@ def test_a_failed_write_of_the_tables_keeps_the_old_ones(folder, monkeypatch):
     with pytest.raises(InputError, match=r"results\.parquet: cannot write: No space left on device"):
         folder.finish()
     assert pandas.read_parquet(folder.path / "results.parquet")["case"].tolist() == ["a"]
-    assert not list(folder.path.glob(".*"))
+    assert not list(folder.path.glob(".replacing-*"))
 
 
 def test_the_manifest_tells_of_the_end_and_of_being_taken_up_again(folder):
