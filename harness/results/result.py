@@ -31,6 +31,8 @@ class Result(BaseModel):
     reason: str | None = None
     rerun: str | None = None
     """The command that reruns this case alone, on rows that are failures."""
+    transient: bool = False
+    """Whether its worker was killed from outside, so that a resumed run tries again."""
 
     batch: int
     heads: int

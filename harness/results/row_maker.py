@@ -96,12 +96,16 @@ class RowMaker:
             columns |= {"phase": "build", "reason": record.artifact.why_not_run}
         return self._result(record, status=status, **columns)
 
-    def failure(self, record: CaseRecord, status: Status, phase: str, reason: str) -> Result:
+    def failure(
+        self, record: CaseRecord, status: Status, phase: str, reason: str, *, transient: bool = False
+    ) -> Result:
         """Return the row of a case that ended in this phase for this reason."""
         rerun = None
         if status.is_failure:
             rerun = f"harness {self.command} {self.experiment_file} --only case={record.case.id}"
-        return self._result(record, status=status, phase=phase, reason=reason, rerun=rerun)
+        return self._result(
+            record, status=status, phase=phase, reason=reason, rerun=rerun, transient=transient
+        )
 
     def _result(self, record: CaseRecord, **columns: Any) -> Result:
         case = record.case

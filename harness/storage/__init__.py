@@ -1,1 +1,1 @@
-"""Files and folders that several processes share: locks, folders that are whole or not there, safe writing."""
+"""Files and folders that processes share: locks, stores of whole folders, digests, safe writing."""
