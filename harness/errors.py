@@ -93,8 +93,8 @@ LONGEST_MESSAGE = 1000
 def one_line(error: Exception) -> str:
     """Return an exception's message, on one line; the harness's own errors need no type's name.
 
-    Of MLIR's errors the first diagnostic is part of it, of pydantic's the first mistake.  Where it was raised,
-    see `raised_in`, comes first.  A message that is too long is cut.
+    Of MLIR's errors the first diagnostic is part of it, of pydantic's the first mistake.  Where it was
+    raised, see `raised_in`, comes first.  A message that is too long is cut.
     """
     lines = [line.strip() for line in str(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
     if isinstance(error, InputError | UnsupportedError | BuildError | EmulatorFindingsError):

@@ -8,7 +8,6 @@ INTEGER_LIMIT = 2**63
 """Whole numbers of tables have 64 bits with a sign; this one has no room any more."""
 
 Count = Annotated[int, Field(ge=0, lt=INTEGER_LIMIT)]
-Integer = Annotated[int, Field(ge=-INTEGER_LIMIT, lt=INTEGER_LIMIT)]
 
 MeasuredSeconds = Annotated[float, Field(ge=1e-12, le=1e9)]
 """A time that a clock can have measured: neither 0 nor NaN nor infinite, and nothing overflows later."""

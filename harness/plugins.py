@@ -35,6 +35,12 @@ def names(kind: str) -> list[str]:
     return list(_registered(kind))
 
 
+def packages() -> set[str]:
+    """Return the top-level packages that declare variants or targets."""
+    entries = [*_registered("variant").values(), *_registered("target").values()]
+    return {entry.value.partition(":")[0].partition(".")[0] for entry in entries}
+
+
 def check_name(kind: str, name: str) -> None:
     """Raise `InputError` unless a plugin of this kind and name is declared."""
     if name not in _registered(kind):

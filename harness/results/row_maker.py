@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.artifact.artifact import Artifact
+from harness.errors import cut
 from harness.measure.rounds import TimedRound
 from harness.measure.statistics import median_interval, noise, paired_ratio
+from harness.printable import printable, shell_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.results.result import Result
@@ -83,7 +85,8 @@ class RowMaker:
 
     experiment: str
     run: str
-    experiment_file: str
+    source: tuple[str, ...]
+    """What the command line names the cases by: the experiment's file, or `--bundle` and its folder."""
     command: str
     """`run` or `check`: what repeats a failure."""
 
@@ -102,7 +105,8 @@ class RowMaker:
         """Return the row of a case that ended in this phase for this reason."""
         rerun = None
         if status.is_failure:
-            rerun = f"harness {self.command} {self.experiment_file} --only case={record.case.id}"
+            rerun = shell_line(["harness", self.command, *self.source, "--only", f"case={record.case.id}"])
+        reason = cut(printable(reason))
         return self._result(
             record, status=status, phase=phase, reason=reason, rerun=rerun, transient=transient
         )

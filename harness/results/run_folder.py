@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from harness.errors import InputError, StorageError
+from harness.errors import InputError, StorageError, cut
+from harness.numbers import Count, Duration, MeasuredSeconds, Share
+from harness.printable import all_printable, printable
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import results_frame
 from harness.results.journal import Journal
@@ -58,14 +60,14 @@ class Round(BaseModel):
 
     group: str
     """Id of the set of cases that are timed together."""
-    round: int
-    seconds: dict[str, list[float]]
+    round: Count
+    seconds: dict[str, list[MeasuredSeconds]]
     """Case id to seconds per call, one value per sample of this round."""
-    load: float
+    load: Share
     """Share of the machine's processors that others used during the round."""
-    launch_s: dict[str, float] = {}
+    launch_s: dict[str, Duration] = {}
     """What a launch takes besides, by case id, where a device tells it apart."""
-    clock_mhz: dict[str, int] = {}
+    clock_mhz: dict[str, Count] = {}
     """The device's clock, where it is known."""
     throttled: dict[str, str] = {}
     """Why a case's sample of this round is not counted: the device was slowed down."""
@@ -276,25 +278,29 @@ def _read_manifest(folder: Path) -> Manifest:
     file = folder / MANIFEST_FILE
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
+        texts = all_printable(content)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(f"{folder}: not a run folder: expected a {MANIFEST_FILE} in it") from error
     except OSError as error:
         raise InputError(f"{file}: cannot read: {error.strerror}") from error
     except ValueError as error:
-        raise InputError(f"{file}: not JSON: {error}") from error
+        raise InputError(f"{file}: not JSON: {cut(printable(str(error)), 200)}") from error
+    except RecursionError as error:
+        raise InputError(f"{file}: not a manifest: it is nested too deeply") from error
     if not isinstance(content, dict) or "format_version" not in content:
         raise InputError(f"{file}: not a manifest: expected a JSON object with format_version")
     if content["format_version"] != FORMAT_VERSION:
+        version = cut(printable(str(content["format_version"])), 60)
         raise InputError(
-            f"{folder}: results format {content['format_version']}, this harness reads {FORMAT_VERSION}: "
-            "rerun the experiment"
+            f"{folder}: results format {version}, this harness reads {FORMAT_VERSION}: rerun the experiment"
         )
     try:
-        return Manifest.model_validate(content)
+        return Manifest.model_validate({**texts, "source": content.get("source")})
     except ValidationError as error:
         detail = error.errors()[0]
         where = ".".join(str(part) for part in detail["loc"])
-        raise InputError(f"{file}: not a manifest: {where}: {detail['msg']}") from error
+        message = cut(printable(f"{where}: {detail['msg']}"), 300)
+        raise InputError(f"{file}: not a manifest: {message}") from error
 
 
 def _make_unique_folder(parent: Path, name: str) -> Path:

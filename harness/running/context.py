@@ -70,16 +70,16 @@ class RunContext:
         return RowMaker(
             experiment=self.experiment.name,
             run=self.folder.run,
-            experiment_file=self._source,
+            source=self._source,
             command="run" if self.timed else "check",
         )
 
     @property
-    def _source(self) -> str:
+    def _source(self) -> tuple[str, ...]:
         """What the command line names the cases by."""
         if self.bundle is not None:
-            return f"--bundle {self.bundle.folder}"
-        return str(self.experiment.path or self.experiment.name)
+            return ("--bundle", str(self.bundle.folder))
+        return (str(self.experiment.path or self.experiment.name),)
 
     @property
     def step_limit_s(self) -> float:

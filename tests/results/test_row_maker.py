@@ -7,7 +7,7 @@ from harness.results.row_maker import CaseRecord, GroupTimes, RowMaker
 from harness.status import Status
 
 CASE = example_case()
-ROWS = RowMaker(experiment="tiny", run="r", experiment_file="tiny.toml", command="run")
+ROWS = RowMaker(experiment="tiny", run="r", source=("tiny.toml",), command="run")
 
 
 def row_of(*rounds: TimedRound):
