@@ -244,3 +244,32 @@ def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():
         example_round(3, seconds={"a": [7.0], "b": []}),
     ]
     assert paired_samples(rounds, "a", "b") == [[[1.0], [4.0, 5.0]], [[2.0], [6.0]]]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[" * 100_000, "it is nested too deeply"),
+        (
+            '{"format_version": 1, "machine": ' + '{"a":' * 100_000 + "1" + "}" * 100_001,
+            "it is nested too deeply",
+        ),
+        ('{"format_version": ' + "9" * 5000 + "}", ""),
+        ('{"format_version": "\\u001b[31m"}', r"results format \\x1b\[31m"),
+        ("\xff", "not JSON"),
+    ],
+)
+def test_a_hostile_manifest_is_one_line(folder, text, reason):
+    (folder.path / "manifest.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=reason) as caught:
+        RunFolder.open(folder.path)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500 + len(str(folder.path))
+
+
+def test_the_texts_of_a_manifest_are_printable_but_for_the_experiment(folder):
+    file = folder.path / "manifest.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, "question": "a\x1b[31mb", "source": "name = 1\n"}))
+    manifest = RunFolder.open(folder.path).manifest
+    assert (manifest.question, manifest.source) == ("a\\x1b[31mb", "name = 1\n")
