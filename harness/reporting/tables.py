@@ -215,7 +215,7 @@ def full_csv(frame: pd.DataFrame) -> str:
 
 def harmless(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame of which no spreadsheet takes a text for a formula."""
-    texts = frame.select_dtypes(include=["object", "str"]).columns
+    texts = frame.select_dtypes(exclude=["number", "boolean", "bool"]).columns
     safe = {
         name: frame[name].map(lambda value: spreadsheet_text(value) if isinstance(value, str) else value)
         for name in texts
