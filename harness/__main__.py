@@ -1,14 +1,14 @@
 """The command `harness`: runs the command line and turns errors into one line and an exit status."""
 
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 
 import typer
 
 from harness.cli.commands import app
-from harness.errors import HarnessError, InputError, StoppedError
+from harness.errors import HarnessError, InputError, StoppedError, cut
+from harness.printable import printable, shell_line
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _fail(*messages: str) -> int:
     for message in messages:
-        print(f"harness: {' '.join(message.split())}", file=sys.stderr)
+        print(f"harness: {cut(printable(' '.join(message.split())))}", file=sys.stderr)
     return BAD_INPUT
 
 
@@ -74,7 +74,7 @@ def _usage_message(error: typer.TyperException) -> str:
 def _interrupted_message(arguments: Sequence[str], progress: str) -> str:
     """Return the line that says how far a run came and how to go on: the same command with `--resume`."""
     words = list(arguments) if "--resume" in arguments else [*arguments, "--resume"]
-    return f"harness: interrupted, {progress}; continue with: harness {shlex.join(words)}"
+    return f"harness: interrupted, {progress}; continue with: {shell_line(['harness', *words])}"
 
 
 if __name__ == "__main__":

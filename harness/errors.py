@@ -4,6 +4,8 @@ An `InputError` ends the command with exit status 2 and its one line.  An `Unsup
 one case, whose row then carries the reason.
 """
 
+import errno
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -28,6 +30,10 @@ class InputError(HarnessError):
         if len(lines) > MOST_LINES:
             self.lines += (f"and {len(lines) - MOST_LINES} more mistakes",)
         super().__init__("\n".join(self.lines))
+
+
+class StorageError(InputError):
+    """A folder that the harness writes to is full or cannot be written: no case's fault, so it ends a run."""
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -58,6 +64,25 @@ class EmulatorFindingsError(HarnessError):
         self.findings = tuple(findings)
 
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+NO_ROOM_WORDS = tuple(map(os.strerror, NO_ROOM))
+"""How the system, and so every compiler, says that a disk is full or cannot be written."""
+
+
+def is_no_room(error: BaseException) -> bool:
+    """Return whether an exception says that a disk is full or cannot be written."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno in NO_ROOM
+    return any(words in str(error) for words in NO_ROOM_WORDS)
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception, and what it was raised from."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
 @contextmanager
 def raised_in(place: str) -> Iterator[None]:
     """Note on every exception that comes out of here where it was raised, `step "tiled"`, for `one_line`."""
@@ -68,17 +93,39 @@ def raised_in(place: str) -> Iterator[None]:
         raise
 
 
+LONGEST_MESSAGE = 1000
+"""Characters of an exception's message that are kept; libraries put whole inputs into theirs."""
+
+
 def one_line(error: Exception) -> str:
     """Return an exception's message, on one line; the harness's own errors need no type's name.
 
-    Of MLIR's errors the first diagnostic is part of it.  Where it was raised, see `raised_in`, comes first.
+    Of MLIR's errors the first diagnostic is part of it, of pydantic's the first mistake.  Where it was
+    raised, see `raised_in`, comes first.  A message that is too long is cut.
     """
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in str(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
     if isinstance(error, InputError | UnsupportedError | BuildError | EmulatorFindingsError):
         message = " · ".join(lines[:3])
     else:
-        message = ": ".join([type(error).__name__, *(_mlir_message(error) or lines[:1])])
-    return ": ".join([*reversed(getattr(error, "__notes__", ())), message])
+        message = ": ".join(
+            [type(error).__name__, *(_mlir_message(error) or _pydantic_message(error) or lines[:1])]
+        )
+    return cut(": ".join([*reversed(getattr(error, "__notes__", ())), message]))
+
+
+def cut(text: str, length: int = LONGEST_MESSAGE) -> str:
+    """Return a text, or its beginning and how much is left out."""
+    return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more characters)"
+
+
+def _pydantic_message(error: Exception) -> list[str]:
+    """Return the first mistake that a pydantic `ValidationError` tells of, nothing for other exceptions."""
+    mistakes = getattr(error, "errors", None)
+    if not callable(mistakes) or not hasattr(error, "title"):
+        return []
+    first = mistakes(include_url=False)[0]
+    where = ".".join([str(error.title), *map(str, first["loc"])])
+    return [f"{where}: {first['msg']}, found {first['input']!r}"]
 
 
 def _readable(line: str) -> str:

@@ -46,6 +46,12 @@ def chip_of(target: str) -> str | None:
     return target.partition(":")[2] or None
 
 
+def packages() -> set[str]:
+    """Return the top-level packages that declare variants or targets."""
+    entries = [*_registered("variant").values(), *_registered("target").values()]
+    return {entry.value.partition(":")[0].partition(".")[0] for entry in entries}
+
+
 def check_name(kind: str, name: str) -> None:
     """Raise `InputError` unless a plugin of this kind and name is declared."""
     if not isinstance(name, str) or name not in names(kind):

@@ -10,8 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from harness.errors import HarnessError
+from harness.numbers import Count, Duration, Share
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
+from harness.storage.digests import DIGESTS_FILE, difference
 
 ARTIFACT_FILE = "artifact.json"
 
@@ -37,26 +40,26 @@ class StaticMetrics(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    registers: int | None = None
+    registers: Count | None = None
     """Registers of a thread (vector registers of a lane, on AMD), the most of all kernels."""
-    spills: int | None = None
+    spills: Count | None = None
     """Spilled registers of a thread, all kernels together."""
-    shared_bytes: int | None = None
+    shared_bytes: Count | None = None
     """Memory that a workgroup shares, the most of all kernels."""
-    workgroup_size: int | None = None
+    workgroup_size: Count | None = None
     """Threads of a workgroup, the most of all kernels."""
-    bank_conflicts: int | None = None
+    bank_conflicts: Count | None = None
     """Extra passes of the accesses to shared memory that stand in the code, each counted once."""
-    occupancy: float | None = None
+    occupancy: Share | None = None
     """Share of a multiprocessor's warps that it has room for, the least of all kernels."""
     intrinsics: str | None = None
     """Matrix instructions in the device code, joined with commas; `none` where it has none."""
-    instructions: dict[str, int] = {}
+    instructions: dict[str, Count] = {}
     """Machine instructions in the code by class, all kernels together; empty where they are not known."""
-    code_bytes: int | None = None
-    workspace_bytes: int | None = None
+    code_bytes: Count | None = None
+    workspace_bytes: Count | None = None
     """Scratch memory that a call needs besides inputs and output."""
-    flops_executed: int | None = None
+    flops_executed: Count | None = None
     """Matrix-product operations that the generated code executes, recomputation and hidden pairs included."""
 
 
@@ -75,7 +78,7 @@ class Artifact(BaseModel):
     """All ways to run it, the preferred ones first, where the machine that runs it decides; see
     `harness.targets.executors`."""
     metrics: StaticMetrics = StaticMetrics()
-    stage_seconds: dict[str, float] = {}
+    stage_seconds: dict[str, Duration] = {}
     """Build time of each named stage."""
     stage_files: dict[str, str] = {}
     """File in the folder that holds each stage's output."""
@@ -93,7 +96,13 @@ class Artifact(BaseModel):
         return sum(self.stage_seconds.values())
 
     def load(self, folder: Path) -> "Executable":
-        """Load the artifact's code into this process."""
+        """Load the artifact's code into this process.
+
+        Raises `HarnessError` when files in the folder have changed since they were stored there.
+        """
+        changed = difference(folder) if (folder / DIGESTS_FILE).exists() else None
+        if changed is not None:
+            raise HarnessError(f"{folder}: {changed}: build it again")
         module, _, function = self.loader.partition(":")
         return getattr(importlib.import_module(module), function)(self, folder)
 

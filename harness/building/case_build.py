@@ -9,7 +9,7 @@ from harness import plugins
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.digest import code_digest, digest, package_of
-from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
+from harness.errors import BuildError, HarnessError, InputError, StorageError, UnsupportedError
 from harness.experiment.defaults import checked
 from harness.problem.case import Case, ParameterValue
 from harness.status import Status
@@ -106,6 +106,8 @@ def target_options(target: str, values: dict[str, ParameterValue]) -> TargetOpti
 
 
 def _as_error(case: Case, failure: WorkerFailure) -> HarnessError:
+    if failure.no_room:
+        return StorageError(failure.reason)
     if failure.bad_input:
         return InputError(failure.reason)
     if failure.status is Status.UNSUPPORTED:

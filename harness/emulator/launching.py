@@ -41,6 +41,8 @@ class DeviceBuffer:
         runtime = library()
         runtime.emulator_allocate.restype = ctypes.c_void_p
         address = runtime.emulator_allocate(ctypes.c_size_t(bytes_), name.encode(), int(is_writable))
+        if not address and not runtime.emulator_has_room():
+            raise HarnessError(f"{name}: the emulator has no room for more buffers")
         if not address:
             raise HarnessError(f"no memory for {bytes_} bytes of {name}")
         self.address: int = address

@@ -8,17 +8,19 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.artifact.cache import cache_root
+from harness.artifact.cache import compiled_libraries
 from harness.errors import BuildError, UnsupportedError
+from harness.processes.programs import run_program
 
 SOURCES = Path(__file__).parent
 RUNTIME, MODELS, DRIVERS = (SOURCES / name for name in ("runtime", "models", "drivers"))
 
 FLAGS = ("-std=gnu11", "-O2", "-march=x86-64-v3", "-fPIC", "-shared", "-fno-math-errno", "-ffp-contract=off")
+
+TIME_LIMIT_S = 120.0
 
 MISSING = "install a C compiler (cc) or the package ziglang, which brings one"
 
@@ -29,7 +31,7 @@ def compiler() -> list[str] | None:
         if name and shutil.which(name):
             return [name]
     if importlib.util.find_spec("ziglang") is not None:
-        return [sys.executable, "-m", "ziglang", "cc"]
+        return [sys.executable, "-P", "-m", "ziglang", "cc"]
     return None
 
 
@@ -60,7 +62,7 @@ def driver_file(driver: str, name: str) -> Path:
 
 
 def _compiled(name: str, sources: Sequence[Path], arguments: Sequence[str]) -> Path:
-    """Return a shared library from the cache, compiling it if it is not there.
+    """Return a shared library from the cache, compiling it if it is not there as it was compiled.
 
     Args:
         name: what its file's name begins with.
@@ -70,24 +72,29 @@ def _compiled(name: str, sources: Sequence[Path], arguments: Sequence[str]) -> P
     command = compiler()
     if command is None:
         raise UnsupportedError(MISSING)
-    target = cache_root() / "emulator" / f"{name}-{_digest(command, sources, arguments)}.so"
-    if target.exists():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        built = Path(folder, target.name)
-        command += [*FLAGS, f"-I{RUNTIME}", *map(str, sources), *arguments, "-o", str(built)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    libraries = compiled_libraries()
+    key = f"{name}-{_digest(command, sources, arguments)}"
+
+    def compile_into(folder: Path) -> None:
+        built = folder / f"{name}.so"
+        full = [*command, *FLAGS, f"-I{RUNTIME}", *map(str, sources), *arguments, "-o", str(built)]
+        try:
+            done = run_program(full, TIME_LIMIT_S)
+        except subprocess.TimeoutExpired as error:
+            raise BuildError(
+                f"the emulator's {name}: compiling takes longer than {TIME_LIMIT_S:g} s"
+            ) from error
         if done.returncode != 0:
             errors = [line for line in done.stderr.splitlines() if "error" in line]
             raise BuildError(f"the emulator's {name} does not compile: {(errors or [done.stderr])[0]}")
-        built.replace(target)
-    return target
+
+    folder = libraries.find(key) or libraries.store(key, compile_into)
+    return folder / f"{name}.so"
 
 
 def _digest(command: list[str], sources: Sequence[Path], arguments: Sequence[str]) -> str:
     """Return what a compiled library depends on, as a short hash: sources, all headers, compiler, flags."""
-    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False).stdout
+    version = run_program([*command, "--version"], TIME_LIMIT_S).stdout
     digest = hashlib.sha256("\0".join([version, *FLAGS, *arguments]).encode())
     for file in [*sources, *sorted(SOURCES.rglob("*.h"))]:
         digest.update(file.read_bytes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.printable import markdown_code, markdown_text
 from harness.reporting.frames import describe_problem, is_missing, records, sort_rows
 from harness.status import Status
 
@@ -61,9 +62,10 @@ def markdown_failures(failures: list[Failure]) -> str:
     """Return what did not pass as a Markdown list, empty where all did."""
     lines = []
     for failure in failures:
-        lines.append(f"- **{failure.status}** {failure.what}{failure.where}: {failure.reason}")
+        what, reason = markdown_text(f"{failure.what}{failure.where}"), markdown_text(failure.reason)
+        lines.append(f"- **{failure.status}** {what}: {reason}")
         if failure.rerun is not None:
-            lines.append(f"  <br>rerun: `{failure.rerun}`")
+            lines.append(f"  <br>rerun: {markdown_code(failure.rerun)}")
     return "\n".join(lines) + "\n" if lines else ""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from harness import plugins
 from harness.errors import InputError
 from harness.experiment.figure_settings import parse_settings
+from harness.printable import markdown_code, markdown_text
 from harness.reporting.captions import describe_code, figure_caption
 from harness.reporting.failures import failures_of, markdown_failures, print_failure_list
 from harness.reporting.figures.base import (
@@ -29,6 +30,7 @@ from harness.reporting.tables import (
     summarize,
     summary_csv,
 )
+from harness.storage.replacing import own_folder, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,6 +80,8 @@ def write_report(
     settings = _figure_settings(runs)
     folder = runs.folders[0] / "report" if out is None else Path(out)
     try:
+        if out is None:
+            own_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         figures, skipped = _write_figures(runs, settings, folder, formats)
         paths = ReportPaths(
@@ -88,9 +92,9 @@ def write_report(
             figures=figures,
             skipped=skipped,
         )
-        paths.summary_markdown.write_text(summary_markdown(runs, paths), encoding="utf-8")
-        paths.summary_csv.write_text(summary_csv(runs.frame), encoding="utf-8")
-        paths.results_csv.write_text(full_csv(runs.frame), encoding="utf-8")
+        write_text(paths.summary_markdown, summary_markdown(runs, paths))
+        write_text(paths.summary_csv, summary_csv(runs.frame))
+        write_text(paths.results_csv, full_csv(runs.frame))
     except OSError as error:
         raise InputError(f"{folder}: cannot write the report: {error.strerror or error}") from error
     return paths
@@ -117,18 +121,21 @@ def print_failures(folders: Folders, console: Console | None = None) -> None:
 
 def summary_markdown(runs: Runs, paths: ReportPaths) -> str:
     """Return the report's text: question, machine, summary, what did not pass, figures with captions."""
-    questions = dict.fromkeys(f"**{run.experiment}**: {run.question}" for run in runs.manifests)
+    questions = dict.fromkeys(
+        f"**{markdown_text(run.experiment)}**: {markdown_text(run.question)}" for run in runs.manifests
+    )
     origins = [
-        f"- {run.experiment} `{folder.name}`: {run.device}, {describe_code(run)}, `{run.command}`"
+        f"- {markdown_text(run.experiment)} {markdown_code(folder.name)}: {markdown_text(run.device)}, "
+        f"{describe_code(run)}, {markdown_code(run.command)}"
         for folder, run in zip(runs.folders, runs.manifests, strict=True)
     ]
     summary = summarize(runs.frame)
     parts = [
-        f"# {', '.join(dict.fromkeys(run.experiment for run in runs.manifests))}",
+        f"# {', '.join(dict.fromkeys(markdown_text(run.experiment) for run in runs.manifests))}",
         "\n\n".join(questions),
         "\n".join(origins),
         "## Summary",
-        f"{summary.title}",
+        markdown_text(summary.title),
         markdown_table(summary).rstrip(),
     ]
     failures = markdown_failures(failures_of(runs.frame)).rstrip()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.printable import markdown_text, spreadsheet_text
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
     RUN_COLUMNS,
@@ -204,12 +205,22 @@ def markdown_rows(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric
 def summary_csv(frame: pd.DataFrame) -> str:
     """Return the summary with values in base units, six significant digits; empty is not measured."""
     columns = [column for column in SUMMARY_COLUMNS if column in frame]
-    return sort_rows(frame)[columns].to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    return harmless(sort_rows(frame)[columns]).to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
 def full_csv(frame: pd.DataFrame) -> str:
     """Return every column of a prepared frame, unrounded."""
-    return sort_rows(frame).to_csv(index=False, lineterminator="\n")
+    return harmless(sort_rows(frame)).to_csv(index=False, lineterminator="\n")
+
+
+def harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of which no spreadsheet takes a text for a formula."""
+    texts = frame.select_dtypes(exclude=["number", "boolean", "bool"]).columns
+    safe = {
+        name: frame[name].map(lambda value: spreadsheet_text(value) if isinstance(value, str) else value)
+        for name in texts
+    }
+    return frame.assign(**safe)
 
 
 _SAME_UNLESS_SAID = {"kv_heads": "heads", "head_dim_v": "head_dim", "seq_kv": "seq_q"}
@@ -289,4 +300,4 @@ def _busy(value: Any) -> str:
 
 
 def _markdown_line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(map(markdown_text, cells)) + " |"

@@ -1,5 +1,6 @@
 """A file of JSON lines that survives being killed: what was appended stays, a torn last line is dropped."""
 
+import errno
 import fcntl
 import os
 from pathlib import Path
@@ -7,9 +8,16 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from harness.errors import InputError
+from harness.errors import InputError, StorageError, cut
+from harness.printable import all_printable, printable
 
 Record = TypeVar("Record", bound=BaseModel)
+
+LONGEST_REASON = 300
+
+
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+"""A results folder may come from somebody else: what is a link in it is not followed."""
 
 
 class Journal(Generic[Record]):
@@ -27,17 +35,21 @@ class Journal(Generic[Record]):
         """Append a record and wait until it is on disk; raises `InputError` when it cannot be written."""
         line = record.model_dump_json().encode() + b"\n"
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(self.path, FLAGS, 0o666)
             with os.fdopen(descriptor, "r+b", buffering=0) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 self._heal(descriptor)
                 _write_all(descriptor, line)
                 os.fsync(descriptor)
         except OSError as error:
-            raise InputError(f"{self.path}: cannot write: {error.strerror}") from error
+            is_link = error.errno == errno.ELOOP
+            reason = "is a link; expected a file" if is_link else f"cannot write: {error.strerror}"
+            raise StorageError(f"{self.path}: {reason}") from error
 
     def read(self) -> list[Record]:
         """Return the records in the order of their writing; none when the file does not exist.
+
+        Their texts are printable, whoever has written them.
 
         Raises `InputError`, with file and line, for a line that is not a record and not a torn last line.
         """
@@ -58,7 +70,7 @@ class Journal(Generic[Record]):
         size = os.fstat(descriptor).st_size
         if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
             return
-        data = self.path.read_bytes()
+        data = os.pread(descriptor, size, 0)
         start_of_tail = data.rfind(b"\n") + 1
         if self._is_record(data[start_of_tail:]):
             _write_all(descriptor, b"\n")
@@ -74,11 +86,14 @@ class Journal(Generic[Record]):
 
     def _parse(self, line: bytes, number: int) -> Record:
         try:
-            return self._model.model_validate_json(line)
+            record = self._model.model_validate_json(line)
+            if b"\\" in line or not line.decode().isprintable():
+                record = self._model.model_validate(all_printable(record.model_dump()))
+            return record
         except ValidationError as error:
             detail = error.errors()[0]
             where = ".".join(str(part) for part in detail["loc"])
-            message = f"{where}: {detail['msg']}" if where else detail["msg"]
+            message = cut(printable(f"{where}: {detail['msg']}" if where else detail["msg"]), LONGEST_REASON)
             raise InputError(
                 f"{self.path}:{number}: not a {self._model.__name__.lower()}: {message}"
             ) from error

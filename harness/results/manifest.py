@@ -20,6 +20,7 @@ from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
 from harness.machine.system import Machine, device_name, machine
 from harness.plugins import name_of
+from harness.printable import printable
 from harness.problem.case import Case
 from harness.results.format_version import FORMAT_VERSION
 
@@ -89,7 +90,7 @@ def collect(
     commit, dirty = _git_state(Path(__file__).parents[1])
     return Manifest(
         experiment=experiment_name,
-        question=question,
+        question=printable(" ".join(question.split())),
         source=source_text,
         source_name=None if source_name is None else Path(source_name).name,
         command=anonymous_command(command),

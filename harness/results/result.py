@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
+from harness.numbers import INTEGER_LIMIT
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.problem.case import ParameterValue
 from harness.status import Status
@@ -31,6 +32,8 @@ class Result(BaseModel):
     reason: str | None = None
     rerun: str | None = None
     """The command that reruns this case alone, on rows that are failures."""
+    transient: bool = False
+    """Whether its worker was killed from outside, so that a resumed run tries again."""
 
     batch: int
     heads: int
@@ -121,6 +124,19 @@ class Result(BaseModel):
         return value if value is not None and math.isfinite(value) else None
 
     @model_validator(mode="after")
+    def _numbers_are_possible(self) -> Self:
+        """Refuse what no run measures and no table holds: a row may come from any file."""
+        for field in COUNTED:
+            value = getattr(self, field)
+            if value is not None and not 0 <= value < INTEGER_LIMIT:
+                raise ValueError(f"{field}: found {value!r:.60}, expected 0 or more, and less than 2⁶³")
+        for field in MEASURED:
+            value = getattr(self, field)
+            if value is not None and not 0 < value < math.inf:
+                raise ValueError(f"{field}: found {value!r:.60}, expected a finite number above 0")
+        return self
+
+    @model_validator(mode="after")
     def _timed_only_when_passed(self) -> Self:
         if self.status is not Status.PASSED:
             for field in TIMING_FIELDS:
@@ -154,6 +170,12 @@ class Result(BaseModel):
 
 SEQ = "seq"
 """The column before `seq_q` that follows from the lengths."""
+
+COUNTED = tuple(name for name, field in Result.model_fields.items() if field.annotation in (int, int | None))
+"""Fields that are whole numbers."""
+
+MEASURED = ("time_s", "time_low_s", "time_high_s", "speedup", "tflops", "fraction_of_peak")
+"""Fields that follow from a time, and so are never 0."""
 
 BY_NAME = ("stage_s", "instructions")
 """Fields of which each entry has a column of its own."""

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.artifact.artifact import Artifact
+from harness.errors import cut
 from harness.measure.rounds import TimedRound
 from harness.measure.statistics import median_interval, noise, paired_ratio
+from harness.printable import printable, shell_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.fields import problem_fields
@@ -65,7 +67,8 @@ class RowMaker:
 
     experiment: str
     run: str
-    experiment_file: str
+    source: tuple[str, ...]
+    """What the command line names the cases by: the experiment's file, or `--bundle` and its folder."""
     command: str
     """`run` or `check`: what repeats a failure."""
 
@@ -78,12 +81,17 @@ class RowMaker:
             columns |= {"phase": "build", "reason": record.artifact.why_not_run}
         return self._result(record, status=status, **columns)
 
-    def failure(self, record: CaseRecord, status: Status, phase: str, reason: str) -> Result:
+    def failure(
+        self, record: CaseRecord, status: Status, phase: str, reason: str, *, transient: bool = False
+    ) -> Result:
         """Return the row of a case that ended in this phase for this reason."""
         rerun = None
         if status.is_failure:
-            rerun = f"harness {self.command} {self.experiment_file} --only case={record.case.id}"
-        return self._result(record, status=status, phase=phase, reason=reason, rerun=rerun)
+            rerun = shell_line(["harness", self.command, *self.source, "--only", f"case={record.case.id}"])
+        reason = cut(printable(reason))
+        return self._result(
+            record, status=status, phase=phase, reason=reason, rerun=rerun, transient=transient
+        )
 
     def _result(self, record: CaseRecord, **columns: Any) -> Result:
         case = record.case

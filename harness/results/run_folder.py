@@ -20,12 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from harness.errors import InputError
+from harness.errors import InputError, StorageError, cut
+from harness.numbers import Count, Duration, MeasuredSeconds, Share
+from harness.printable import all_printable, printable
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, timestamp
 from harness.results.result import Result
+from harness.storage.lock import FileLock, holder_of
+from harness.storage.replacing import remove_leftovers, replaced
 
 if TYPE_CHECKING:
     import pandas
@@ -35,7 +39,7 @@ RESULTS_FILE = "results.jsonl"
 ROUNDS_FILE = "rounds.jsonl"
 RESULTS_TABLE = "results.parquet"
 SAMPLES_TABLE = "samples.parquet"
-
+LOCK_FILE = ".lock"
 
 SAMPLE_COLUMNS = {
     "case": "str",
@@ -56,14 +60,14 @@ class Round(BaseModel):
 
     group: str
     """Id of the set of cases that are timed together."""
-    round: int
-    seconds: dict[str, list[float]]
+    round: Count
+    seconds: dict[str, list[MeasuredSeconds]]
     """Case id to seconds per call, one value per sample of this round."""
-    load: float
+    load: Share
     """Share of the machine's processors that others used during the round."""
-    launch_s: dict[str, float] = {}
+    launch_s: dict[str, Duration] = {}
     """What a launch takes besides, by case id, where a device tells it apart."""
-    clock_mhz: dict[str, int] = {}
+    clock_mhz: dict[str, Count] = {}
     """The device's clock, where it is known."""
     throttled: dict[str, str] = {}
     """Why a case's sample of this round is not counted: the device was slowed down."""
@@ -80,10 +84,11 @@ class RunFolder:
         self.manifest = manifest
         self._results = Journal(path / RESULTS_FILE, Result)
         self._rounds = Journal(path / ROUNDS_FILE, Round)
+        self._lock: FileLock | None = None
 
     @classmethod
     def create(cls, root: Path, experiment: str, manifest: Manifest) -> "RunFolder":
-        """Start a run: make `root/<experiment>/<UTC time>/` and write the manifest.
+        """Start a run: make `root/<experiment>/<UTC time>/`, lock it and write the manifest.
 
         Two runs that start in the same second get two folders.  Raises `InputError` when the folder cannot be
         written or `experiment` cannot be a folder's name.
@@ -92,7 +97,12 @@ class RunFolder:
             raise InputError(f"experiment name {experiment!r} cannot be a folder's name")
         path = _make_unique_folder(Path(root) / experiment, datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"))
         folder = cls(path, manifest)
-        folder._write_manifest()
+        folder._take_lock()
+        try:
+            folder._write_manifest()
+        except BaseException:
+            folder.release()
+            raise
         return folder
 
     @classmethod
@@ -103,6 +113,22 @@ class RunFolder:
         another results format.
         """
         return cls(Path(path), _read_manifest(Path(path)))
+
+    def lock(self) -> None:
+        """Let nobody else write to this run until `release`, or until this process ends, however it ends.
+
+        The manifest is read again: another process may have gone on with the run until now.  Raises
+        `InputError` that says who writes to it, or why it cannot be locked.
+        """
+        if self._lock is None:
+            self._take_lock()
+            self.manifest = _read_manifest(self.path)
+
+    def release(self) -> None:
+        """Let others go on with this run."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     @classmethod
     def latest_in(cls, folder: Path) -> "RunFolder | None":
@@ -161,6 +187,19 @@ class RunFolder:
         _replace_file(self.path / RESULTS_TABLE, lambda path: results.to_parquet(path, index=False))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
         self._update_manifest(finished=timestamp())
+
+    def _take_lock(self) -> None:
+        file = self.path / LOCK_FILE
+        try:
+            lock = FileLock.take(file)
+        except OSError as error:
+            raise StorageError(f"{file}: cannot lock the run: {error.strerror}") from error
+        if lock is None:
+            holder = holder_of(file) or "another process"
+            raise InputError(f"{self.path}: this run goes on already, in {holder}: wait for it, or end it")
+        lock.note(f"process {os.getpid()} since {timestamp()}")
+        self._lock = lock
+        remove_leftovers(self.path)
 
     def _update_manifest(self, **changes: Any) -> None:
         self.manifest = self.manifest.model_copy(update=changes)
@@ -260,25 +299,29 @@ def _read_manifest(folder: Path) -> Manifest:
     file = folder / MANIFEST_FILE
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
+        texts = all_printable(content)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(f"{folder}: not a run folder: expected a {MANIFEST_FILE} in it") from error
     except OSError as error:
         raise InputError(f"{file}: cannot read: {error.strerror}") from error
     except ValueError as error:
-        raise InputError(f"{file}: not JSON: {error}") from error
+        raise InputError(f"{file}: not JSON: {cut(printable(str(error)), 200)}") from error
+    except RecursionError as error:
+        raise InputError(f"{file}: not a manifest: it is nested too deeply") from error
     if not isinstance(content, dict) or "format_version" not in content:
         raise InputError(f"{file}: not a manifest: expected a JSON object with format_version")
     if content["format_version"] != FORMAT_VERSION:
+        version = cut(printable(str(content["format_version"])), 60)
         raise InputError(
-            f"{folder}: results format {content['format_version']}, this harness reads {FORMAT_VERSION}: "
-            "rerun the experiment"
+            f"{folder}: results format {version}, this harness reads {FORMAT_VERSION}: rerun the experiment"
         )
     try:
-        return Manifest.model_validate(content)
+        return Manifest.model_validate({**texts, "source": content.get("source")})
     except ValidationError as error:
         detail = error.errors()[0]
         where = ".".join(str(part) for part in detail["loc"])
-        raise InputError(f"{file}: not a manifest: {where}: {detail['msg']}") from error
+        message = cut(printable(f"{where}: {detail['msg']}"), 300)
+        raise InputError(f"{file}: not a manifest: {message}") from error
 
 
 def _make_unique_folder(parent: Path, name: str) -> Path:
@@ -304,15 +347,9 @@ def _age_key(run: Path) -> tuple[str, int]:
 
 
 def _replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file under a temporary name and rename it into place, so that no reader sees half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file whole and put it into its place."""
     try:
-        try:
+        with replaced(path) as temporary:
             write(temporary)
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot write: {error.strerror or error}") from error
+        raise StorageError(f"{path}: cannot write: {error.strerror or error}") from error

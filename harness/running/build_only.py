@@ -11,6 +11,8 @@ from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.row_maker import CaseRecord, RowMaker
 from harness.running.progress import Observer
+from harness.running.shortage import stop_if_no_room
+from harness.running.signals import ended_by_signals
 from harness.status import Status
 from harness.workers.process import WorkerFailure
 
@@ -34,7 +36,7 @@ class BuildRun:
         self._builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb)
         self._observer = observer
         self._cache_root = cache_root
-        self._rows = RowMaker(experiment.name, "", str(experiment.path or experiment.name), "build")
+        self._rows = RowMaker(experiment.name, "", (str(experiment.path or experiment.name),), "build")
         self._built: dict[str, BuiltCase] = {}
 
     def run(self, cases: Sequence[Case]) -> list[BuiltCase]:
@@ -42,7 +44,8 @@ class BuildRun:
         self._observer.planned(len(cases))
         try:
             records = {case.id: CaseRecord(case) for case in cases}
-            self._build(records)
+            with ended_by_signals():
+                self._build(records)
         finally:
             self._builders.close()
             self._observer.done()
@@ -64,6 +67,7 @@ class BuildRun:
         return lambda case: self._observer.started(case, phase)
 
     def _fail(self, record: CaseRecord, failure: WorkerFailure) -> None:
+        stop_if_no_room(failure)
         row = self._rows.failure(record, failure.status, "build", failure.reason)
         self._finish(BuiltCase(record, row, failure))
 

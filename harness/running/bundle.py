@@ -15,17 +15,19 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.building.case_build import read_artifact
 from harness.building.pool import Outcome
 from harness.digest import code_digest
-from harness.errors import HarnessError, InputError
+from harness.errors import HarnessError, InputError, one_line
 from harness.experiment.experiment import Experiment, parse_experiment
 from harness.experiment.selection import select
+from harness.printable import printable
 from harness.problem.case import Case
 from harness.results.manifest import DISTRIBUTION, Manifest
 from harness.running.build_only import BuiltCase
@@ -49,6 +51,8 @@ EXTRA = re.compile(r"""extra == ["'](\w+)["']""")
 NATIVE = {"harness.targets.cpu": "llvmlite", "harness.variants.baselines.iree.variant": "iree-base-runtime"}
 """What loaders of code for the processor need, by the beginning of their names."""
 
+LOADER_FUNCTION = re.compile(r"load(_\w+)?")
+
 TORCH = "harness.variants.baselines.torch.variant"
 
 
@@ -58,7 +62,8 @@ class BundledCase(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     case: Case
-    key: str | None
+    key: Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,128}$")] | None
+    """Its content key, which names the folder of its artifact."""
     status: Status
     reason: str | None = None
     """Why it was not built."""
@@ -87,6 +92,21 @@ class Bundle:
         self._entries = {entry.case.id: entry for entry in index.cases}
 
     @property
+    def digest(self) -> str:
+        """Return the digest by which a bundle is known: of its index, which holds those of all artifacts."""
+        parts = [(self.folder / name).read_bytes() for name in (BUNDLE_FILE, REQUIREMENTS_FILE)]
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+    def require_digest(self, expected: str) -> None:
+        """Raise `InputError` unless this is the bundle of that digest, as 'harness build' printed it."""
+        try:
+            found = self.digest
+        except OSError as error:
+            raise InputError(f"--bundle: {self.folder}: cannot read: {error.strerror}") from error
+        if expected.strip().lower() != found:
+            raise InputError(f"--expect: found a bundle of digest {found}, expected {printable(expected)}")
+
+    @property
     def other_code(self) -> str | None:
         """Return what to say if another version of this package has built it, else None."""
         manifest = self.index.manifest
@@ -98,7 +118,7 @@ class Bundle:
     def experiment(self) -> Experiment:
         """Return the experiment that was built."""
         manifest = self.index.manifest
-        name = Path(manifest.source_name or f"{manifest.experiment}.toml")
+        name = Path(manifest.source_name or f"{manifest.experiment}.toml").name
         return parse_experiment(manifest.source, self.folder / name)
 
     def cases(self, only: Sequence[str] = ()) -> list[Case]:
@@ -157,7 +177,45 @@ class BundledBuilds:
             raise WorkerFailure(
                 Status.BUILD_FAILED, f"{folder}: files are missing or have changed: {COPY_AGAIN}"
             )
-        return Built(artifact=read_artifact(folder), folder=folder, cached=True)
+        try:
+            artifact = read_artifact(folder)
+        except (OSError, ValueError) as error:
+            raise WorkerFailure(Status.BUILD_FAILED, f"{folder}: {one_line(error)}") from error
+        refusal = not_from_here(artifact)
+        if refusal is not None:
+            raise WorkerFailure(Status.BUILD_FAILED, f"{folder}: {refusal}")
+        return Built(artifact=artifact, folder=folder, cached=True)
+
+
+def not_from_here(artifact: Artifact) -> str | None:
+    """Return why a bundle's artifact is not loaded, or None.
+
+    A bundle is a program.  Yet it can only call loaders of this package and of installed plugins, functions
+    named `load` or `load_...`, and names only files within its own folder.
+    """
+    packages = {"harness", *plugins.packages()}
+    for loader in filter(None, [artifact.loader, *(loader.function for loader in artifact.loaders)]):
+        module, _, function = loader.partition(":")
+        if module.partition(".")[0] not in packages or not LOADER_FUNCTION.fullmatch(function):
+            return f"loader {printable(loader)!r} belongs to no package of this installation"
+    outside = [
+        name for name in _named_files(artifact) if Path(name).is_absolute() or ".." in Path(name).parts
+    ]
+    return f"file {printable(outside[0])!r} lies outside the bundle" if outside else None
+
+
+def _named_files(artifact: Artifact) -> Iterator[str]:
+    """Yield all texts of an artifact that its loader may take for files."""
+    yield from artifact.stage_files.values()
+    waiting: list[Any] = list(artifact.launch.values())
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
 
 
 def require_room(folder: Path) -> None:
@@ -218,7 +276,7 @@ def open_bundle(folder: Path) -> Bundle:
     except ValidationError as error:
         detail = error.errors()[0]
         where = ".".join(str(part) for part in detail["loc"]) or "the file"
-        raise InputError(f"{file}: not a bundle: {where}: {detail['msg']}") from error
+        raise InputError(f"{file}: not a bundle: {printable(where)}: {detail['msg']}") from error
 
 
 def requirements(artifacts: Iterable[Artifact]) -> str:
@@ -254,9 +312,9 @@ def _needed(artifacts: Iterable[Artifact]) -> tuple[set[str], set[str]]:
 
 
 def digest_of(folder: Path) -> str:
-    """Return a digest of all files in a folder, their names included."""
+    """Return a digest of all files in a folder, their names included; a link counts as no file."""
     digest = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
         digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()

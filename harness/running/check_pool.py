@@ -53,8 +53,7 @@ class CheckPool:
                 try:
                     self._start(record)
                 except WorkerFailure as failure:
-                    oracle = WorkerFailure(failure.status, f"the oracle: {failure.reason}", log=failure.log)
-                    yield CheckedCase(record, CheckFailure("check", oracle))
+                    yield CheckedCase(record, CheckFailure("check", failure.of("the oracle")))
             yield from self._ended()
 
     def _start(self, record: CaseRecord) -> None:

@@ -1,12 +1,14 @@
 """What all groups of a run share: settings, workers, the journal and the rows so far."""
 
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from harness.building.pool import BuildPool
 from harness.building.requests import Builders
+from harness.errors import one_line
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.results.result import Result
@@ -16,6 +18,9 @@ from harness.running.bundle import Bundle, BundledBuilds
 from harness.running.expectations import Expectations
 from harness.running.peaks import Peaks
 from harness.running.progress import Observer
+from harness.running.shortage import stop_if_no_room
+from harness.status import Status
+from harness.storage.replacing import own_folder, write_text
 from harness.workers.process import WorkerFailure, WorkerProcess
 
 LOGS = "logs"
@@ -65,16 +70,16 @@ class RunContext:
         return RowMaker(
             experiment=self.experiment.name,
             run=self.folder.run,
-            experiment_file=self._source,
+            source=self._source,
             command="run" if self.timed else "check",
         )
 
     @property
-    def _source(self) -> str:
+    def _source(self) -> tuple[str, ...]:
         """What the command line names the cases by."""
         if self.bundle is not None:
-            return f"--bundle {self.bundle.folder}"
-        return str(self.experiment.path or self.experiment.name)
+            return ("--bundle", str(self.bundle.folder))
+        return (str(self.experiment.path or self.experiment.name),)
 
     @property
     def step_limit_s(self) -> float:
@@ -104,14 +109,34 @@ class RunContext:
         self.observer.finished(record.case, row)
 
     def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure) -> None:
-        """Journal the row of a case that ended in this phase, and keep what its worker wrote."""
+        """Journal the row of a case that ended in this phase, and keep what its worker wrote.
+
+        Raises `StorageError` instead when the disk is full: that is no fault of the case.
+        """
+        stop_if_no_room(failure, [self.folder.path])
         reason = failure.reason
         if failure.log.strip() and failure.status.is_failure:
-            log = self.folder.path / LOGS / f"{record.case.id}.log"
-            log.parent.mkdir(exist_ok=True)
-            log.write_text(failure.log)
-            reason += f" (log: {LOGS}/{log.name})"
-        self.finish(record, self.row_maker.failure(record, failure.status, phase, reason))
+            reason += f" (log: {self._keep_log(record.case, failure.log)})"
+        row = self.row_maker.failure(record, failure.status, phase, reason, transient=failure.transient)
+        self.finish(record, row)
+
+    def fail_unexpectedly(self, cases: Iterable[Case], error: Exception) -> None:
+        """Journal rows of those of these cases that have none, after an exception that no code expects.
+
+        Of what is known of the cases the rows say nothing: it may be what raised the exception.
+        """
+        for case in cases:
+            if case.id not in self.rows:
+                log = self._keep_log(case, "".join(traceback.format_exception(error)))
+                reason = f"the harness failed: {one_line(error)} (log: {log})"
+                record = CaseRecord(case)
+                self.finish(record, self.row_maker.failure(record, Status.CRASHED, "harness", reason))
+
+    def _keep_log(self, case: Case, text: str) -> str:
+        """Write a log beside the results, and return its name there."""
+        log = own_folder(self.folder.path / LOGS) / f"{case.id}.log"
+        write_text(log, text)
+        return f"{LOGS}/{log.name}"
 
     def close(self) -> None:
         """End the workers and remove the temporary files that the groups share."""

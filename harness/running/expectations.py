@@ -5,6 +5,7 @@ from pathlib import Path
 
 from harness.digest import digest
 from harness.problem.attention_problem import AttentionProblem
+from harness.storage.replacing import own_folder
 from harness.workers.process import WorkerProcess
 from harness.workers.protocol import Done, ExpectRequest
 
@@ -30,7 +31,7 @@ class Expectations:
         files = {distribution: self._folder / f"{name}-{distribution}.npy" for distribution in distributions}
         missing = [distribution for distribution, file in files.items() if not file.exists()]
         if missing:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            own_folder(self._folder)
             with WorkerProcess() as worker:
                 for distribution in missing:
                     request = ExpectRequest(

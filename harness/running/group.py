@@ -63,7 +63,7 @@ class GroupRun:
     def _still_holds(self, record: CaseRecord) -> bool:
         """Return whether the journal has the row of a case, and it is what this run would find, too."""
         row = self._context.earlier.get(record.case.id)
-        if row is None or row.key != record.key or row.status is Status.UNSUPPORTED:
+        if row is None or row.key != record.key or row.status is Status.UNSUPPORTED or row.transient:
             return False
         needs_time = self._context.timed and row.executor in TIMED_EXECUTORS
         return row.status is not Status.PASSED or row.time_s is not None or not needs_time

@@ -8,6 +8,7 @@ from typing import Protocol, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from harness.printable import printable
 from harness.problem.case import Case
 from harness.results.result import Result
 from harness.status import Status
@@ -96,7 +97,7 @@ class PlainObserver:
         return f"[{self._ended:{len(str(self._total))}}/{self._total}]"
 
     def _write(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        print(printable(text), file=self._stream, flush=True)
 
 
 class LiveObserver:
@@ -123,15 +124,15 @@ class LiveObserver:
 
     def started(self, case: Case, phase: str) -> None:
         """Show the case at hand."""
-        self._progress.update(self._task, description=f"{phase}: {case.describe()}")
+        self._describe(f"{phase}: {case.describe()}")
 
     def finished(self, case: Case, result: Result) -> None:
         """Advance; failures and what cannot be done stay on the screen above the bar."""
         self._advance(result)
         if not result.status.is_checked:
-            self._progress.console.print(result_line(case, result), markup=False, highlight=False)
+            self._print(result_line(case, result))
             for line in failure_lines(result):
-                self._progress.console.print(f"    {line}", markup=False, highlight=False)
+                self._print(f"    {line}")
 
     def kept(self, case: Case, result: Result) -> None:
         """Advance."""
@@ -141,15 +142,21 @@ class LiveObserver:
         """Show the round, and the widest interval, which is what the round's end waits for."""
         bounded = [width for width in widths.values() if width != float("inf")]
         widest = f", widest interval {max(bounded):.1%}" if bounded else ""
-        self._progress.update(self._task, description=f"time: {group}, round {number}{widest}")
+        self._describe(f"time: {group}, round {number}{widest}")
 
     def message(self, text: str) -> None:
         """Print above the bar."""
-        self._progress.console.print(text, markup=False, highlight=False)
+        self._print(text)
 
     def done(self) -> None:
         """Remove the bar."""
         self._progress.stop()
+
+    def _print(self, text: str) -> None:
+        self._progress.console.print(printable(text), markup=False, highlight=False)
+
+    def _describe(self, text: str) -> None:
+        self._progress.update(self._task, description=printable(text))
 
     def _advance(self, result: Result) -> None:
         self._counts[result.status] += 1

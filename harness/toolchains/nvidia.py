@@ -7,6 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from harness.processes.programs import run_program
+
+TIME_LIMIT_S = 30.0
 INSTALL = "attention-harness[cuda]"
 
 
@@ -27,6 +30,9 @@ def version(name: str) -> str | None:
     path = program(name)
     if path is None:
         return None
-    stated = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    try:
+        stated = run_program([path, "--version"], TIME_LIMIT_S).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
     found = re.search(r"\bV\d+(?:\.\d+)+", stated)
     return found[0] if found else "unknown"

@@ -5,14 +5,32 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Self, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from harness.artifact.cache import CACHE_DIR_VARIABLE, cache_root
+from harness.errors import StorageError
+from harness.machine.memory_kills import OutOfMemoryCount
+from harness.processes import guardian
 from harness.status import Status
-from harness.workers.protocol import REQUESTS, RESPONSES, Failed, FailureKind, Request, Response
+from harness.storage.folder_store import FolderStore
+from harness.workers.protocol import (
+    ANSWERS,
+    REQUESTS,
+    RESPONSES,
+    Failed,
+    FailureKind,
+    Greeting,
+    Request,
+    Response,
+)
 
 Answer = TypeVar("Answer", bound=Response)
 
@@ -25,6 +43,14 @@ STARTUP_LIMIT_S = 60.0
 LOG_LIMIT = 1_000_000
 """Bytes of a worker's log that are read back."""
 
+ANSWER_LIMIT = 16 << 20
+"""Bytes of an answer; one that is longer is no answer."""
+
+READ_BYTES = 1 << 16
+
+SENT_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+"""Signals that no fault of a program's own raises."""
+
 TELLING_WORDS = ("Assertion", "LLVM ERROR", "what():", "terminate called", "fatal error", "error:")
 """What a compiler's or a runtime's last words contain, most telling first."""
 
@@ -35,52 +61,97 @@ STATUS_OF: dict[FailureKind, Status] = {
     "out-of-memory": Status.OUT_OF_MEMORY,
     "crashed": Status.CRASHED,
     "wrong": Status.WRONG,
+    "no-room": Status.CRASHED,
 }
 
 
 class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a fault of the harness
     """A request failed, or the worker died of it: the status of the case and the reason, on one line."""
 
-    def __init__(self, status: Status, reason: str, *, bad_input: bool = False, log: str = "") -> None:
+    def __init__(
+        self,
+        status: Status,
+        reason: str,
+        *,
+        bad_input: bool = False,
+        no_room: bool = False,
+        transient: bool = False,
+        log: str = "",
+    ) -> None:
         super().__init__(f"{status}: {reason}")
         self.status = status
         self.reason = reason
         self.bad_input = bad_input
+        self.no_room = no_room
+        """Whether a disk is full or cannot be written, which is no fault of the case."""
+        self.transient = transient
+        """Whether the worker was killed from outside, so that the next try may well succeed."""
         self.log = log
         """What the worker wrote during the request."""
 
+    def of(self, whose: str) -> "WorkerFailure":
+        """Return this failure with a reason that says whose it is."""
+        return WorkerFailure(
+            self.status,
+            f"{whose}: {self.reason}",
+            bad_input=self.bad_input,
+            no_room=self.no_room,
+            transient=self.transient,
+            log=self.log,
+        )
+
 
 class WorkerProcess:
-    """One `python -m harness.running.worker`, in a process group of its own, that dies with this process.
+    """One `python -m harness.running.worker` under a guardian, in a process group of its own.
 
-    Start it from a thread that outlives it: the kernel takes the end of that thread for the parent's.
-    A worker that has died stays dead; every later request says so.
+    The guardian (`harness.processes.guardian`) ends the worker and all that it started, whatever session
+    that is in, when the worker is closed or dies, and when this process ends, however it ends.  Start a
+    worker from a thread that outlives it: the kernel takes the end of that thread for the parent's.
+
+    A worker works in a folder of its own below the artifact cache, which is also its folder for temporary
+    files: what a killed one leaves there is removed by the next worker or build.  It imports nothing from the
+    folder that this process works in.  A worker that has died stays dead; every later request says so.
     """
 
     def __init__(self, *, threads: int | None = None, memory_gb: float | None = None) -> None:
         """Start a worker whose libraries use `threads` threads (None: as many as they like)."""
-        self._log: IO[bytes] = tempfile.TemporaryFile(prefix="harness-worker-")  # noqa: SIM115 - closed in close
+        self._stack = ExitStack()
+        self._scratch = self._stack.enter_context(scratch_folder())
+        self._log: IO[bytes] = tempfile.TemporaryFile(dir=self._scratch)  # noqa: SIM115
+        self._stack.callback(self._log.close)
         self._log_mark = 0
-        self._greeted = False
+        self._pid: int | None = None
+        self._closed = False
         self._killed = False
-        self._pending = b""
+        self._pending = bytearray()
+        self._expected: type[BaseModel] = Failed
         self._deadline = 0.0
         self._timeout = 0.0
-        request_read, self._requests = os.pipe()
-        self._responses, response_write = os.pipe()
-        command = [sys.executable, "-m", "harness.running.worker", "--parent", str(os.getpid())]
-        command += ["--requests", str(request_read), "--responses", str(response_write)]
-        if memory_gb is not None:
-            command += ["--memory-gb", str(memory_gb)]
+        self._out_of_memory = OutOfMemoryCount()
         try:
-            self._process = subprocess.Popen(
-                command,
+            self._process = self._start(threads, memory_gb)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _start(self, threads: int | None, memory_gb: float | None) -> "subprocess.Popen[bytes]":
+        request_read, self._requests = os.pipe()
+        self._stack.callback(os.close, self._requests)
+        self._responses, response_write = os.pipe()
+        self._stack.callback(os.close, self._responses)
+        arguments = ["--requests", str(request_read), "--responses", str(response_write)]
+        if memory_gb is not None:
+            arguments += ["--memory-gb", str(memory_gb)]
+        try:
+            return subprocess.Popen(
+                guardian.command("module", "harness.running.worker", arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
                 pass_fds=(request_read, response_write),
                 process_group=0,
-                env=worker_environment(threads),
+                cwd=self._scratch,
+                env=worker_environment(threads, self._scratch),
             )
         finally:
             os.close(request_read)
@@ -88,8 +159,10 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the worker."""
-        return self._process.pid
+        """Process id of the worker; of its guardian, if it has died before it greeted."""
+        if self._pid is None and not self._closed:
+            self._wait_for_greeting()
+        return self._pid or self._process.pid
 
     @property
     def alive(self) -> bool:
@@ -110,7 +183,7 @@ class WorkerProcess:
         self.send(request, timeout_s)
         response = self.receive()
         if not isinstance(response, answer):
-            raise TypeError(f"a worker answered {type(request).__name__} with {type(response).__name__}")
+            raise TypeError(f"{type(request).__name__} is answered by another type than {answer.__name__}")
         return response
 
     def send(self, request: Request, timeout_s: float) -> None:
@@ -118,25 +191,39 @@ class WorkerProcess:
 
         The time that a new worker takes to start does not count.
         """
-        if not self._greeted:
+        if self._pid is None:
             self._wait_for_greeting()
         else:
             self._log_mark = os.fstat(self._log.fileno()).st_size
         self._timeout = timeout_s
         self._deadline = time.monotonic() + timeout_s
+        self._expected = ANSWERS[type(request)]
         with contextlib.suppress(BrokenPipeError):  # it has died, and `receive` says of what
             _write_all(self._requests, REQUESTS.dump_json(request) + b"\n")
 
     def receive(self) -> Response:
-        """Wait for the answer; raises `WorkerFailure` when the request failed, timed out or killed it."""
-        line = self._read_line()
-        response = RESPONSES.validate_json(line)
+        """Wait for the answer; raises `WorkerFailure` when the request failed, timed out or killed it.
+
+        A worker whose answer is none, or that answers more than once, is ended: what else it says is not to
+        be trusted.
+        """
+        response = self._response()
+        if isinstance(response, Greeting):
+            self._pid = response.pid
+            response = self._response()
+        if self._pending:
+            raise self._misbehaved("one request was answered twice")
         if isinstance(response, Failed):
             raise WorkerFailure(
                 STATUS_OF[response.failure],
                 response.message,
                 bad_input=response.failure == "bad-input",
+                no_room=response.failure == "no-room",
                 log=self.log(),
+            )
+        if not isinstance(response, self._expected):
+            raise self._misbehaved(
+                f"{type(response).__name__} where {self._expected.__name__} was to be the answer"
             )
         return response
 
@@ -147,13 +234,11 @@ class WorkerProcess:
         return os.pread(self._log.fileno(), size - start, start).decode(errors="replace")
 
     def close(self) -> None:
-        """Kill the worker and whatever it started, and release its log."""
-        if self._log.closed:
-            return
-        self._kill()
-        os.close(self._requests)
-        os.close(self._responses)
-        self._log.close()
+        """Kill the worker and whatever it started, and release its log and its folder."""
+        if not self._closed:
+            self._closed = True
+            self._kill()
+            self._stack.close()
 
     def __enter__(self) -> Self:
         return self
@@ -165,16 +250,47 @@ class WorkerProcess:
 
     def _wait_for_greeting(self) -> None:
         """Wait until the worker has started or died; which of them, `receive` finds out."""
-        self._greeted = True
-        ready, _, _ = select.select([self._responses], [], [], STARTUP_LIMIT_S)
-        if ready:
-            os.read(self._responses, 1)
-
-    def _read_line(self) -> bytes:
-        while b"\n" not in self._pending.lstrip(b"\n"):
+        self._deadline = time.monotonic() + STARTUP_LIMIT_S
+        while b"\n" not in self._pending and self.time_left > 0:
             ready, _, _ = select.select([self._responses], [], [], min(DEATH_POLL_S, self.time_left))
             if ready:
-                data = os.read(self._responses, 65536)
+                data = os.read(self._responses, READ_BYTES)
+                if not data:
+                    return
+                self._pending += data
+            elif not self.alive:
+                return
+        with contextlib.suppress(ValidationError, ValueError):
+            greeting = RESPONSES.validate_json(self._pending.partition(b"\n")[0])
+            if isinstance(greeting, Greeting):
+                self._pid = greeting.pid
+                del self._pending[: self._pending.index(b"\n") + 1]
+
+    def _response(self) -> Response:
+        line = self._read_line()
+        try:
+            return RESPONSES.validate_json(line)
+        except ValidationError as error:
+            detail = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in detail["loc"])
+            message = f"its answer is not valid: {where}: {detail['msg']}" if where else detail["msg"]
+            raise self._misbehaved(message) from error
+
+    def _misbehaved(self, how: str) -> WorkerFailure:
+        """End a worker that does not keep to the protocol, and return what to say of it."""
+        log = self.log()
+        self._kill()
+        return WorkerFailure(Status.CRASHED, f"the worker misbehaved: {how}", log=log)
+
+    def _read_line(self) -> bytes:
+        searched = 0
+        while (end := self._pending.find(b"\n", searched)) < 0:
+            searched = len(self._pending)
+            if searched > ANSWER_LIMIT:
+                raise self._misbehaved(f"its answer is longer than {ANSWER_LIMIT} bytes")
+            ready, _, _ = select.select([self._responses], [], [], min(DEATH_POLL_S, self.time_left))
+            if ready:
+                data = os.read(self._responses, READ_BYTES)
                 if not data:
                     raise self._death()
                 self._pending += data
@@ -185,55 +301,83 @@ class WorkerProcess:
                 raise WorkerFailure(
                     Status.TIMED_OUT, f"no answer within the limit of {self._timeout:g} s", log=self.log()
                 )
-        line, _, self._pending = self._pending.lstrip(b"\n").partition(b"\n")
+        line = bytes(self._pending[:end])
+        del self._pending[: end + 1]
         return line
 
     def _death(self) -> WorkerFailure:
         """Say what the worker died of."""
         try:
-            code = self._process.wait(timeout=5)
+            code = self._process.wait(timeout=2 * guardian.PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._kill()
             return WorkerFailure(Status.CRASHED, "the worker closed its pipe without ending", log=self.log())
         self._kill()
-        status, reason = explain_death(code, self.log())
-        return WorkerFailure(status, reason, log=self.log())
+        log = self.log()
+        status, reason = explain_death(code, log, self._out_of_memory.has_grown())
+        transient = status is Status.CRASHED and -code in SENT_FROM_OUTSIDE
+        return WorkerFailure(status, reason, transient=transient, log=log)
 
     def _kill(self) -> None:
-        """Kill the whole process group, once; the worker's own children may outlive the worker."""
+        """Let the guardian kill the worker's whole tree, once; failing that, kill its process group."""
         if self._killed:
             return
         self._killed = True
-        try:
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=2 * guardian.PATIENCE_S)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        except PermissionError:
-            self._process.kill()
         self._process.wait()
 
 
-def worker_environment(threads: int | None) -> dict[str, str]:
-    """Return the environment of a worker.
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Make a folder for a worker's temporary files below the artifact cache, removed at the end.
+
+    Where the cache cannot be written the folder lies where the system has temporary files.
+    """
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(FolderStore(cache_root().absolute()).private_folder())
+        except StorageError:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-worker-")))
+        yield folder
+
+
+def worker_environment(threads: int | None, scratch: Path | None = None) -> dict[str, str]:
+    """Return the environment of a worker that has its temporary files in the folder `scratch`.
 
     Idle thread pools must sleep: a pool that spins while its owner waits for its turn slows the neighbour
-    that is being timed.
+    that is being timed.  Folders are absolute, because a worker works in another folder than this process.
     """
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "GOMP_SPINCOUNT": "0"}
+    environment[CACHE_DIR_VARIABLE] = str(cache_root().absolute())
+    if "PYTHONPATH" in environment:
+        folders = [folder for folder in environment["PYTHONPATH"].split(os.pathsep) if folder]
+        environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(folder) for folder in folders)
+    if scratch is not None:
+        environment["TMPDIR"] = str(scratch)
     if threads is not None:
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             environment[variable] = str(threads)
     return environment
 
 
-def explain_death(code: int, log: str) -> tuple[Status, str]:
-    """Return status and reason of a process that ended with this exit code (negative: signal)."""
+def explain_death(code: int, log: str, ran_out_of_memory: bool = False) -> tuple[Status, str]:
+    """Return status and reason of a process that ended with this exit code (negative: signal).
+
+    `ran_out_of_memory` says whether the kernel has killed a process for memory meanwhile.  A memory limit of
+    the process's own (`RLIMIT_DATA`) never ends in SIGKILL: an allocation fails, which the log tells.
+    """
     last_words = telling_line(log)
     suffix = f": {last_words}" if last_words else ""
     if "bad_alloc" in log or "LLVM ERROR: out of memory" in log or "MemoryError" in log:
         return Status.OUT_OF_MEMORY, f"out of memory{suffix}"
-    if code == -signal.SIGKILL:
-        return Status.OUT_OF_MEMORY, "killed by the system (SIGKILL), most likely out of memory"
+    if code == -signal.SIGKILL and ran_out_of_memory:
+        return Status.OUT_OF_MEMORY, "killed by the kernel, which was out of memory (SIGKILL)"
+    if -code in SENT_FROM_OUTSIDE:
+        return Status.CRASHED, f"the worker was killed from outside ({signal_name(-code)})"
     if code < 0:
         return Status.CRASHED, f"{signal_name(-code)}{suffix}"
     return Status.CRASHED, f"the worker ended with exit status {code}{suffix}"

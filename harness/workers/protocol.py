@@ -4,15 +4,21 @@ Both sides of the pipe are the same version of this package, so there is no vers
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from harness.artifact.artifact import Artifact
+from harness.numbers import Count, Duration, MeasuredSeconds, Positive
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 
-FailureKind = Literal["bad-input", "unsupported", "build-failed", "out-of-memory", "crashed", "wrong"]
+FailureKind = Literal[
+    "bad-input", "unsupported", "build-failed", "out-of-memory", "crashed", "wrong", "no-room"
+]
+
+AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
+"""A path that means the same to both sides, which work in different folders."""
 
 
 class _Message(BaseModel):
@@ -33,7 +39,7 @@ class BuildRequest(_Message):
     case: Case
     key: str | None = None
     """The case's content key, if it is known already."""
-    cache_root: Path | None = None
+    cache_root: AbsolutePath | None = None
     """Folder of the artifact cache; None is the user's."""
 
 
@@ -44,14 +50,14 @@ class ExpectRequest(_Message):
     problem: AttentionProblem
     distribution: str
     seed: int
-    file: Path
+    file: AbsolutePath
 
 
 class LoadRequest(_Message):
     """Load an artifact's code into the worker; answered by `Done`."""
 
     kind: Literal["load"] = "load"
-    folder: Path
+    folder: AbsolutePath
 
 
 class BindRequest(_Message):
@@ -72,7 +78,7 @@ class CheckRequest(_Message):
     """Compare the last run's output with what the oracle expects; answered by `Checked`."""
 
     kind: Literal["check"] = "check"
-    expectation: Path
+    expectation: AbsolutePath
 
 
 class SampleRequest(_Message):
@@ -89,6 +95,13 @@ class PeakRequest(_Message):
     target: str
     dtype: str
     target_options: dict[str, ParameterValue] = {}
+
+
+class Greeting(_Message):
+    """What a worker says first: it has started, and which process it is."""
+
+    kind: Literal["greeting"] = "greeting"
+    pid: Annotated[int, Field(gt=0)]
 
 
 class Done(_Message):
@@ -119,7 +132,7 @@ class Ran(_Message):
     """The bound call has run."""
 
     kind: Literal["ran"] = "ran"
-    peak_bytes: int
+    peak_bytes: Count
     """Largest resident memory of the worker during the run."""
 
 
@@ -128,22 +141,28 @@ class Checked(_Message):
 
     kind: Literal["checked"] = "checked"
     ok: bool
-    max_abs_error: float
-    error_ratio: float
-    tolerance: float
+    max_abs_error: Annotated[float, Field(ge=0)]
+    error_ratio: Annotated[float, Field(ge=0)]
+    tolerance: Annotated[float, Field(ge=0)]
     first_bad: str | None = None
     """Where the first element outside the tolerance lies, for a person."""
+
+    @model_validator(mode="after")
+    def _ok_within_the_tolerance(self) -> Self:
+        if self.ok and not self.error_ratio <= 1:
+            raise ValueError(f"ok with an error of {self.error_ratio} tolerances")
+        return self
 
 
 class Sampled(_Message):
     """One timing sample."""
 
     kind: Literal["sampled"] = "sampled"
-    seconds: float
+    seconds: MeasuredSeconds
     """Mean time of one call."""
-    calls: int
-    launch_s: float | None = None
-    clock_mhz: int | None = None
+    calls: Annotated[Count, Field(ge=1)]
+    launch_s: Duration | None = None
+    clock_mhz: Annotated[int, Field(ge=0, le=10**6)] | None = None
     throttled: str | None = None
     """See `harness.artifact.artifact.Sample`."""
 
@@ -152,7 +171,7 @@ class PeakMeasured(_Message):
     """A target's peak in FLOP/s, or None where it cannot be measured."""
 
     kind: Literal["peak-measured"] = "peak-measured"
-    flops: float | None
+    flops: Positive | None
 
 
 class Failed(_Message):
@@ -176,8 +195,22 @@ Request = Annotated[
     Field(discriminator="kind"),
 ]
 Response = Annotated[
-    Done | KeyFound | Built | Ran | Checked | Sampled | PeakMeasured | Failed, Field(discriminator="kind")
+    Greeting | Done | KeyFound | Built | Ran | Checked | Sampled | PeakMeasured | Failed,
+    Field(discriminator="kind"),
 ]
+
+ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
+    KeyRequest: KeyFound,
+    BuildRequest: Built,
+    ExpectRequest: Done,
+    LoadRequest: Done,
+    BindRequest: Done,
+    RunRequest: Ran,
+    CheckRequest: Checked,
+    SampleRequest: Sampled,
+    PeakRequest: PeakMeasured,
+}
+"""What each request is answered by, if it does not fail."""
 
 REQUESTS: TypeAdapter[Request] = TypeAdapter(Request)
 RESPONSES: TypeAdapter[Response] = TypeAdapter(Response)

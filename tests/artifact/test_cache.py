@@ -8,7 +8,7 @@ import pytest
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
-from harness.errors import BuildError, HarnessError, InputError
+from harness.errors import BuildError, HarnessError, StorageError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
@@ -205,9 +205,47 @@ def test_pruning_a_cache_that_does_not_exist_frees_nothing(cache):
 def test_a_cache_that_cannot_be_written_is_refused_in_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(
-        InputError, match="cannot write the artifact cache: Not a directory; set HARNESS_CACHE_DIR"
+        StorageError, match="cache: cannot write: File exists; set HARNESS_CACHE_DIR to a folder"
     ):
         ArtifactCache(tmp_path / "file" / "cache").store("k", _unexpected_build)
+
+
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "missing", "added", "no digests"])
+def test_an_artifact_whose_files_have_changed_is_absent_and_built_again(cache, damage):
+    folder = cache.store("k", _builder("the code"))
+    code = folder / "code.bin"
+    if damage == "flipped":
+        code.write_text("thf code")
+    elif damage == "truncated":
+        code.write_text("the c")
+    elif damage == "missing":
+        code.unlink()
+    elif damage == "added":
+        (folder / "more.bin").touch()
+    else:
+        (folder / "digests.json").unlink()
+    assert cache.find("k") is None
+    assert (cache.store("k", _builder("the code")) / "code.bin").read_text() == "the code"
+    assert cache.find("k") == folder
+    assert _private_files(cache) == []
+
+
+def test_code_that_changes_after_it_was_found_is_not_loaded(cache):
+    folder = cache.store("k", _builder())
+    (folder / "code.bin").write_text("changed")
+    with pytest.raises(HarnessError, match=r"code\.bin is missing or has changed: build it again"):
+        _artifact().load(folder)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o777])
+def test_folders_are_the_users_own_whatever_the_umask(cache, umask):
+    before = os.umask(umask)
+    try:
+        folder = cache.store("k", _builder())
+    finally:
+        os.umask(before)
+    for path in (cache.root, cache.root / ".building", folder):
+        assert path.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("key", ["", ".", "..", ".building", "a/b", "/etc"])

@@ -364,3 +364,19 @@ def wait_until(condition: Callable[[], Value], seconds: float = 20.0) -> Value:
         assert time.monotonic() < end
         time.sleep(0.02)
     return value
+
+
+def test_too_many_buffers_end_with_a_message():
+    buffers = []
+
+    def fill() -> None:
+        while len(buffers) < 1000:
+            buffers.append(DeviceBuffer(4, f"buffer {len(buffers)}"))
+
+    try:
+        with pytest.raises(HarnessError, match=r"buffer \d+: the emulator has no room for more buffers"):
+            fill()
+    finally:
+        for buffer in buffers:
+            buffer.free()
+    DeviceBuffer(4, "after").free()

@@ -196,3 +196,37 @@ def test_a_run_without_rows_prints_so(write_run: WriteRun) -> None:
 def test_an_unknown_name_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="write_reports"):
         harness.reporting.write_reports  # type: ignore[attr-defined] # noqa: B018
+
+
+def test_links_in_a_results_folder_are_not_followed(write_run: WriteRun, tmp_path: Path) -> None:
+    run = write_run(RESULTS)
+    theirs = tmp_path / "theirs"
+    theirs.write_text("keep")
+    (run / "report").mkdir()
+    for name in ("summary.md", "summary.csv", "results.csv", "speedup.svg", "throughput.svg"):
+        (run / "report" / name).symlink_to(theirs)
+    write_report([run], formats=["svg"])
+    assert theirs.read_text() == "keep"
+    assert not (run / "report" / "summary.md").is_symlink()
+
+
+def test_a_report_folder_that_is_a_link_is_refused(write_run: WriteRun, tmp_path: Path) -> None:
+    run = write_run(RESULTS)
+    (tmp_path / "theirs").mkdir()
+    (run / "report").symlink_to(tmp_path / "theirs")
+    with pytest.raises(InputError, match="is a link; expected a folder"):
+        write_report([run])
+    assert list((tmp_path / "theirs").iterdir()) == []
+
+
+def test_names_from_elsewhere_begin_no_tag_and_no_formula(write_run: WriteRun) -> None:
+    hostile = RESULTS[-1].model_copy(
+        update={"case": "ee", "variant": "=cmd|x", "reason": "<script>`a`</script>", "rerun": "harness `x`"}
+    )
+    paths = write_report([write_run([*RESULTS, hostile])], formats=["svg"])
+    text = paths.summary_markdown.read_text()
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert "rerun: `` harness `x` ``" in text
+    rows = paths.results_csv.read_text().splitlines()
+    assert not any(cell.startswith("=") for row in rows for cell in row.split(","))

@@ -1,12 +1,17 @@
 """The journal: what a kill at any byte leaves readable, and what is refused."""
 
+import json
+import math
 import multiprocessing
 
 import pytest
+from example_results import example_result, example_round
 from pydantic import BaseModel
 
 from harness.errors import InputError
 from harness.results.journal import Journal
+from harness.results.result import Result
+from harness.results.run_folder import Round
 
 
 class Record(BaseModel):
@@ -102,3 +107,54 @@ def test_processes_that_append_at_once_lose_nothing(journal):
         worker.join()
     written = sorted((record.name, record.number) for record in journal.read())
     assert written == [(f"worker {worker}", number) for worker in range(3) for number in range(50)]
+
+
+def test_a_link_in_the_place_of_a_journal_is_not_followed(journal, tmp_path):
+    (tmp_path / "theirs").write_text("keep")
+    journal.path.symlink_to(tmp_path / "theirs")
+    with pytest.raises(InputError, match=r"records\.jsonl: is a link; expected a file"):
+        journal.append(FIRST)
+    assert (tmp_path / "theirs").read_text() == "keep"
+
+
+def test_texts_are_printable_whoever_wrote_them(journal):
+    journal.path.write_text('{"name": "\\u001b[31m\\nred", "number": 1}\n')
+    assert journal.read() == [Record(name="\\x1b[31m\\nred", number=1)]
+
+
+def _row(**changes):
+    line = json.loads(example_result().model_dump_json())
+    return json.dumps({**line, **changes})
+
+
+def _round(seconds):
+    return json.dumps({**json.loads(example_round().model_dump_json()), "seconds": {"a": [seconds]}})
+
+
+@pytest.mark.parametrize(
+    ("model", "line", "reason"),
+    [
+        (Result, _row(flops=2**63), "flops: found 9223372036854775808, expected 0 or more"),
+        (Result, _row(heads=-1), "heads: found -1, expected 0 or more"),
+        (Result, _row(flops_executed=10**400), "expected 0 or more|finite|integer"),
+        (Result, _row(time_s=-0.25), "time_s: found -0.25, expected a finite number above 0"),
+        (Result, _row(time_s=math.nan), "time_s: found nan, expected a finite number above 0"),
+        (Result, _row(time_s=math.inf), "time_s: found inf, expected a finite number above 0"),
+        (Result, _row(time_low_s=-1.0), "time_low_s: found -1.0, expected a finite number above 0"),
+        (Result, _row(heads=1).replace('"heads": 1', '"heads": 1' + "0" * 5000), ""),
+        (Result, "[" * 100_000, "recursion limit"),
+        (Result, _row(a="x" * 1_000_000), "Extra inputs are not permitted"),
+        (Round, _round(-1.0), "greater than or equal to"),
+        (Round, _round(0.0), "greater than or equal to"),
+        (Round, _round(math.nan), "greater than or equal to|less than or equal to"),
+        (Round, _round(math.inf), "less than or equal to"),
+    ],
+)
+def test_what_no_run_measures_is_one_line(tmp_path, model, line, reason):
+    path = tmp_path / "hostile.jsonl"
+    path.write_text(f"{line}\n")
+    with pytest.raises(InputError, match=reason) as caught:
+        Journal(path, model).read()
+    assert str(caught.value).startswith(f"{path}:1: not a {model.__name__.lower()}: ")
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 500 + len(str(path))

@@ -7,7 +7,7 @@ from harness.results.row_maker import CaseRecord, GroupTimes, RowMaker
 from harness.status import Status
 
 CASE = example_case()
-ROWS = RowMaker(experiment="tiny", run="r", experiment_file="tiny.toml", command="run")
+ROWS = RowMaker(experiment="tiny", run="r", source=("tiny.toml",), command="run")
 
 
 def row_of(*rounds: TimedRound):
@@ -37,3 +37,16 @@ def test_without_any_sample_that_counts_the_row_says_why_it_has_no_time() -> Non
     row = row_of(slowed_down(1200), slowed_down(1100))
     assert (row.status, row.time_s, row.throttled_samples) == (Status.PASSED, None, 2)
     assert row.reason == "no time: the device was slowed down in all 2 samples (power cap)"
+
+
+def test_what_repeats_a_failure_is_read_by_a_shell_as_it_was_meant() -> None:
+    rows = RowMaker(experiment="tiny", run="r", source=("my $(touch x);.toml",), command="check")
+    row = rows.failure(CaseRecord(CASE), Status.CRASHED, "run", "SIGSEGV")
+    assert row.rerun == f"harness check 'my $(touch x);.toml' --only case={CASE.id}"
+
+
+def test_a_reason_is_cut_and_printable() -> None:
+    row = ROWS.failure(CaseRecord(CASE), Status.CRASHED, "run", "\x1b[31m" + "x" * 10_000_000)
+    assert str(row.reason).startswith("\\x1b[31mxxx")
+    assert str(row.reason).endswith("more characters)")
+    assert len(str(row.reason)) < 1100

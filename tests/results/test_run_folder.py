@@ -194,6 +194,7 @@ def test_finishing_again_brings_the_tables_up_to_date_and_leaves_no_temporary_fi
     folder.finish()
     folder.append_result(example_result("b"))
     folder.finish()
+    folder.release()
     assert pandas.read_parquet(folder.path / "results.parquet")["case"].tolist() == ["a", "b"]
     assert sorted(path.name for path in folder.path.iterdir()) == [
         "manifest.json",
@@ -216,7 +217,7 @@ def test_a_failed_write_of_the_tables_keeps_the_old_ones(folder, monkeypatch):
     with pytest.raises(InputError, match=r"results\.parquet: cannot write: No space left on device"):
         folder.finish()
     assert pandas.read_parquet(folder.path / "results.parquet")["case"].tolist() == ["a"]
-    assert not list(folder.path.glob(".*"))
+    assert not list(folder.path.glob(".replacing-*"))
 
 
 def test_the_manifest_tells_of_the_end_and_of_being_taken_up_again(folder):
@@ -243,3 +244,32 @@ def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():
         example_round(3, seconds={"a": [7.0], "b": []}),
     ]
     assert paired_samples(rounds, "a", "b") == [[[1.0], [4.0, 5.0]], [[2.0], [6.0]]]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[" * 100_000, "it is nested too deeply"),
+        (
+            '{"format_version": 1, "machine": ' + '{"a":' * 100_000 + "1" + "}" * 100_001,
+            "it is nested too deeply",
+        ),
+        ('{"format_version": ' + "9" * 5000 + "}", ""),
+        ('{"format_version": "\\u001b[31m"}', r"results format \\x1b\[31m"),
+        ("\xff", "not JSON"),
+    ],
+)
+def test_a_hostile_manifest_is_one_line(folder, text, reason):
+    (folder.path / "manifest.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=reason) as caught:
+        RunFolder.open(folder.path)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500 + len(str(folder.path))
+
+
+def test_the_texts_of_a_manifest_are_printable_but_for_the_experiment(folder):
+    file = folder.path / "manifest.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, "question": "a\x1b[31mb", "source": "name = 1\n"}))
+    manifest = RunFolder.open(folder.path).manifest
+    assert (manifest.question, manifest.source) == ("a\\x1b[31mb", "name = 1\n")

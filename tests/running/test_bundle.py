@@ -13,7 +13,7 @@ from example_cases import example_case
 import harness
 from harness.artifact.artifact import Artifact, Loader
 from harness.errors import InputError
-from harness.running.bundle import BUNDLE_FILE, digest_of, open_bundle, requirements
+from harness.running.bundle import BUNDLE_FILE, digest_of, not_from_here, open_bundle, requirements
 
 TESTS = Path(__file__).parents[1]
 
@@ -81,7 +81,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "bundled.toml").write_text(EXPERIMENT)
     done = command(["build", "bundled.toml", "--bundle", "bundle", "--plain"], folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines() == ["4 of 6 cases built", "bundle: bundle"]
+    digest = open_bundle(folder / "bundle").digest
+    assert done.stdout.splitlines() == ["4 of 6 cases built", "bundle: bundle", f"digest: {digest}"]
     return folder
 
 
@@ -105,6 +106,15 @@ def for_stub(built: Path, bundle: Path) -> None:
         described["loaders"] = [{"executor": "native", "function": "stub_machine:load"}]
         file.write_text(json.dumps(described))
     sign_again(bundle)
+    plugin = bundle.parent / "stub_machine-1.dist-info"  # a loader comes from an installed package
+    plugin.mkdir()
+    (plugin / "METADATA").write_text("Metadata-Version: 2.1\nName: stub-machine\nVersion: 1\n")
+    (plugin / "entry_points.txt").write_text("[harness.targets]\nstub-machine = stub_machine:load\n")
+
+
+def with_stub(tmp_path: Path) -> str:
+    """Return the folders to import from, for the stub."""
+    return os.pathsep.join([str(TESTS), str(tmp_path)])
 
 
 def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> None:
@@ -114,7 +124,7 @@ def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> No
     done = command(
         ["run", "--bundle", str(bundle), "--plain", "--out", str(tmp_path), "--only", "causal=true"],
         tmp_path,
-        PYTHONPATH=str(TESTS),
+        PYTHONPATH=with_stub(tmp_path),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     rows = harness.load(tmp_path / "bundled").set_index("variant")
@@ -138,7 +148,9 @@ def test_a_kernel_that_the_device_refuses_is_a_row_and_the_others_go_on(folder: 
             file.write_text(json.dumps(described))
     sign_again(bundle)
     done = command(
-        ["check", "--bundle", str(bundle), "--plain", "--out", str(tmp_path)], tmp_path, PYTHONPATH=str(TESTS)
+        ["check", "--bundle", str(bundle), "--plain", "--out", str(tmp_path)],
+        tmp_path,
+        PYTHONPATH=with_stub(tmp_path),
     )
     assert done.returncode == 1, done.stdout + done.stderr
     rows = harness.load(tmp_path / "bundled").set_index("variant")
@@ -238,6 +250,8 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
         ),
         (["run", "--bundle", "nowhere"], "--bundle: nowhere: expected a folder with a bundle.json"),
         (["run", "--bundle", "bundle", "--only", "variant=naive"], "variant"),
+        (["run", "--bundle", "bundle", "--expect", "0123"], "--expect: found a bundle of digest"),
+        (["run", "bundled.toml", "--expect", "0123"], "--expect: found no --bundle"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_status_2(folder: Path, arguments: list[str], message: str) -> None:
@@ -245,3 +259,60 @@ def test_mistakes_are_one_line_and_exit_status_2(folder: Path, arguments: list[s
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_bundle_is_known_by_its_digest(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    digest = open_bundle(bundle).digest
+    open_bundle(bundle).require_digest(digest.upper())
+    (bundle / "requirements.txt").write_text("a-package-of-somebody-else")
+    with pytest.raises(InputError, match=f"expected {digest}"):
+        open_bundle(bundle).require_digest(digest)
+
+
+@pytest.mark.parametrize("key", ["../../x", "/etc", "", "a/b", ".", "a\nb"])
+def test_a_key_that_leads_out_of_the_bundle_is_refused(folder: Path, tmp_path: Path, key: str) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    index = json.loads((bundle / BUNDLE_FILE).read_text())
+    index["cases"][0]["key"] = key
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+    with pytest.raises(InputError, match=r"not a bundle: cases\.0\.key"):
+        open_bundle(bundle)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"loader": "evil:load"}, "loader 'evil:load' belongs to no package of this installation"),
+        ({"loader": "os:system"}, "belongs to no package"),
+        ({"loader": "harness.api:build"}, "belongs to no package"),
+        ({"loaders": (Loader(executor="native", function="evil:load"),)}, "belongs to no package"),
+        ({"stage_files": {"ptx": "../../secret"}}, "file '../../secret' lies outside the bundle"),
+        ({"launch": {"images": [{"file": "/etc/passwd"}]}}, "file '/etc/passwd' lies outside the bundle"),
+        ({"loader": "harness.targets.cpu.executable:load", "launch": {"name": "kernel"}}, None),
+        ({"loader": "", "executor": "none"}, None),
+    ],
+)
+def test_a_bundle_s_artifact_calls_and_reads_only_what_it_may(
+    changes: dict[str, object], reason: str | None
+) -> None:
+    found = not_from_here(artifact("native", "harness.x:load").model_copy(update=changes))
+    assert (found is None) == (reason is None)
+    assert reason is None or reason in str(found)
+
+
+def test_a_loader_of_the_current_folder_is_a_row_and_never_imported(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\ndef load(*given): ...")
+    for file in bundle.glob("artifacts/*/artifact.json"):
+        described = json.loads(file.read_text())
+        described |= {"loader": "evil:load", "loaders": [], "executor": "native"}
+        file.write_text(json.dumps(described))
+    sign_again(bundle)
+    done = command(["check", "--bundle", str(bundle), "--plain", "--out", str(tmp_path / "out")], tmp_path)
+    assert done.returncode == 1
+    assert "belongs to no package of this installation" in done.stderr
+    assert not (tmp_path / "imported").exists()

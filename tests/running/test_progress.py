@@ -12,7 +12,7 @@ from harness.status import Status
 from harness.workers.protocol import Checked
 
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
-ROWS = RowMaker(experiment="tiny", run="r", experiment_file="tiny.toml", command="run")
+ROWS = RowMaker(experiment="tiny", run="r", source=("tiny.toml",), command="run")
 
 
 class Terminal(io.StringIO):

@@ -12,6 +12,7 @@ import pytest
 from example_cases import example_experiment
 from test_runner import Quiet, run
 
+from harness.errors import InputError
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.results.result import Result
@@ -84,7 +85,8 @@ def change_key(folder: Path, case: str) -> None:
     [("build", 2), ("round", 2), ("finished", 3)],
 )
 def test_a_run_that_is_killed_goes_on_to_the_same_rows(event: str, count: int, tmp_path: Path) -> None:
-    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ["PYTHONPATH"]])
+    folders = [str(Path(__file__).parent), str(Path(__file__).parents[1]), os.environ["PYTHONPATH"]]
+    path = os.pathsep.join(folders)
     command = [sys.executable, "-c", RUN_THAT_KILLS_ITSELF, str(tmp_path), event, str(count)]
     killed = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False)
     assert killed.returncode == -signal.SIGKILL
@@ -187,3 +189,19 @@ def test_without_an_earlier_run_a_new_one_starts_and_says_so(tmp_path: Path) -> 
     summary = run(example_experiment(["missing-dependency"]), tmp_path, observer, resume=True)
     assert observer.messages == [f"no run of tiny in {tmp_path} to resume: starting a new one"]
     assert len(summary.results) == 1
+
+
+def test_a_run_that_goes_on_is_not_resumed_by_another_and_keeps_its_files(tmp_path: Path) -> None:
+    refusals: list[str] = []
+
+    class ResumesAgain(Quiet):
+        def finished(self, case: Case, result: Result) -> None:
+            with pytest.raises(InputError) as caught:
+                run(experiment(), tmp_path, resume=True)
+            refusals.append(str(caught.value))
+
+    summary = run(experiment(), tmp_path, ResumesAgain())
+    assert outcomes(summary) == EXPECTED
+    assert len(refusals) == len(EXPECTED)
+    assert f"this run goes on already, in process {os.getpid()} since" in refusals[0]
+    assert outcomes(run(experiment(), tmp_path, resume=True)) == EXPECTED, "the lock is given back"

@@ -25,7 +25,7 @@ FAILURES = {
     "exits": (Status.CRASHED, "build", "the worker ended with exit status 7"),
     "hang": (Status.TIMED_OUT, "run", "no answer within the limit of 1 s"),
     "hang-build": (Status.TIMED_OUT, "build", "no answer within the limit of 1.5 s"),
-    "killed": (Status.OUT_OF_MEMORY, "run", "killed by the system (SIGKILL), most likely out of memory"),
+    "killed": (Status.CRASHED, "run", "the worker was killed from outside (SIGKILL)"),
     "missing-dependency": (Status.UNSUPPORTED, "plan", "install attention-harness[baselines]"),
     "not-importable": (Status.UNSUPPORTED, "plan", "No module named 'a_package_that_is_not_installed'"),
     "oom": (Status.OUT_OF_MEMORY, "run", "Unable to allocate 64.0 MiB"),
@@ -236,7 +236,7 @@ def test_a_candidate_that_is_killed_while_others_are_timed_is_one_row(tmp_path: 
 
     experiment = example_experiment(["numpy-attention"], variant={"numpy-attention": {"block": [2, 4, 8]}})
     rows = run(experiment, tmp_path, KillsOne()).results
-    assert [row.status for row in rows] == [Status.PASSED, Status.OUT_OF_MEMORY, Status.PASSED]
+    assert [row.status for row in rows] == [Status.PASSED, Status.CRASHED, Status.PASSED]
     assert [row.phase for row in rows] == [None, "time", None]
     assert [row.samples for row in rows] == [4, None, 4]
 

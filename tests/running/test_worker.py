@@ -9,6 +9,7 @@ import psutil
 import pytest
 from example_cases import PROBLEM, example_case
 
+from harness.machine import memory_kills
 from harness.oracle.expected import Expected
 from harness.running import worker as worker_module
 from harness.running.worker import Worker
@@ -148,12 +149,55 @@ def test_a_request_that_takes_too_long_ends_the_worker(worker: WorkerProcess) ->
     assert not worker.alive
 
 
-def test_a_worker_that_is_killed_from_outside_counts_as_out_of_memory(worker: WorkerProcess) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess, number: signal.Signals) -> None:
     worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
-    os.kill(worker.pid, signal.SIGKILL)
+    os.kill(worker.pid, number)
     failure = failure_of(worker, KeyRequest(case=example_case()))
-    assert failure.status is Status.OUT_OF_MEMORY
-    assert failure.reason == "killed by the system (SIGKILL), most likely out of memory"
+    assert (failure.status, failure.transient) == (Status.CRASHED, True)
+    assert failure.reason == f"the worker was killed from outside ({number.name})"
+
+
+def test_a_worker_that_the_kernel_kills_for_memory_is_out_of_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kills = iter([3, 4])
+    monkeypatch.setattr(memory_kills, "memory_kills", lambda: next(kills))
+    with WorkerProcess() as worker:
+        worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+        os.kill(worker.pid, signal.SIGKILL)
+        failure = failure_of(worker, KeyRequest(case=example_case()))
+    assert (failure.status, failure.transient) == (Status.OUT_OF_MEMORY, False)
+    assert failure.reason == "killed by the kernel, which was out of memory (SIGKILL)"
+
+
+def test_nothing_is_imported_from_the_folder_that_the_harness_is_called_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = "import pathlib, sys; pathlib.Path(__file__).with_suffix('.imported').touch()"
+    for name in ("iree", "numpy", "harness", "attention_example", "ctypes"):
+        (tmp_path / f"{name}.py").write_text(trap)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.environ["PYTHONPATH"] + os.pathsep)  # an empty entry is this folder
+    with WorkerProcess() as worker:
+        worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+        assert os.readlink(f"/proc/{worker.pid}/cwd") != str(tmp_path)
+    assert not list(tmp_path.glob("*.imported"))
+
+
+def test_folders_that_are_relative_mean_the_same_to_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HARNESS_CACHE_DIR", "cache")
+    with WorkerProcess() as worker:
+        built = worker.request(BuildRequest(case=example_case()), LIMIT_S, Built)
+        assert built.folder.parent == tmp_path / "cache"
+        worker.request(LoadRequest(folder=built.folder.relative_to(tmp_path)), LIMIT_S, Done)
+        expectation = Path("expected")
+        request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
+        worker.request(request, LIMIT_S, Done)
+    assert (tmp_path / "expected").exists()
 
 
 def test_a_closed_worker_is_gone() -> None:
@@ -245,7 +289,7 @@ def test_a_silent_worker_whose_child_holds_the_pipe_is_noticed(
         worker.receive()
     os.close(held_open)
     os.close(silent)
-    assert caught.value.status is Status.OUT_OF_MEMORY
+    assert caught.value.reason == "the worker was killed from outside (SIGKILL)"
 
 
 def test_a_limit_of_memory_is_in_gb_as_the_documents_say(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,9 +69,11 @@ Status allocate(size_t bytes, void **address) {
     char name[40];
     emulator_lock();
     snprintf(name, sizeof name, "buffer %d", ++allocation_count);
+    int has_room = emulator_has_room();
     *address = emulator_allocate(bytes, name, 1);
     emulator_unlock();
     log_call("%s: %zu bytes at %p", name, bytes, *address);
+    if (!has_room) return fail(OUT_OF_MEMORY, "%s: the emulator has no room for more buffers", name);
     return *address ? SUCCESS : fail(OUT_OF_MEMORY, "no memory for %zu bytes", bytes);
 }
 
@@ -118,16 +120,17 @@ Status release_host(void *memory) {
     return SUCCESS;
 }
 
-static void register_host_memory(const Kernel *kernel, void **arguments) {
+static Status register_host_memory(const Kernel *kernel, void **arguments) {
     for (int32_t i = 0; i < kernel->argument_count; i++) {
         if (kernel->argument_bytes[i] != sizeof(char *)) continue;
         const char *address = *(char **)arguments[i];
         for (HostMemory *entry = host_memory; entry; entry = entry->next) {
             if (entry->is_registered || address < entry->start || address >= entry->start + entry->bytes) continue;
-            emulator_register(entry->start, entry->bytes, "host memory", 1);
+            if (emulator_register(entry->start, entry->bytes, "host memory", 1)) return OUT_OF_MEMORY;
             entry->is_registered = 1;
         }
     }
+    return SUCCESS;
 }
 
 void fill(void *destination, const void *pattern, size_t pattern_bytes, size_t count) {
@@ -177,9 +180,11 @@ Status launch_kernel(const Kernel *kernel, const uint32_t grid[3], const uint32_
         return fail(INVALID_VALUE, "%s: %lld bytes of shared memory; %s has %d", kernel->name, (long long)shared,
                     selected->name, selected->shared_bytes);
     emulator_lock();
-    register_host_memory(kernel, arguments);
-    const LaunchRecord *record = emulator_launch_recorded(kernel, grid, block, dynamic_bytes, arguments);
+    Status registered = register_host_memory(kernel, arguments);
+    const LaunchRecord *record =
+        registered ? NULL : emulator_launch_recorded(kernel, grid, block, dynamic_bytes, arguments);
     emulator_unlock();
+    if (registered) return fail(registered, "%s: the emulator has no room for more buffers", kernel->name);
     if (!record) return fail(OUT_OF_MEMORY, "no memory for a launch's outcome");
     if (record->refused)
         return fail(INVALID_VALUE, "%s: %s", kernel->name, record->outcome.findings[0].message);

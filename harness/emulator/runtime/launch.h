@@ -62,12 +62,15 @@ typedef struct LaunchOptions {
     const uint64_t *orders;              /* of lanes and warps: 0 forward, 1 reversed, else a seed */
 } LaunchOptions;
 
+/* Whether one more buffer can be allocated or registered. */
+int emulator_has_room(void);
+
 /* Memory that processes of a launch share, between guard pages, filled with 0xFF.  `is_writable` 0: stores are
  * findings.  A null pointer: out of memory. */
 void *emulator_allocate(size_t bytes, const char *name, int is_writable);
 void emulator_free(void *address);
 /* Announce memory that someone else allocated; with more than one process it must be shared. */
-void emulator_register(void *address, size_t bytes, const char *name, int is_writable);
+int emulator_register(void *address, size_t bytes, const char *name, int is_writable);
 void emulator_unregister(void *address);
 
 /* Run all workgroups of a grid.  Returns 0, or -1 where the launch itself is impossible; the reason is then the

@@ -24,8 +24,9 @@ static int buffer_count;
 static uint8_t last_found[REMEMBERED_SITES];   /* the buffer that a site accessed last */
 static _Alignas(64) char poison[POISON_BYTES];
 
+int emulator_has_room(void) { return buffer_count < MAXIMUM_BUFFERS; }
+
 static void add(Buffer buffer, const char *name) {
-    if (buffer_count == MAXIMUM_BUFFERS) abort();
     snprintf(buffer.name, sizeof buffer.name, "%s", name);
     buffers[buffer_count++] = buffer;
 }
@@ -36,6 +37,7 @@ static void remove_at(int index) {
 }
 
 void *emulator_allocate(size_t bytes, const char *name, int is_writable) {
+    if (!emulator_has_room()) return NULL;
     size_t pages = (bytes + 63) / 64 * 64;
     pages = (pages + PAGE - 1) / PAGE * PAGE;
     char *area = mmap(NULL, pages + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -59,8 +61,10 @@ void emulator_free(void *address) {
     }
 }
 
-void emulator_register(void *address, size_t bytes, const char *name, int is_writable) {
+int emulator_register(void *address, size_t bytes, const char *name, int is_writable) {
+    if (!emulator_has_room()) return -1;
     add((Buffer){.start = address, .bytes = bytes, .is_writable = is_writable}, name);
+    return 0;
 }
 
 void emulator_unregister(void *address) { emulator_free(address); }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import HarnessError, InputError
+from harness.storage.replacing import replaced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,5 +102,6 @@ def save(drawing: Drawing, stem: Path, formats: Sequence[str] = FORMATS) -> tupl
     paths = tuple(stem.with_name(f"{stem.name}.{name}") for name in formats)
     with matplotlib.rc_context({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
         for name, path in zip(formats, paths, strict=True):
-            drawing.savefig(path, format=name, dpi=PNG_DOTS_PER_INCH, metadata=NO_DATES[name])
+            with replaced(path) as file:
+                drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=NO_DATES[name])
     return paths

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from harness.processes.programs import run_program
 from harness.toolchains.nvidia import program
 
 TIME_LIMIT_S = 60.0
@@ -47,7 +48,7 @@ def machine_instructions(cubin: bytes) -> dict[str, int] | None:
         file.write_bytes(cubin)
         command = [disassembler, "--print-code", "--no-dataflow", str(file)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIME_LIMIT_S)
+            done = run_program(command, TIME_LIMIT_S)
         except subprocess.TimeoutExpired:
             return None
     return counted(done.stdout) if done.returncode == 0 else None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.processes.programs import run_program
 from harness.targets.cuda.multiprocessor import resident_workgroups
 from harness.targets.cuda.nvdisasm import machine_instructions
 from harness.targets.cuda.ptx import with_residents
@@ -77,7 +78,7 @@ def machine_code(assembler: str, ptx: bytes, chip: str) -> Assembled | None:
         source.write_bytes(ptx)
         command = [assembler, "--verbose", f"--gpu-name={chip}", f"--output-file={cubin}", str(source)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIME_LIMIT_S)
+            done = run_program(command, TIME_LIMIT_S)
         except subprocess.TimeoutExpired:
             return None
         if done.returncode != 0:

@@ -1,0 +1,53 @@
+"""How often the kernel has killed processes for want of memory, as it counts them."""
+
+import re
+from pathlib import Path
+
+PROC = Path("/proc")
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+class OutOfMemoryCount:
+    """Compares the kernel's count now with that of an earlier moment."""
+
+    def __init__(self) -> None:
+        """Remember the count as it is now."""
+        self._before = memory_kills()
+
+    def has_grown(self) -> bool:
+        """Return whether a process has been killed for memory since; False where nothing is counted."""
+        now = memory_kills()
+        return now is not None and self._before is not None and now > self._before
+
+
+def memory_kills(proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
+    """Return the kills for memory in this process's control group, else in the machine; None: not known.
+
+    A control group (version 2: `memory.events`, version 1: `memory.oom_control`) counts the kills of its own
+    processes, whatever ran out of memory, so those of other users do not count.
+    """
+    for file in (*_group_files(proc, cgroups), proc / "vmstat"):
+        try:
+            found = re.search(r"^oom_kill (\d+)$", file.read_text(), re.MULTILINE)
+        except (OSError, UnicodeDecodeError):
+            continue
+        if found:
+            return int(found[1])
+    return None
+
+
+def _group_files(proc: Path, cgroups: Path) -> list[Path]:
+    try:
+        lines = (proc / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    files = []
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        inside = group.lstrip("/")
+        if not controllers:
+            files += [cgroups / inside / "memory.events", cgroups / "memory.events"]
+        elif "memory" in controllers.split(","):
+            root = cgroups / "memory"
+            files += [root / inside / "memory.oom_control", root / "memory.oom_control"]
+    return files

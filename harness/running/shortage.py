@@ -1,0 +1,30 @@
+"""Failures that are no fault of a case: a disk that is full, or a folder that cannot be written."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from harness.artifact.cache import cache_root
+from harness.errors import NO_ROOM_WORDS, StorageError
+from harness.status import Status
+from harness.storage.room import full_folder
+from harness.workers.process import WorkerFailure
+
+LIKELY = (Status.CRASHED, Status.BUILD_FAILED)
+"""What a compiler or a kernel that finds no room for a file ends as."""
+
+
+def stop_if_no_room(failure: WorkerFailure, folders: Iterable[Path] = ()) -> None:
+    """Raise `StorageError` if a failure came of a full disk: a row would blame the case, for good.
+
+    Workers tell by the kind of their exception.  Compilers tell by their words, and what writes to mapped
+    memory only dies; so the disks of the cache and of `folders` are looked at, too.
+    """
+    told = failure.no_room or (failure.status in LIKELY and _tells(failure))
+    full = full_folder([cache_root(), *folders]) if failure.status in LIKELY else None
+    if told or full is not None:
+        where = f"{full}: the disk is full" if full is not None else failure.reason
+        raise StorageError(f"{where}: make room where nothing can be written, and go on with --resume")
+
+
+def _tells(failure: WorkerFailure) -> bool:
+    return any(words in text for words in NO_ROOM_WORDS for text in (failure.reason, failure.log))

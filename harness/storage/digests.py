@@ -1,0 +1,43 @@
+"""Digests of the files in a folder, kept in the folder: what has changed since it was written is seen."""
+
+import hashlib
+import json
+from pathlib import Path
+
+DIGESTS_FILE = "digests.json"
+BLOCK_BYTES = 1 << 20
+
+
+def file_digest(file: Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits."""
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while block := content.read(BLOCK_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def write_digests(folder: Path) -> None:
+    """Note the digests of all files below a folder in it."""
+    (folder / DIGESTS_FILE).write_text(json.dumps(_digests(folder), indent=1), encoding="utf-8")
+
+
+def difference(folder: Path) -> str | None:
+    """Return None if a folder holds the files whose digests it notes and no others, else how it differs."""
+    try:
+        noted = json.loads((folder / DIGESTS_FILE).read_text(encoding="utf-8"))
+        found = _digests(folder)
+    except (OSError, ValueError, RecursionError) as error:
+        return f"{DIGESTS_FILE} cannot be read ({type(error).__name__})"
+    if not isinstance(noted, dict):
+        return f"{DIGESTS_FILE} holds no digests"
+    changed = sorted(name for name in {*noted, *found} if noted.get(name) != found.get(name))
+    return f"{changed[0]} is missing or has changed" if changed else None
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): file_digest(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path != folder / DIGESTS_FILE
+    }

@@ -1,0 +1,50 @@
+"""Files that are written whole: no reader sees half of one, and no link is followed."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PREFIX = ".replacing-"
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Yield a new, empty file beside a path, of the same suffix, that takes the path's place at the end.
+
+    A link at the path is replaced, not followed.  When the body raises, the path stays as it was.  Raises
+    `OSError` when the file cannot be made or put into its place.
+    """
+    temporary = path.with_name(f"{PREFIX}{uuid.uuid4().hex}{path.suffix}")
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+    try:
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole, without following a link at its path; raises `OSError`."""
+    with replaced(path) as file:
+        file.write_text(text, encoding="utf-8")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were killed left of files that they were about to replace."""
+    for path in folder.glob(f"{PREFIX}*"):
+        path.unlink(missing_ok=True)
+
+
+def own_folder(path: Path) -> Path:
+    """Make a folder if there is none, and return it; raises `OSError` where the path is a link.
+
+    What lies in a results folder may come from somebody else: a link there leads to files of this user.
+    """
+    if path.is_symlink():
+        raise OSError(f"{path}: is a link; expected a folder")
+    path.mkdir(exist_ok=True)
+    return path

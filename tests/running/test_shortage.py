@@ -1,0 +1,108 @@
+"""A full disk and a killed worker are no case's fault: the run ends in one line, or a resume tries again."""
+
+import errno
+import os
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+from example_cases import example_experiment
+from test_runner import Quiet, living_workers, run
+
+from harness.errors import StorageError
+from harness.problem.case import Case
+from harness.results.run_folder import RunFolder
+from harness.running.expectations import Expectations
+from harness.running.shortage import stop_if_no_room
+from harness.status import Status
+from harness.storage import room
+from harness.workers.process import WorkerFailure
+
+pytestmark = pytest.mark.usefixtures("example_plugin")
+
+FULL = os.strerror(errno.ENOSPC)
+
+
+def variants_with_rows(out: Path) -> list[str]:
+    folder = RunFolder.latest_in(out / "tiny")
+    assert folder is not None
+    return [row.variant for row in folder.results()]
+
+
+def test_a_build_that_finds_no_room_ends_the_run_and_has_no_row(tmp_path: Path) -> None:
+    experiment = example_experiment(["missing-dependency", "disk-full", "numpy-attention"])
+    with pytest.raises(StorageError, match=f"{FULL}: make room where nothing can be written, and go on with"):
+        run(experiment, tmp_path)
+    assert "disk-full" not in variants_with_rows(tmp_path)
+    assert living_workers() == []
+
+
+def test_a_run_goes_on_when_there_is_room_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = example_experiment(["raises", "numpy-attention"])
+
+    def full(self: Expectations, *arguments: object) -> None:
+        raise OSError(errno.ENOSPC, FULL, "expected.npz")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Expectations, "files", full)
+        with pytest.raises(StorageError, match=f"expected.npz: {FULL}: go on with --resume"):
+            run(experiment, tmp_path)
+    observer = Quiet()
+    summary = run(experiment, tmp_path, observer, resume=True)
+    assert [row.status for row in summary.results] == [Status.CRASHED, Status.PASSED]
+    assert observer.messages[0].startswith("resuming run")
+
+
+def test_a_cache_that_cannot_be_written_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with pytest.raises(StorageError, match=r"cache: cannot write: .*; set HARNESS_CACHE_DIR"):
+        run(example_experiment(["numpy-attention"]), tmp_path)
+    assert variants_with_rows(tmp_path) == []
+
+
+def test_a_crash_on_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = namedtuple("disk", "f_bavail f_frsize f_files f_favail")
+    monkeypatch.setattr(room.os, "statvfs", lambda folder: disk(3, 4096, 100, 50))
+    with pytest.raises(StorageError, match="the disk is full: make room"):
+        run(example_experiment(["segfault"]), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("failure", "stops"),
+    [
+        (WorkerFailure(Status.CRASHED, "OSError", no_room=True), True),
+        (WorkerFailure(Status.BUILD_FAILED, f"error: {FULL}"), True),
+        (WorkerFailure(Status.CRASHED, "SIGABRT", log=f"LLVM ERROR: IO failure: {FULL}"), True),
+        (WorkerFailure(Status.UNSUPPORTED, f"the device says {FULL}"), False),
+        (WorkerFailure(Status.CRASHED, "SIGSEGV"), False),
+    ],
+)
+def test_only_what_came_of_a_full_disk_stops_a_run(failure: WorkerFailure, stops: bool) -> None:
+    try:
+        stop_if_no_room(failure)
+    except StorageError:
+        assert stops
+    else:
+        assert not stops
+
+
+def test_a_case_whose_worker_was_killed_from_outside_is_repeated_by_a_resume(
+    tmp_path: Path, example_plugin: Path
+) -> None:
+    experiment = example_experiment(["killed", "segfault"])
+    first = run(experiment, tmp_path)
+    assert [(row.status, row.transient) for row in first.results] == [
+        (Status.CRASHED, True),
+        (Status.CRASHED, False),
+    ]
+
+    checked: list[str] = []
+
+    class Counts(Quiet):
+        def started(self, case: Case, phase: str) -> None:
+            if phase == "check":
+                checked.append(case.variant)
+
+    run(experiment, tmp_path, Counts(), resume=True)
+    assert checked == ["killed"]
