@@ -32,12 +32,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers("extra"):
         for extra in marker.args:
             missing = missing_packages(extra)
+            install = f"install attention-harness[{extra}]"
             if missing and item.config.getoption("--require-extras"):
-                pytest.fail(
-                    f"{', '.join(missing)} missing: install attention-harness[{extra}]", pytrace=False
-                )
+                pytest.fail(f"{install}: {', '.join(missing)} missing", pytrace=False)
             if missing:
-                pytest.skip(f"install attention-harness[{extra}]")
+                pytest.skip(install)
 
 
 @functools.cache
