@@ -18,6 +18,7 @@ from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.cuda.vendor import nvidia_vendor
 from harness.targets.gpu.pipeline import stages
+from harness.toolchains.nvidia import program
 
 
 def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "sm_80", **params) -> Artifact:
