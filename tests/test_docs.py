@@ -7,7 +7,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LOOKED_UP_FROM = (ROOT, ROOT / "harness", ROOT / "docs")
+LAYOUTS = ROOT / "harness" / "layouts"
+LOOKED_UP_FROM = (ROOT, ROOT / "harness", ROOT / "docs", LAYOUTS, LAYOUTS / "distribution")
+"""docs/layouts.md shortens the paths of its two folders."""
 
 EXAMPLES = {"attention_einsum.py", "attention_peeled.py", "einsum.toml"}
 """Files that docs/plugins.md has its reader write."""
