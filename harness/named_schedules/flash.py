@@ -15,7 +15,7 @@ QUERIES_OUTSIDE = (0, 1, 2, 3, 4)
 
 
 def flash_kv_outer(batch: int = 1, query: int = 4, key: int = 4) -> NamedSchedule:
-    """Return the form of the document, loops in the order of FlashAttention 1."""
+    """Return the form of the slides *Linalg Fusion Enhancement*, loops in the order of FlashAttention 1."""
     return NamedSchedule(
         name="flash-kv-outer",
         summary="keys outside, queries inside; after each key tile the output is exact for the keys so far",
