@@ -3,21 +3,28 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+EXTRAS_VENV := .venv-extras
+EXTRAS_INSTALLED := $(EXTRAS_VENV)/.installed
 
-.PHONY: help run test lint types clean
+.PHONY: help run test test-extras lint types clean
 
 help:
 	@echo "make run    check and time the attention variants on this machine, then report"
 	@echo "make test   run the tests"
+	@echo "make test-extras  run the tests that need PyTorch, Triton, ptxas and nvdisasm, in .venv-extras"
 	@echo "make lint   check style and types"
 	@echo "make types  check types only"
-	@echo "make clean  remove the environment and all caches; results stay"
+	@echo "make clean  remove the environments and all caches; results stay"
 
 run: $(INSTALLED)
 	@$(BIN)/harness run experiments/seq_sweep.toml
 
 test: $(INSTALLED)
 	@$(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist loadfile
+
+# Here a missing extra fails a test instead of skipping it.
+test-extras: $(EXTRAS_INSTALLED)
+	@$(EXTRAS_VENV)/bin/pytest -m 'extra and not slow' --require-extras --numprocesses logical --maxprocesses 8
 
 lint: $(INSTALLED) types
 	@$(BIN)/ruff check .
@@ -28,14 +35,16 @@ types: $(INSTALLED)
 	@$(BIN)/mypy
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	@rm -rf $(VENV) $(EXTRAS_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A changed pyproject.toml installs again.
-$(INSTALLED): pyproject.toml
+$(INSTALLED): EXTRAS := dev
+$(EXTRAS_INSTALLED): EXTRAS := dev,baselines,triton,cuda
+$(INSTALLED) $(EXTRAS_INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "make: $(PYTHON) is $$($(PYTHON) --version 2>&1); expected Python 3.11 or later: make PYTHON=python3.12"; exit 1; }
-	@echo "setting up $(VENV) …"
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "setting up $(@D) with the extras $(EXTRAS) …"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@

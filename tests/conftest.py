@@ -1,7 +1,10 @@
 """Fixtures that several test modules share."""
 
+import functools
 import importlib
+import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +19,35 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 """The tests expect no device: what they build is executed by the emulator, also where there is one."""
 
 EXAMPLE_PLUGIN = Path(__file__).parent / "example_plugin"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--require-extras", action="store_true", help="a missing extra fails a test instead of skipping it"
+    )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose extras are not installed, or fail it where they are required."""
+    for marker in item.iter_markers("extra"):
+        for extra in marker.args:
+            missing = missing_packages(extra)
+            install = f"install attention-harness[{extra}]"
+            if missing and item.config.getoption("--require-extras"):
+                pytest.fail(f"{install}: {', '.join(missing)} missing", pytrace=False)
+            if missing:
+                pytest.skip(install)
+
+
+@functools.cache
+def missing_packages(extra: str) -> tuple[str, ...]:
+    """Return the packages of an extra that are not installed."""
+    declared = importlib.metadata.requires("attention-harness") or []
+    condition = re.compile(rf"""extra == ["']{extra}["']""")
+    packages = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in declared if condition.search(line)]
+    assert packages, f"{extra}: pyproject.toml declares no such extra"
+    installed = {found.name.lower() for found in importlib.metadata.distributions()}
+    return tuple(package for package in packages if package.lower() not in installed)
 
 
 def forget_plugins() -> None:

@@ -1,6 +1,7 @@
 """The commands and the Python of documentation that shows IR print what stands there."""
 
 import contextlib
+import importlib
 import io
 import itertools
 import re
@@ -17,8 +18,10 @@ from harness.__main__ import main
 from harness.costs.costs import total
 from harness.costs.counter import count
 from harness.dialect.context import mlir_context
+from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
 from harness.variants.generated import GeneratedVariant
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -178,3 +181,23 @@ def test_the_variant_of_the_plugin_page_generates_kernels() -> None:
         module = variant.kernels(case)
         assert "attn." not in str(module)
         assert total(count(module)).matmul == problem.flops()
+
+
+def test_the_first_variant_of_the_plugin_page_computes_attention(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (block,) = (block for block in blocks("plugins.md") if "class Einsum(Variant)" in block.text)
+    (tmp_path / "attention_einsum.py").write_text(block.text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    variant = importlib.import_module("attention_einsum").Einsum()
+    problem = AttentionProblem(heads=2, seq_q=77, head_dim=8)
+    assert variant.supports(problem, "cpu") is None
+    folder = tmp_path / "artifact"
+    folder.mkdir()
+    case = Case(problem=problem, variant="einsum", target="cpu", params={"block": 32})
+    artifact = variant.build(case, "key", folder)
+    inputs = make_inputs(problem, seed=1)
+    call = artifact.load(folder).bind(inputs)
+    call.poison()
+    call.run()
+    assert expect(inputs, problem).check(call.output()).ok

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from readme_numbers import REFERENCE, busy_sentence, cell, claims, manifest, newest_run, panel_table
+
+import harness
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,3 +24,45 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert names["artifact"].case.problem.dtype == "f32"
     assert names["kernel"](*arrays).shape == names["out"].shape
     assert len(names["frame"]) == 120
+
+
+def readme() -> str:
+    """The README's text with its lines joined, so that a sentence is found wherever it is broken."""
+    return " ".join((ROOT / "README.md").read_text().split())
+
+
+def test_the_table_is_the_reference_run() -> None:
+    table = "\n".join(panel_table())
+    assert table in (ROOT / "README.md").read_text(), f"expected in README.md:\n{table}"
+
+
+@pytest.mark.parametrize("sentence", [busy_sentence(), *claims()])
+def test_what_is_claimed_follows_from_the_reference_runs(sentence: str) -> None:
+    assert sentence in readme()
+
+
+def test_no_other_numbers_of_measurements_stand_in_the_text() -> None:
+    """GFLOP/s, ratios with × and percentages are those of the table and the claims."""
+    text = readme()
+    for known in [" ".join(panel_table()), busy_sentence(), *claims(), "95 % interval"]:
+        text = text.replace(" ".join(known.split()), "")
+    assert re.findall(r"\d[\d.]*\s?(?:×|%|GFLOP)", text) == []
+
+
+@pytest.mark.parametrize("experiment", ["seq_sweep", "flash_vs_torch"])
+def test_the_newest_reference_run_is_linked_with_its_commit(experiment: str) -> None:
+    run = newest_run(experiment)
+    assert f"({run.relative_to(ROOT)}/report/summary.md)" in readme()
+    assert f"commit {(manifest(run).git_commit or '')[:7]}" in readme()
+    assert f"experiments/{experiment}.toml" in (manifest(run).command or ""), "the command is the one shown"
+
+
+def test_a_busy_row_says_so() -> None:
+    frame = harness.load(newest_run("flash_vs_torch"))
+    busy = frame[frame.busy & (frame.variant == "flash")]
+    assert [cell(row, "torch")[-5:] for row in busy.itertuples()] == [" busy"] * len(busy)
+    assert len(busy) == int("was measured while the machine was busy" in " ".join(claims()))
+
+
+def test_results_of_the_version_before_load_as_they_are() -> None:
+    assert [len(harness.load(folder)) > 0 for folder in REFERENCE.iterdir()] == [True] * 3

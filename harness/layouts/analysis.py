@@ -1,10 +1,11 @@
 """Layout analysis: from the matrix products of a kernel outwards, which layout each value has.
 
-After source document 002.  Products fix the layout of their results.  From there layouts spread through
-elementwise operations, reductions, broadcasts and loops (`harness.layouts.constraints`).  Operands of
-products that have none yet, which are read from memory, get the one that the instruction wants.  What is
-then held in one layout and wanted in another is a conflict: a conversion is put there, or a trip through
-shared memory where warps have to exchange elements, or the value is read once more.
+After Menon's talk *High-dimensional layouts for vector distribution*.  Products fix the layout of their
+results.  From there layouts spread through elementwise operations, reductions, broadcasts and loops
+(`harness.layouts.constraints`).  Operands of products that have none yet, which are read from memory, get
+the one that the instruction wants.  What is then held in one layout and wanted in another is a conflict: a
+conversion is put there, or a trip through shared memory where warps have to exchange elements, or the value
+is read once more.
 """
 
 from collections import deque

@@ -1,6 +1,6 @@
 """Conversions between layouts: where each element comes from, and what it takes to bring it there.
 
-A conflict is a value that is held in one layout and wanted in another.  Source document 002 tells three kinds
+A conflict is a value that is held in one layout and wanted in another.  Menon's talk tells three kinds
 apart: a conflict of batches is a choice of fragments, one of batches and vectors regroups registers, both
 within each lane; a conflict of lanes moves elements between lanes.
 

@@ -1,9 +1,9 @@
 """The layout of a value: which lane holds which element, in which register.
 
-Source document 002 describes the layout of a matrix by eight dimensions, batch (row and column), lane (Z, Y,
-X) and vector (Z, Y, X), each assigned to rows or columns.  Here a layout has for every axis of the value the
-list of dimensions that make up its coordinate, outermost first: the digits of a number in a mixed base.  For
-the operand A of `mma.sync.m16n8k16`, 16×16:
+Menon's talk *High-dimensional layouts for vector distribution* describes the layout of a matrix by eight
+dimensions, batch (row and column), lane (Z, Y, X) and vector (Z, Y, X), each assigned to rows or
+columns.  Here a layout has for every axis of the value the list of dimensions that make up its coordinate,
+outermost first: the digits of a number in a mixed base.  For the operand A of `mma.sync.m16n8k16`, 16×16:
 
     row = vec_z 2, lane_y 8             that is  row = lane_y + 8·vec_z
     column = vec_y 2, lane_x 4, vec_x 2          column = vec_x + 2·lane_x + 8·vec_y

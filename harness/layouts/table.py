@@ -1,4 +1,4 @@
-"""Layouts as the tables of lane owners that instruction sets and source document 002 draw."""
+"""Layouts as the tables of lane owners that instruction sets draw, and Menon's talk."""
 
 from harness.layouts.layout import Layout, Place
 

@@ -15,11 +15,12 @@ QUERIES_OUTSIDE = (0, 1, 2, 3, 4)
 
 
 def flash_kv_outer(batch: int = 1, query: int = 4, key: int = 4) -> NamedSchedule:
-    """Return the form of the document, loops in the order of FlashAttention 1."""
+    """Return the form of the slides *Linalg Fusion Enhancement*, loops in the order of FlashAttention 1."""
     return NamedSchedule(
         name="flash-kv-outer",
         summary="keys outside, queries inside; after each key tile the output is exact for the keys so far",
-        source=f"source document 000, tile [{batch}, 0, {query}, 0, {key}], interchange {list(KEYS_OUTSIDE)}",
+        source="slides Linalg Fusion Enhancement, "
+        f"tile [{batch}, 0, {query}, 0, {key}], interchange {list(KEYS_OUTSIDE)}",
         payload=multi_head,
         sizes=SMALL,
         steps=(absorbed_scale(), _tiled(batch, query, key, KEYS_OUTSIDE), linalg()),
@@ -31,7 +32,7 @@ def flash_q_outer(batch: int = 1, query: int = 4, key: int = 4) -> NamedSchedule
     return NamedSchedule(
         name="flash-q-outer",
         summary="queries outside, keys inside; after each key tile the output is exact for the keys so far",
-        source="source document 000's rewriting in the loop order of FlashAttention 2",
+        source="the rewriting of the slides Linalg Fusion Enhancement, in the loop order of FlashAttention 2",
         payload=multi_head,
         sizes=SMALL,
         steps=(absorbed_scale(), _tiled(batch, query, key, QUERIES_OUTSIDE), linalg()),

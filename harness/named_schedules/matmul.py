@@ -17,7 +17,7 @@ def matmul() -> NamedSchedule:
     return NamedSchedule(
         name="matmul",
         summary="three loops, a slice of each operand, one product on tiles, one insertion",
-        source=f"source document 004, tile {list(TILES)}",
+        source=f"forum post Transformations on Linalg on Tensors, tile {list(TILES)}",
         payload=_payload,
         sizes={"rows": 16, "depth": 1024, "columns": 33},
         steps=(Step("tiled", f"tile {list(TILES)}", _tile), linalg()),

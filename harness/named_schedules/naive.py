@@ -18,7 +18,8 @@ def naive(query: int = 4, key: int = 4) -> NamedSchedule:
     return NamedSchedule(
         name="naive",
         summary="recomputes whole rows of scores for each key tile; the output starts from 0 once",
-        source=f"source document 000, tile [{query}, 0, {key}], interchange [2, 1, 0], with its init rule",
+        source="slides Linalg Fusion Enhancement, "
+        f"tile [{query}, 0, {key}], interchange [2, 1, 0], with its init rule",
         payload=_single,
         sizes=SMALL,
         steps=_steps(query, key, init_outside=True),
@@ -30,7 +31,7 @@ def naive_published(query: int = 4, key: int = 4) -> NamedSchedule:
     return NamedSchedule(
         name="naive-published",
         summary="recomputes score rows and starts again from 0 for each key tile, as printed in its source",
-        source=f"source document 000, tile [{query}, 0, {key}], interchange [2, 1, 0]",
+        source=f"slides Linalg Fusion Enhancement, tile [{query}, 0, {key}], interchange [2, 1, 0]",
         payload=_single,
         sizes=SMALL,
         steps=_steps(query, key, init_outside=False),

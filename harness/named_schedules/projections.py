@@ -18,7 +18,7 @@ def split_head(heads: int = 1) -> NamedSchedule:
     return NamedSchedule(
         name="split-head",
         summary="one loop over heads, with the projections' weight columns of those heads inside",
-        source=f"source document 000 (Megatron-style), tile [0, {heads}, 0, 0, 0]",
+        source=f"slides Linalg Fusion Enhancement (Megatron-style), tile [0, {heads}, 0, 0, 0]",
         payload=_with_projections,
         sizes=SMALL,
         steps=_steps(heads, shared_keys=False),
@@ -30,7 +30,7 @@ def multi_query(heads: int = 1) -> NamedSchedule:
     return NamedSchedule(
         name="multi-query",
         summary="one loop over heads; one head of K and V for all, projected outside",
-        source=f"source document 000, multi-query form, tile [0, {heads}, 0, 0, 0]",
+        source=f"slides Linalg Fusion Enhancement, multi-query form, tile [0, {heads}, 0, 0, 0]",
         payload=_with_one_key_head,
         sizes=SMALL,
         steps=_steps(heads, shared_keys=True),

@@ -1,7 +1,7 @@
-"""The attention payloads: linalg and `attn` operations on tensors, untiled, as in source document 000.
+"""The attention payloads: linalg and `attn` operations on tensors, untiled.
 
 What every variant's schedule starts from.  A payload is a function that takes its output as last argument,
-writes it and returns it.
+writes it and returns it.  Their forms are those of the slides *Linalg Fusion Enhancement*.
 """
 
 from collections.abc import Sequence
@@ -70,7 +70,8 @@ def multi_head_attention_with_prologue_projections(
     """Return `@attention(X[b,s,w], Wq[w,h·d], Wk[w,g·d], Wv[w,g·e], O[b,h,s,e]) -> O`.
 
     Q, K and V are projected from the same tokens, split into heads and transposed: Q and V to
-    `[b, head, s, d]`, K to `[b, head, d, s]`, as in source document 000.  The problem's `model_width` is w.
+    `[b, head, s, d]`, K to `[b, head, d, s]`, as in these slides.  The problem's
+    `model_width` is w.
     `query_rows` as for `multi_head_attention`.
     """
     module = ir.Module.create()

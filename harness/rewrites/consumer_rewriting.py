@@ -1,9 +1,10 @@
 """Consumer rewriting: a softmax whose reduced dimension is tiled becomes a running one.
 
-After source document 000.  When the loop over a matrix product's reduced dimension cuts the reduced dimension
-of a softmax that feeds it, producer fusion alone would recompute the statistics of whole rows.  Instead the
-loop carries the softmax's maximum and total from tile to tile, and the *consumer* is rewritten: what has been
-accumulated so far is rescaled by the softmax's fourth result, `init ← diag(correction) · init`.
+After the slides *Linalg Fusion Enhancement*.  When the loop over a matrix product's reduced dimension cuts
+the reduced dimension of a softmax that feeds it, producer fusion alone would recompute the statistics of
+whole rows.  Instead the loop carries the softmax's maximum and total from tile to tile, and the *consumer*
+is rewritten: what has been accumulated so far is rescaled by the softmax's fourth result, `init ←
+diag(correction) · init`.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Sizes of tensors, followed back to where they come from.
 
 `tensor.dim` of a computed tensor makes the whole computation look needed, and so keeps it out of fusion
-(source document 000, "simplify tensor dim").  Every tensor operation here has a result as large as something
-that exists before it: its `outs`, a size operand, or sizes of its source.
+(slides *Linalg Fusion Enhancement*, "simplify tensor dim").  Every tensor operation here has a result as
+large as something that exists before it: its `outs`, a size operand, or sizes of its source.
 """
 
 import math

@@ -37,8 +37,8 @@ class TileOptions:
     recompute: bool = False
     """Fuse also producers that are needed whole, which could be computed once outside."""
     init_outside: bool = True
-    """The init rule.  Off, the initial value is made in every iteration, as source document 000 first prints
-    it: wrong, and kept to show."""
+    """The init rule.  Off, the initial value is made in every iteration, as the slides *Linalg Fusion
+    Enhancement* first print it: wrong, and kept to show."""
 
     def __post_init__(self) -> None:
         """Take the policy for ragged tiles by its name, too."""

@@ -39,7 +39,8 @@ BUNDLE_FILE = "bundle.json"
 ARTIFACTS = "artifacts"
 REQUIREMENTS_FILE = "requirements.txt"
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Raised when this package could not load what it built before; 2: loaders lie in the folders of rooms."""
 
 COPY_AGAIN = "copy the bundle again"
 
@@ -48,12 +49,12 @@ COMPILERS = ("xtc-", "llvmlite", "iree-")
 
 EXTRA = re.compile(r"""extra == ["'](\w+)["']""")
 
-NATIVE = {"harness.targets.cpu": "llvmlite", "harness.variants.baselines.iree.variant": "iree-base-runtime"}
+NATIVE = {"harness.targets.cpu.": "llvmlite", "harness.variants.baselines.iree.": "iree-base-runtime"}
 """What loaders of code for the processor need, by the beginning of their names."""
 
 LOADER_FUNCTION = re.compile(r"load(_\w+)?")
 
-TORCH = "harness.variants.baselines.torch.variant"
+TORCH = "harness.variants.baselines.torch."
 
 
 class BundledCase(BaseModel):

@@ -17,7 +17,7 @@ class FlashParameters(TileParameters):
 
     division: Literal["final", "every-step"] = Field(default="final")
     """`final`: the output is divided once, after the last key tile (FlashAttention-2).  `every-step`: after
-    every key tile it is exact attention over the keys so far (source document 000)."""
+    every key tile it is exact attention over the keys so far (slides *Linalg Fusion Enhancement*)."""
 
 
 class Flash(GeneratedVariant):

@@ -228,13 +228,25 @@ def test_a_bundle_of_other_code_says_so(folder: Path, tmp_path: Path) -> None:
     assert "was built by other code than runs it" in (open_bundle(bundle).other_code or "")
 
 
+def test_a_bundle_of_the_version_before_is_refused_in_one_line(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    file = bundle / BUNDLE_FILE
+    file.write_text(file.read_text().replace('"format_version": 2', '"format_version": 1', 1))
+    done = command(["check", "--bundle", "bundle"], tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    line = "bundle/bundle.json: bundle format 1, this harness reads 2: build it anew"
+    assert " ".join(done.stderr.split()).endswith(line)
+
+
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected a folder with a bundle\.json"):
         open_bundle(tmp_path)
     (tmp_path / BUNDLE_FILE).write_text('{"format_version": 7}')
-    with pytest.raises(InputError, match="bundle format 7, this harness reads 1: build it anew"):
+    with pytest.raises(InputError, match="bundle format 7, this harness reads 2: build it anew"):
         open_bundle(tmp_path)
-    (tmp_path / BUNDLE_FILE).write_text('{"format_version": 1}')
+    (tmp_path / BUNDLE_FILE).write_text('{"format_version": 2}')
     with pytest.raises(InputError, match="not a bundle: manifest: Field required"):
         open_bundle(tmp_path)
 

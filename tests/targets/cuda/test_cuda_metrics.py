@@ -6,7 +6,6 @@ from harness.targets.cuda import CudaTarget, nvdisasm, ptx, ptxas
 from harness.targets.gpu.kernel_metrics import KernelMetrics, instructions
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.object_files import code_bytes
-from harness.toolchains.nvidia import program
 
 PTX = """
 .version 8.0
@@ -95,7 +94,7 @@ def test_without_an_assembler_nothing_is_known(monkeypatch):
     assert ptxas.assemble(SMALL_KERNEL, "sm_80") is None
 
 
-@pytest.mark.skipif(program("ptxas") is None, reason="ptxas is not installed")
+@pytest.mark.extra("cuda")
 def test_the_assembler_makes_machine_code():
     assembled = ptxas.assemble(SMALL_KERNEL, "sm_80")
     assert [kernel.spills for kernel in assembled.kernels] == [0]
@@ -172,9 +171,7 @@ def test_without_a_disassembler_nothing_is_counted(monkeypatch):
     assert nvdisasm.machine_instructions(b"machine code") is None
 
 
-@pytest.mark.skipif(
-    program("nvdisasm") is None or program("ptxas") is None, reason="install attention-harness[cuda]"
-)
+@pytest.mark.extra("cuda")
 def test_the_disassembler_counts_what_the_assembler_made():
     assembled = ptxas.assemble(SMALL_KERNEL, "sm_80")
     assert assembled.instructions["branch"] >= 1

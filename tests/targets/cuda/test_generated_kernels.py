@@ -109,19 +109,30 @@ def test_division_at_every_step_and_other_tiles_are_right(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("head_dim", [64, 128])
-def test_flash_spills_nothing_and_its_lanes_never_wait_for_a_bank(
-    chip: str, head_dim: int, tmp_path: Path
-) -> None:
+def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16", causal=True)
     metrics = build("flash", problem, tmp_path, chip).metrics
     assert metrics.bank_conflicts == 0
     assert metrics.intrinsics == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
     assert metrics.workgroup_size == 128
-    if program("ptxas") is not None:
-        assert metrics.spills == 0
-        assert metrics.registers is not None
-    else:
-        assert metrics.spills is None
+
+
+@pytest.mark.extra("cuda")
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_flash_spills_nothing(chip: str, head_dim: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16", causal=True)
+    metrics = build("flash", problem, tmp_path, chip).metrics
+    assert metrics.spills == 0
+    assert 0 < (metrics.registers or 0) <= 255
+    assert metrics.instructions["matrix"] > 0
+
+
+def test_without_an_assembler_spills_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.targets.cuda.ptxas.program", lambda name: None)
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f16")
+    metrics = build("flash", problem, tmp_path).metrics
+    assert (metrics.spills, metrics.registers, metrics.instructions) == (None, None, {})
 
 
 @pytest.mark.parametrize(

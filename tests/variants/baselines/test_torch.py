@@ -23,19 +23,19 @@ def installed(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: found("json" if name == "torch" else name))
 
 
+@pytest.mark.extra("baselines")
 @BOTH
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 def test_computes_attention_of_ragged_lengths_in_each_dtype(variant, dtype, tmp_path):
-    pytest.importorskip("torch")
     problem = AttentionProblem(heads=2, seq_q=77, seq_kv=333, head_dim=64, dtype=dtype)
     assert_attention(variant, problem, tmp_path)
 
 
+@pytest.mark.extra("baselines")
 @BOTH
 @pytest.mark.parametrize("alignment", ["bottom-right", "top-left"])
 @pytest.mark.parametrize("seq_kv", [33, 65])
 def test_causal_with_grouped_queries(variant, alignment, seq_kv, tmp_path):
-    pytest.importorskip("torch")
     problem = AttentionProblem(
         heads=6, kv_heads=2, batch=2, seq_q=33, seq_kv=seq_kv, head_dim=16, head_dim_v=24, causal=True,
         causal_alignment=alignment, scale=0.3,
@@ -43,36 +43,36 @@ def test_causal_with_grouped_queries(variant, alignment, seq_kv, tmp_path):
     assert_attention(variant, problem, tmp_path)
 
 
+@pytest.mark.extra("baselines")
 @BOTH
 def test_window_and_lengths_of_each_batch_entry(variant, tmp_path):
-    pytest.importorskip("torch")
     problem = AttentionProblem(
         batch=2, heads=2, seq_q=9, seq_kv=30, head_dim=8, kv_lengths=(20, 30), window=(5, 3)
     )
     assert_attention(variant, problem, tmp_path)
 
 
+@pytest.mark.extra("baselines")
 @BOTH
 def test_bias_and_boolean_mask(variant, tmp_path):
-    pytest.importorskip("torch")
     problem = AttentionProblem(heads=4, kv_heads=2, seq_q=17, seq_kv=30, head_dim=16, mask=True, bias=True)
     assert_attention(variant, problem, tmp_path)
 
 
+@pytest.mark.extra("baselines")
 def test_unfused_softcap(tmp_path):
-    pytest.importorskip("torch")
     problem = AttentionProblem(heads=2, seq_q=17, seq_kv=30, head_dim=16, softcap=0.7, causal=True)
     assert_attention(TorchUnfused(), problem, tmp_path)
 
 
+@pytest.mark.extra("baselines")
 def test_fused_gives_zero_for_queries_without_keys(tmp_path):
-    pytest.importorskip("torch")
     problem = AttentionProblem(heads=2, seq_q=30, seq_kv=9, head_dim=16, causal=True)
     assert_attention(Torch(), problem, tmp_path)
 
 
+@pytest.mark.extra("baselines")
 def test_unfused_refuses_a_mask_that_hides_all_keys_of_a_query(tmp_path):
-    pytest.importorskip("torch")
     problem = SMALL.model_copy(update={"mask": True})
     artifact, _, inputs = build_and_load(TorchUnfused(), problem, tmp_path)
     mask = inputs.mask.copy()
@@ -81,16 +81,16 @@ def test_unfused_refuses_a_mask_that_hides_all_keys_of_a_query(tmp_path):
         artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, mask=mask))
 
 
+@pytest.mark.extra("baselines")
 @BOTH
 def test_unexpected_bias_is_bad_input(variant, tmp_path):
-    pytest.importorskip("torch")
     artifact, _, inputs = build_and_load(variant, SMALL, tmp_path)
     with pytest.raises(InputError, match="bias: one was given, but the problem has none"):
         artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, bias=np.zeros((8, 8))))
 
 
+@pytest.mark.extra("baselines")
 def test_poison_fills_all_buffers_of_the_unfused_call(tmp_path):
-    pytest.importorskip("torch")
     artifact, expected, inputs = build_and_load(TorchUnfused(), SMALL, tmp_path)
     call = artifact.load(tmp_path).bind(inputs)
     call.run()
@@ -102,8 +102,10 @@ def test_poison_fills_all_buffers_of_the_unfused_call(tmp_path):
     np.testing.assert_array_equal(call.output(), expected)
 
 
+@pytest.mark.extra("baselines")
 def test_inputs_are_not_copied():
-    torch = pytest.importorskip("torch")
+    import torch
+
     from harness.problem.dtypes import numpy_dtype
     from harness.variants.baselines.torch.calls import to_array, to_tensor
 
@@ -113,8 +115,10 @@ def test_inputs_are_not_copied():
     assert np.shares_memory(to_array(tensor), array)
 
 
+@pytest.mark.extra("baselines")
 def test_loading_sets_the_number_of_threads(tmp_path):
-    torch = pytest.importorskip("torch")
+    import torch
+
     before = torch.get_num_threads()
     try:
         for threads in (2, 1):

@@ -13,6 +13,8 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.variants.baselines.torch.variant import Torch, TorchUnfused
 
+NEEDS_TORCH = pytest.mark.extra("baselines", "device")
+
 SMALL = AttentionProblem(heads=2, seq_q=8, head_dim=8, causal=True)
 
 
@@ -41,8 +43,7 @@ def test_a_backend_is_for_gpus(tmp_path):
 @pytest.fixture
 def on_device(monkeypatch):
     """The module, in a process whose PyTorch seems to have CUDA and computes on the CPU."""
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
+    import torch
     from stubbed_device import stub_device
 
     from harness.variants.baselines.torch import device as torch_device
@@ -56,6 +57,7 @@ def on_device(monkeypatch):
         yield torch_device
 
 
+@NEEDS_TORCH
 @pytest.mark.parametrize("backend", [None, "math"])
 def test_the_named_backend_computes_and_is_timed_by_events(on_device, backend, tmp_path):
     params = {} if backend is None else {"backend": backend}
@@ -69,12 +71,14 @@ def test_the_named_backend_computes_and_is_timed_by_events(on_device, backend, t
     assert sample.launch_s is not None
 
 
+@NEEDS_TORCH
 def test_a_backend_without_a_kernel_is_no_failure(on_device, tmp_path):
     call = on_device.load_fused(build(Torch(), tmp_path, backend="cudnn"), tmp_path).bind(draw_inputs(SMALL))
     with pytest.raises(UnsupportedError, match="PyTorch's backend cudnn has no kernel for this problem"):
         call.run()
 
 
+@NEEDS_TORCH
 def test_the_three_calls_run_there_too(on_device, tmp_path):
     inputs = draw_inputs(SMALL)
     call = on_device.load_unfused(build(TorchUnfused(), tmp_path), tmp_path).bind(inputs)
@@ -84,9 +88,8 @@ def test_the_three_calls_run_there_too(on_device, tmp_path):
     assert expect(inputs, SMALL).check(call.output()).ok
 
 
+@NEEDS_TORCH
 def test_a_pytorch_without_cuda_is_named(tmp_path):
-    pytest.importorskip("torch")
-    pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
     from harness.variants.baselines.torch import device as torch_device
 
     if torch_device.torch.cuda.is_available():

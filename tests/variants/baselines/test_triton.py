@@ -12,17 +12,12 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.variants.baselines.triton.tiles import TritonTiles
-from harness.variants.baselines.triton.variant import MISSING, Triton, executed_flops
+from harness.variants.baselines.triton.variant import Triton, executed_flops
 
 SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f16")
 ONLY_CAUSAL = "this kernel computes nothing but a softmax with a causal mask or none"
 
 TILES = {"tile_q": 64, "tile_kv": 32, "warps": 4, "pipeline": 2}
-
-
-@pytest.fixture
-def _installed() -> None:
-    pytest.importorskip("triton", reason=MISSING)
 
 
 def build(problem: AttentionProblem, folder: Path, chip: str = "sm_80", **params) -> Artifact:
@@ -31,7 +26,7 @@ def build(problem: AttentionProblem, folder: Path, chip: str = "sm_80", **params
     return Triton().build(case, "key", folder)
 
 
-@pytest.mark.usefixtures("_installed")
+@pytest.mark.extra("triton")
 @pytest.mark.parametrize(
     "problem",
     [
@@ -57,7 +52,7 @@ def test_attention_is_right_and_the_checks_find_nothing(problem: AttentionProble
     assert verdict.ok, verdict
 
 
-@pytest.mark.usefixtures("_installed")
+@pytest.mark.extra("triton")
 def test_hopper_gets_its_own_instructions_which_the_emulator_does_not_know(tmp_path: Path) -> None:
     artifact = build(SMALL, tmp_path, "sm_90")
     assert "wgmma" in (artifact.metrics.intrinsics or "")
@@ -67,7 +62,7 @@ def test_hopper_gets_its_own_instructions_which_the_emulator_does_not_know(tmp_p
     assert artifact.metrics.spills == 0
 
 
-@pytest.mark.usefixtures("_installed")
+@pytest.mark.extra("triton")
 def test_a_device_launches_the_kernel_without_triton(tmp_path: Path) -> None:
     artifact = build(SMALL, tmp_path)
     assert [loader.executor for loader in artifact.loaders] == ["device", "emulator"]
@@ -77,28 +72,28 @@ def test_a_device_launches_the_kernel_without_triton(tmp_path: Path) -> None:
     assert list(artifact.stage_files) == ["ttir", "ttgir", "llir", "ptx", "emulated"]
 
 
-@pytest.mark.usefixtures("_installed")
+@pytest.mark.extra("triton")
 def test_what_no_workgroup_has_shared_memory_for_is_unsupported(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=512, head_dim=128, dtype="f16")
     with pytest.raises(UnsupportedError, match="bytes of shared memory; a workgroup may"):
         build(problem, tmp_path, tile_q=64, tile_kv=128, pipeline=6)
 
 
-@pytest.mark.usefixtures("_installed")
+@pytest.mark.extra("triton")
 def test_nothing_tells_whose_machine_it_was_built_on(tmp_path: Path) -> None:
     build(SMALL, tmp_path)
     for file in tmp_path.glob("*.*"):
         assert str(Path(__file__).parents[3]).encode() not in file.read_bytes(), file.name
 
 
-@pytest.mark.usefixtures("_installed")
+@pytest.mark.extra("triton")
 def test_few_queries_have_a_small_tile(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=1, seq_kv=64, head_dim=16, dtype="f16")
     case = Case(problem=problem, variant="triton", target="cuda:sm_80")
     assert Triton().chosen(case) == {"tile_q": 16, "tile_kv": 64, "warps": 1, "pipeline": 3}
 
 
-@pytest.mark.usefixtures("_installed")
+@pytest.mark.extra("triton")
 def test_what_triton_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.variants.baselines.triton import compilation as triton_compilation
 

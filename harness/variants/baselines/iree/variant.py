@@ -26,6 +26,14 @@ from harness.variants.baselines.iree.tiling import IreeTiles, configuration
 
 PACKAGES = ("iree-base-compiler", "iree-base-runtime")
 
+WIDEST_WHOLE_HEAD = 128
+"""On the CPU IREE cuts wider heads into tiles and takes the softmax of each tile's partial scores.
+
+The op that it tiles, `online_attention`, cannot be tiled along this dimension (iree-org/iree#17681), but
+since iree-org/iree#23304 static heads of more than 128 are.  With the tile of that dimension set to the
+whole head in the module's `lowering_config` the output is right.
+"""
+
 
 class IreeParameters(Parameters):
     """Parameters of everything that IREE compiles."""
@@ -132,6 +140,16 @@ class Iree(IreeVariant):
     name = "iree"
     summary = "IREE's attention op, with its default tiles if not set otherwise"
     parameters: ClassVar[type[IreeParameters]] = IreeAttentionParameters
+
+    def supports(self, problem: AttentionProblem, target: str) -> str | None:
+        """Return None, or why IREE's attention op cannot be built, or would be wrong, for the target."""
+        reason = super().supports(problem, target)
+        if reason is None and target.partition(":")[0] == "cpu" and problem.head_dim > WIDEST_WHOLE_HEAD:
+            return (
+                f"head_dim {problem.head_dim}: on the CPU IREE's attention op is wrong for more than "
+                f"{WIDEST_WHOLE_HEAD}"
+            )
+        return reason
 
     def payload(self, problem: AttentionProblem) -> str:
         """Return the attention op."""
