@@ -96,6 +96,7 @@ class CpuTarget(Target):
             loader="harness.targets.cpu.executable:load",
             metrics=StaticMetrics(
                 code_bytes=compiled.code.code_bytes,
+                spills=compiled.code.spills,
                 workspace_bytes=launch.workspace_bytes(),
                 flops_executed=flops_executed,
             ),
