@@ -76,6 +76,7 @@ class CpuTarget(Target):
             query=registers.queries(problem.head_dim),
             key=KEY_TILE,
             query_multiple=registers.vector_length,
+            joins_groups=True,
         )
 
     def compile(
