@@ -139,7 +139,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "LOWEST = 0.0",
         "gpu_kernels",
         (*GPU_FLASH, "seq_q=65", "dtype=f16"),
-        "large-logits inputs",
+        "negative-logits inputs",
     ),
     PlantedBug(
         "rows that see no key are divided by their total, 0",
@@ -162,11 +162,10 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "rows of padding are stored behind the last row",
         PADDED_ROWS,
-        "kept = vector.TransferWriteOp(\n"
-        "            place.type, written.operands[0], place, indices, mapping, in_bounds=_open_rows()",
-        "kept = vector.TransferWriteOp(\n"
-        "            place.type, written.operands[0], place, indices, mapping,\n"
-        "            in_bounds=ir.ArrayAttr.get([ir.BoolAttr.get(True)] * 2)",
+        "again = vector.TransferWriteOp(kind, wide, target, indices, mapping, in_bounds=_open_rows())",
+        "again = vector.TransferWriteOp(\n"
+        "                kind, wide, target, indices, mapping, in_bounds=ir.ArrayAttr.get([ir.BoolAttr.get(True)] * 2)\n"
+        "            )",
         "gpu_kernels",
         (*GPU_FLASH, "seq_q=5", "dtype=f16"),
         "out-of-bounds",
@@ -179,7 +178,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "                operand = arith.extf(operand.type, arith.truncf(coarse, operand))\n"
         "                source = arith.truncf(rounded_type, operand)",
         "gpu_kernels",
-        (*GPU_FLASH, "seq_q=77", "dtype=f16"),
+        (*GPU_FLASH, "seq_q=129", "dtype=f16"),
         "cancelling inputs",
     ),
 )
