@@ -164,7 +164,8 @@ BUGS: tuple[PlantedBug, ...] = (
         PADDED_ROWS,
         "again = vector.TransferWriteOp(kind, wide, target, indices, mapping, in_bounds=_open_rows())",
         "again = vector.TransferWriteOp(\n"
-        "                kind, wide, target, indices, mapping, in_bounds=ir.ArrayAttr.get([ir.BoolAttr.get(True)] * 2)\n"
+        "                kind, wide, target, indices, mapping,\n"
+        "                in_bounds=ir.ArrayAttr.get([ir.BoolAttr.get(True)] * 2),\n"
         "            )",
         "gpu_kernels",
         (*GPU_FLASH, "seq_q=5", "dtype=f16"),

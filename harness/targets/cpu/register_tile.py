@@ -53,7 +53,7 @@ class RegisterTile:
         return self.registers // 4
 
     def _lanes_at_a_time(self, lanes: int, most_vectors: int) -> int:
-        """Return the largest part of the lanes in whole vectors; all lanes where no such part divides them."""
+        """Return the largest part of the lanes in whole vectors; all lanes where none divides them."""
         if lanes <= most_vectors * self.vector_length:
             return lanes
         parts = [count * self.vector_length for count in range(1, most_vectors + 1)]

@@ -82,7 +82,5 @@ def checked_input(given: Mapping[str, np.ndarray], buffer: Buffer) -> np.ndarray
         raise InputError(f"{name}: missing, expected {buffer.dtype}{list(shape)}")
     array, dtype = given[buffer.name], buffer_dtype(buffer.dtype)
     if array.shape != shape or array.dtype != dtype:
-        raise InputError(
-            f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}"
-        )
+        raise InputError(f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}")
     return np.ascontiguousarray(array).reshape(buffer.shape)
