@@ -105,8 +105,7 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
         side = min(registers.vector_length, 16)
         return _Request("elementwise", (_divisor(sizes[0], side), _divisor(sizes[1], side)))
     if len(sizes) == 2:
-        rows, lanes = _elementwise(sizes, registers)
-        return _Request("elementwise", (1 if _converts(operation) else rows, lanes))
+        return _Request("elementwise", (1, 0) if _converts(operation) else _elementwise(sizes, registers))
     return None
 
 
