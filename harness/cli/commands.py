@@ -142,9 +142,24 @@ def check(
         write_junit(summary.results, junit)
     _report(summary)
     statuses = [result.status for result in summary.results]
+    lost = _no_longer_supported(plan.experiment, summary)
+    for line in lost:
+        typer.echo(line)
     typer.echo(checked_line(statuses))
-    if any(status.is_failure or (strict and not status.is_checked) for status in statuses):
+    if lost or any(status.is_failure or (strict and not status.is_checked) for status in statuses):
         raise typer.Exit(1)
+
+
+def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> list[str]:
+    """Return a line for each case that is unsupported, of variants that the experiment expects to be not."""
+    from harness.status import Status
+
+    return [
+        f"{result.variant} · {result.target} · case {result.case}: unsupported, "
+        f"but check.supported lists {result.variant}: {result.reason}"
+        for result in summary.results
+        if result.status is Status.UNSUPPORTED and result.variant in experiment.check.supported
+    ]
 
 
 @app.command()

@@ -309,6 +309,9 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
     for name in experiment.target:
         if name not in target_names:
             yield f"target.{name}: 'targets' does not list it; expected one of {', '.join(target_names)}"
+    for variant in experiment.check.supported:
+        if variant not in experiment.variants:
+            yield f"check.supported: {unknown_name('variant', variant, experiment.variants)}"
     for distribution in experiment.check.distributions:
         if distribution not in DISTRIBUTIONS:
             yield f"check.distributions: {unknown_name('distribution', distribution, DISTRIBUTIONS)}"

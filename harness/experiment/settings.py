@@ -71,6 +71,8 @@ class CheckSettings(Section):
     distributions: Names = ("normal",)
     """Names from `harness.problem.inputs.DISTRIBUTIONS`; a case must pass with each of them."""
     seed: Annotated[int, Field(ge=0)] = 0
+    supported: Annotated[tuple[str, ...], AfterValidator(each_once)] = ()
+    """Variants of which no case may be unsupported: `harness check` fails if one is."""
 
 
 class TimingSettings(Section):

@@ -7,6 +7,7 @@ log-sum-exp, so they cost far less than attention itself.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import ml_dtypes
 import numpy as np
 
 from harness.oracle.expected import Expected
@@ -20,6 +21,12 @@ TILE = 64
 
 UNSCALED_BLOCKS = 8
 """Blocks of rows for which attention without its scale is computed; the others are left right."""
+
+LOST_BITS = 3
+"""Bits of the mantissa that bf16 lacks beside f16."""
+
+FEW_KEYS = 64
+"""With fewer keys, too coarse probabilities change an output by less than the steps of its own type."""
 
 LAST_ROWS = 16
 """Rows at the end of each head that a partly written output lacks."""
@@ -35,6 +42,8 @@ class Canary:
     """Returns the wrong output in the problem's output shape and dtype."""
     applies: Callable[[AttentionProblem], bool]
     """Whether the mistake changes this problem's output for inputs of distinct rows."""
+    distribution: str = "normal"
+    """The inputs that show it."""
 
 
 def zeros(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
@@ -131,6 +140,30 @@ def last_rows_unwritten(inputs: Inputs, problem: AttentionProblem, expected: Exp
     return output
 
 
+def maximum_from_zero(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
+    """Return what comes out when a running maximum starts at 0: nothing where all exponentials are 0."""
+    output = _in_dtype(expected.reference, problem)
+    output[expected.log_sum_exp < np.log(np.finfo(np.float32).smallest_subnormal)] = 0
+    return output
+
+
+def coarse_probabilities(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
+    """Return attention with probabilities in a type of `LOST_BITS` bits less than the problem's."""
+    bits = 1 - int(np.log2(float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps))) - LOST_BITS
+    output = np.zeros(problem.output_shape)
+    for head in heads(inputs, problem):
+        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
+        for rows in head.blocks():
+            scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
+            largest = scores.max(axis=1, initial=-np.inf, keepdims=True)
+            weights = np.exp(scores - np.where(np.isneginf(largest), 0.0, largest))
+            total = weights.sum(axis=1, keepdims=True)
+            mantissa, exponent = np.frexp(weights)
+            rounded = np.ldexp(np.round(np.ldexp(mantissa, bits)), exponent - bits)
+            output[head.index][rows] = rounded @ v[keys] / np.where(total > 0, total, 1.0)
+    return _in_dtype(output, problem)
+
+
 def _in_dtype(output: np.ndarray, problem: AttentionProblem) -> np.ndarray:
     return output.astype(numpy_dtype(problem.dtype))
 
@@ -219,5 +252,21 @@ CANARIES: dict[str, Canary] = {
     "stale-output": Canary("the output is that of an earlier call", stale_output, _sees_a_key),
     "last-rows-stale": Canary("the last rows are those of an earlier call", last_rows_stale, _sees_a_key),
     "last-rows-unwritten": Canary("the last rows were never written", last_rows_unwritten, _sees_a_key),
+    "maximum-from-zero": Canary(
+        "a running maximum starts at 0",
+        maximum_from_zero,
+        lambda problem: not (problem.mask or problem.softcap) and _sees_a_key(problem),
+        distribution="negative-logits",
+    ),
+    "coarse-probabilities": Canary(
+        "probabilities are rounded to a coarser type",
+        coarse_probabilities,
+        lambda problem: (
+            problem.dtype != "f32"
+            and not (problem.mask or problem.softcap)
+            and _some_row(problem, lambda first, end, seq_kv: end - first >= FEW_KEYS)
+        ),
+        distribution="cancelling",
+    ),
 }
 """All canaries by name; `problem` decides with `applies` which of them are to be refused."""

@@ -49,6 +49,9 @@ class Reference:
     scale: np.ndarray
     """Size of each row's components, likewise: the larger of the row's root mean square and
     √Σp² · rms(V), the size of Σ p·v for values of random sign, which does not vanish by cancellation."""
+    product: np.ndarray
+    """|scale| · ‖q‖ · rms‖k‖ of each row, likewise: √head_dim times the size of a score of components of
+    random sign.  Infinite components count as 0."""
 
 
 def heads(inputs: Inputs, problem: AttentionProblem) -> Iterator[Head]:
@@ -93,9 +96,11 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
     output = np.zeros(problem.output_shape)
     log_sum_exp = np.full(problem.output_shape[:-1], -np.inf)
     scale = np.zeros(problem.output_shape[:-1])
+    product = np.zeros(problem.output_shape[:-1])
     for head in heads(inputs, problem):
         k, v = head.k.astype(np.float64), head.v.astype(np.float64)
         mean_square_v = np.mean(v * v) if v.size else 0.0
+        key_size = np.sqrt(np.mean(_squared_lengths(k))) if k.size else 0.0
         for rows in head.blocks():
             scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
             peak = _exponentiate(scores)
@@ -109,7 +114,15 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
             concentration = np.einsum("ij,ij->i", scores, scores) / seen**2
             mean_square = np.maximum(np.mean(block * block, axis=1), concentration * mean_square_v)
             scale[head.index][rows] = np.sqrt(mean_square)
-    return Reference(output, log_sum_exp, scale)
+            query_size = np.sqrt(_squared_lengths(head.q[rows].astype(np.float64)))
+            product[head.index][rows] = abs(problem.scale) * query_size * key_size
+    return Reference(output, log_sum_exp, scale, product)
+
+
+def _squared_lengths(vectors: np.ndarray) -> np.ndarray:
+    """Return the sum of the squares of each row's finite components."""
+    finite = np.where(np.isfinite(vectors), vectors, 0.0)
+    return np.einsum("ij,ij->i", finite, finite)
 
 
 def plain_rows(

@@ -12,6 +12,9 @@ BUFFER = "harness.buffer"
 DIMENSIONS = "harness.dimensions"
 """Argument attribute: the name of each dimension; a target decides by it what goes into vector lanes."""
 
+GIVEN_SHAPE = "harness.given_shape"
+"""Argument attribute: the shape of the caller's array in the same memory, where it is another one."""
+
 FREE_LAYOUT = "harness.free_layout"
 """Argument attribute: scratch memory between kernels, which a target may store in any dimension order."""
 
@@ -30,6 +33,7 @@ class KernelArgument:
     shape: tuple[int, ...]
     dtype: str
     free_layout: bool = False
+    given_shape: tuple[int, ...] | None = None
 
     def attributes(self) -> ir.DictAttr:
         """Return the function-argument attributes that carry this to the target."""
@@ -39,18 +43,23 @@ class KernelArgument:
         }
         if self.free_layout:
             attributes[FREE_LAYOUT] = ir.UnitAttr.get()
+        if self.given_shape not in (None, self.shape):
+            attributes[GIVEN_SHAPE] = ir.DenseI64ArrayAttr.get(self.given_shape)
         return ir.DictAttr.get(attributes)
 
 
-def attention_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return Q, K, V and O."""
+def attention_arguments(
+    problem: AttentionProblem, given: AttentionProblem | None = None
+) -> list[KernelArgument]:
+    """Return Q, K, V and O; `given` is the problem whose arrays callers have, if it is another one."""
+    given = given or problem
     query = ("batch", "head", "query", "width")
     key = ("batch", "head", "key", "width")
     return [
-        KernelArgument("query", query, problem.q_shape, problem.dtype),
+        KernelArgument("query", query, problem.q_shape, problem.dtype, given_shape=given.q_shape),
         KernelArgument("key", key, problem.k_shape, problem.dtype),
         KernelArgument("value", key, problem.v_shape, problem.dtype),
-        KernelArgument("output", query, problem.output_shape, problem.dtype),
+        KernelArgument("output", query, problem.output_shape, problem.dtype, given_shape=given.output_shape),
     ]
 
 

@@ -36,19 +36,22 @@ def unsupported_by_payload(problem: AttentionProblem) -> str | None:
     return None
 
 
-def multi_head_attention(problem: AttentionProblem, query_rows: int | None = None) -> ir.Module:
+def multi_head_attention(
+    problem: AttentionProblem, query_rows: int | None = None, given: AttentionProblem | None = None
+) -> ir.Module:
     """Return `@attention(Q[b,h,q,d], K[b,g,k,d], V[b,g,k,e], O[b,h,q,e]) -> O`.
 
     Args:
         problem: with fewer heads g of K and V than h, each is repeated for h/g query heads.
         query_rows: compute this many rows, at least seq_q, the rest of them from queries of 0 and not stored:
             for targets whose smallest tile is larger than the problem.
+        given: the problem whose arrays callers have, in the same memory, if it is another one.
 
     Needs an MLIR context and location to be current.
     """
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        body = payload_function("attention", attention_arguments(problem))
+        body = payload_function("attention", attention_arguments(problem, given))
         query, key, value, output = body.arguments
         with ir.InsertionPoint(body):
             padding = (query_rows or problem.seq_q) - problem.seq_q

@@ -6,6 +6,7 @@ Each distribution looks for another kind of mistake; `DISTRIBUTIONS` names them 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
@@ -18,6 +19,12 @@ LARGEST_LOGIT = 100.0
 
 LARGEST_FACTOR = 4096.0
 """Most that `large-logits` multiplies Q by, so that Q fits into f16 however small the problem's scale is."""
+
+NEGATIVE_LOGIT = -128
+"""Largest scaled score of `negative-logits`: exp(-128) is 0 in float32."""
+
+COARSE_STEPS = 8
+"""`cancelling` shows probabilities that are rounded to this many times the dtype's own steps."""
 
 MASK_DENSITY = 0.7
 """Share of the pairs that a random boolean mask leaves visible."""
@@ -92,7 +99,8 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
 def _projected_inputs(problem: AttentionProblem, distribution: str, generator: np.random.Generator) -> Inputs:
     """Draw tokens and weights such that Q, K and V are about as the distribution has them.
 
-    A projection cannot make single keys infinite: `minus-infinity-columns` is `normal`.
+    A projection cannot set single scores: `minus-infinity-columns`, `negative-logits` and `cancelling` are
+    `normal`.
     """
     width = problem.model_width or 1
     draw = _DRAWS.get(distribution, np.random.Generator.standard_normal)
@@ -237,6 +245,62 @@ def _columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.n
     return columns
 
 
+def _negative_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
+    """Scores of −128 in rows of odd number and of −256 in the others; V stays random.
+
+    Every dtype holds them, so that scores which are stored lose nothing and the tolerance stays narrow.
+    `normal` where the problem's scale leaves no such Q.
+    """
+    drawn = _normal(problem, generator)
+    unit = _unit_query(problem)
+    if unit is None:
+        return drawn
+    q, k = np.zeros_like(drawn.q), np.zeros_like(drawn.k)
+    q[..., 0] = unit * (2 - _positions(drawn.q, problem) % 2)
+    k[..., 0] = NEGATIVE_LOGIT
+    bias = None if drawn.bias is None else np.zeros_like(drawn.bias)
+    return replace(drawn, q=q, k=k, bias=bias)
+
+
+def _cancelling(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
+    """Values that cancel between keys of probability 1 and of a little more than ½, relative to the largest.
+
+    Every probability of ½·(1 + x) lies in the upper half of what a coarser format rounds down to ½: its
+    errors add up where the values cancel, and grow with the square root of the keys beside the output.
+    The dtype itself rounds them as often up as down.  `normal` where the scale leaves no such Q.
+    """
+    drawn = _normal(problem, generator)
+    unit = _unit_query(problem)
+    if unit is None:
+        return drawn
+    midpoint = COARSE_STEPS / 2 * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
+    is_light = _positions(drawn.k, problem) % 2 == 1
+    share = generator.uniform(0.55, 0.9, is_light.shape)
+    logits = np.where(is_light, np.log(0.5 * (1 + share * midpoint)), 0.0)
+    q, k, v = np.zeros_like(drawn.q), np.zeros_like(drawn.k), drawn.v / 4
+    q[..., 0] = unit
+    k[..., 0] = logits.astype(numpy_dtype(problem.dtype))
+    if problem.head_dim > 1:  # What the first component of K loses by rounding.
+        q[..., 1] = unit
+        k[..., 1] = logits - k[..., 0]
+    v += np.where(is_light, -2, 1)[..., None]
+    bias = None if drawn.bias is None else np.zeros_like(drawn.bias)
+    return replace(drawn, q=q, k=k, v=v, bias=bias)
+
+
+def _unit_query(problem: AttentionProblem) -> np.float32 | None:
+    """Return what a component of Q must be for K's to be the scaled score; None if it would be too large."""
+    if abs(problem.scale) * LARGEST_FACTOR < 1:
+        return None
+    return np.float32(1 / problem.scale)
+
+
+def _positions(array: np.ndarray, problem: AttentionProblem) -> np.ndarray:
+    """Return the position of each row of Q or K along its axis of queries or keys, without the last axis."""
+    axis = 0 if problem.is_packed else 2
+    return np.indices(array.shape[:-1], sparse=True)[axis] + np.zeros(array.shape[:-1], np.int64)
+
+
 DISTRIBUTIONS: dict[str, Distribution] = {
     "normal": Distribution("standard normal: the usual benchmark input", _normal),
     "uniform": Distribution("uniform in [-1, 1): small scores, an almost even softmax", _uniform),
@@ -249,5 +313,13 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "minus-infinity-columns": Distribution(
         "every seventh key scores exactly -inf: NaN from inf - inf or 0 times inf shows",
         _minus_infinity_columns,
+    ),
+    "negative-logits": Distribution(
+        "every scaled score is -128 or less: a running maximum that starts at 0 leaves nothing",
+        _negative_logits,
+    ),
+    "cancelling": Distribution(
+        "values cancel while errors of probabilities add up: probabilities in too coarse a type show",
+        _cancelling,
     ),
 }

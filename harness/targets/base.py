@@ -58,6 +58,8 @@ class TileSizes:
     """Tiles of fewer queries than `query` are padded to a multiple of this."""
     materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores in memory; else it makes them tile by tile."""
+    joins_groups: bool = False
+    """Whether few queries of heads that share one of K and V become rows of one tile."""
 
 
 class Target(ABC):

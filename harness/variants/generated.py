@@ -2,6 +2,7 @@
 
 import time
 from abc import abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -111,12 +112,8 @@ class GeneratedVariant(Variant):
 
         preferred = plugins.target(case.target).tile_sizes(chip_of(case.target), case.problem)
         chosen = self._parameters(case)
-        sizes = TileSizes(
-            query=chosen.tile_q or preferred.query,
-            key=chosen.tile_kv or preferred.key,
-            query_multiple=preferred.query_multiple,
-            materializes_score_rows=preferred.materializes_score_rows,
-        )
+        query, key = chosen.tile_q or preferred.query, chosen.tile_kv or preferred.key
+        sizes = replace(preferred, query=query, key=key)
         return Tiling.of(case.problem, sizes)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:

@@ -11,6 +11,9 @@ class Tiling:
     """Tiles of one problem; lengths need not be multiples of the tile sizes."""
 
     problem: AttentionProblem
+    """As the kernels compute it, see `with_joined_groups`."""
+    given: AttentionProblem
+    """As it is asked for."""
     query: int
     """Query rows of a tile that exist."""
     padded_query: int
@@ -22,11 +25,15 @@ class Tiling:
     @classmethod
     def of(cls, problem: AttentionProblem, sizes: TileSizes) -> "Tiling":
         """Cut a problem; no tile is larger than the problem."""
+        given = problem
+        if sizes.joins_groups and problem.seq_q < sizes.query:
+            problem = with_joined_groups(problem)
         query = min(sizes.query, query_length(problem))
         padded = -(-query // sizes.query_multiple) * sizes.query_multiple
         key = min(sizes.key, key_length(problem))
         return cls(
             problem,
+            given,
             query=query,
             padded_query=padded,
             key=key,
@@ -57,6 +64,21 @@ class Tiling:
     def query_rows_of_tile(self) -> int:
         """Query rows of a tile that are computed."""
         return self.query if self.tiles_queries else self.padded_query
+
+
+def with_joined_groups(problem: AttentionProblem) -> AttentionProblem:
+    """Return the problem with the query heads that share a head of K and V as queries of one head.
+
+    Q and the output lie in memory as before: `[batch, kv_heads, group_size, seq_q, ..]` with the two axes in
+    the middle joined.  K and V are then read once for a group, and rows that would be padding compute.
+    A problem stays as it is where a query's number decides what it sees.
+    """
+    is_causal = problem.causal and (problem.seq_q > 1 or problem.causal_alignment == "top-left")
+    per_query = (is_causal, problem.window is not None, problem.mask, problem.bias)
+    if problem.group_size == 1 or problem.is_packed or problem.model_width is not None or any(per_query):
+        return problem
+    rows = problem.group_size * problem.seq_q
+    return problem.model_copy(update={"heads": problem.kv_heads, "seq_q": rows, "causal": False})
 
 
 def query_length(problem: AttentionProblem) -> int:

@@ -162,6 +162,16 @@ class TestCheck:
         last = capsys.readouterr().out.splitlines()[-1]
         assert last == "2 of 4 cases checked, 1 passed, 1 wrong, 2 unsupported"
 
+    @pytest.mark.parametrize(("supported", "status"), [("[]", 0), ('["unfused"]', 0), ('["flash"]', 1)])
+    def test_a_variant_that_is_to_be_supported_is_missed(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str], supported: str, status: int
+    ) -> None:
+        Path("expecting.toml").write_text(EXPERIMENT + f"[check]\nsupported = {supported}\n")
+        calls.results = [failed_result("b", Status.UNSUPPORTED, variant="flash", reason="no such width")]
+        assert main(["check", "expecting.toml"]) == status
+        line = "case b: unsupported, but check.supported lists flash: no such width"
+        assert (line in capsys.readouterr().out) == bool(status)
+
     def test_junit_is_written_even_when_a_case_fails(self, calls: Calls) -> None:
         calls.results = [failed_result()]
         assert main(["check", "trial", "--junit", "out/junit.xml"]) == 1
@@ -251,6 +261,11 @@ class TestBadInput:
                 "problem.head_dmi: unknown key (did you mean head_dim?); allowed: dtype, ",
             ),
             ("64, 128", "64, -128", "problem.seq: found -128, expected a positive integer"),
+            (
+                "[problem]",
+                '[check]\nsupported = ["naive"]\n[problem]',
+                "check.supported: unknown variant 'naive'; expected one of unfused, flash",
+            ),
             ("heads = 4", "heads = 4\nkv_heads = 3", "problem: heads 4 is not a multiple of kv_heads 3 (in "),
             (
                 "heads = 4",

@@ -8,6 +8,7 @@ import pytest
 
 from harness.experiment.experiment import Experiment, load_experiment
 from harness.machine.cores import available_cores
+from harness.problem.inputs import DISTRIBUTIONS
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 
@@ -53,7 +54,7 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     cases = experiment.cases()
     problems = [group[0].problem for group in Experiment.groups(cases)]
     plain = [p for p in problems if p.model_width is None and not p.is_packed]
-    assert len(plain) == 28
+    assert len(plain) == 34
     for problem in problems:
         variants = {case.variant for case in cases if case.problem == problem}
         if problem.model_width is not None:
@@ -68,10 +69,43 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     assert {problem.dtype for problem in problems} == {"f32", "f16", "bf16"}
     assert {problem.causal for problem in problems} == {False, True}
     assert {problem.head_dim for problem in problems} == {32, 64, 128}
-    assert {problem.seq_q for problem in problems} >= {1, 64, 77, 256, 333, 512}
+    assert {problem.seq_q for problem in problems} >= {1, 64, 65, 77, 256, 333, 512}
     assert any(problem.group_size == 4 for problem in problems)
+    assert any(problem.heads >= 16 for problem in problems)
+    assert any(problem.group_size > 1 and problem.seq_q == 1 for problem in problems)
+    assert set(experiment.check.distributions) == set(DISTRIBUTIONS)
     assert any(problem.seq_q > problem.seq_kv for problem in problems)
     assert any(problem.head_dim_v != problem.head_dim for problem in problems)
+
+
+def test_the_matrix_of_own_gpu_kernels_has_every_kind_of_problem() -> None:
+    experiment = shipped("gpu_kernels")
+    cases = experiment.cases()
+    problems = list({case.problem: None for case in cases})
+    assert len(cases) <= 120
+    assert max(problem.flops() for problem in problems) < 0.1e9
+    assert set(experiment.check.distributions) == set(DISTRIBUTIONS) - {"minus-infinity-columns"}
+    assert {problem.dtype for problem in problems} == {"f32", "f16", "bf16"}
+    assert {problem.group_size for problem in problems} >= {1, 2, 8}
+    assert {problem.causal_alignment for problem in problems if problem.causal} == {
+        "bottom-right",
+        "top-left",
+    }
+    assert any(problem.head_dim_v != problem.head_dim for problem in problems)
+    assert any(problem.seq_q < problem.seq_kv for problem in problems)
+    assert any(problem.causal and problem.seq_q > problem.seq_kv for problem in problems)
+    assert any(problem.batch > 1 for problem in problems)
+    assert {problem.seq_q for problem in problems} >= {1, 5, 63, 64, 65, 129}
+    assert {problem.seq_kv % 64 for problem in problems} >= {0, 1, 63}
+
+
+@pytest.mark.parametrize("name", ["correctness", "gpu_kernels"])
+def test_every_dtype_meets_every_kind_of_mask_and_of_heads(name: str) -> None:
+    problems = {case.problem for case in shipped(name).cases()}
+    for dtype in ("f32", "f16", "bf16"):
+        of_dtype = [problem for problem in problems if problem.dtype == dtype]
+        assert {problem.causal for problem in of_dtype} == {False, True}
+        assert {problem.group_size > 1 for problem in of_dtype} == {False, True}
 
 
 def test_the_matrix_of_gpus_is_small_and_covers_what_it_asks_about() -> None:

@@ -183,6 +183,14 @@ def test_sequential_summation_passes(distribution):
     assert expect(inputs, problem).check(sequential(inputs, problem)).ok
 
 
+@pytest.mark.parametrize("distribution", ["normal", "uniform", "large-logits"])
+@pytest.mark.parametrize("head_dim", [2048, 4096])
+def test_sequential_summation_passes_at_wide_heads(head_dim, distribution):
+    problem = AttentionProblem(heads=2, seq_q=64, head_dim=head_dim)
+    inputs = make_inputs(problem, distribution)
+    assert expect(inputs, problem).check(sequential(inputs, problem)).ok
+
+
 @pytest.mark.parametrize("kv_lengths", [None, (50, 200)])
 def test_constant_scores_give_the_mean(kv_lengths):
     problem = AttentionProblem(batch=2, heads=2, seq_q=130, seq_kv=200, head_dim=8, kv_lengths=kv_lengths)

@@ -1,3 +1,4 @@
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -103,6 +104,37 @@ def test_large_logits_nearly_saturate_the_softmax():
     scores = scaled_scores(make_inputs(problem, "large-logits"), problem)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     assert np.median(1 / weights.sum(axis=-1)) > 0.8
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("scale", [None, -0.5, 0.05])
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_negative_logits_leave_nothing_of_an_exponential_without_maximum(dtype, scale, head_dim):
+    problem = AttentionProblem(heads=2, seq_q=20, head_dim=head_dim, dtype=dtype, scale=scale)
+    scores = scaled_scores(make_inputs(problem, "negative-logits"), problem)
+    assert scores.max() < -120
+    assert not np.exp(scores.astype(np.float32)).any()
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_cancelling_probabilities_all_round_down_in_a_coarser_type_and_not_in_their_own(dtype):
+    problem = AttentionProblem(heads=2, seq_q=20, seq_kv=200, head_dim=64, dtype=dtype)
+    scores = scaled_scores(make_inputs(problem, "cancelling"), problem)
+    light = np.exp(scores[..., 1::2])
+    step = float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)
+    assert not scores[..., ::2].any()
+    assert (light > 0.5 * (1 + step)).all()
+    assert (light < 0.5 * (1 + 4 * step)).all()
+    error = light - light.astype(numpy_dtype(dtype)).astype(np.float64)
+    assert abs(error.mean()) < 0.1 * 0.5 * step
+
+
+def test_cancelling_values_leave_little():
+    problem = AttentionProblem(heads=2, seq_q=20, seq_kv=400, head_dim=64, dtype="f16")
+    inputs = make_inputs(problem, "cancelling")
+    assert np.sqrt((reference(inputs, problem) ** 2).mean()) < 0.05 * np.sqrt(
+        (inputs.v.astype(np.float64) ** 2).mean()
+    )
 
 
 @pytest.mark.parametrize("bias", [False, True])

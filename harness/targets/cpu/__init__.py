@@ -76,6 +76,7 @@ class CpuTarget(Target):
             query=registers.queries(problem.head_dim),
             key=KEY_TILE,
             query_multiple=registers.vector_length,
+            joins_groups=True,
         )
 
     def compile(
@@ -96,6 +97,7 @@ class CpuTarget(Target):
             loader="harness.targets.cpu.executable:load",
             metrics=StaticMetrics(
                 code_bytes=compiled.code.code_bytes,
+                spills=compiled.code.spills,
                 workspace_bytes=launch.workspace_bytes(),
                 flops_executed=flops_executed,
             ),

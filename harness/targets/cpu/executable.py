@@ -114,7 +114,7 @@ class NativeCall(BoundCall):
 
     def output(self) -> np.ndarray:
         """Return the output array of the last run, a copy."""
-        return self._buffers["output"].copy()
+        return self._buffers["output"].reshape(self._executable.problem.output_shape).copy()
 
 
 def _run_ranges(

@@ -21,6 +21,8 @@ class ObjectCode:
     object_file: bytes
     assembly: str
     code_bytes: int
+    spills: int
+    """Vector registers that the code stores on the stack, counted in the text; no kernel has arrays there."""
 
 
 def emit_llvm_ir(module: ir.Module) -> str:
@@ -41,6 +43,11 @@ def library_calls(assembly: str) -> list[str]:
     return sorted(set(re.findall(r"movabsq\s+\$([A-Za-z_]\w*)", assembly)))
 
 
+def spills(assembly: str) -> int:
+    """Return how many vector registers x86-64 assembly stores on the stack."""
+    return len(re.findall(r"^\s*v?mov[a-z0-9]+\s+%[xyz]mm\d+, -?\d*\(%r[sb]p\)", assembly, re.MULTILINE))
+
+
 def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
     """Optimise LLVM IR for a chip and emit its object file."""
     machine = target_machine(chip)
@@ -57,4 +64,4 @@ def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
     if missing:
         raise BuildError(f"the machine code calls {', '.join(missing)}, which is not in this process")
     object_file = machine.emit_object(module)
-    return ObjectCode(object_file, assembly, code_bytes(object_file))
+    return ObjectCode(object_file, assembly, code_bytes(object_file), spills(assembly))

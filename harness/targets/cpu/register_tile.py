@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+MOST_VECTORS = 3
+"""Vectors of queries in a block of accumulators: more of them spill."""
+
 WIDE_HEAD = 96
 """From this head_dim on, 16 registers hold blocks of three vectors better than of two (measured)."""
 
@@ -32,9 +35,26 @@ class RegisterTile:
         vectors = 3 if self.registers == 16 and head_dim >= WIDE_HEAD else 2
         return vectors * self.vector_length
 
-    def elementwise_rows(self, lanes: int) -> int:
-        """Return how many rows elementwise operations take at a time.
+    def contraction_lanes(self, lanes: int) -> int:
+        """Return how many of the queries of a tile a block of accumulators takes."""
+        return self._lanes_at_a_time(lanes, MOST_VECTORS)
 
-        The exponential needs some ten registers for constants and temporaries of its own.
-        """
-        return max(1, self.registers // 4 // -(-lanes // self.vector_length))
+    def elementwise_lanes(self, lanes: int) -> int:
+        """Return how many columns elementwise operations take at a time."""
+        return self._lanes_at_a_time(lanes, self._elementwise_vectors)
+
+    def elementwise_rows(self, lanes: int) -> int:
+        """Return how many rows of so many columns elementwise operations take at a time."""
+        return max(1, self._elementwise_vectors // -(-lanes // self.vector_length))
+
+    @property
+    def _elementwise_vectors(self) -> int:
+        """Vectors at a time: the exponential needs some ten registers for constants and temporaries."""
+        return self.registers // 4
+
+    def _lanes_at_a_time(self, lanes: int, most_vectors: int) -> int:
+        """Return the largest part of the lanes in whole vectors; all lanes where none divides them."""
+        if lanes <= most_vectors * self.vector_length:
+            return lanes
+        parts = [count * self.vector_length for count in range(1, most_vectors + 1)]
+        return max((part for part in parts if lanes % part == 0), default=lanes)

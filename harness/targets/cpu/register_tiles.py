@@ -6,12 +6,14 @@ transpositions through small squares.  Which block sizes to use follows from the
 their number.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlir import ir
-from mlir.dialects import transform
+from mlir.dialects import scf, transform
 from mlir.dialects.transform import structured
 
+from harness.ir import builder as b
 from harness.ir.walk import operations_within
 from harness.targets.cpu.register_tile import RegisterTile
 from harness.targets.lowering.transforms import run_sequence
@@ -31,6 +33,9 @@ class _Request:
 
 def tile_for_registers(module: ir.Module, registers: RegisterTile) -> None:
     """Tile all structured operations of the module, in place."""
+    insertions = [op for op in operations_within(module.operation) if op.name == "tensor.insert_slice"]
+    for insertion in insertions:
+        _insert_in_parts(insertion, registers.vector_length)
     requests: dict[str, _Request] = {}
     for operation in operations_within(module.operation):
         request = _request(operation, registers)
@@ -56,20 +61,42 @@ def matched(root: ir.Value, label: str) -> ir.Value:
     ).results_
 
 
+def _insert_in_parts(insertion: ir.OpView, rows: int) -> None:
+    """Let a loop insert so many rows at a time: a tile of few queries has a row for each element of a query.
+
+    Vectorised whole, as padding inserts it, each of its elements would be an instruction.
+    """
+    source, target = list(insertion.operands)[:2]
+    shape = list(source.type.shape)
+    starts_at_zero = not any(ir.DenseI64ArrayAttr(insertion.attributes["static_offsets"]))
+    if not starts_at_zero or len(shape) != 2 or target.type.rank != 2 or shape[0] <= rows:
+        return
+    step = _divisor(shape[0], rows)
+    with ir.InsertionPoint(insertion), insertion.location:
+        loop = scf.ForOp(b.index(0), b.index(shape[0]), b.index(step), [target])
+        (filled,) = loop.inner_iter_args
+        with ir.InsertionPoint(loop.body):
+            part = b.slice_of(source, [loop.induction_variable, 0], [step, shape[1]])
+            scf.YieldOp([b.insert(part, filled, [loop.induction_variable, 0], [step, shape[1]])])
+    insertion.results[0].replace_all_uses_with(loop.results[0])
+    insertion.operation.erase()
+
+
 def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
     if operation.name == "linalg.fill":
         shape = operation.results[0].type.shape
         if len(shape) < 2 or _is_only_init_of_contraction(operation):
             return None
-        return _Request("elementwise", (_divisor(shape[0], registers.elementwise_rows(shape[1])), 0))
+        return _Request("elementwise", _elementwise(shape, registers))
     if operation.name != "linalg.generic":
         return None
     sizes = _loop_sizes(operation)
     reductions = [loop for loop, kind in enumerate(_iterators(operation)) if kind == "reduction"]
     if len(reductions) == 1 and len(sizes) == 3:
         rows = _divisor(sizes[0], registers.contraction_rows)
+        lanes = _part(sizes[1], registers.contraction_lanes(sizes[1]))
         starts_at_zero = _is_fill(list(operation.operands)[-1])
-        return _Request("zeroed-contraction" if starts_at_zero else "contraction", (rows, 0, 1))
+        return _Request("zeroed-contraction" if starts_at_zero else "contraction", (rows, lanes, 1))
     if len(reductions) == 1 and len(sizes) == 2:
         reduction = reductions[0]
         rows = _divisor(sizes[reduction], registers.elementwise_rows(sizes[1 - reduction]))
@@ -78,21 +105,41 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
         side = min(registers.vector_length, 16)
         return _Request("elementwise", (_divisor(sizes[0], side), _divisor(sizes[1], side)))
     if len(sizes) == 2:
-        rows = 1 if _converts(operation) else registers.elementwise_rows(sizes[1])
-        return _Request("elementwise", (_divisor(sizes[0], rows), 0))
+        return _Request("elementwise", (1, 0) if _converts(operation) else _elementwise(sizes, registers))
     return None
+
+
+def _elementwise(sizes: Sequence[int], registers: RegisterTile) -> tuple[int, int]:
+    """Return how many rows and columns an operation takes at a time; 0 for all columns."""
+    rows, lanes = sizes
+    part = registers.elementwise_lanes(lanes)
+    return _divisor(rows, registers.elementwise_rows(part)), _part(lanes, part)
+
+
+def _part(whole: int, part: int) -> int:
+    """Return a tile size, 0 where it is the whole dimension."""
+    return 0 if part == whole else part
 
 
 def _tile(root: ir.Value, label: str, request: _Request) -> None:
     target = matched(root, label)
     if request.kind == "zeroed-contraction":
-        rows = structured.TileUsingForallOp(target, tile_sizes=[request.sizes[0], 0, 0])
+        rows, lanes, depth = request.sizes
         fill = matched(root, f"fill-of-{label}")
-        fused = structured.FuseIntoContainingOp(fill, rows.forall_op)
-        transform.AnnotateOp(fused.new_containing_op, INNER_LOOP)
-        structured.TileUsingForOp(rows.tiled_op, sizes=[0, 0, request.sizes[2]])
+        for sizes in ([0, lanes, 0], [rows, 0, 0]):
+            if any(sizes):
+                target, fill = _with_fill(target, fill, sizes)
+        structured.TileUsingForOp(target, sizes=[0, 0, depth])
     else:
         structured.TileUsingForOp(target, sizes=list(request.sizes))
+
+
+def _with_fill(target: ir.Value, fill: ir.Value, sizes: list[int]) -> tuple[ir.Value, ir.Value]:
+    """Tile a contraction with what fills its accumulators; returns handles to both inside the loop."""
+    tiled = structured.TileUsingForallOp(target, tile_sizes=sizes)
+    fused = structured.FuseIntoContainingOp(fill, tiled.forall_op)
+    transform.AnnotateOp(fused.new_containing_op, INNER_LOOP)
+    return tiled.tiled_op, fused.fused_op
 
 
 def _divisor(size: int, limit: int) -> int:

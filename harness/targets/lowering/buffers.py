@@ -27,6 +27,9 @@ class Buffer(BaseModel):
     name: str
     """`query`, `key`, `value`, `output`, or the name of a workspace."""
     shape: tuple[int, ...]
+    """As the kernel has it."""
+    given_shape: tuple[int, ...] | None = None
+    """As its caller has it, where that differs; the same elements in the same order."""
     dtype: str
     is_workspace: bool
     """Whether it is memory between kernels, which the executable allocates."""
@@ -46,7 +49,7 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
     """Read a kernel's buffers off its bufferized function."""
     from mlir import ir
 
-    from harness.payloads.arguments import BUFFER, FREE_LAYOUT
+    from harness.payloads.arguments import BUFFER, FREE_LAYOUT, GIVEN_SHAPE
 
     buffers = []
     for buffer_type, given in zip(function.type.inputs, function.arg_attrs, strict=True):
@@ -56,6 +59,11 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
                 Buffer(
                     name=ir.StringAttr(attributes[BUFFER]).value,
                     shape=tuple(buffer_type.shape),
+                    given_shape=(
+                        tuple(ir.DenseI64ArrayAttr(attributes[GIVEN_SHAPE]))
+                        if GIVEN_SHAPE in attributes
+                        else None
+                    ),
                     dtype=str(buffer_type.element_type),
                     is_workspace=FREE_LAYOUT in attributes,
                 )
@@ -64,13 +72,15 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
 
 
 def checked_input(given: Mapping[str, np.ndarray], buffer: Buffer) -> np.ndarray:
-    """Return an input in memory order; raises `InputError` if it is missing or of another type."""
+    """Return an input in memory order and the kernel's shape.
+
+    Raises `InputError` if it is missing or of another shape or type.
+    """
     name = ARGUMENT_NAMES.get(buffer.name, buffer.name)
+    shape = buffer.given_shape or buffer.shape
     if buffer.name not in given:
-        raise InputError(f"{name}: missing, expected {buffer.dtype}{list(buffer.shape)}")
+        raise InputError(f"{name}: missing, expected {buffer.dtype}{list(shape)}")
     array, dtype = given[buffer.name], buffer_dtype(buffer.dtype)
-    if array.shape != buffer.shape or array.dtype != dtype:
-        raise InputError(
-            f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(buffer.shape)}"
-        )
-    return np.ascontiguousarray(array)
+    if array.shape != shape or array.dtype != dtype:
+        raise InputError(f"{name}: found {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}")
+    return np.ascontiguousarray(array).reshape(buffer.shape)

@@ -1,0 +1,232 @@
+"""Bugs planted into code generation, and the case of a shipped experiment that each of them makes wrong.
+
+cd tests/experiment && python -m planted_kernel_bugs     writes the table in the documentation
+"""
+
+import shutil
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from harness.experiment.experiment import load_experiment
+from harness.problem.case import Case
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "experiments"
+DOCUMENT = ROOT / "docs" / "planted-bugs.md"
+
+
+@dataclass(frozen=True)
+class PlantedBug:
+    """A change of one place in the package's source, and one case that it makes wrong."""
+
+    what: str
+    file: str
+    """Relative to the package."""
+    old: str
+    """Occurs once in the file."""
+    new: str
+    experiment: str
+    only: tuple[str, ...]
+    """Filters of `--only` that choose the case."""
+    shown_by: str
+    """What the row says of it: the first inputs that show it, or a finding of the emulator."""
+
+
+VISIBLE_TILES = "rewrites/visible_tiles.py"
+PACKED = "rewrites/packed_sequences.py"
+PADDED_ROWS = "targets/gpu/padded_rows.py"
+
+CPU_FLASH = ("variant=flash", "target=cpu")
+GPU_FLASH = ("variant=flash", "target=cuda:sm_80")
+EDGES_OF_SEQUENCES = ("variant=varlen", "cu_seqlens_q=0:77:107:207:240")
+
+BUGS: tuple[PlantedBug, ...] = (
+    PlantedBug(
+        "a tile of which the first row sees all keys but the last is not masked",
+        VISIBLE_TILES,
+        "_rounded_down(maximum(add(least, 1), 0), step)",
+        "_rounded_down(maximum(add(least, 2), 0), step)",
+        "correctness",
+        (*CPU_FLASH, "seq_q=77", "seq_kv=139"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a tile of which the first row sees all keys but the last is not masked",
+        VISIBLE_TILES,
+        "_rounded_down(maximum(add(least, 1), 0), step)",
+        "_rounded_down(maximum(add(least, 2), 0), step)",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_q=77", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a tile of which only the last row sees a key is left out",
+        VISIBLE_TILES,
+        "maximum(add(most, 1), 0)",
+        "maximum(most, 0)",
+        "correctness",
+        (*CPU_FLASH, "seq_q=65", "causal=true"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a tile of which only the last row sees a key is left out",
+        VISIBLE_TILES,
+        "maximum(add(most, 1), 0)",
+        "maximum(most, 0)",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_q=65", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "keys of the last tile that another tile has, too, count twice",
+        VISIBLE_TILES,
+        "whole_end = minimum(whole_end, _rounded_down(length, step))",
+        "whole_end = minimum(whole_end, length)",
+        "correctness",
+        (*CPU_FLASH, "seq_q=333", "causal=false"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "the first row of a sequence is taken to see one key more",
+        PACKED,
+        "add(add(first, shift), 1)",
+        "add(add(first, shift), 2)",
+        "correctness",
+        (*EDGES_OF_SEQUENCES, "causal=true"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "the last row of a sequence is taken to see one key fewer",
+        PACKED,
+        "most_end = minimum(key_end, add(end, shift))",
+        "most_end = minimum(key_end, subtract(add(end, shift), 1))",
+        "correctness",
+        (*EDGES_OF_SEQUENCES, "causal=true"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a sequence is taken to begin one key later",
+        PACKED,
+        "minimum(least_first, key),",
+        "minimum(least_first, add(key, 1)),",
+        "correctness",
+        (*EDGES_OF_SEQUENCES, "causal=false"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a tile whose first key is another sequence's is not masked",
+        PACKED,
+        "_down(add(minimum(most_first, sequences.keys), step - 1), step)",
+        "_down(add(minimum(most_first, sequences.keys), step - 2), step)",
+        "correctness",
+        (*EDGES_OF_SEQUENCES, "causal=false"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a running maximum starts at 0",
+        "payloads/attention_steps.py",
+        "LOWEST = -1e30",
+        "LOWEST = 0.0",
+        "correctness",
+        (*CPU_FLASH, "seq_q=77", "seq_kv=256", "causal_alignment=top-left"),
+        "negative-logits inputs",
+    ),
+    PlantedBug(
+        "a running maximum starts at 0",
+        "payloads/attention_steps.py",
+        "LOWEST = -1e30",
+        "LOWEST = 0.0",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_q=65", "dtype=f16"),
+        "negative-logits inputs",
+    ),
+    PlantedBug(
+        "rows that see no key are divided by their total, 0",
+        "dialect/decomposition.py",
+        "return arith.divf(element, arith.select(empty_row, b.constant(1.0, dtype), total))",
+        "return arith.divf(element, total)",
+        "correctness",
+        (*CPU_FLASH, "seq_q=200"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "rows that see no key are divided by their total, 0",
+        "dialect/decomposition.py",
+        "return arith.divf(element, arith.select(empty_row, b.constant(1.0, dtype), total))",
+        "return arith.divf(element, total)",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_q=130", "dtype=f32"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "rows of padding are stored behind the last row",
+        PADDED_ROWS,
+        "again = vector.TransferWriteOp(kind, wide, target, indices, mapping, in_bounds=_open_rows())",
+        "again = vector.TransferWriteOp(\n"
+        "                kind, wide, target, indices, mapping,\n"
+        "                in_bounds=ir.ArrayAttr.get([ir.BoolAttr.get(True)] * 2),\n"
+        "            )",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_q=5", "dtype=f16"),
+        "out-of-bounds",
+    ),
+    PlantedBug(
+        "probabilities pass through bf16",
+        "targets/gpu/matrix_operands.py",
+        "source = arith.truncf(rounded_type, operand)",
+        "coarse = ir.VectorType.get(operand.type.shape, ir.BF16Type.get())\n"
+        "                operand = arith.extf(operand.type, arith.truncf(coarse, operand))\n"
+        "                source = arith.truncf(rounded_type, operand)",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_q=129", "dtype=f16"),
+        "cancelling inputs",
+    ),
+)
+
+
+def planted(bug: PlantedBug, site: Path) -> None:
+    """Copy the package into a folder, with the bug in it."""
+    package = site / "harness"
+    shutil.copytree(ROOT / "harness", package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = package / bug.file
+    text = source.read_text(encoding="utf-8")
+    found = text.count(bug.old)
+    if found != 1:
+        raise AssertionError(f"{bug.file} has {bug.old!r} {found} times, expected once: {bug.what}")
+    source.write_text(text.replace(bug.old, bug.new), encoding="utf-8")
+
+
+def case_of(bug: PlantedBug) -> Case:
+    """Return the one case that a bug makes wrong."""
+    cases = load_experiment(FOLDER / f"{bug.experiment}.toml").cases(bug.only)
+    if len(cases) != 1:
+        raise AssertionError(f"{bug.what}: {bug.only} choose {len(cases)} cases, expected one")
+    return cases[0]
+
+
+INTRODUCTION = """\
+# Bugs that the shipped experiments notice
+
+Bugs planted into code generation, one at a time, and a case of `experiments/correctness.toml` or
+`experiments/gpu_kernels.toml` that each of them makes wrong. `pytest -m slow
+tests/experiment/test_planted_kernel_bugs.py` plants them into a copy of the package and runs `harness check`.
+*Shown by* is what the case's row says: the first inputs whose result is outside of the tolerance, or what the
+emulator finds. Written by `python -m planted_kernel_bugs` in `tests/experiment`.
+"""
+
+
+def document() -> str:
+    """Return the table, in Markdown."""
+    parts = [INTRODUCTION]
+    for experiment, bugs in groupby(sorted(BUGS, key=lambda bug: bug.experiment), lambda bug: bug.experiment):
+        parts.append(f"\n## `{experiment}`\n\n| Bug | In | Case | Shown by |\n| --- | --- | --- | --- |\n")
+        for bug in bugs:
+            case = case_of(bug)
+            name = f"`{case.variant}` {case.target} {case.problem.describe()}"
+            parts.append(f"| {bug.what} | `{bug.file}` | {name} | {bug.shown_by} |\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document(), encoding="utf-8")
