@@ -35,7 +35,6 @@ class PlantedBug:
 
 VISIBLE_TILES = "rewrites/visible_tiles.py"
 PACKED = "rewrites/packed_sequences.py"
-PADDED_ROWS = "targets/gpu/padded_rows.py"
 
 CPU_FLASH = ("variant=flash", "target=cpu")
 GPU_FLASH = ("variant=flash", "target=cuda:sm_80")
@@ -161,12 +160,9 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     PlantedBug(
         "rows of padding are stored behind the last row",
-        PADDED_ROWS,
-        "again = vector.TransferWriteOp(kind, wide, target, indices, mapping, in_bounds=_open_rows())",
-        "again = vector.TransferWriteOp(\n"
-        "                kind, wide, target, indices, mapping,\n"
-        "                in_bounds=ir.ArrayAttr.get([ir.BoolAttr.get(True)] * 2),\n"
-        "            )",
+        "targets/lowering/destinations.py",
+        "ir.BoolAttr.get(size == exists) for size, exists in sizes",
+        "ir.BoolAttr.get(True) for _ in sizes",
         "gpu_kernels",
         (*GPU_FLASH, "seq_q=5", "dtype=f16"),
         "out-of-bounds",
