@@ -11,6 +11,7 @@ from harness.errors import BuildError, InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
+from harness.storage.digests import DIGESTS_FILE
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -46,7 +47,7 @@ def test_the_key_changes_with_all_that_the_build_depends_on(
 def test_a_build_leaves_a_complete_folder_in_the_cache(tmp_path: Path) -> None:
     built = build_case(example_case(), ArtifactCache(tmp_path))
     assert built.folder.is_relative_to(tmp_path)
-    assert {path.name for path in built.folder.iterdir()} == {ARTIFACT_FILE, "source.py"}
+    assert {path.name for path in built.folder.iterdir()} == {ARTIFACT_FILE, DIGESTS_FILE, "source.py"}
     assert built.artifact.key == find_key(example_case()).key
 
 
