@@ -140,7 +140,7 @@ def test_pivot_leaves_a_gap_where_nothing_was_measured() -> None:
 
 
 def test_a_problem_in_one_line() -> None:
-    row = make_result(seq=333, mask="causal", kv_heads=4, head_dim_v=32, softcap=20.0).as_row()
+    row = dict(make_result(seq=333, mask="causal", kv_heads=4, head_dim_v=32, softcap=20.0))
     assert describe_problem(row) == "b1 h16/4 s333 d64/32 f32 causal softcap=20 threads=1"
 
 
