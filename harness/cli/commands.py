@@ -25,6 +25,8 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from harness.experiment.experiment import Experiment
     from harness.problem.case import Case
     from harness.running.bundle import Bundle
@@ -150,15 +152,51 @@ def report(
     formats: Annotated[
         list[FigureFormat] | None, typer.Option("--format", help="File format of figures; may be repeated.")
     ] = None,
+    figures: Annotated[
+        list[str] | None,
+        typer.Option("--figure", metavar="NAME", help="Only draw this figure again; may be repeated."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Setting of the --figure, such as style=bars; may be repeated."
+        ),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Take [figures] from this experiment instead of the run's own."),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="NAME", help="What to call a run of several, one for each DIR."),
+    ] = None,
+    by_row: Annotated[
+        bool, typer.Option("--rows", help="Print a row for each case instead of a table for each panel.")
+    ] = False,
 ) -> None:
-    """Write tables and figures of one run, or of several together."""
-    from harness.reporting.report import print_tables, write_report
+    """Write tables and figures of one run, or of several together, or draw figures with other settings."""
+    from harness.errors import InputError
+    from harness.experiment.experiment import load_experiment
+    from harness.experiment.shipped import find_experiment
+    from harness.reporting.report import make_report, redraw
     from harness.results.output_folder import ensure_writable_folder
 
+    if settings and not figures:
+        raise InputError(
+            "--set: found no --figure, expected the figure that the settings are for"
+        )
     if out is not None:
         ensure_writable_folder(out)
-    paths = write_report(folders, out, formats=tuple(format.value for format in formats or FigureFormat))
-    print_tables(folders)
+    chosen = tuple(format.value for format in formats or FigureFormat)
+    edited = None if experiment is None else load_experiment(find_experiment(experiment))
+    if figures:
+        drawn = redraw(folders, figures, settings or [], out, chosen, labels=labels or [], experiment=edited)
+        for path in (path for paths in drawn.files.values() for path in paths):
+            typer.echo(f"figure: {path}")
+        _note(drawn.notes)
+        return
+    paths = make_report(folders, out, chosen, labels=labels or [], experiment=edited, by_row=by_row)
+    _note(paths.notes)
     typer.echo(f"report: {paths.folder}")
 
 
@@ -373,8 +411,14 @@ def _execute(
 
 def _report(summary: "RunSummary") -> None:
     """Write a run's report and print its tables, failures with their rerun commands among them."""
-    from harness.reporting.report import print_tables, write_report
+    from harness.reporting.report import make_report
 
-    paths = write_report([summary.folder], None, formats=tuple(format.value for format in FigureFormat))
-    print_tables([summary.folder])
+    paths = make_report([summary.folder], None, tuple(format.value for format in FigureFormat))
+    _note(paths.notes)
     typer.echo(f"report: {paths.folder}")
+
+
+def _note(lines: "Iterable[str]") -> None:
+    """Tell on standard error what a person should know."""
+    for line in lines:
+        typer.echo(f"harness: {line}", err=True)

@@ -64,7 +64,8 @@ def prepare(
     """Return the frame that tables and figures take, its rows sorted by problem, then by series.
 
     `variant_order` is the experiment's list of variants; variants it does not name follow in order of
-    appearance, a baseline first.  `run_labels` names runs, by experiment and run, as `run_names` else does.
+    appearance, a baseline first.  `run_labels` names runs, by experiment and run; where they are given, every
+    series carries its run's.
     """
     import numpy as np
     import pandas as pd
@@ -73,7 +74,7 @@ def prepare(
         return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
     prepared = latest(frame)
     codes, members = _series(prepared)
-    labels = _series_labels(members, runs_must_be_told_apart(prepared), run_labels or {})
+    labels = _series_labels(members, bool(run_labels) or runs_must_be_told_apart(prepared), run_labels or {})
     order = _label_order(members, labels, variant_order, set(prepared["baseline"].dropna()))
     places = {label: place for place, label in enumerate(order)}
     of_series = np.array([places[label] for label in labels])

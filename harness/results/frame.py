@@ -5,6 +5,7 @@ little more memory than its table.
 """
 
 import itertools
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 BATCH = 20_000
 
+_all_fields = operator.itemgetter(*Result.model_fields)
+
 
 def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
     """Return results as a table: a row each, columns in the order of the fields of `Result`.
@@ -23,9 +26,9 @@ def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
     of `stage_s` a column `stage_s.<stage>` in seconds.  An integer or truth value that can be missing has one
     of pandas' nullable types; a missing float is NaN.
     """
-    columns = _Columns()
-    for batch in _batches(results):
-        columns.add(batch)
+    rows, columns = iter(results), _Columns()
+    while columns.add(itertools.islice(rows, BATCH)):
+        pass
     return columns.frame()
 
 
@@ -53,19 +56,20 @@ class _Columns:
         self._numbers: dict[str, _NamedColumns] = {field: _NamedColumns() for field in BY_NAME}
         self._parameters = _NamedColumns()
 
-    def add(self, results: Sequence[Result]) -> None:
-        """Append rows."""
-        rows = [vars(result) for result in results]
-        for name, parts in self._plain.items():
-            values = [row[name] for row in rows]
-            if name == "params":
-                self._parameters.add(values)
-                values = [printed_params(params) for params in values]
-            elif name == "status":
-                values = [status.value for status in values]
-            parts.append(_column(name, values))
+    def add(self, results: Iterable[Result]) -> bool:
+        """Append rows; return whether there were any."""
+        fields = zip(*map(_all_fields, map(vars, results)), strict=True)
+        found = dict(zip(Result.model_fields, fields, strict=False))
+        if not found:
+            return False
         for field, named in self._numbers.items():
-            named.add([row[field] for row in rows])
+            named.add(found[field])
+        self._parameters.add(found["params"])
+        found["params"] = tuple(map(printed_params, found["params"]))
+        found["status"] = tuple(status.value for status in found["status"])
+        for name, parts in self._plain.items():
+            parts.append(_column(name, found[name]))
+        return True
 
     def frame(self) -> "pandas.DataFrame":
         """Return all rows as a table."""
@@ -106,13 +110,8 @@ class _NamedColumns:
             yield name, values + [None] * (self._length - len(values))
 
 
-def _batches(results: Iterable[Result]) -> Iterator[list[Result]]:
-    iterator = iter(results)
-    while batch := list(itertools.islice(iterator, BATCH)):
-        yield batch
-
-
-def _column(name: str, values: list[Any]) -> "pandas.Series[Any]":
+def _column(name: str, values: Sequence[Any]) -> "pandas.Series[Any]":
+    import numpy as np
     import pandas
 
     field = Result.model_fields[name]
@@ -122,7 +121,10 @@ def _column(name: str, values: list[Any]) -> "pandas.Series[Any]":
         float: "float64",
         bool: "bool" if is_required else "boolean",
     }
-    return pandas.Series(values, dtype=dtypes.get(_plain_type(field.annotation), "str"))
+    dtype = dtypes.get(_plain_type(field.annotation), "str")
+    if len(values) > 1 and values.count(values[0]) == len(values):  # by far the most columns of most runs
+        return pandas.Series(values[:1], dtype=dtype).take(np.zeros(len(values), dtype=np.intp))
+    return pandas.Series(values, dtype=dtype)
 
 
 def _plain_type(annotation: Any) -> Any:

@@ -1,0 +1,67 @@
+"""The text of a report, in Markdown: question, machine, tables, what did not pass, figures with captions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.reporting.captions import describe_code, figure_caption
+from harness.reporting.failures import failures_of, markdown_failures, missing_packages, without_missing
+from harness.reporting.panel_tables import BUSY_NOTE, has_busy_cells, markdown_panel, panel_tables
+from harness.reporting.tables import markdown_table, summarize
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.reporting.drawing import Drawn
+    from harness.reporting.runs import Runs
+
+MOST_ROWS = 2000
+"""Of a run with more rows, or failures, the text has the first; the CSV files have all."""
+
+
+def summary_markdown(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> str:
+    """Return the report's text; `rows` are those of the runs, sorted."""
+    questions = dict.fromkeys(f"**{run.experiment}**: {run.question}" for run in runs.manifests)
+    origins = [
+        f"- {run.experiment} `{folder.name}`: {run.device}, {describe_code(run)}, `{run.command}`"
+        for folder, run in zip(runs.folders, runs.manifests, strict=True)
+    ]
+    missing = missing_packages(rows)
+    shown = rows if missing is None else without_missing(rows)
+    parts = [
+        f"# {', '.join(dict.fromkeys(run.experiment for run in runs.manifests))}",
+        "\n\n".join(questions),
+        "\n".join(origins),
+        *([f"{missing[:1].upper()}{missing[1:]}"] if missing else []),
+        *_panels(shown),
+        *_summary(shown),
+    ]
+    failures = markdown_failures(failures_of(shown, MOST_ROWS)).rstrip()
+    if failures:
+        parts += ["## Not passed", failures]
+    if drawn.files or drawn.skipped:
+        parts.append("## Figures")
+    for name, files in drawn.files.items():
+        image = next((file for file in files if file.suffix in (".png", ".svg")), files[0])
+        caption = figure_caption(runs.frame, runs.manifests, runs.labels)
+        parts += [f"![{name}]({image.name})", f"*{name}*: {caption}"]
+    parts += [f"*{name}* not drawn: {reason}." for name, reason in drawn.skipped.items()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _panels(rows: pd.DataFrame) -> list[str]:
+    """Return the tables of variants and lengths, each with its title, below one heading."""
+    panels = panel_tables(rows)
+    parts = ["## Variants and lengths"] if panels else []
+    for panel in panels:
+        parts += [f"**{panel.title}**", markdown_panel(panel).rstrip()]
+    return [*parts, BUSY_NOTE] if has_busy_cells(panels) else parts
+
+
+def _summary(rows: pd.DataFrame) -> list[str]:
+    """Return the summary row by row, with its title, below a heading."""
+    if rows.empty:
+        return []
+    summary = summarize(rows, MOST_ROWS)
+    parts = ["## Summary", summary.title, markdown_table(summary).rstrip()]
+    return [*parts, f"And {summary.hidden} more rows in `summary.csv`."] if summary.hidden else parts
