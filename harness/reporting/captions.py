@@ -35,7 +35,7 @@ def figure_caption(
     What differs between merged runs is said of each of them, by its label or else by `run_names`.  The FLOP
     convention is left out where nothing was timed.
     """
-    devices = _distinct(frame["device"]) or _distinct(manifest.device for manifest in manifests)
+    devices = _distinct(frame["device"].unique()) or _distinct(manifest.device for manifest in manifests)
     differing = _differing_columns(frame)
     shared = _words(frame, [column for column in CAPTION_COLUMNS if column not in differing])
     words = [*([", ".join(devices)] if devices else []), *shared]
@@ -45,7 +45,7 @@ def figure_caption(
     if manifests:
         sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
     if frame["time_s"].notna().any():
-        sentences.append(f"FLOPs: {'; '.join(_distinct(frame['flop_convention']))}")
+        sentences.append(f"FLOPs: {'; '.join(_distinct(frame['flop_convention'].unique()))}")
     return " ".join(f"{sentence}." for sentence in sentences)
 
 

@@ -13,6 +13,8 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.units import Unit, rate_unit, time_unit
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -182,6 +184,12 @@ def describe_problem(row: dict[str, Any]) -> str:
         if not is_missing(row.get(key)):
             words.append(f"{key}={format_value(row[key])}")
     return " ".join(words)
+
+
+def units_of(frame: pd.DataFrame) -> tuple[Unit, Unit]:
+    """Return the units that times and rates of these rows are shown in."""
+    median = frame["time_s"].quantile(0.5, interpolation="higher")
+    return time_unit([median]), rate_unit([frame["tflops"].max()])
 
 
 def is_missing(value: Any) -> bool:

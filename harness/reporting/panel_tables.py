@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.base import Unreadable
 from harness.reporting.figures.layout import check_readable, panel_grid
-from harness.reporting.frames import is_missing, labels_in, records
+from harness.reporting.frames import is_missing, labels_in, records, units_of
 from harness.reporting.tables import markdown_rows
-from harness.reporting.units import EMPTY, Unit, interval, is_number, rate_unit, scaled, significant
+from harness.reporting.units import EMPTY, Unit, interval, is_number, scaled, significant
 from harness.status import Status
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
         grid = panel_grid(frame, check_readable(frame, PANELS, "seq_q"))
     except Unreadable:
         return []
-    unit = rate_unit(frame["tflops"])
+    _, unit = units_of(frame)
     baselines = frame["baseline"].dropna().unique()
     baseline = str(baselines[0]) if len(baselines) == 1 else None
     return [_table(panel.heading, panel.frame, unit, baseline) for panel in grid.panels]

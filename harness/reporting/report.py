@@ -19,7 +19,7 @@ from harness.reporting.frames import sort_rows
 from harness.reporting.panel_tables import BUSY_NOTE, has_busy_cells, panel_tables, rich_panel
 from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
-from harness.reporting.summary_text import summary_markdown
+from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
 
 if TYPE_CHECKING:
@@ -155,11 +155,12 @@ def _write(
     text = folder / SUMMARY_MARKDOWN
     with _written_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        text.write_text(summary_markdown(runs, rows, Drawn()), encoding="utf-8")
+        tables = summary_markdown(runs, rows)
+        text.write_text(tables, encoding="utf-8")
         _write_lines(folder / SUMMARY_CSV, summary_csv(rows))
         _write_lines(folder / RESULTS_CSV, full_csv(rows))
         drawn = draw_figures(runs, wanted, folder, formats)
-        text.write_text(summary_markdown(runs, rows, drawn), encoding="utf-8")
+        text.write_text(tables + figures_markdown(runs, drawn), encoding="utf-8")
     return ReportPaths(
         folder=folder,
         summary_markdown=text,

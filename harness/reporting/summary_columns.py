@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.frames import PROBLEM_COLUMNS, format_value, is_missing, records, varying
+from harness.reporting.frames import PROBLEM_COLUMNS, format_value, is_missing, records, units_of, varying
 from harness.reporting.units import (
     EMPTY,
     beside_limit,
     interval,
     percent,
-    rate_unit,
     scaled,
     significant,
-    time_unit,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ class Column:
 def summary_title(frame: pd.DataFrame) -> str:
     """Return experiment and what all its rows share, `seq_sweep · cpu · f32 · heads 16 · threads 1`."""
     changing = varying(frame, PROBLEM_COLUMNS)
-    words = [", ".join(dict.fromkeys(str(name) for name in frame["experiment"]))]
+    words = [", ".join(dict.fromkeys(map(str, frame["experiment"].unique())))]
     first = records(frame.head(1))
     for column in PROBLEM_COLUMNS:
         if not first or column in (*changing, *NEVER_SHOWN) or column not in first[0]:
@@ -75,7 +73,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
             header=HEADERS.get(name, name),
             cell=lambda row, name=name: EMPTY if is_missing(row[name]) else format_value(row[name]),  # type: ignore[misc]
             source=name,
-            is_number=not frame[name].map(lambda value: isinstance(value, str | bool)).any(),
+            is_number=not any(isinstance(value, str | bool) for value in frame[name].unique()),
         )
         for name in changing
     ]
@@ -83,8 +81,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
 
 def measured_columns(frame: pd.DataFrame) -> list[Column]:
     """Return the columns of series, status and measurements; those without any value are left out."""
-    time = time_unit(frame["time_s"])
-    rate = rate_unit(frame["tflops"])
+    time, rate = units_of(frame)
     baselines = list(frame["baseline"].dropna().unique())
     against = f" vs {baselines[0]}" if len(baselines) == 1 else ""
     columns = [

@@ -19,8 +19,8 @@ MOST_ROWS = 2000
 """Of a run with more rows, or failures, the text has the first; the CSV files have all."""
 
 
-def summary_markdown(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> str:
-    """Return the report's text; `rows` are those of the runs, sorted."""
+def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
+    """Return the report's text without its figures; `rows` are those of the runs, sorted."""
     questions = dict.fromkeys(f"**{run.experiment}**: {run.question}" for run in runs.manifests)
     origins = [
         f"- {run.experiment} `{folder.name}`: {run.device}, {describe_code(run)}, `{run.command}`"
@@ -39,14 +39,18 @@ def summary_markdown(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> str:
     failures = markdown_failures(failures_of(shown, MOST_ROWS)).rstrip()
     if failures:
         parts += ["## Not passed", failures]
-    if drawn.files or drawn.skipped:
-        parts.append("## Figures")
+    return "\n\n".join(parts) + "\n"
+
+
+def figures_markdown(runs: Runs, drawn: Drawn) -> str:
+    """Return what follows on the figures, those that were not drawn among them."""
+    parts = ["\n## Figures"] if drawn.files or drawn.skipped else []
+    caption = figure_caption(runs.frame, runs.manifests, runs.labels)
     for name, files in drawn.files.items():
         image = next((file for file in files if file.suffix in (".png", ".svg")), files[0])
-        caption = figure_caption(runs.frame, runs.manifests, runs.labels)
         parts += [f"![{name}]({image.name})", f"*{name}*: {caption}"]
     parts += [f"*{name}* not drawn: {reason}." for name, reason in drawn.skipped.items()]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts) + "\n" if parts else ""
 
 
 def _panels(rows: pd.DataFrame) -> list[str]:

@@ -110,7 +110,7 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
     if not columns:
         return PanelGrid((Panel(0, 0, "", frame),), 1, 1)
     keys = sorted(
-        {tuple(row) for row in frame[list(columns)].itertuples(index=False, name=None)},
+        set(frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)),
         key=lambda values: [sort_key(value) for value in values],
     )
     across = sorted({values[1] for values in keys}, key=sort_key) if len(columns) > 1 else []

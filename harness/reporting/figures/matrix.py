@@ -95,7 +95,7 @@ class Matrix(Figure):
         changing = varying(shown, settings.columns)
         columns = [name for name in settings.columns if name == "target" or name in changing]
         keys = sorted(
-            {tuple(row) for row in shown[columns].itertuples(index=False, name=None)},
+            set(shown[columns].drop_duplicates().itertuples(index=False, name=None)),
             key=lambda values: [sort_key(value) for value in values],
         )
         labels = labels_in(shown)
@@ -108,7 +108,7 @@ class Matrix(Figure):
         height = HEADER_HEIGHT + CELL_HEIGHT * len(labels)
         with paper_style():
             grid = PanelGrid((Panel(0, 0, "", shown),), 1, 1)
-            notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if FAILURES & set(shown["status"]) else [])]
+            notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if FAILURES & set(shown["status"].unique()) else [])]
             width = settings.size[0] if settings.size else _width(len(keys), names)
             below = caption if settings.caption else None
             drawing, (axes,) = new_drawing(grid, height, below, notes, size=settings.size, width=width)
@@ -167,7 +167,7 @@ def _draw_cells(
     from matplotlib.patches import Rectangle
 
     counts = {
-        (label, key): Counter(Status(value) for value in rows["status"])
+        (label, key): Counter({Status(name): count for name, count in rows["status"].value_counts().items()})
         for (label, *key_list), rows in frame.groupby(["label", *columns], observed=True, dropna=False)
         for key in [tuple(key_list)]
     }

@@ -36,14 +36,12 @@ from harness.reporting.figures.style import (
     series_styles,
     text_color,
 )
-from harness.reporting.frames import format_value, labels_in, records
+from harness.reporting.frames import format_value, labels_in, records, units_of
 from harness.reporting.units import (
     GFLOPS,
     TFLOPS,
     Unit,
     is_number,
-    rate_unit,
-    time_unit,
 )
 from harness.status import Status
 
@@ -133,9 +131,9 @@ class _Axis:
         self.is_time = y == "time"
         self.unit: Unit
         if self.is_time:
-            self.unit = time_unit(frame["time_s"])
+            self.unit = units_of(frame)[0]
         elif y == "auto":
-            self.unit = rate_unit(frame["tflops"])
+            self.unit = units_of(frame)[1]
         else:
             self.unit = GFLOPS if y == "gflops" else TFLOPS
         self.label = f"time ({self.unit.symbol})" if self.is_time else f"throughput ({self.unit.symbol})"
