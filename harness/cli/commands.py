@@ -12,6 +12,7 @@ import typer
 
 from harness.cli.options import (
     DEFAULT_OUT,
+    Dump,
     ExperimentName,
     ExperimentOrBundle,
     FigureFormat,
@@ -64,11 +65,12 @@ def run(
     resume: Resume = False,
     out: Out = DEFAULT_OUT,
     jobs: Jobs = None,
+    dump: Dump = None,
     plain: Plain = False,
 ) -> None:
     """Build, check and time an experiment's cases, then report."""
     plan = _planned(experiment, bundle, only or [])
-    summary = _execute(plan, out, resume=resume, timed=True, jobs=jobs, plain=plain)
+    summary = _execute(plan, out, resume=resume, timed=True, jobs=jobs, plain=plain, dump=dump)
     _report(summary)
 
 
@@ -115,6 +117,7 @@ def check(
     resume: Resume = False,
     out: Out = DEFAULT_OUT,
     jobs: Jobs = None,
+    dump: Dump = None,
     plain: Plain = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the outcome as JUnit XML.")
@@ -126,7 +129,7 @@ def check(
 
         ensure_writable_folder(junit.parent, "--junit")
     plan = _planned(experiment, bundle, only or [])
-    summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain)
+    summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain, dump=dump)
     if junit is not None:
         from harness.reporting.junit import write_junit
 
@@ -182,9 +185,7 @@ def report(
     from harness.results.output_folder import ensure_writable_folder
 
     if settings and not figures:
-        raise InputError(
-            "--set: found no --figure, expected the figure that the settings are for"
-        )
+        raise InputError("--set: found no --figure, expected the figure that the settings are for")
     if out is not None:
         ensure_writable_folder(out)
     chosen = tuple(format.value for format in formats or FigureFormat)
@@ -382,7 +383,14 @@ def _planned(name: str | None, folder: Path | None, only: list[str]) -> _Plan:
 
 
 def _execute(
-    plan: _Plan, out: Path, *, resume: bool, timed: bool, jobs: int | None, plain: bool
+    plan: _Plan,
+    out: Path,
+    *,
+    resume: bool,
+    timed: bool,
+    jobs: int | None,
+    plain: bool,
+    dump: Path | None,
 ) -> "RunSummary":
     """Run the cases of a plan."""
     from harness.errors import RunInterrupted, StoppedError
@@ -392,6 +400,8 @@ def _execute(
     from harness.running.runner import run_experiment
 
     ensure_writable_folder(out)
+    if dump is not None:
+        ensure_writable_folder(dump, "--dump")
     try:
         return run_experiment(
             plan.experiment,
@@ -403,6 +413,7 @@ def _execute(
             observer=make_observer(plain),
             command=sys.argv,
             bundle=plan.bundle,
+            dump=dump,
         )
     except RunInterrupted as interruption:
         # typer keeps nothing of a KeyboardInterrupt but its exit status

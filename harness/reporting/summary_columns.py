@@ -116,23 +116,32 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
         Column(
             "recompute", lambda row: significant(row["recompute_factor"]), "recompute_factor", dispensable=6
         ),
-        *_build_columns(),
+        *_build_columns(beside_times=bool(frame["time_s"].notna().any())),
         Column("noise\n(%)", lambda row: percent(row["noise"], digits=2), "noise", dispensable=3),
         Column("busy", lambda row: _busy(row["busy"]), "busy", is_number=False, dispensable=1),
     ]
     return [column for column in columns if frame[column.source].notna().any()]
 
 
-def _build_columns() -> list[Column]:
-    """Return the columns of what is known of code for a GPU without running it."""
+def _build_columns(beside_times: bool) -> list[Column]:
+    """Return the columns of what is known of code without running it; beside times they matter less."""
+    rank = 9 if beside_times else 4
     return [
-        Column("registers", lambda row: _whole(row["registers"]), "registers", dispensable=9),
-        Column("spills", lambda row: _whole(row["spills"]), "spills", dispensable=9),
+        Column("registers", lambda row: _whole(row["registers"]), "registers", dispensable=rank),
+        Column("spills", lambda row: _whole(row["spills"]), "spills", dispensable=rank),
         Column(
-            "shared\n(KiB)", lambda row: scaled(row["shared_bytes"], 1 / 1024), "shared_bytes", dispensable=9
+            "shared\n(KiB)",
+            lambda row: scaled(row["shared_bytes"], 1 / 1024),
+            "shared_bytes",
+            dispensable=rank,
         ),
-        Column("occupancy\n(%)", lambda row: percent(row["occupancy"]), "occupancy", dispensable=9),
-        Column("bank\nconflicts", lambda row: _whole(row["bank_conflicts"]), "bank_conflicts", dispensable=9),
+        Column("occupancy\n(%)", lambda row: percent(row["occupancy"]), "occupancy", dispensable=rank),
+        Column(
+            "bank\nconflicts",
+            lambda row: _whole(row["bank_conflicts"]),
+            "bank_conflicts",
+            dispensable=rank,
+        ),
     ]
 
 

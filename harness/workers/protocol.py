@@ -73,6 +73,8 @@ class CheckRequest(_Message):
 
     kind: Literal["check"] = "check"
     expectation: Path
+    dump: Path | None = None
+    """Where a wrong output goes, with what was expected, as an .npz file."""
 
 
 class SampleRequest(_Message):
@@ -133,6 +135,8 @@ class Checked(_Message):
     tolerance: float
     first_bad: str | None = None
     """Where the first element outside the tolerance lies, for a person."""
+    details: str | None = None
+    """How many rows are wrong, where they lie, and a value of the first."""
 
 
 class Sampled(_Message):

@@ -35,6 +35,9 @@ class Calls:
         self.folder = folder
         self.runs: list[dict[str, Any]] = []
         self.reports: list[tuple[Any, ...]] = []
+        self.report_arguments: dict[str, Any] = {}
+        self.redrawn: list[tuple[Any, ...]] = []
+        self.notes: tuple[str, ...] = ()
         self.interruption: KeyboardInterrupt | None = None
 
     def run_experiment(self, experiment: Any, cases: list[Any], **arguments: Any) -> Any:
@@ -43,12 +46,17 @@ class Calls:
             raise self.interruption
         return SimpleNamespace(folder=self.folder, results=self.results)
 
-    def write_report(self, folders: list[Path], out: Path | None, *, formats: tuple[str, ...]) -> Any:
+    def make_report(
+        self, folders: list[Path], out: Path | None, formats: tuple[str, ...], **arguments: Any
+    ) -> Any:
         self.reports.append((folders, out, formats))
-        return SimpleNamespace(folder=self.folder / "report")
-
-    def print_tables(self, folders: list[Path]) -> None:
+        self.report_arguments = arguments
         print(f"tables of {len(folders)}")
+        return SimpleNamespace(folder=self.folder / "report", notes=self.notes)
+
+    def redraw(self, folders: list[Path], figures: list[str], settings: list[str], *others: Any, **named: Any) -> Any:
+        self.redrawn.append((folders, figures, settings))
+        return SimpleNamespace(files={"throughput": (Path("throughput.png"),)}, notes=self.notes)
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +67,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     monkeypatch.setitem(
         sys.modules, "harness.running.runner", SimpleNamespace(run_experiment=calls.run_experiment)
     )
-    reporting = SimpleNamespace(write_report=calls.write_report, print_tables=calls.print_tables)
+    reporting = SimpleNamespace(make_report=calls.make_report, redraw=calls.redraw)
     monkeypatch.setitem(sys.modules, "harness.reporting.report", reporting)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiments").mkdir()

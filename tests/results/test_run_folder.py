@@ -243,3 +243,30 @@ def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():
         example_round(3, seconds={"a": [7.0], "b": []}),
     ]
     assert paired_samples(rounds, "a", "b") == [[[1.0], [4.0, 5.0]], [[2.0], [6.0]]]
+
+
+def test_of_a_repeated_case_the_table_has_the_newest_row_at_the_place_of_the_first(folder):
+    for result in (failed_result("a"), example_result("b"), example_result("a", time_s=0.5)):
+        folder.append_result(result)
+    table = load(folder.path)
+    assert table["case"].tolist() == ["a", "b"]
+    assert table["status"].tolist() == ["passed", "passed"]
+    assert table["time_s"].tolist() == [0.5, 0.25]
+
+
+def test_two_runs_of_one_name_keep_all_their_rows(tmp_path):
+    folders = [RunFolder.create(tmp_path / name, "sweep", example_manifest()) for name in "ab"]
+    for run in folders:
+        run.append_result(example_result("a"))
+    assert len(load([run.path for run in folders])) == 2
+
+
+def test_a_table_made_in_many_batches_is_that_of_one(monkeypatch):
+    rows = [
+        example_result(str(number), params={"tile": number} if number > 2 else {}, stage_s={"llvm": number})
+        for number in range(7)
+    ]
+    whole = results_frame(rows)
+    monkeypatch.setattr("harness.results.frame.BATCH", 2)
+    pandas.testing.assert_frame_equal(results_frame(rows), whole)
+    assert whole["param.tile"].tolist()[2:4] == [pandas.NA, 3]
