@@ -18,6 +18,7 @@ from harness.reporting.figures.base import (
     NothingToDraw,
     Unreadable,
     absent_variants,
+    choose_rows,
     save,
 )
 from harness.reporting.runs import Runs
@@ -43,11 +44,11 @@ def draw_figures(
     Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
     """
     drawn = Drawn()
-    caption = figure_caption(runs.frame, runs.manifests, runs.labels)
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
             figure: Figure = plugins.load("figure", name)
             settings = parse_settings(figure, values)
+            caption = figure_caption(choose_rows(runs.frame, settings), runs.manifests, runs.labels)
             drawing = figure.draw(runs.frame, settings, caption)
             drawn.files[name] = save(drawing, folder / name, formats)
         except OSError:

@@ -28,7 +28,7 @@ class Cell:
 
     rate: str
     """Throughput, or what became of the case instead."""
-    speedup: str = ""
+    speedup: float | None = None
     interval: str = ""
 
 
@@ -46,8 +46,13 @@ class PanelTable:
     @property
     def title(self) -> str:
         """The heading, the unit, and what speed-ups compare with."""
-        words = f"{self.heading}, {self.unit}" if self.heading else self.unit
+        words = self.title_without_speedups
         return words if self.baseline is None else f"{words} (speed-up over {self.baseline})"
+
+    @property
+    def title_without_speedups(self) -> str:
+        """The heading and the unit."""
+        return f"{self.heading}, {self.unit}" if self.heading else self.unit
 
 
 def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
@@ -75,15 +80,16 @@ def markdown_panel(table: PanelTable) -> str:
 
 
 def rich_panel(table: PanelTable, width: int) -> Table:
-    """Return a panel as a table for a terminal; one that is too narrow shows no speed-ups."""
+    """Return a panel as a table for a terminal; a narrow one shows speed-ups with fewer digits, or none."""
     from rich import box
     from rich.table import Table
 
-    texts = [[_text(cell) for cell in cells] for _, cells in table.rows]
-    if _width(table, texts) > width:
-        texts = [[cell.rate for cell in cells] for _, cells in table.rows]
+    for digits in (3, 2, 0):
+        texts = [[_text(cell, digits) for cell in cells] for _, cells in table.rows]
+        if _width(table, texts) <= width:
+            break
     shown = Table(
-        title=table.title,
+        title=table.title if digits else table.title_without_speedups,
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -121,13 +127,16 @@ def _cell(row: dict[str, Any], unit: Unit) -> Cell:
     if not is_number(row["speedup"]) or row["variant"] == row["baseline"]:
         return Cell(rate)
     bounds = interval(row["speedup_low"], row["speedup_high"]) if is_number(row["speedup_low"]) else ""
-    return Cell(rate, f"{significant(row['speedup'])}×", bounds)
+    return Cell(rate, float(row["speedup"]), bounds)
 
 
-def _text(cell: Cell, with_interval: bool = False) -> str:
-    if not cell.speedup:
+def _text(cell: Cell, digits: int = 3, with_interval: bool = False) -> str:
+    """Return rate and speed-up, the latter with so many digits, none at all for 0."""
+    if cell.speedup is None or not digits:
         return cell.rate
-    words = [cell.speedup, *([cell.interval] if with_interval and cell.interval else [])]
+    words = [f"{significant(cell.speedup, digits)}×"]
+    if with_interval and cell.interval:
+        words.append(cell.interval)
     return f"{cell.rate} ({' '.join(words)})"
 
 

@@ -54,7 +54,9 @@ class Calls:
         print(f"tables of {len(folders)}")
         return SimpleNamespace(folder=self.folder / "report", notes=self.notes)
 
-    def redraw(self, folders: list[Path], figures: list[str], settings: list[str], *others: Any, **named: Any) -> Any:
+    def redraw(
+        self, folders: list[Path], figures: list[str], settings: list[str], *others: Any, **named: Any
+    ) -> Any:
         self.redrawn.append((folders, figures, settings))
         return SimpleNamespace(files={"throughput": (Path("throughput.png"),)}, notes=self.notes)
 
@@ -144,6 +146,11 @@ class TestRun:
 
 
 class TestCheck:
+    def test_wrong_outputs_can_be_dumped(self, calls: Calls) -> None:
+        assert main(["check", "trial", "--dump", "arrays"]) == 0
+        assert calls.runs[0]["dump"] == Path("arrays")
+        assert Path("arrays").is_dir()
+
     def test_nothing_is_timed(self, calls: Calls) -> None:
         assert main(["check", "trial"]) == 0
         assert calls.runs[0]["timed"] is False
@@ -163,6 +170,32 @@ class TestReport:
     def test_several_folders_and_formats(self, calls: Calls) -> None:
         assert main(["report", "a", "b", "--out", "both", "--format", "png", "--format", "svg"]) == 0
         assert calls.reports == [([Path("a"), Path("b")], Path("both"), ("png", "svg"))]
+
+    def test_figures_are_drawn_again_and_nothing_else(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["report", "a", "--figure", "throughput", "--set", "style=bars"]) == 0
+        assert calls.redrawn == [([Path("a")], ["throughput"], ["style=bars"])]
+        assert calls.reports == []
+        assert capsys.readouterr().out == "figure: throughput.png\n"
+
+    def test_settings_without_their_figure_are_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        message = error_line(capsys, "report", "a", "--set", "style=bars")
+        assert message == "--set: found no --figure, expected the figure that the settings are for"
+
+    def test_an_edited_experiment_labels_and_rows(self, calls: Calls) -> None:
+        options = ["--experiment", "trial", "--label", "before", "--label", "after", "--rows"]
+        assert main(["report", "a", "b", "--out", "both", *options]) == 0
+        assert calls.report_arguments["experiment"].name == "trial"
+        assert calls.report_arguments["labels"] == ["before", "after"]
+        assert calls.report_arguments["by_row"] is True
+
+    def test_what_became_of_figures_is_told_on_standard_error(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        calls.notes = ("figure throughput not drawn: 50 panels",)
+        assert main(["report", "a"]) == 0
+        assert capsys.readouterr().err == "harness: figure throughput not drawn: 50 panels\n"
 
 
 class TestList:

@@ -255,9 +255,7 @@ def test_runs_have_the_labels_that_they_are_given(write_run: WriteRun, tmp_path:
 def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) -> None:
     runs = [write_run([make_result("flash")]) for _ in range(2)]
     for labels in (["one"], ["same", "same"]):
-        with pytest.raises(
-            InputError, match=r"--label: found .*, expected a different one for each of"
-        ):
+        with pytest.raises(InputError, match=r"--label: found .*, expected a different one for each of"):
             make_report(runs, tmp_path / "merged", labels=labels)
 
 

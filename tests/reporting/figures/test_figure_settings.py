@@ -105,9 +105,7 @@ def test_rows_can_be_chosen_by_their_problem(sweep: pd.DataFrame) -> None:
 
 def test_a_variant_that_the_experiment_does_not_have_is_refused_when_it_is_read() -> None:
     for values in ({"variants": ["flsh"]}, {"names": {"flsh": "Ours"}}, {"baseline": "flsh"}):
-        with pytest.raises(
-            InputError, match=r"figures\.speedup\.\w+: unknown variant 'flsh' \(did you mean"
-        ):
+        with pytest.raises(InputError, match=r"figures\.speedup\.\w+: unknown variant 'flsh' \(did you mean"):
             parse_settings(Speedup(), values, ["flash", "torch"])
     parse_settings(Speedup(), {"variants": ["flash tile_kv=64"], "baseline": "torch"}, ["flash", "torch"])
 
