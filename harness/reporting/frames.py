@@ -80,7 +80,8 @@ def prepare(
     order = _label_order(members, labels, variant_order, set(prepared["baseline"].dropna()))
     places = {label: place for place, label in enumerate(order)}
     of_series = np.array([places[label] for label in labels])
-    categorical = pd.Categorical.from_codes(of_series[codes], categories=order, ordered=True)  # type: ignore[arg-type]
+    series = pd.CategoricalDtype(order, ordered=True)
+    categorical = pd.Categorical.from_codes(of_series[codes], dtype=series)
     return sort_rows(prepared.assign(label=categorical))
 
 
@@ -188,8 +189,8 @@ def describe_problem(row: dict[str, Any]) -> str:
 
 def units_of(frame: pd.DataFrame) -> tuple[Unit, Unit]:
     """Return the units that times and rates of these rows are shown in."""
-    median = frame["time_s"].quantile(0.5, interpolation="higher")
-    return time_unit([median]), rate_unit([frame["tflops"].max()])
+    median = float(frame["time_s"].quantile(0.5, interpolation="higher"))
+    return time_unit([median]), rate_unit([float(frame["tflops"].max())])
 
 
 def is_missing(value: Any) -> bool:

@@ -129,16 +129,6 @@ def error_of(file: Path, text: str) -> str:
         ),
         (
             "[problem]",
-            '[figures]\nthroughput = { variants = ["flsh"] }\n[problem]',
-            "figures.throughput.variants: unknown variant 'flsh' (did you mean flash?)",
-        ),
-        (
-            "[problem]",
-            "[figures]\nthroughput = { title = '$\\frac{1$' }\n[problem]",
-            'figures.throughput.title: found "$\\\\frac{1$", expected a formula between dollar signs',
-        ),
-        (
-            "[problem]",
             "[variant.naive]\n[problem]",
             "variant.naive: 'variants' does not list it; expected one of un",
         ),

@@ -1,5 +1,6 @@
 import functools
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -235,6 +236,19 @@ def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
         "variants": ["flash"],
         "names": {"flash": "ours"},
     }
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ('throughput = { variants = ["flsh"] }', "figures.throughput.variants: unknown variant 'flsh'"),
+        ("throughput = { title = '$\\frac{1$' }", "figures.throughput.title: found"),
+        ("speedup = { where = 'sq < 5' }", "figures.speedup.where: unknown name 'sq'"),
+    ],
+)
+def test_mistakes_in_figures_are_found_when_the_experiment_is_read(figure: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"edited.toml: {message}")):
+        parse_experiment(EDITED.replace("matrix = {}", figure), Path("edited.toml"))
 
 
 def test_an_edited_experiment_redraws_a_run(write_run: WriteRun) -> None:

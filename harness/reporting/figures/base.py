@@ -160,10 +160,14 @@ def _where(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     columns = [name for name in WHERE_NAMES if name != "seq"]
     problems = frame[columns].drop_duplicates()
     rows = [
-        {name: None if is_missing(row[name]) else row[name] for name in columns} for row in records(problems)
+        {
+            **{name: None if is_missing(value) else value for name, value in row.items()},
+            "seq": max(row["seq_q"], row["seq_kv"]),
+        }
+        for row in records(problems)
     ]
     try:
-        chosen = [holds(condition, {**row, "seq": max(row["seq_q"], row["seq_kv"])}) for row in rows]
+        chosen = [holds(condition, row) for row in rows]
     except ValueError as error:
         raise InputError(f"where: {error}") from error
     return frame.merge(problems[chosen], on=columns, how="inner")

@@ -167,7 +167,9 @@ def _draw_cells(
     from matplotlib.patches import Rectangle
 
     counts = {
-        (label, key): Counter({Status(name): count for name, count in rows["status"].value_counts().items()})
+        (label, key): Counter(
+            {Status(str(name)): count for name, count in rows["status"].value_counts().items()}
+        )
         for (label, *key_list), rows in frame.groupby(["label", *columns], observed=True, dropna=False)
         for key in [tuple(key_list)]
     }
