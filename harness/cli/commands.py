@@ -12,6 +12,7 @@ import typer
 
 from harness.cli.options import (
     DEFAULT_OUT,
+    Dump,
     Expect,
     ExperimentName,
     ExperimentOrBundle,
@@ -27,6 +28,8 @@ from harness.cli.options import (
 from harness.cli.problem_options import ProblemCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from harness.experiment.experiment import Experiment
     from harness.problem.case import Case
     from harness.running.bundle import Bundle
@@ -65,11 +68,12 @@ def run(
     resume: Resume = False,
     out: Out = DEFAULT_OUT,
     jobs: Jobs = None,
+    dump: Dump = None,
     plain: Plain = False,
 ) -> None:
     """Build, check and time an experiment's cases, then report."""
     plan = _planned(experiment, bundle, only or [], expect)
-    summary = _execute(plan, out, resume=resume, timed=True, jobs=jobs, plain=plain)
+    summary = _execute(plan, out, resume=resume, timed=True, jobs=jobs, plain=plain, dump=dump)
     _report(summary)
 
 
@@ -118,6 +122,7 @@ def check(
     resume: Resume = False,
     out: Out = DEFAULT_OUT,
     jobs: Jobs = None,
+    dump: Dump = None,
     plain: Plain = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the outcome as JUnit XML.")
@@ -135,7 +140,7 @@ def check(
 
         ensure_writable_file(junit, "--junit")
     plan = _planned(experiment, bundle, only or [], expect)
-    summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain)
+    summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain, dump=dump)
     if junit is not None:
         from harness.reporting.junit import write_junit
 
@@ -178,15 +183,49 @@ def report(
     formats: Annotated[
         list[FigureFormat] | None, typer.Option("--format", help="File format of figures; may be repeated.")
     ] = None,
+    figures: Annotated[
+        list[str] | None,
+        typer.Option("--figure", metavar="NAME", help="Only draw this figure again; may be repeated."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Setting of the --figure, such as style=bars; may be repeated."
+        ),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Take [figures] from this experiment instead of the run's own."),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="NAME", help="What to call a run of several, one for each DIR."),
+    ] = None,
+    by_row: Annotated[
+        bool, typer.Option("--rows", help="Print a row for each case instead of a table for each panel.")
+    ] = False,
 ) -> None:
-    """Write tables and figures of one run, or of several together."""
-    from harness.reporting.report import print_tables, write_report
+    """Write tables and figures of one run, or of several together, or draw figures with other settings."""
+    from harness.errors import InputError
+    from harness.experiment.experiment import load_experiment
+    from harness.experiment.shipped import find_experiment
+    from harness.reporting.report import make_report, redraw
     from harness.results.output_folder import ensure_writable_folder
 
+    if settings and not figures:
+        raise InputError("--set: found no --figure, expected the figure that the settings are for")
     if out is not None:
         ensure_writable_folder(out)
-    paths = write_report(folders, out, formats=tuple(format.value for format in formats or FigureFormat))
-    print_tables(folders)
+    chosen = tuple(format.value for format in formats or FigureFormat)
+    edited = None if experiment is None else load_experiment(find_experiment(experiment))
+    if figures:
+        drawn = redraw(folders, figures, settings or [], out, chosen, labels=labels or [], experiment=edited)
+        for path in (path for paths in drawn.files.values() for path in paths):
+            typer.echo(f"figure: {path}")
+        _note(drawn.notes)
+        return
+    paths = make_report(folders, out, chosen, labels=labels or [], experiment=edited, by_row=by_row)
+    _note(paths.notes)
     typer.echo(f"report: {paths.folder}")
 
 
@@ -350,7 +389,14 @@ def _planned(
 
 
 def _execute(
-    plan: _Plan, out: Path, *, resume: bool, timed: bool, jobs: int | None, plain: bool
+    plan: _Plan,
+    out: Path,
+    *,
+    resume: bool,
+    timed: bool,
+    jobs: int | None,
+    plain: bool,
+    dump: Path | None,
 ) -> "RunSummary":
     """Run the cases of a plan."""
     from harness.errors import RunInterrupted, StoppedError
@@ -360,6 +406,8 @@ def _execute(
     from harness.running.runner import run_experiment
 
     ensure_writable_folder(out)
+    if dump is not None:
+        ensure_writable_folder(dump, "--dump")
     try:
         return run_experiment(
             plan.experiment,
@@ -371,6 +419,7 @@ def _execute(
             observer=make_observer(plain),
             command=sys.argv,
             bundle=plan.bundle,
+            dump=dump,
         )
     except RunInterrupted as interruption:
         # typer keeps nothing of a KeyboardInterrupt but its exit status
@@ -379,8 +428,14 @@ def _execute(
 
 def _report(summary: "RunSummary") -> None:
     """Write a run's report and print its tables, failures with their rerun commands among them."""
-    from harness.reporting.report import print_tables, write_report
+    from harness.reporting.report import make_report
 
-    paths = write_report([summary.folder], None, formats=tuple(format.value for format in FigureFormat))
-    print_tables([summary.folder])
+    paths = make_report([summary.folder], None, tuple(format.value for format in FigureFormat))
+    _note(paths.notes)
     typer.echo(f"report: {paths.folder}")
+
+
+def _note(lines: "Iterable[str]") -> None:
+    """Tell on standard error what a person should know."""
+    for line in lines:
+        typer.echo(f"harness: {line}", err=True)

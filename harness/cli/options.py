@@ -73,4 +73,8 @@ Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of all results.")
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Builds at a time.  [default: one per core]")
 ]
+Dump = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Write each wrong output, and what was expected, as an .npz file."),
+]
 Plain = Annotated[bool, typer.Option("--plain", help="Progress as plain lines, as without a terminal.")]

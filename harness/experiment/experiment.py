@@ -319,13 +319,13 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
         if figure not in plugins.names("figure"):
             yield f"figures.{figure}: {unknown_name('figure', figure, plugins.names('figure'))}"
         else:
-            yield from _wrong_figure_settings(figure, experiment.figures[figure])
+            yield from _wrong_figure_settings(figure, experiment.figures[figure], experiment.variants)
 
 
-def _wrong_figure_settings(figure: str, settings: Any) -> Iterator[str]:
+def _wrong_figure_settings(figure: str, settings: Any, variants: Sequence[str]) -> Iterator[str]:
     """Yield a message if a figure does not take these settings."""
     try:
-        parse_settings(plugins.load("figure", figure), settings)
+        parse_settings(plugins.load("figure", figure), settings, variants)
     except HarnessError as error:
         yield str(error)
 

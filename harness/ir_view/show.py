@@ -56,6 +56,8 @@ def show(
     if chosen is None:
         console.print(subject.title)
         _print_table(console, tables.stage_table(stages))
+        if subject.metrics:
+            console.print(subject.metrics, markup=False, soft_wrap=True)
         return
     text = stages[chosen].text
     if text is None:

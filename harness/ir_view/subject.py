@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.artifact.artifact import StaticMetrics
 from harness.costs.costs import Costs
 from harness.errors import BuildError, InputError, UnsupportedError, one_line
 from harness.ir_view.request import sizes_of
@@ -27,6 +28,8 @@ class Subject:
     stages: list[StageOutput]
     costs: Callable[[StageOutput], Costs]
     """Raises `NotCountable`."""
+    metrics: str = ""
+    """What is known of the machine code without running it, on one line."""
 
 
 def build_subject(built: "BuiltArtifact") -> Subject:
@@ -40,7 +43,25 @@ def build_subject(built: "BuiltArtifact") -> Subject:
         title=case.describe() + (f" · {chosen} (chosen by {variant.chooser(case)})" if chosen else ""),
         stages=stage_outputs(built),
         costs=lambda stage: stage_costs(stage, built.artifact),
+        metrics=describe_metrics(built.artifact.metrics),
     )
+
+
+def describe_metrics(metrics: StaticMetrics) -> str:
+    """Return `registers 128 · spills 0 · shared memory 48 KiB · occupancy 50 % · bank conflicts 12`.
+
+    What is not known is left out.
+    """
+    shared = None if metrics.shared_bytes is None else f"{metrics.shared_bytes / 1024:.3g} KiB"
+    occupancy = None if metrics.occupancy is None else f"{metrics.occupancy:.0%}"
+    values = {
+        "registers": metrics.registers,
+        "spills": metrics.spills,
+        "shared memory": shared,
+        "occupancy": occupancy,
+        "bank conflicts": metrics.bank_conflicts,
+    }
+    return " · ".join(f"{name} {value}" for name, value in values.items() if value is not None)
 
 
 def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence[str] = ()) -> Subject:

@@ -43,6 +43,7 @@ import numpy as np
 
 from harness.errors import InputError
 from harness.oracle.reference import Head, Reference, exact_attention, heads, plain_rows
+from harness.oracle.wrong_rows import describe_wrong_rows
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import DTypeName, numpy_dtype
 from harness.problem.inputs import Inputs
@@ -90,6 +91,8 @@ class Verdict:
     """Tolerance of the row with that ratio."""
     first_bad: str | None = None
     """The first row outside its tolerance, `head 1, query 320`, or what else is wrong."""
+    details: str | None = None
+    """How many rows are, where they lie, and a value of the first, see `harness.oracle.wrong_rows`."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,7 @@ class Expected:
             error_ratio=float(ratio[worst]),
             tolerance=float(tolerance[worst]),
             first_bad=self._row_name(int(bad[0])) if bad.size else None,
+            details=self._details(output, bad) if bad.size else None,
         )
 
     def _row_errors(self, output: np.ndarray) -> np.ndarray:
@@ -146,6 +150,19 @@ class Expected:
             return f"token {place[0]}, head {place[1]}"
         batch = f"batch {place[0]}, " if self.tolerance.shape[0] > 1 else ""
         return f"{batch}head {place[1]}, query {place[2]}"
+
+    def _details(self, output: np.ndarray, bad: np.ndarray) -> str:
+        axes = ("token", "head") if self.tolerance.ndim == 2 else ("batch", "head", "query")
+        return describe_wrong_rows(self.reference, output, self.tolerance, bad, axes)
+
+    def dump(self, output: np.ndarray, path: Path) -> None:
+        """Write `expected`, `found` and `tolerance` to an .npz file, for whoever looks for the mistake.
+
+        What was found is written in float32, which holds all values of the dtypes, and NumPy reads.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.savez(file, expected=self.reference, found=output.astype(np.float32), tolerance=self.tolerance)
 
     def save(self, path: Path) -> None:
         """Write to one file: consecutive .npy arrays, the reference last so that it can be mapped."""

@@ -6,9 +6,16 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.reporting.report import ReportPaths, print_failures, print_tables, write_report
+    from harness.reporting.report import (
+        ReportPaths,
+        make_report,
+        print_failures,
+        print_tables,
+        redraw,
+        write_report,
+    )
 
-__all__ = ["ReportPaths", "print_failures", "print_tables", "write_report"]
+__all__ = ["ReportPaths", "make_report", "print_failures", "print_tables", "redraw", "write_report"]
 
 
 def __getattr__(name: str) -> Any:

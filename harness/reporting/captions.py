@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.frames import RUN_COLUMNS, format_value, is_missing, run_names
+from harness.reporting.frames import RUN_COLUMNS, RunLabels, format_value, is_missing, run_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,23 +27,25 @@ CAPTION_COLUMNS = {
 }
 
 
-def figure_caption(frame: pd.DataFrame, manifests: Sequence[Manifest]) -> str:
+def figure_caption(
+    frame: pd.DataFrame, manifests: Sequence[Manifest], labels: RunLabels | None = None
+) -> str:
     """Return `CPU; threads 1; f32; batch 1; heads 16. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
 
-    What differs between merged runs is said of each of them.  The FLOP convention is left out where
-    nothing was timed.
+    What differs between merged runs is said of each of them, by its label or else by `run_names`.  The FLOP
+    convention is left out where nothing was timed.
     """
-    devices = _distinct(frame["device"]) or _distinct(manifest.device for manifest in manifests)
+    devices = _distinct(frame["device"].unique()) or _distinct(manifest.device for manifest in manifests)
     differing = _differing_columns(frame)
     shared = _words(frame, [column for column in CAPTION_COLUMNS if column not in differing])
     words = [*([", ".join(devices)] if devices else []), *shared]
     sentences = ["; ".join(words)] if words else []
     if differing:
-        sentences += [_run_sentence(name, rows, differing) for name, rows in _by_run(frame)]
+        sentences += [_run_sentence(name, rows, differing) for name, rows in _by_run(frame, labels or {})]
     if manifests:
         sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
     if frame["time_s"].notna().any():
-        sentences.append(f"FLOPs: {'; '.join(_distinct(frame['flop_convention']))}")
+        sentences.append(f"FLOPs: {'; '.join(_distinct(frame['flop_convention'].unique()))}")
     return " ".join(f"{sentence}." for sentence in sentences)
 
 
@@ -63,14 +65,14 @@ def _distinct(values: Iterable[Any]) -> list[str]:
 
 def _differing_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns that hold other values in one run than in another."""
-    runs = list(_by_run(frame))
+    runs = list(_by_run(frame, {}))
     return [column for column in CAPTION_COLUMNS if len({_values(rows, column) for _, rows in runs}) > 1]
 
 
-def _by_run(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def _by_run(frame: pd.DataFrame, labels: RunLabels) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the short name and the rows of each run."""
     for run, name in run_names(frame).items():
-        yield name, frame[(frame[list(RUN_COLUMNS)] == list(run)).all(axis="columns")]
+        yield labels.get(run, name), frame[(frame[list(RUN_COLUMNS)] == list(run)).all(axis="columns")]
 
 
 def _run_sentence(name: str, rows: pd.DataFrame, columns: Iterable[str]) -> str:

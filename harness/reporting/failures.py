@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.printable import markdown_code, markdown_text
-from harness.reporting.frames import describe_problem, is_missing, records, sort_rows
-from harness.status import Status
+from harness.reporting.frames import PROBLEM_COLUMNS, describe_problem, is_missing, records
+from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
+
+
+MOST_LISTED = 100
+"""More failures than this are counted, not listed."""
+OUTCOME_COLUMNS = ("status", "variant", "label", "phase", "reason", "rerun")
+NO_REASON = "no reason recorded"
+IN_THE_CSV = "results.csv lists them all"
+
+DISTRIBUTION = "attention-harness"
+INSTALL = re.compile(rf"install {DISTRIBUTION}\[([\w,-]+)\]")
+"""The reason of a case that lacks an optional package."""
 
 
 @dataclass(frozen=True)
@@ -27,22 +39,53 @@ class Failure:
     rerun: str | None
 
 
-def failures_of(frame: pd.DataFrame) -> list[Failure]:
-    """List failed cases one by one, then others with a reason, grouped by variant, target and reason.
+def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
+    """List failed cases one by one, at most so many, then others with a reason, grouped by what they share.
 
-    Others are unsupported cases, those that were built and not run, and those that passed without a time.
+    Others are unsupported cases, those that were built and not run, and those that passed without a time;
+    what lacks a package is not among them, see `missing_packages`.
     """
-    if frame.empty:
-        return []
-    rows = records(sort_rows(frame))
-    failed = [_failure(row) for row in rows if Status(row["status"]).is_failure]
-    others: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        status = Status(row["status"])
-        if status is Status.UNSUPPORTED or (not status.is_failure and not is_missing(row["reason"])):
-            key = (str(status), str(row["label"]), str(row["target"]), _reason(row))
-            others.setdefault(key, []).append(row)
-    return failed + [_group(*key, group) for key, group in others.items()]
+    failed = frame[frame["status"].isin([str(status) for status in FAILURES])]
+    listed = [_failure(row) for row in records(failed.head(most)[_columns(frame)])]
+    rest = failed["status"].iloc[most:].value_counts(sort=False)
+    listed += [
+        Failure(str(status), f"{count} more cases", "", IN_THE_CSV, None) for status, count in rest.items()
+    ]
+    is_other = (frame["status"] == Status.UNSUPPORTED) | frame["reason"].notna()
+    others = frame.loc[is_other & ~_lacks_package(frame), _columns(frame)].drop(failed.index, errors="ignore")
+    others = others.assign(reason=others["reason"].fillna(NO_REASON), label=others["label"].astype(str))
+    groups = others.groupby(["status", "label", "target", "reason"], sort=False)
+    return listed + [_group(records(rows.head(1))[0], len(rows)) for _, rows in groups]
+
+
+def missing_packages(frame: pd.DataFrame) -> str | None:
+    """Return one line on the cases that need a package that is not installed, with the command for it.
+
+    None where there are no such cases.
+    """
+    lacking = frame[_lacks_package(frame)]
+    if lacking.empty:
+        return None
+    extras = dict.fromkeys(
+        extra for reason in lacking["reason"].unique() for extra in INSTALL.findall(reason)[0].split(",")
+    )
+    variants = dict.fromkeys(map(str, lacking.sort_values("label")["variant"]))
+    cases = f"{len(lacking)} case{'s' if len(lacking) > 1 else ''}"
+    return (
+        f"not installed here: what {', '.join(variants)} need{'s' if len(variants) == 1 else ''} ({cases}); "
+        f"to have them: pip install '{DISTRIBUTION}[{','.join(extras)}]'"
+    )
+
+
+def without_missing(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows without those that `missing_packages` is about."""
+    return frame[~_lacks_package(frame)].reset_index(drop=True)
+
+
+def _lacks_package(frame: pd.DataFrame) -> pd.Series[bool]:
+    reasons = frame["reason"].where(frame["status"] == Status.UNSUPPORTED).astype("str")
+    lacking = [reason for reason in reasons.dropna().unique() if INSTALL.fullmatch(reason)]
+    return reasons.isin(lacking)
 
 
 def print_failure_list(failures: list[Failure], console: Console) -> None:
@@ -69,6 +112,11 @@ def markdown_failures(failures: list[Failure]) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
+def _columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that say what failed and which problem it was."""
+    return [column for column in (*OUTCOME_COLUMNS, *PROBLEM_COLUMNS) if column in frame]
+
+
 def _failure(row: dict[str, Any]) -> Failure:
     return Failure(
         status=str(row["status"]),
@@ -79,16 +127,17 @@ def _failure(row: dict[str, Any]) -> Failure:
     )
 
 
-def _group(status: str, label: str, target: str, reason: str, rows: list[dict[str, Any]]) -> Failure:
-    cases = describe_problem(rows[0]) if len(rows) == 1 else f"{len(rows)} cases"
+def _group(row: dict[str, Any], cases: int) -> Failure:
+    """Describe several cases by the first of them."""
+    what = describe_problem(row) if cases == 1 else f"{cases} cases"
     return Failure(
-        status=status,
-        what=f"{label} · {target} · {cases}",
+        status=str(row["status"]),
+        what=f"{row['label']} · {row['target']} · {what}",
         where="",
-        reason=reason,
+        reason=_reason(row),
         rerun=None,
     )
 
 
 def _reason(row: dict[str, Any]) -> str:
-    return "no reason recorded" if is_missing(row["reason"]) else " ".join(str(row["reason"]).split())
+    return NO_REASON if is_missing(row["reason"]) else " ".join(str(row["reason"]).split())

@@ -10,17 +10,19 @@ one table or figure to the next.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.units import Unit, rate_unit, time_unit
+
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 PARAMETER_PREFIX = "param."
 
 PROBLEM_COLUMNS = (
     "target",
-    "executor",
     "threads",
     "dtype",
     "model_width",
@@ -49,40 +51,38 @@ FIRST_WORDS = ("full", "causal", "f32", "f16", "bf16")
 
 RUN_COLUMNS = ("experiment", "run")
 
+RunLabels = Mapping[tuple[Hashable, Hashable], str]
+"""What runs are called, by experiment and run."""
+
 
 def latest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the last row of each case in each run: a resumed run appends, it does not rewrite."""
+    """Keep the last row of each case in each run."""
     return frame.drop_duplicates([*RUN_COLUMNS, "case"], keep="last").reset_index(drop=True)
 
 
-def prepare(frame: pd.DataFrame, variant_order: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the frame that tables and figures take.
+def prepare(
+    frame: pd.DataFrame, variant_order: Sequence[str] = (), run_labels: RunLabels | None = None
+) -> pd.DataFrame:
+    """Return the frame that tables and figures take, its rows sorted by problem, then by series.
 
     `variant_order` is the experiment's list of variants; variants it does not name follow in order of
-    appearance, a baseline first.
+    appearance, a baseline first.  `run_labels` names runs, by experiment and run; where they are given, every
+    series carries its run's.
     """
+    import numpy as np
     import pandas as pd
 
-    prepared = latest(frame) if not frame.empty else frame.copy()
-    labels = series_labels(prepared)
-    order = _label_order(prepared, labels, variant_order)
-    return prepared.assign(label=pd.Categorical(labels, categories=order, ordered=True))
-
-
-def series_labels(frame: pd.DataFrame) -> list[str]:
-    """Return the name of each row's series.
-
-    It is the variant, with the parameters that distinguish its rows where it appears with several
-    parameter sets, and with the run where `runs_must_be_told_apart`.
-    """
-    labels = _labels_without_run(frame)
-    if not runs_must_be_told_apart(frame):
-        return labels
-    names = run_names(frame)
-    return [
-        f"{label} ({names[row['experiment'], row['run']]})"
-        for label, row in zip(labels, records(frame), strict=True)
-    ]
+    if frame.empty:
+        return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
+    prepared = latest(frame)
+    codes, members = _series(prepared)
+    labels = _series_labels(members, bool(run_labels) or runs_must_be_told_apart(prepared), run_labels or {})
+    order = _label_order(members, labels, variant_order, set(prepared["baseline"].dropna()))
+    places = {label: place for place, label in enumerate(order)}
+    of_series = np.array([places[label] for label in labels])
+    series = pd.CategoricalDtype(order, ordered=True)
+    categorical = pd.Categorical.from_codes(of_series[codes], dtype=series)
+    return sort_rows(prepared.assign(label=categorical))
 
 
 def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
@@ -94,19 +94,21 @@ def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
     """
     if frame.empty or len(frame.drop_duplicates(list(RUN_COLUMNS))) < 2:
         return False
-    same_case_twice = bool((frame.groupby("case")["run"].count() > 1).any())
-    several_devices = bool((frame.groupby("target")["device"].nunique() > 1).any())
-    series = frame.assign(series=_labels_without_run(frame)).groupby("series")
-    return same_case_twice or several_devices or bool((series["experiment"].nunique() > 1).any())
+    if bool((frame.groupby("target")["device"].nunique() > 1).any()) or frame["case"].duplicated().any():
+        return True
+    _, members = _series(frame)
+    series = members.assign(series=_labels_without_run(members)).groupby("series")
+    return bool((series["experiment"].nunique() > 1).any())
 
 
 def run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
     """Return a short name of each (experiment, run) that tells it from the frame's others.
 
     The experiment alone where each has one run; the run alone, without the date that all runs share, where
-    there is one experiment; else both.
+    there is one experiment; else both.  By experiment, then by time.
     """
-    pairs = [(row["experiment"], row["run"]) for row in records(frame[list(RUN_COLUMNS)].drop_duplicates())]
+    found = frame[list(RUN_COLUMNS)].drop_duplicates().itertuples(index=False, name=None)
+    pairs = sorted((experiment, run) for experiment, run in found)
     experiments = [str(experiment) for experiment, _ in pairs]
     if len(set(experiments)) == len(pairs):
         return dict(zip(pairs, experiments, strict=True))
@@ -149,10 +151,11 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Sort by problem, then by label."""
-    columns = [column for column in PROBLEM_COLUMNS if column in frame]
-    keys = frame[columns].map(sort_key)
-    order = keys.assign(label=frame["label"]).sort_values([*columns, "label"], kind="stable").index
-    return frame.loc[order].reset_index(drop=True)
+    import numpy as np
+
+    keys = [_ranks(frame[column]) for column in PROBLEM_COLUMNS if column in frame]
+    order = np.lexsort([frame["label"].cat.codes.to_numpy(), *reversed(keys)])
+    return frame.iloc[order].reset_index(drop=True)
 
 
 def pivot(frame: pd.DataFrame, values: str, index: str | Sequence[str]) -> pd.DataFrame:
@@ -184,6 +187,12 @@ def describe_problem(row: dict[str, Any]) -> str:
     return " ".join(words)
 
 
+def units_of(frame: pd.DataFrame) -> tuple[Unit, Unit]:
+    """Return the units that times and rates of these rows are shown in."""
+    median = float(frame["time_s"].quantile(0.5, interpolation="higher"))
+    return time_unit([median]), rate_unit([float(frame["tflops"].max())])
+
+
 def is_missing(value: Any) -> bool:
     """Whether a cell is empty: None, NaN or pandas' NA."""
     return value is None or str(value) == "<NA>" or value != value
@@ -200,14 +209,45 @@ def _parameter_columns(frame: pd.DataFrame) -> list[str]:
     return [str(column) for column in frame.columns if str(column).startswith(PARAMETER_PREFIX)]
 
 
-def _labels_without_run(frame: pd.DataFrame) -> list[str]:
-    """Return the variant of each row, with the parameters that tell its rows apart."""
+def _series(frame: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
+    """Return the number of each row's series, and the first row of each series.
+
+    A series is a variant with one set of parameters in one run.
+    """
+    import numpy as np
+    import pandas as pd
+
+    codes = np.zeros(len(frame), dtype=np.int64)
+    for column in ("variant", *_parameter_columns(frame), *RUN_COLUMNS):
+        of_column, values = pd.factorize(frame[column], use_na_sentinel=False)
+        if len(values) > 1:
+            codes, _ = pd.factorize(codes * len(values) + of_column)
+    _, first = np.unique(codes, return_index=True)
+    return codes, frame.iloc[first].reset_index(drop=True)
+
+
+def _series_labels(members: pd.DataFrame, told_apart: bool, run_labels: RunLabels) -> list[str]:
+    """Return the label of each series, of which `members` holds one row each.
+
+    It is the variant, with the parameters that distinguish its rows where it appears with several
+    parameter sets, and with the run where runs must be told apart.
+    """
+    labels = _labels_without_run(members)
+    if not told_apart:
+        return labels
+    names = {**run_names(members), **run_labels}
+    pairs = zip(members["experiment"], members["run"], strict=True)
+    return [f"{label} ({names[pair]})" for label, pair in zip(labels, pairs, strict=True)]
+
+
+def _labels_without_run(members: pd.DataFrame) -> list[str]:
+    """Return the variant of each series, with the parameters that tell its rows apart."""
     varying_parameters = {
         str(variant): varying(rows, _parameter_columns(rows))
-        for variant, rows in frame.groupby("variant", sort=False)
+        for variant, rows in members.groupby("variant", sort=False)
     }
     labels = []
-    for row in records(frame):
+    for row in records(members):
         words = [str(row["variant"])]
         for column in varying_parameters[str(row["variant"])]:
             if not is_missing(row[column]):
@@ -223,22 +263,32 @@ def _without_common_date(runs: Sequence[str]) -> list[str]:
     return times if len(days) == 1 and all(times) else list(runs)
 
 
-def _label_order(frame: pd.DataFrame, labels: Sequence[str], variant_order: Sequence[str]) -> list[str]:
+def _label_order(
+    members: pd.DataFrame, labels: Sequence[str], variant_order: Sequence[str], baselines: set[str]
+) -> list[str]:
     """Order labels by variant (experiment's order, then baselines, then appearance), parameters, run."""
-    if frame.empty:
-        return []
-    baselines = set(frame["baseline"].dropna())
-    appearance = list(dict.fromkeys(frame["variant"]))
+    appearance = list(dict.fromkeys(members["variant"]))
     unnamed_last = [variant for variant in appearance if variant not in variant_order]
     variants = [*variant_order, *sorted(unnamed_last, key=lambda variant: variant not in baselines)]
-    parameters = _parameter_columns(frame)
+    parameters = _parameter_columns(members)
     keys: dict[str, tuple[Any, ...]] = {}
-    for label, row in zip(labels, records(frame), strict=True):
+    for label, row in zip(labels, records(members), strict=True):
         values = tuple(sort_key(row[column]) for column in parameters)
         keys.setdefault(
             label, (variants.index(row["variant"]), values, str(row["experiment"]), str(row["run"]))
         )
     return sorted(keys, key=lambda label: keys[label])
+
+
+def _ranks(column: pd.Series[Any]) -> np.ndarray:
+    """Return the place of each row's value among the column's values, see `sort_key`."""
+    import numpy as np
+    import pandas as pd
+
+    codes, values = pd.factorize(column, use_na_sentinel=False)
+    keys = [sort_key(value) for value in values]
+    places = {key: place for place, key in enumerate(sorted(set(keys)))}
+    return np.array([places[key] for key in keys], dtype=np.int64)[codes]
 
 
 def sort_key(value: Any) -> tuple[int, float, str]:

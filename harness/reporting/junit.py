@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from harness.errors import InputError
 from harness.reporting.frames import describe_problem
-from harness.results.result import Result
+from harness.results.result import Result, printed_params
 from harness.status import Status
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,11 +48,11 @@ def _is_skipped(row: Result) -> bool:
 
 
 def _test_case(row: Result) -> ElementTree.Element:
-    params = "".join(f" {key}={value}" for key, value in sorted(row.params.items()))
+    params = f" {printed_params(row.params)}" if row.params else ""
     case = ElementTree.Element(
         "testcase",
         classname=f"{row.experiment}.{row.target}.{row.variant}",
-        name=f"{describe_problem(row.as_row())}{params} [{row.case}]",
+        name=f"{describe_problem(dict(row))}{params} [{row.case}]",
         time=f"{row.build_s or 0.0:.3f}",
     )
     reason = NOT_IN_XML.sub("", row.reason or _default_reason(row))

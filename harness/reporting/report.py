@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import plugins
 from harness.errors import InputError
-from harness.experiment.figure_settings import parse_settings
-from harness.printable import markdown_code, markdown_text
-from harness.reporting.captions import describe_code, figure_caption
-from harness.reporting.failures import failures_of, markdown_failures, print_failure_list
-from harness.reporting.figures.base import (
-    FORMATS,
-    Figure,
-    FigureSettings,
-    NothingToDraw,
-    check_formats,
-    save,
-)
+from harness.reporting.csv_tables import full_csv, summary_csv
+from harness.reporting.drawing import Drawn, check_wanted, draw_figures, parse_assignments
+from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
+from harness.reporting.figures.base import FORMATS, check_formats
+from harness.reporting.frames import sort_rows
+from harness.reporting.panel_tables import BUSY_NOTE, has_busy_cells, panel_tables, rich_panel
 from harness.reporting.runs import Runs, read_runs
-from harness.reporting.tables import (
-    full_csv,
-    markdown_table,
-    rich_table,
-    summarize,
-    summary_csv,
-)
-from harness.storage.replacing import own_folder, write_text
+from harness.reporting.summary_columns import summary_title
+from harness.reporting.summary_text import figures_markdown, summary_markdown
+from harness.reporting.tables import rich_table, summarize
+from harness.storage.replacing import own_folder, replaced, write_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
+
+    from harness.experiment.experiment import Experiment
 
 SUMMARY_MARKDOWN = "summary.md"
 SUMMARY_CSV = "summary.csv"
 RESULTS_CSV = "results.csv"
 WIDTH_WITHOUT_TERMINAL = 200
+MOST_ROWS_PRINTED = 200
+"""Of a run with more rows the terminal shows the first; the CSV files have all."""
 
 Folders = Sequence[str | Path]
 
@@ -55,6 +51,28 @@ class ReportPaths:
     """Files of each figure, one per format."""
     skipped: Mapping[str, str]
     """Figures that were not drawn, and why."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of the figures, a line each."""
+
+
+def make_report(
+    folders: Folders,
+    out: str | Path | None = None,
+    formats: Sequence[str] = FORMATS,
+    *,
+    labels: Sequence[str] = (),
+    experiment: Experiment | None = None,
+    by_row: bool = False,
+) -> ReportPaths:
+    """Write the report of one or several runs, see `write_report`, and print its tables.
+
+    `labels` say what the runs are called, one for each folder.  An `experiment` is an edited one, whose
+    figures are drawn instead of those of the runs.  `by_row` is as in `print_tables`.
+    """
+    runs = read_runs(folders, labels)
+    paths = _write(runs, _report_folder(runs, out), formats, experiment)
+    _print(runs, _console(), by_row)
+    return paths
 
 
 def write_report(
@@ -64,12 +82,60 @@ def write_report(
 
     Each folder is a run's, or an experiment's, of which the newest run is taken; several are merged.  The
     files go to `out`, by default to `report/` in the run's folder; several runs have no such place.  Drawn
-    are the figures that the experiments name under `[figures]`, or all that apply where none is named.  Equal
+    are the figures that the experiments name under `[figures]`, or all that apply where none is named; one
+    that cannot be drawn is among the paths' `skipped`, and the tables are written before the first.  Equal
     results give equal files.  Raises `InputError` for a folder without results, several runs without
-    `out`, unknown formats, bad figure settings, or an output folder that cannot be written.
+    `out`, unknown formats, or an output folder that cannot be written.
+    """
+    runs = read_runs(folders)
+    return _write(runs, _report_folder(runs, out), formats)
+
+
+def redraw(
+    folders: Folders,
+    figures: Sequence[str],
+    assignments: Sequence[str] = (),
+    out: str | Path | None = None,
+    formats: Sequence[str] = FORMATS,
+    *,
+    labels: Sequence[str] = (),
+    experiment: Experiment | None = None,
+) -> Drawn:
+    """Draw figures of runs again, with settings of the runs' experiments, or of an edited one, and others.
+
+    `assignments` are `KEY=VALUE`, see `harness.reporting.drawing.parse_assignments`.  Raises `InputError` as
+    `write_report` does, and for settings that cannot be.
     """
     check_formats(formats)
-    runs = read_runs(folders)
+    runs = read_runs(folders, labels)
+    folder = _report_folder(runs, out)
+    kept = runs.figures if experiment is None else experiment.figures
+    wanted = {
+        name: {**kept.get(name, {}), **parse_assignments(assignments, plugins.load("figure", name))}
+        for name in figures
+    }
+    check_wanted(runs, wanted)
+    with _written_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return draw_figures(runs, wanted, folder, formats)
+
+
+def print_tables(folders: Folders, console: Console | None = None, *, by_row: bool = False) -> None:
+    """Print what one or several runs measured, then what did not pass.
+
+    That is a table of variants and lengths for each panel; where nothing was timed, or by choice, a row for
+    each case.
+    """
+    _print(read_runs(folders), console or _console(), by_row)
+
+
+def print_failures(folders: Folders, console: Console | None = None) -> None:
+    """Print what did not pass in one or several runs, each with its reason and the command to rerun it."""
+    print_failure_list(failures_of(sort_rows(read_runs(folders).frame)), console or _console())
+
+
+def _report_folder(runs: Runs, out: str | Path | None) -> Path:
+    """Return where the report of these runs goes; raises `InputError` where there is nothing or no place."""
     if out is None and len(runs.folders) > 1:
         raise InputError(
             f"--out is missing: {len(runs.folders)} runs are merged; expected a folder for their report, "
@@ -77,104 +143,83 @@ def write_report(
         )
     if runs.frame.empty:
         raise InputError(f"{runs.folders[0]}: no case has finished yet; expected at least one row")
-    settings = _figure_settings(runs)
-    folder = runs.folders[0] / "report" if out is None else Path(out)
-    try:
-        if out is None:
+    return runs.folders[0] / "report" if out is None else Path(out)
+
+
+def _write(
+    runs: Runs, folder: Path, formats: Sequence[str], experiment: Experiment | None = None
+) -> ReportPaths:
+    """Write the tables, then draw the figures, then write the text again, with the figures."""
+    check_formats(formats)
+    wanted = runs.figures if experiment is None else experiment.figures
+    rows = sort_rows(runs.frame)
+    text = folder / SUMMARY_MARKDOWN
+    with _written_to(folder):
+        if folder.parent in runs.folders:
             own_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        figures, skipped = _write_figures(runs, settings, folder, formats)
-        paths = ReportPaths(
-            folder=folder,
-            summary_markdown=folder / SUMMARY_MARKDOWN,
-            summary_csv=folder / SUMMARY_CSV,
-            results_csv=folder / RESULTS_CSV,
-            figures=figures,
-            skipped=skipped,
-        )
-        write_text(paths.summary_markdown, summary_markdown(runs, paths))
-        write_text(paths.summary_csv, summary_csv(runs.frame))
-        write_text(paths.results_csv, full_csv(runs.frame))
+        tables = summary_markdown(runs, rows)
+        write_text(text, tables)
+        _write_lines(folder / SUMMARY_CSV, summary_csv(rows))
+        _write_lines(folder / RESULTS_CSV, full_csv(rows))
+        drawn = draw_figures(runs, wanted, folder, formats)
+        write_text(text, tables + figures_markdown(runs, drawn))
+    return ReportPaths(
+        folder=folder,
+        summary_markdown=text,
+        summary_csv=folder / SUMMARY_CSV,
+        results_csv=folder / RESULTS_CSV,
+        figures=drawn.files,
+        skipped=drawn.skipped,
+        notes=tuple(drawn.notes),
+    )
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    with replaced(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(lines)
+
+
+@contextmanager
+def _written_to(folder: Path) -> Iterator[None]:
+    """Turn what keeps a report from being written into one line."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{folder}: cannot write the report: {error.strerror or error}") from error
-    return paths
 
 
-def print_tables(folders: Folders, console: Console | None = None) -> None:
-    """Print the summary of one or several runs, then what did not pass."""
-    runs = read_runs(folders)
-    console = console or _console()
+def _print(runs: Runs, console: Console, by_row: bool) -> None:
     if runs.frame.empty:
         console.print("no case has finished yet")
         return
-    # soft_wrap keeps a table wider than the terminal whole instead of cutting its numbers.
-    console.print(rich_table(summarize(runs.frame), console.width), soft_wrap=True)
-    print_failure_list(failures_of(runs.frame), console)
+    rows = sort_rows(runs.frame)
+    missing = missing_packages(rows)
+    if missing is not None:
+        console.print(missing, markup=False, highlight=False, soft_wrap=True)
+        rows = without_missing(rows)
+    _print_rows(rows, console, by_row)
+    print_failure_list(failures_of(rows), console)
     for note in runs.notes:
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
-def print_failures(folders: Folders, console: Console | None = None) -> None:
-    """Print what did not pass in one or several runs, each with its reason and the command to rerun it."""
-    print_failure_list(failures_of(read_runs(folders).frame), console or _console())
-
-
-def summary_markdown(runs: Runs, paths: ReportPaths) -> str:
-    """Return the report's text: question, machine, summary, what did not pass, figures with captions."""
-    questions = dict.fromkeys(
-        f"**{markdown_text(run.experiment)}**: {markdown_text(run.question)}" for run in runs.manifests
-    )
-    origins = [
-        f"- {markdown_text(run.experiment)} {markdown_code(folder.name)}: {markdown_text(run.device)}, "
-        f"{describe_code(run)}, {markdown_code(run.command)}"
-        for folder, run in zip(runs.folders, runs.manifests, strict=True)
-    ]
-    summary = summarize(runs.frame)
-    parts = [
-        f"# {', '.join(dict.fromkeys(markdown_text(run.experiment) for run in runs.manifests))}",
-        "\n\n".join(questions),
-        "\n".join(origins),
-        "## Summary",
-        markdown_text(summary.title),
-        markdown_table(summary).rstrip(),
-    ]
-    failures = markdown_failures(failures_of(runs.frame)).rstrip()
-    if failures:
-        parts += ["## Not passed", failures]
-    if paths.figures or paths.skipped:
-        parts.append("## Figures")
-    for name, files in paths.figures.items():
-        shown = next((file for file in files if file.suffix in (".png", ".svg")), files[0])
-        parts += [f"![{name}]({shown.name})", f"*{name}*: {figure_caption(runs.frame, runs.manifests)}"]
-    parts += [f"*{name}* not drawn: {reason}." for name, reason in paths.skipped.items()]
-    return "\n\n".join(parts) + "\n"
-
-
-def _figure_settings(runs: Runs) -> dict[str, tuple[Figure, FigureSettings]]:
-    """Return the figures to draw with their settings, all validated before the first is drawn."""
-    wanted = runs.figures or {name: {} for name in plugins.names("figure")}
-    figures = {}
-    for name, values in wanted.items():
-        figure: Figure = plugins.load("figure", name)
-        figures[name] = (figure, parse_settings(figure, values))
-    return figures
-
-
-def _write_figures(
-    runs: Runs, settings: Mapping[str, tuple[Figure, FigureSettings]], folder: Path, formats: Sequence[str]
-) -> tuple[dict[str, tuple[Path, ...]], dict[str, str]]:
-    """Draw each figure; return the files of those drawn and the reasons of the others."""
-    caption = figure_caption(runs.frame, runs.manifests)
-    written: dict[str, tuple[Path, ...]] = {}
-    skipped: dict[str, str] = {}
-    for name, (figure, chosen) in settings.items():
-        try:
-            drawing = figure.draw(runs.frame, chosen, caption)
-        except NothingToDraw as reason:
-            skipped[name] = str(reason)
-            continue
-        written[name] = save(drawing, folder / name, formats)
-    return written, skipped
+def _print_rows(rows: pd.DataFrame, console: Console, by_row: bool) -> None:
+    """Print tables; soft_wrap keeps one wider than the terminal whole instead of cutting its numbers."""
+    panels = [] if by_row else panel_tables(rows)
+    if panels:
+        console.print(summary_title(rows), markup=False, highlight=False, soft_wrap=True)
+        for panel in panels:
+            console.print(rich_panel(panel, console.width), soft_wrap=True)
+        if has_busy_cells(panels):
+            console.print(BUSY_NOTE, highlight=False)
+        return
+    if rows.empty:
+        return
+    summary = summarize(rows, MOST_ROWS_PRINTED)
+    console.print(rich_table(summary, console.width), soft_wrap=True)
+    if summary.hidden:
+        console.print(f"and {summary.hidden} more rows, all of them in {SUMMARY_CSV}", highlight=False)
 
 
 def _console() -> Console:

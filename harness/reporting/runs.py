@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import InputError
-from harness.reporting.frames import prepare
+from harness.reporting.frames import RunLabels, prepare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,26 +28,34 @@ class Runs:
     """Their rows, see `harness.reporting.frames.prepare`."""
     figures: dict[str, dict[str, Any]]
     """The figures that the experiments name, with their settings; empty when none does."""
+    labels: RunLabels = field(default_factory=dict)
+    """What the runs are called, where a person says so."""
+    variants: tuple[str, ...] = ()
+    """The variants of the experiments, in their order."""
     notes: tuple[str, ...] = ()
     """What a person should know of the choice of the runs, a line each."""
 
 
-def read_runs(folders: Sequence[str | Path]) -> Runs:
+def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs:
     """Read runs, each given by its folder or by its experiment's, of which the newest run is taken.
 
-    Where several experiments set up one figure, the first one's settings hold.  Raises `InputError` when a
-    folder holds no results, or their format is another version's.
+    `labels` say what the runs are called where they must be told apart, one for each folder.  Where several
+    experiments set up one figure, the first one's settings hold.  Raises `InputError` when a folder holds no
+    results, or their format is another version's, and for another number of labels.
     """
-    from harness.results.frame import results_frame
+    from harness.results.run_folder import tables_of
 
     if not folders:
         raise InputError("no results folder given; expected at least one")
-    opened = {run.path.resolve(): run for run in (_open(Path(folder)) for folder in folders)}
+    given = [_open(Path(folder)) for folder in folders]
+    names = _run_labels(given, labels)
+    opened = {run.path.resolve(): run for run in given}
     runs = list(opened.values())
     named = {Path(folder).resolve() for folder in folders}
-    rows = [result for run in runs for result in run.results()]
     experiments = [_experiment(run) for run in runs]
-    variants = [variant for experiment in experiments for variant in experiment.get("variants", [])]
+    variants = tuple(
+        dict.fromkeys(variant for experiment in experiments for variant in experiment.get("variants", []))
+    )
     figures: dict[str, dict[str, Any]] = {}
     for experiment in experiments:
         for name, settings in experiment.get("figures", {}).items():
@@ -55,12 +63,26 @@ def read_runs(folders: Sequence[str | Path]) -> Runs:
     return Runs(
         folders=tuple(run.path for run in runs),
         manifests=tuple(run.manifest for run in runs),
-        frame=prepare(results_frame(rows), list(dict.fromkeys(variants))),
+        frame=prepare(tables_of(runs), variants, names),
         figures=figures,
+        labels=names,
+        variants=variants,
         notes=tuple(
             _partial_note(run) for path, run in opened.items() if path not in named and run.manifest.left_out
         ),
     )
+
+
+def _run_labels(runs: Sequence[RunFolder], labels: Sequence[str]) -> RunLabels:
+    """Return what the runs are called, by experiment and run."""
+    if not labels:
+        return {}
+    if len(labels) != len(runs) or len(set(labels)) != len(labels):
+        raise InputError(
+            f"--label: found {', '.join(map(repr, labels))}, expected a different one for each of the "
+            f"{len(runs)} folders, in their order"
+        )
+    return {(run.experiment, run.run): label for run, label in zip(runs, labels, strict=True)}
 
 
 def _open(folder: Path) -> RunFolder:

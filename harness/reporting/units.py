@@ -71,6 +71,16 @@ def significant(value: object, digits: int = 3) -> str:
     return f"{rounded:.{max(digits - 1 - exponent, 0)}f}"
 
 
+def beside_limit(value: object, digits: int = 2) -> str:
+    """Format a share of a limit, `0.31`, with as many more digits as show on which side of 1 it lies."""
+    if not is_number(value):
+        return significant(value, digits)
+    number = float(value)  # type: ignore[arg-type]
+    while number != 1 and not (float(significant(number, digits)) - 1) * (number - 1) > 0:
+        digits += 1
+    return significant(number, digits)
+
+
 def scaled(value: object, factor: float, digits: int = 3) -> str:
     """Format a value in another unit, see `Unit`."""
     return significant(float(value) * factor, digits) if is_number(value) else EMPTY  # type: ignore[arg-type]

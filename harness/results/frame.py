@@ -1,12 +1,22 @@
-"""The results table: a pandas frame made of rows."""
+"""The results table: a pandas frame made of rows.
 
-from collections.abc import Iterable
+Rows are taken in batches, each of which becomes columns at once, so that a journal of a million rows needs
+little more memory than its table.
+"""
+
+import itertools
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from harness.results.result import BY_NAME, SEQ, Result
+from harness.results.result import BY_NAME, SEQ, Result, printed_params
 
 if TYPE_CHECKING:
     import pandas
+
+BATCH = 20_000
+
+_all_fields = operator.itemgetter(*Result.model_fields)
 
 
 def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
@@ -16,43 +26,118 @@ def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
     of `stage_s` a column `stage_s.<stage>` in seconds.  An integer or truth value that can be missing has one
     of pandas' nullable types; a missing float is NaN.
     """
+    rows, columns = iter(results), _Columns()
+    while columns.add(itertools.islice(rows, BATCH)):
+        pass
+    return columns.frame()
+
+
+def newest_of_each_case(frame: "pandas.DataFrame", lengths: Sequence[int]) -> "pandas.DataFrame":
+    """Return the last row of each case of each run, in the order in which the cases first finished.
+
+    The frame holds one run after the other, `lengths` says how many rows each has.
+    """
+    import numpy as np
+
+    runs = np.repeat(np.arange(len(lengths)), lengths)
+    codes = frame.groupby([runs, "case"], sort=False).ngroup().to_numpy()
+    newest = np.zeros(codes.max(initial=-1) + 1, dtype=np.int64)
+    newest[codes] = np.arange(len(frame))  # of several values for one place the last one stays
+    return frame if len(newest) == len(frame) else frame.iloc[newest].reset_index(drop=True)
+
+
+class _Columns:
+    """The columns of the rows so far."""
+
+    def __init__(self) -> None:
+        self._plain: dict[str, list[pandas.Series[Any]]] = {
+            name: [] for name in Result.model_fields if name not in BY_NAME
+        }
+        self._numbers: dict[str, _NamedColumns] = {field: _NamedColumns() for field in BY_NAME}
+        self._parameters = _NamedColumns()
+
+    def add(self, results: Iterable[Result]) -> bool:
+        """Append rows; return whether there were any."""
+        fields = zip(*map(_all_fields, map(vars, results)), strict=True)
+        found = dict(zip(Result.model_fields, fields, strict=False))
+        if not found:
+            return False
+        for field, named in self._numbers.items():
+            named.add(found[field])
+        self._parameters.add(found["params"])
+        found["params"] = tuple(map(printed_params, found["params"]))
+        found["status"] = tuple(status.value for status in found["status"])
+        for name, parts in self._plain.items():
+            parts.append(_column(name, found[name]))
+        return True
+
+    def frame(self) -> "pandas.DataFrame":
+        """Return all rows as a table."""
+        import pandas
+
+        columns: dict[str, pandas.Series[Any]] = {}
+        for field in Result.model_fields:
+            if field in BY_NAME:
+                for name, values in self._numbers[field].columns():
+                    columns[f"{field}.{name}"] = pandas.Series(values, dtype="float64")
+                continue
+            parts = self._plain[field]
+            if field == "seq_q":
+                columns[SEQ] = self._longer_lengths()
+            columns[field] = pandas.concat(parts, ignore_index=True) if parts else _column(field, [])
+            if field == "params":
+                for name, values in sorted(self._parameters.columns()):
+                    columns[f"param.{name}"] = pandas.Series(values, dtype=_common_dtype(values))
+        return pandas.DataFrame(columns, copy=False)
+
+    def _longer_lengths(self) -> "pandas.Series[Any]":
+        """Return `seq`, the longer of both lengths, as in conditions and filters."""
+        import numpy as np
+        import pandas
+
+        parts = [
+            np.maximum(queries, keys)
+            for queries, keys in zip(self._plain["seq_q"], self._plain["seq_kv"], strict=True)
+        ]
+        return pandas.concat(parts, ignore_index=True) if parts else _column("seq_q", [])
+
+
+class _NamedColumns:
+    """The columns that come of a field whose value is a mapping: one for each name that any row has."""
+
+    def __init__(self) -> None:
+        self._length = 0
+        self._values: dict[str, list[Any]] = {}
+
+    def add(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Append the field's value of further rows."""
+        for name in dict.fromkeys(name for entry in entries for name in entry):
+            column = self._values.setdefault(name, [])
+            column += [None] * (self._length - len(column))
+            column += [entry.get(name) for entry in entries]
+        self._length += len(entries)
+
+    def columns(self) -> Iterator[tuple[str, list[Any]]]:
+        """Yield each name and its values, None where a row does not have it."""
+        for name, values in self._values.items():
+            yield name, values + [None] * (self._length - len(values))
+
+
+def _column(name: str, values: Sequence[Any]) -> "pandas.Series[Any]":
+    import numpy as np
     import pandas
 
-    rows = [result.as_row() for result in results]
-    columns = {name: [row.get(name) for row in rows] for name in _column_names(rows)}
-    return pandas.DataFrame({name: _column(name, values) for name, values in columns.items()})
-
-
-def _column_names(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the fields in order, each followed by the columns that its names make."""
-    present = dict.fromkeys(name for row in rows for name in row)
-    names: list[str] = []
-    for field in Result.model_fields:
-        if field == "seq_q":
-            names.append(SEQ)
-        if field == "params":
-            names += [field, *sorted(name for name in present if name.startswith("param."))]
-        elif field in BY_NAME:
-            names += [name for name in present if name.startswith(f"{field}.")]
-        else:
-            names.append(field)
-    return names
-
-
-def _column(name: str, values: list[Any]) -> "pandas.Series[Any]":
-    import pandas
-
-    if name.startswith("param."):
-        return pandas.Series(values, dtype=_common_dtype(values))
-    field = Result.model_fields.get("seq_q" if name == SEQ else name)
-    kind = float if field is None else _plain_type(field.annotation)
-    is_required = field is not None and field.is_required()
+    field = Result.model_fields[name]
+    is_required = field.is_required()
     dtypes = {
         int: "int64" if is_required else "Int64",
         float: "float64",
         bool: "bool" if is_required else "boolean",
     }
-    return pandas.Series(values, dtype=dtypes.get(kind, "str"))
+    dtype = dtypes.get(_plain_type(field.annotation), "str")
+    if len(values) > 1 and values.count(values[0]) == len(values):  # by far the most columns of most runs
+        return pandas.Series(values[:1], dtype=dtype).take(np.zeros(len(values), dtype=np.intp))
+    return pandas.Series(values, dtype=dtype)
 
 
 def _plain_type(annotation: Any) -> Any:

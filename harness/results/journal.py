@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -47,23 +48,27 @@ class Journal(Generic[Record]):
             raise StorageError(f"{self.path}: {reason}") from error
 
     def read(self) -> list[Record]:
-        """Return the records in the order of their writing; none when the file does not exist.
+        """Return the records in the order of their writing, see `records`."""
+        return list(self.records())
+
+    def records(self) -> Iterator[Record]:
+        """Yield the records in the order of their writing; none when the file does not exist.
 
         Their texts are printable, whoever has written them.
 
         Raises `InputError`, with file and line, for a line that is not a record and not a torn last line.
         """
         try:
-            data = self.path.read_bytes()
+            with self.path.open("rb") as file:
+                for number, line in enumerate(file, start=1):
+                    if line.endswith(b"\n"):
+                        yield self._parse(line[:-1], number)
+                    elif self._is_record(line):
+                        yield self._parse(line, number)
         except FileNotFoundError:
-            return []
+            return
         except OSError as error:
             raise InputError(f"{self.path}: cannot read: {error.strerror}") from error
-        *lines, tail = data.split(b"\n")
-        records = [self._parse(line, number) for number, line in enumerate(lines, start=1)]
-        if self._is_record(tail):
-            records.append(self._parse(tail, len(lines) + 1))
-        return records
 
     def _heal(self, descriptor: int) -> None:
         """End the last line: complete it when it holds a whole record, else remove it."""

@@ -1,7 +1,8 @@
 """The record of one case: a row of the results table."""
 
 import math
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
@@ -146,26 +147,10 @@ class Result(BaseModel):
                     )
         return self
 
-    def as_row(self) -> dict[str, Any]:
-        """Return the result as plain values, one per column of `results_frame`.
 
-        `seq` is the longer of both lengths, as in conditions and filters.  `params` becomes a printable text
-        with a column `param.<name>` for each parameter, `stage_s` a column `stage_s.<stage>` for each stage,
-        `instructions` a column `instructions.<class>` for each class.
-        """
-        row: dict[str, Any] = {}
-        for field in type(self).model_fields:
-            value = getattr(self, field)
-            if field == "seq_q":
-                row[SEQ] = max(self.seq_q, self.seq_kv)
-            if field == "params":
-                row[field] = " ".join(f"{name}={setting}" for name, setting in sorted(value.items()))
-                row |= {f"param.{name}": setting for name, setting in sorted(value.items())}
-            elif field in BY_NAME:
-                row |= {f"{field}.{name}": number for name, number in value.items()}
-            else:
-                row[field] = str(value) if isinstance(value, Status) else value
-        return row
+def printed_params(params: Mapping[str, ParameterValue]) -> str:
+    """Return parameters as the column `params` prints them, `tile_kv=64 tile_q=32`."""
+    return " ".join(f"{name}={value}" for name, value in sorted(params.items()))
 
 
 SEQ = "seq"

@@ -13,7 +13,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from harness.errors import InputError, StorageError, cut
 from harness.numbers import Count, Duration, MeasuredSeconds, Share
 from harness.printable import all_printable, printable
 from harness.results.format_version import FORMAT_VERSION
-from harness.results.frame import results_frame
+from harness.results.frame import newest_of_each_case, results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, timestamp
 from harness.results.result import Result
@@ -154,12 +154,23 @@ class RunFolder:
         """Write a timing round's samples through to disk."""
         self._rounds.append(round)
 
+    def lines(self) -> Iterator[Result]:
+        """Yield every row that was written, repeated cases included; errors as in `results`."""
+        return self._results.records()
+
     def results(self) -> list[Result]:
         """Return the newest row of each case, in the order in which the cases first finished.
 
         A last line torn by a kill is ignored; any other line that is no row raises `InputError`.
         """
-        return list({result.case: result for result in self._results.read()}.values())
+        return list({result.case: result for result in self.lines()}.values())
+
+    def table(self) -> "pandas.DataFrame":
+        """Return the rows of `results` as a table, see `results_frame`; errors as there.
+
+        Meant for large runs: no more than a batch of rows is in memory besides the table.
+        """
+        return tables_of([self])
 
     def rounds(self) -> list[Round]:
         """Return all timing rounds, in the order of their writing; errors as in `results`."""
@@ -183,7 +194,7 @@ class RunFolder:
 
         Can be called any number of times, also for a run that was interrupted.
         """
-        results, samples = results_frame(self.results()), samples_frame(self.rounds())
+        results, samples = self.table(), samples_frame(self.rounds())
         _replace_file(self.path / RESULTS_TABLE, lambda path: results.to_parquet(path, index=False))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
         self._update_manifest(finished=timestamp())
@@ -218,7 +229,22 @@ def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.
     when a path is neither, or its results cannot be read.
     """
     first = [path] if isinstance(path, str | Path) else list(path)
-    return results_frame(result for folder in (*first, *more) for result in open_run(Path(folder)).results())
+    return tables_of(open_run(Path(folder)) for folder in (*first, *more))
+
+
+def tables_of(runs: Iterable[RunFolder]) -> "pandas.DataFrame":
+    """Return the results of several runs as one table, one run after the other."""
+    lengths: list[int] = []
+
+    def lines() -> Iterator[Result]:
+        for run in runs:
+            lengths.append(0)
+            for row in run.lines():
+                lengths[-1] += 1
+                yield row
+
+    frame = results_frame(lines())
+    return newest_of_each_case(frame, lengths)
 
 
 def choice_of(path: str | Path) -> list[str]:

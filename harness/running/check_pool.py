@@ -63,7 +63,8 @@ class CheckPool:
         expected = self._context.expectations.files(record.case.problem, settings.distributions)
         worker = self._worker(record)
         limit_s = self._context.step_limit_s
-        check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s)
+        dump = self._context.dump
+        check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump)
         self._running[check] = (record, worker)
 
     def _worker(self, record: CaseRecord) -> WorkerProcess:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.reporting.units import beside_limit
 from harness.results.row_maker import CaseRecord
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -37,13 +38,20 @@ def bind_inputs(worker: WorkerProcess, distribution: str, seed: int, timeout_s: 
 
 
 def check_case(
-    worker: WorkerProcess, record: CaseRecord, expected: Mapping[str, Path], seed: int, timeout_s: float
+    worker: WorkerProcess,
+    record: CaseRecord,
+    expected: Mapping[str, Path],
+    seed: int,
+    timeout_s: float,
+    dump: Path | None = None,
 ) -> None:
     """Load a built case and compare its output with what the oracle expects of each input distribution.
 
     The first distribution is run twice, in fresh memory: code that leaves a part of the output as it found
     it, or works only the first time, is seen.  Not so on the emulator, where each launch is executed in two
     orders of lanes, from the same memory, anyway.
+
+    A wrong output goes into the folder `dump`, if there is one, beside what was expected.
 
     Notes verdict and memory in the record.  Raises `CheckFailure` at the first output outside the tolerance,
     or when the worker fails; each step may take `timeout_s`.
@@ -54,7 +62,8 @@ def check_case(
     for distribution in [*repeated, *distributions]:
         bind_inputs(worker, distribution, seed, timeout_s)
         _run(worker, record, timeout_s)
-        _compare(worker, record, distribution, expected[distribution], timeout_s)
+        file = None if dump is None else dump / f"{record.case.id}-{distribution}.npz"
+        _compare(worker, record, distribution, expected[distribution], timeout_s, file)
 
 
 def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
@@ -67,15 +76,28 @@ def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
 
 
 def _compare(
-    worker: WorkerProcess, record: CaseRecord, distribution: str, expectation: Path, timeout_s: float
+    worker: WorkerProcess,
+    record: CaseRecord,
+    distribution: str,
+    expectation: Path,
+    timeout_s: float,
+    dump: Path | None,
 ) -> None:
     try:
-        verdict = worker.request(CheckRequest(expectation=expectation), timeout_s, Checked)
+        verdict = worker.request(CheckRequest(expectation=expectation, dump=dump), timeout_s, Checked)
     except WorkerFailure as failure:
         raise CheckFailure("check", failure) from failure
     record.note_verdict(verdict, distribution)
     if not verdict.ok:
-        reason = f"error {verdict.max_abs_error:.2g}, tolerance {verdict.tolerance:.2g}"
-        place = f"; first bad: {verdict.first_bad}" if verdict.first_bad else ""
-        wrong = WorkerFailure(Status.WRONG, f"{reason} ({distribution} inputs{place})", log=worker.log())
+        wrong = WorkerFailure(Status.WRONG, _wrong_reason(verdict, distribution, dump), log=worker.log())
         raise CheckFailure("check", wrong)
+
+
+def _wrong_reason(verdict: Checked, distribution: str, dump: Path | None) -> str:
+    """Return what is wrong with an output, on one line."""
+    times = beside_limit(verdict.error_ratio)
+    reason = f"error {verdict.max_abs_error:.2g}, tolerance {verdict.tolerance:.2g}, {times} times as large"
+    place = f"; first bad: {verdict.first_bad}" if verdict.first_bad else ""
+    details = f"; {verdict.details}" if verdict.details else ""
+    arrays = f"; arrays: {dump.name}" if dump is not None else ""
+    return f"{reason} ({distribution} inputs{place}{details}{arrays})"

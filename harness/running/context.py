@@ -39,6 +39,8 @@ class RunContext:
     cache_root: Path | None = None
     bundle: Bundle | None = None
     """Where built cases come from; without one they are built."""
+    dump: Path | None = None
+    """Folder for wrong outputs and what was expected, if anybody wants them."""
     earlier: Mapping[str, Result] = field(default_factory=dict)
     """The rows by case id that a resumed run may keep."""
     earlier_rounds: Sequence[Round] = ()

@@ -7,9 +7,12 @@ from typing import Protocol, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
+from rich.text import Text
 
 from harness.printable import printable
 from harness.problem.case import Case
+from harness.reporting.units import beside_limit
 from harness.results.result import Result
 from harness.status import Status
 
@@ -19,6 +22,12 @@ COLOURS = {
     Status.BUILT: "cyan",
     Status.UNSUPPORTED: "yellow",
 }
+FAILURE_COLOUR = "red"
+STATUS_WIDTH = 13
+WIDE_BAR = 24
+NARROW_BAR = 8
+WIDE = 100
+"""Columns from which a terminal has room for the wide bar."""
 
 
 class Observer(Protocol):
@@ -101,19 +110,29 @@ class PlainObserver:
 
 
 class LiveObserver:
-    """A bar with the time that remains, the case at hand and how many cases ended how."""
+    """A line for each case that ends; below them a bar, the time that remains, counts and the case at hand.
 
-    def __init__(self, stream: TextIO) -> None:
-        """Draw on a terminal."""
+    Where the terminal is too narrow for all of it, the case at hand is cut, never the count or the time.
+    """
+
+    def __init__(self, stream: TextIO, width: int | None = None) -> None:
+        """Draw on a terminal, of this width if it does not say its own."""
         self._counts: Counter[Status] = Counter()
+        self._told: set[tuple[str, str]] = set()
+        console = Console(file=stream, width=width)
         self._progress = Progress(
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[counts]}"),
-            TextColumn("{task.description}", markup=False),
-            console=Console(file=stream),
+            BarColumn(bar_width=WIDE_BAR if console.width >= WIDE else NARROW_BAR),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TimeRemainingColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[counts]}", table_column=Column(no_wrap=True)),
+            TextColumn(
+                "{task.description}",
+                markup=False,
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+            ),
+            console=console,
             transient=True,
+            expand=True,
         )
         self._task = self._progress.add_task("", total=None, counts="")
 
@@ -127,12 +146,23 @@ class LiveObserver:
         self._describe(f"{phase}: {case.describe()}")
 
     def finished(self, case: Case, result: Result) -> None:
-        """Advance; failures and what cannot be done stay on the screen above the bar."""
+        """Advance; the case's line stays on the screen above the bar.
+
+        Why a variant cannot do something is said once, below the first case that it is true of.
+        """
         self._advance(result)
-        if not result.status.is_checked:
-            self._print(result_line(case, result))
-            for line in failure_lines(result):
-                self._print(f"    {line}")
+        console = self._progress.console
+        colour = COLOURS.get(result.status, FAILURE_COLOUR)
+        status = f"{result.status:{STATUS_WIDTH}}"
+        line = Text(printable(result_line(case, result)))
+        line.stylize(colour, 0, len(status))
+        console.print(line, highlight=False, soft_wrap=True)
+        reason = (result.variant, result.reason or "")
+        if result.status is Status.UNSUPPORTED and reason in self._told:
+            return
+        self._told.add(reason)
+        for text in failure_lines(result):
+            console.print(f"    {printable(text)}", markup=False, highlight=False, soft_wrap=True)
 
     def kept(self, case: Case, result: Result) -> None:
         """Advance."""
@@ -161,16 +191,17 @@ class LiveObserver:
     def _advance(self, result: Result) -> None:
         self._counts[result.status] += 1
         counts = "  ".join(
-            f"[{COLOURS.get(status, 'red')}]{count} {status}[/]" for status, count in self._counts.items()
+            f"[{COLOURS.get(status, FAILURE_COLOUR)}]{count} {status}[/]"
+            for status, count in self._counts.items()
         )
         self._progress.update(self._task, advance=1, counts=counts)
 
 
 def result_line(case: Case, result: Result) -> str:
     """Return a case's outcome on one line: status, case, error over tolerance, time and throughput."""
-    words = [f"{result.status:13}", case.describe()]
+    words = [f"{result.status:{STATUS_WIDTH}}", case.describe()]
     if result.error_ratio is not None:
-        words.append(f"error/tolerance {result.error_ratio:.2g}")
+        words.append(f"error/tolerance {beside_limit(result.error_ratio)}")
     if result.time_s is not None:
         words.append(format_seconds(result.time_s))
     if result.tflops is not None:

@@ -51,6 +51,7 @@ def run_experiment(
     jobs: int = 1,
     cache_root: Path | None = None,
     bundle: Bundle | None = None,
+    dump: Path | None = None,
 ) -> RunSummary:
     """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
 
@@ -64,6 +65,8 @@ def run_experiment(
     `resume`.  A case that was in flight when the run was killed is done again; timing rounds that were
     journaled are not.  When a baseline has changed, all cases that are compared with it are timed again.
     What a changed `[check]` or `[timing]` section asks for is not seen: start a new run for that.
+
+    Wrong outputs go into the folder `dump`, if there is one, beside what was expected.
 
     With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
 
@@ -83,6 +86,7 @@ def run_experiment(
             jobs=jobs,
             cache_root=cache_root,
             bundle=bundle,
+            dump=None if dump is None else dump.resolve(),
             earlier={result.case: result for result in folder.results()},
             earlier_rounds=folder.rounds(),
         )

@@ -148,13 +148,17 @@ class Worker:
     def _check(self, request: CheckRequest) -> Checked:
         from harness.oracle.expected import Expected
 
-        verdict = Expected.load(request.expectation).check(self._bound_call().output())
+        expected, output = Expected.load(request.expectation), self._bound_call().output()
+        verdict = expected.check(output)
+        if request.dump is not None and not verdict.ok:
+            expected.dump(output, request.dump)
         return Checked(
             ok=verdict.ok,
             max_abs_error=verdict.max_abs_error,
             error_ratio=verdict.error_ratio,
             tolerance=verdict.tolerance,
             first_bad=None if verdict.first_bad is None else str(verdict.first_bad),
+            details=verdict.details,
         )
 
     def _sample(self, request: SampleRequest) -> Sampled:

@@ -79,6 +79,8 @@ class CheckRequest(_Message):
 
     kind: Literal["check"] = "check"
     expectation: AbsolutePath
+    dump: AbsolutePath | None = None
+    """Where a wrong output goes, with what was expected, as an .npz file."""
 
 
 class SampleRequest(_Message):
@@ -146,6 +148,8 @@ class Checked(_Message):
     tolerance: Annotated[float, Field(ge=0)]
     first_bad: str | None = None
     """Where the first element outside the tolerance lies, for a person."""
+    details: str | None = None
+    """How many rows are wrong, where they lie, and a value of the first."""
 
     @model_validator(mode="after")
     def _ok_within_the_tolerance(self) -> Self:

@@ -36,6 +36,9 @@ class Calls:
         self.folder = folder
         self.runs: list[dict[str, Any]] = []
         self.reports: list[tuple[Any, ...]] = []
+        self.report_arguments: dict[str, Any] = {}
+        self.redrawn: list[tuple[Any, ...]] = []
+        self.notes: tuple[str, ...] = ()
         self.interruption: KeyboardInterrupt | None = None
 
     def run_experiment(self, experiment: Any, cases: list[Any], **arguments: Any) -> Any:
@@ -44,12 +47,19 @@ class Calls:
             raise self.interruption
         return SimpleNamespace(folder=self.folder, results=self.results)
 
-    def write_report(self, folders: list[Path], out: Path | None, *, formats: tuple[str, ...]) -> Any:
+    def make_report(
+        self, folders: list[Path], out: Path | None, formats: tuple[str, ...], **arguments: Any
+    ) -> Any:
         self.reports.append((folders, out, formats))
-        return SimpleNamespace(folder=self.folder / "report")
-
-    def print_tables(self, folders: list[Path]) -> None:
+        self.report_arguments = arguments
         print(f"tables of {len(folders)}")
+        return SimpleNamespace(folder=self.folder / "report", notes=self.notes)
+
+    def redraw(
+        self, folders: list[Path], figures: list[str], settings: list[str], *others: Any, **named: Any
+    ) -> Any:
+        self.redrawn.append((folders, figures, settings))
+        return SimpleNamespace(files={"throughput": (Path("throughput.png"),)}, notes=self.notes)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +70,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     monkeypatch.setitem(
         sys.modules, "harness.running.runner", SimpleNamespace(run_experiment=calls.run_experiment)
     )
-    reporting = SimpleNamespace(write_report=calls.write_report, print_tables=calls.print_tables)
+    reporting = SimpleNamespace(make_report=calls.make_report, redraw=calls.redraw)
     monkeypatch.setitem(sys.modules, "harness.reporting.report", reporting)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiments").mkdir()
@@ -137,6 +147,11 @@ class TestRun:
 
 
 class TestCheck:
+    def test_wrong_outputs_can_be_dumped(self, calls: Calls) -> None:
+        assert main(["check", "trial", "--dump", "arrays"]) == 0
+        assert calls.runs[0]["dump"] == Path("arrays")
+        assert Path("arrays").is_dir()
+
     def test_nothing_is_timed(self, calls: Calls) -> None:
         assert main(["check", "trial"]) == 0
         assert calls.runs[0]["timed"] is False
@@ -182,6 +197,32 @@ class TestReport:
     def test_several_folders_and_formats(self, calls: Calls) -> None:
         assert main(["report", "a", "b", "--out", "both", "--format", "png", "--format", "svg"]) == 0
         assert calls.reports == [([Path("a"), Path("b")], Path("both"), ("png", "svg"))]
+
+    def test_figures_are_drawn_again_and_nothing_else(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["report", "a", "--figure", "throughput", "--set", "style=bars"]) == 0
+        assert calls.redrawn == [([Path("a")], ["throughput"], ["style=bars"])]
+        assert calls.reports == []
+        assert capsys.readouterr().out == "figure: throughput.png\n"
+
+    def test_settings_without_their_figure_are_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        message = error_line(capsys, "report", "a", "--set", "style=bars")
+        assert message == "--set: found no --figure, expected the figure that the settings are for"
+
+    def test_an_edited_experiment_labels_and_rows(self, calls: Calls) -> None:
+        options = ["--experiment", "trial", "--label", "before", "--label", "after", "--rows"]
+        assert main(["report", "a", "b", "--out", "both", *options]) == 0
+        assert calls.report_arguments["experiment"].name == "trial"
+        assert calls.report_arguments["labels"] == ["before", "after"]
+        assert calls.report_arguments["by_row"] is True
+
+    def test_what_became_of_figures_is_told_on_standard_error(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        calls.notes = ("figure throughput not drawn: 50 panels",)
+        assert main(["report", "a"]) == 0
+        assert capsys.readouterr().err == "harness: figure throughput not drawn: 50 panels\n"
 
 
 class TestList:

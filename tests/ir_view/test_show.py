@@ -8,7 +8,7 @@ from pygments.token import Error, Keyword, Name, Number, Text
 from rich.console import Console
 
 from harness.api import BuiltArtifact
-from harness.artifact.artifact import Artifact
+from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.costs.costs import Costs, NotCountable, Traffic
 from harness.errors import InputError
 from harness.ir_view import tables
@@ -16,7 +16,7 @@ from harness.ir_view.highlight import MlirLexer, lexer_for
 from harness.ir_view.show import difference, show
 from harness.ir_view.stage_costs import grid_points, known_lengths, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
-from harness.ir_view.subject import Subject, build_subject
+from harness.ir_view.subject import Subject, build_subject, describe_metrics
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
@@ -365,3 +365,19 @@ class TestListStages:
 
         for owner in (plugins.variant("naive"), plugins.target("cpu")):
             assert all(stage.summary for stage in owner.stages)
+
+
+def test_what_is_known_of_the_machine_code_is_one_line_without_what_is_not_known() -> None:
+    metrics = StaticMetrics(registers=128, spills=0, shared_bytes=49152, occupancy=0.5, bank_conflicts=12)
+    assert describe_metrics(metrics) == (
+        "registers 128 · spills 0 · shared memory 48 KiB · occupancy 50% · bank conflicts 12"
+    )
+    assert describe_metrics(StaticMetrics(spills=3)) == "spills 3"
+
+
+def test_the_table_of_stages_ends_with_what_is_known_of_the_machine_code() -> None:
+    stage = StageOutput("payload", Language.MLIR, MLIR, 0.5)
+    subject = Subject("title", [stage], costs=lambda stage: Costs(), metrics="registers 128")
+    console = Console(file=StringIO(), width=120)
+    show(subject, console=console)
+    assert console.file.getvalue().splitlines()[-1] == "registers 128"

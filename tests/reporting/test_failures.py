@@ -3,7 +3,13 @@ import io
 from rich.console import Console
 from synthetic_results import make_result
 
-from harness.reporting.failures import failures_of, markdown_failures, print_failure_list
+from harness.reporting.failures import (
+    failures_of,
+    markdown_failures,
+    missing_packages,
+    print_failure_list,
+    without_missing,
+)
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.status import Status
@@ -60,7 +66,35 @@ def test_markdown_lists_reason_and_command() -> None:
 
 def test_the_terminal_prints_square_brackets_as_they_are() -> None:
     console = Console(file=io.StringIO(), width=40)
-    reason = "install attention-harness[baselines]"
+    reason = "needs mma.sync[m16n8k16]"
     print_failure_list(failures(make_result("torch", status=Status.UNSUPPORTED, reason=reason)), console)
     assert isinstance(console.file, io.StringIO)
     assert reason in console.file.getvalue()
+
+
+def test_of_very_many_failures_the_first_are_listed_and_the_others_counted() -> None:
+    rows = [make_result("flash", seq, status=Status.CRASHED, reason="signal 11") for seq in range(1, 6)]
+    *listed, rest = failures_of(prepare(results_frame(rows)), most=3)
+    assert [failure.what.split()[6] for failure in listed] == ["s1", "s2", "s3"]
+    assert (rest.status, rest.what, rest.reason) == ("crashed", "2 more cases", "results.csv lists them all")
+
+
+def test_what_lacks_a_package_is_one_line_and_no_failure() -> None:
+    lacking = {"torch": "baselines", "triton": "triton"}
+    rows = [
+        make_result(name, status=Status.UNSUPPORTED, reason=f"install attention-harness[{extra}]")
+        for name, extra in lacking.items()
+    ]
+    frame = prepare(
+        results_frame([*rows, make_result("flash", status=Status.UNSUPPORTED, reason="odd width")])
+    )
+    assert missing_packages(frame) == (
+        "not installed here: what torch, triton need (2 cases); to have them: "
+        "pip install 'attention-harness[baselines,triton]'"
+    )
+    assert list(without_missing(frame)["variant"]) == ["flash"]
+    assert [failure.reason for failure in failures_of(frame)] == ["odd width"]
+
+
+def test_where_nothing_lacks_a_package_there_is_no_line() -> None:
+    assert missing_packages(prepare(results_frame([make_result()]))) is None

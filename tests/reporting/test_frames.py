@@ -140,9 +140,30 @@ def test_pivot_leaves_a_gap_where_nothing_was_measured() -> None:
 
 
 def test_a_problem_in_one_line() -> None:
-    row = make_result(seq=333, mask="causal", kv_heads=4, head_dim_v=32, softcap=20.0).as_row()
+    row = dict(make_result(seq=333, mask="causal", kv_heads=4, head_dim_v=32, softcap=20.0))
     assert describe_problem(row) == "b1 h16/4 s333 d64/32 f32 causal softcap=20 threads=1"
 
 
 def test_an_empty_frame_can_be_prepared() -> None:
     assert labels_in(prepare(results_frame([]))) == []
+
+
+def test_an_unsupported_row_stays_beside_its_problem() -> None:
+    rows = [
+        make_result(name, seq, executor="none" if name == "torch" else "native", status=status)
+        for seq in (512, 256)
+        for name, status in (("torch", Status.UNSUPPORTED), ("flash", Status.PASSED))
+    ]
+    frame = sort_rows(frame_of(*rows, order=("flash", "torch")))
+    assert list(zip(frame["seq_q"], frame["variant"], strict=True)) == [
+        (256, "flash"),
+        (256, "torch"),
+        (512, "flash"),
+        (512, "torch"),
+    ]
+
+
+def test_runs_are_called_what_a_person_calls_them() -> None:
+    rows = [make_result(run="monday"), make_result(run="tuesday")]
+    labels = {("seq_sweep", "monday"): "before", ("seq_sweep", "tuesday"): "after"}
+    assert labels_in(prepare(results_frame(rows), run_labels=labels)) == ["flash (before)", "flash (after)"]

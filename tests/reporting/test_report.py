@@ -1,4 +1,6 @@
+import functools
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,10 @@ from synthetic_results import WriteRun, make_result
 
 import harness.reporting
 from harness.errors import InputError
-from harness.reporting import print_failures, print_tables, write_report
+from harness.experiment.experiment import parse_experiment
+from harness.reporting import make_report, print_failures, print_tables, redraw, report, write_report
+from harness.reporting.drawing import parse_assignments
+from harness.reporting.figures.throughput import Throughput
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.status import Status
@@ -24,6 +29,19 @@ RESULTS = [
         rerun="harness run --only case=9f",
     ),
 ]
+
+
+EDITED = """
+name = "seq_sweep"
+question = "How fast?"
+variants = ["flash"]
+[problem]
+seq = 256
+heads = 16
+head_dim = 64
+[figures]
+matrix = {}
+"""
 
 
 def png_only(*figures: str) -> str:
@@ -132,11 +150,174 @@ def test_variants_come_in_the_experiments_order(write_run: WriteRun) -> None:
     assert text.index("| torch |") < text.index("| flash |")
 
 
-def test_bad_figure_settings_are_found_before_anything_is_written(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS, '[figures]\nmatrix = {}\nthroughput = { x = "sequ" }\n')
-    with pytest.raises(InputError, match=r'figures\.throughput\.x: found "sequ", expected'):
-        write_report([folder])
-    assert not (folder / "report").exists()
+BAD_FIGURES = {
+    'throughput = { x = "sequ" }': 'figures.throughput.x: found "sequ", expected',
+    'throughput = { title = "$\\\\frac{1$" }': r'figures.throughput.title: found "$\\frac{1$", expected a',
+    'throughput = { variants = ["flsh"] }': "no row has what variants and where ask for",
+    'speedup = { baseline = "torch" }': "figures.speedup.baseline: found 'torch', expected one of",
+    "nonsense = {}": "unknown figure 'nonsense'",
+}
+
+
+@pytest.mark.parametrize("figure", BAD_FIGURES)
+def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
+    write_run: WriteRun, figure: str
+) -> None:
+    folder = write_run(RESULTS, f"[figures]\n{figure}\nmatrix = {{}}\n")
+    paths = write_report([folder], formats=("png",))
+    (note,) = paths.notes
+    assert BAD_FIGURES[figure] in note
+    assert list(paths.figures) == ["matrix"]
+    assert f"*{figure.split()[0]}* not drawn: " in paths.summary_markdown.read_text()
+    assert paths.summary_csv.exists()
+
+
+def test_a_fault_of_a_figure_costs_neither_the_tables_nor_the_other_figures(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: object, *arguments: object) -> None:
+        assert (folder / "report" / "summary.md").exists(), "tables come first"
+        raise ZeroDivisionError("no axes")
+
+    folder = write_run(RESULTS, png_only("throughput", "matrix"))
+    monkeypatch.setattr(Throughput, "draw", fail)
+    paths = write_report([folder], formats=("png",))
+    assert paths.skipped == {"throughput": "ZeroDivisionError: no axes"}
+    assert list(paths.figures) == ["matrix"]
+
+
+def test_a_variant_that_was_left_out_of_the_run_is_a_note(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, '[figures]\nthroughput = { variants = ["flash", "torch"] }\n')
+    paths = write_report([folder], formats=("png",))
+    assert paths.notes == ("figure throughput: no row of torch in these results",)
+    assert list(paths.figures) == ["throughput"]
+
+
+def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, "[figures]\nthroughput = { title = 'Kept' }\n")
+    first = write_report([folder], formats=("svg",))
+    text, lines = first.summary_markdown.read_text(), first.figures["throughput"][0].read_text()
+    drawn = redraw([folder], ["throughput"], ["style=bars", "names.flash=Ours"], formats=("svg",))
+    bars = drawn.files["throughput"][0].read_text()
+    assert drawn.files == first.figures
+    assert bars != lines
+    assert "Ours" in bars
+    assert "Kept" in bars
+    assert first.summary_markdown.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("style=pie", 'figures.throughput.style: found "pie", expected'),
+        ("variants=flsh", "figures.throughput.variants: unknown variant 'flsh' (did you mean flash?)"),
+        ("names.flsh=Ours", "figures.throughput.names: unknown variant 'flsh' (did you mean flash?)"),
+        ("style", "--set 'style': expected KEY=VALUE, such as style=bars"),
+        ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
+        ("title=$\\frac{1$", "figures.throughput.title: found"),
+    ],
+)
+def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
+    write_run: WriteRun, assignment: str, message: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        redraw([write_run(RESULTS)], ["throughput"], [assignment])
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
+    assignments = ["size=[7, 3]", "caption=false", "panels=mask,dtype", "title=One core", "variants=flash"]
+    assert parse_assignments([*assignments, "names.flash=ours"], Throughput()) == {
+        "size": [7, 3],
+        "caption": False,
+        "panels": ["mask", "dtype"],
+        "title": "One core",
+        "variants": ["flash"],
+        "names": {"flash": "ours"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ('throughput = { variants = ["flsh"] }', "figures.throughput.variants: unknown variant 'flsh'"),
+        ("throughput = { title = '$\\frac{1$' }", "figures.throughput.title: found"),
+        ("speedup = { where = 'sq < 5' }", "figures.speedup.where: unknown name 'sq'"),
+    ],
+)
+def test_mistakes_in_figures_are_found_when_the_experiment_is_read(figure: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"edited.toml: {message}")):
+        parse_experiment(EDITED.replace("matrix = {}", figure), Path("edited.toml"))
+
+
+def test_an_edited_experiment_redraws_a_run(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, png_only("throughput"))
+    edited = parse_experiment(EDITED, Path("edited.toml"))
+    paths = make_report([folder], formats=("png",), experiment=edited)
+    assert list(paths.figures) == ["matrix"]
+
+
+def test_runs_have_the_labels_that_they_are_given(write_run: WriteRun, tmp_path: Path) -> None:
+    runs = [write_run([make_result("flash")], png_only("matrix")) for _ in range(2)]
+    paths = make_report(runs, tmp_path / "merged", ("png",), labels=["before", "after"])
+    text = paths.summary_markdown.read_text()
+    assert "| flash (before) |" in text
+    assert "| flash (after) |" in text
+
+
+def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) -> None:
+    runs = [write_run([make_result("flash")]) for _ in range(2)]
+    for labels in (["one"], ["same", "same"]):
+        with pytest.raises(InputError, match=r"--label: found .*, expected a different one for each of"):
+            make_report(runs, tmp_path / "merged", labels=labels)
+
+
+def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun) -> None:
+    reason = "install attention-harness[baselines]"
+    missing = [
+        make_result(name, seq, status=Status.UNSUPPORTED, phase="plan", reason=reason)
+        for name in ("torch", "torch-unfused")
+        for seq in (256, 512)
+    ]
+    text = printed(print_tables, [*RESULTS, *missing], write_run)
+    assert text.splitlines()[0] == (
+        "not installed here: what torch, torch-unfused need (4 cases); to have them: "
+        "pip install 'attention-harness[baselines]'"
+    )
+    assert "unsupported" not in text
+
+
+def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
+    rows = [
+        make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),
+        make_result("unfused", 512, time_s=0.02, speedup=1.0, baseline="unfused", busy=True),
+        make_result("flash", 256, time_s=0.002, speedup=2.0, baseline="unfused"),
+        make_result("flash", 512, status=Status.UNSUPPORTED, reason="tile too large"),
+    ]
+    text = printed(print_tables, rows, write_run)
+    lines = [line.split() for line in text.splitlines()]
+    assert ["variant", "256", "512"] in lines
+    assert ["unfused", "67.1", "53.7†"] in lines
+    assert ["flash", "134", "(2.00×)", "unsupported"] in lines
+    assert "† measured while others used the machine" in text
+    assert "GFLOP/s (speed-up over unfused)" in text
+
+
+def test_a_row_for_each_case_can_be_asked_for(write_run: WriteRun) -> None:
+    rows = [make_result("flash", seq, time_s=0.002) for seq in (256, 512)]
+    by_row = functools.partial(print_tables, by_row=True)
+    assert "status" not in printed(print_tables, rows, write_run)
+    assert "status" in printed(by_row, rows, write_run)
+
+
+def test_the_terminal_shows_so_many_rows_and_says_where_the_others_are(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MOST_ROWS_PRINTED", 3)
+    text = printed(print_tables, [make_result("flash", seq) for seq in (1, 2, 3, 4, 5)], write_run)
+    assert "and 2 more rows, all of them in summary.csv" in text
+    assert text.count("passed") == 3
 
 
 @pytest.mark.parametrize("make", [True, False])

@@ -5,14 +5,9 @@ import pytest
 from rich.console import Console
 from synthetic_results import make_result
 
+from harness.reporting.csv_tables import csv_lines, full_csv, summary_csv
 from harness.reporting.frames import prepare
-from harness.reporting.tables import (
-    full_csv,
-    markdown_table,
-    rich_table,
-    summarize,
-    summary_csv,
-)
+from harness.reporting.tables import markdown_table, rich_table, summarize
 from harness.results.frame import results_frame
 from harness.status import Status
 
@@ -126,7 +121,7 @@ def test_a_problem_is_named_once(frame: pd.DataFrame) -> None:
 
 
 def test_the_summary_csv_holds_base_units_and_empty_cells(frame: pd.DataFrame) -> None:
-    header, first, *_, last = summary_csv(frame).splitlines()
+    header, first, *_, last = "".join(summary_csv(frame)).splitlines()
     values = dict(zip(header.split(","), first.split(","), strict=True))
     assert (values["label"], values["time_s"], values["speedup"]) == ("flash", "0.00136957", "2.0631")
     failed = dict(zip(header.split(","), last.split(","), strict=True))
@@ -134,7 +129,7 @@ def test_the_summary_csv_holds_base_units_and_empty_cells(frame: pd.DataFrame) -
 
 
 def test_the_full_csv_holds_every_column(frame: pd.DataFrame) -> None:
-    header, first, *_ = full_csv(frame).splitlines()
+    header, first, *_ = "".join(full_csv(frame)).splitlines()
     assert header.split(",") == [str(column) for column in frame.columns]
     assert first.split(",")[header.split(",").index("flops")] == str(4 * 16 * 256 * 256 * 64)
 
@@ -142,3 +137,30 @@ def test_the_full_csv_holds_every_column(frame: pd.DataFrame) -> None:
 def test_a_bar_in_a_cell_does_not_end_it() -> None:
     frame = prepare(results_frame([make_result("a|b")]))
     assert "| a\\|b | passed |" in markdown_table(summarize(frame))
+
+
+def test_what_is_known_of_gpu_code_stands_in_the_table_of_emulated_and_built_rows() -> None:
+    known = {"registers": 128, "spills": 0, "shared_bytes": 49152, "occupancy": 0.5, "bank_conflicts": 12}
+    rows = [
+        make_result("flash", status=Status.EMULATED, executor="emulator", **known),
+        make_result("naive", status=Status.BUILT, executor="none", **known | {"registers": None}),
+    ]
+    summary = summarize(prepare(results_frame(rows)))
+    headers = ("variant", "status", "registers", "spills", "shared (KiB)", "occupancy (%)", "bank conflicts")
+    assert summary.headers == headers
+    assert summary.rows == (
+        ("flash", "emulated", "128", "0", "48.0", "50.0", "12"),
+        ("naive", "built", "–", "0", "48.0", "50.0", "12"),
+    )
+
+
+def test_a_summary_of_the_first_rows_counts_the_others() -> None:
+    summary = summarize(prepare(results_frame(make_result(seq=seq) for seq in (1, 2, 3))), most_rows=2)
+    assert (len(summary.rows), summary.hidden) == (2, 1)
+
+
+def test_cells_of_a_csv_are_quoted_where_they_must_be() -> None:
+    frame = pd.DataFrame({"a,b": ['say "x"', None, "two\nlines"], "n": [0.1, float("nan"), 1 / 3]})
+    text = "".join(csv_lines(frame))
+    assert text == '"a,b",n\n"say ""x""",0.1\n,\n"two\nlines",0.3333333333333333\n'
+    assert pd.read_csv(io.StringIO(text), dtype_backend="numpy_nullable")["n"][2] == 1 / 3

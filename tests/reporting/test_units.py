@@ -11,6 +11,7 @@ from harness.reporting.units import (
     MILLISECONDS,
     SECONDS,
     TFLOPS,
+    beside_limit,
     interval,
     percent,
     rate_unit,
@@ -69,3 +70,21 @@ def test_time_unit_follows_the_median(seconds: list[float], unit: object) -> Non
 )
 def test_rate_unit_follows_the_largest(tflops: list[float], unit: object) -> None:
     assert rate_unit(tflops) == unit
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.314, "0.31"),
+        (0.996, "0.996"),
+        (1.04, "1.04"),
+        (1.0004, "1.0004"),
+        (0.9996, "0.9996"),
+        (1.0, "1.0"),
+        (37.2, "37"),
+        (math.inf, "∞"),
+        (None, "–"),
+    ],
+)
+def test_a_share_of_a_limit_shows_on_which_side_it_lies(ratio: float | None, text: str) -> None:
+    assert beside_limit(ratio) == text

@@ -273,3 +273,30 @@ def test_the_texts_of_a_manifest_are_printable_but_for_the_experiment(folder):
     file.write_text(json.dumps({**content, "question": "a\x1b[31mb", "source": "name = 1\n"}))
     manifest = RunFolder.open(folder.path).manifest
     assert (manifest.question, manifest.source) == ("a\\x1b[31mb", "name = 1\n")
+
+
+def test_of_a_repeated_case_the_table_has_the_newest_row_at_the_place_of_the_first(folder):
+    for result in (failed_result("a"), example_result("b"), example_result("a", time_s=0.5)):
+        folder.append_result(result)
+    table = load(folder.path)
+    assert table["case"].tolist() == ["a", "b"]
+    assert table["status"].tolist() == ["passed", "passed"]
+    assert table["time_s"].tolist() == [0.5, 0.25]
+
+
+def test_two_runs_of_one_name_keep_all_their_rows(tmp_path):
+    folders = [RunFolder.create(tmp_path / name, "sweep", example_manifest()) for name in "ab"]
+    for run in folders:
+        run.append_result(example_result("a"))
+    assert len(load([run.path for run in folders])) == 2
+
+
+def test_a_table_made_in_many_batches_is_that_of_one(monkeypatch):
+    rows = [
+        example_result(str(number), params={"tile": number} if number > 2 else {}, stage_s={"llvm": number})
+        for number in range(7)
+    ]
+    whole = results_frame(rows)
+    monkeypatch.setattr("harness.results.frame.BATCH", 2)
+    pandas.testing.assert_frame_equal(results_frame(rows), whole)
+    assert whole["param.tile"].tolist()[2:4] == [pandas.NA, 3]

@@ -1,6 +1,7 @@
 import io
 import re
 
+import pytest
 from example_cases import example_case
 
 from harness.measure.rounds import TimedRound
@@ -11,6 +12,7 @@ from harness.running.progress import LiveObserver, PlainObserver, format_seconds
 from harness.status import Status
 from harness.workers.protocol import Checked
 
+CONTROL_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 ROWS = RowMaker(experiment="tiny", run="r", source=("tiny.toml",), command="run")
 
@@ -88,3 +90,42 @@ def test_a_terminal_shows_failures_and_counts() -> None:
 def test_times_are_shown_in_the_unit_that_suits_them() -> None:
     shown = [format_seconds(seconds) for seconds in (12.345, 0.0123, 4.5e-5, 6e-9)]
     assert shown == ["12.3 s", "12.3 ms", "45 µs", "6 ns"]
+
+
+def test_a_terminal_keeps_a_line_of_each_case() -> None:
+    stream = Terminal()
+    observer = make_observer(stream=stream)
+    case = example_case()
+    observer.planned(1)
+    observer.finished(case, passed(case, case))
+    observer.done()
+    assert "error/tolerance 0.25  2 ms" in stream.getvalue()
+
+
+def test_why_something_cannot_be_done_is_said_once_on_a_terminal() -> None:
+    stream = Terminal()
+    observer = LiveObserver(stream)
+    observer.planned(2)
+    for case in (example_case(), example_case()):
+        row = ROWS.failure(CaseRecord(case), Status.UNSUPPORTED, "plan", "install more")
+        observer.finished(case, row)
+    observer.done()
+    assert stream.getvalue().count("plan: install more") == 1
+    assert stream.getvalue().count("numpy-attention · numpy") == 2
+
+
+@pytest.mark.parametrize("width", [50, 80, 110])
+def test_a_narrow_terminal_keeps_count_and_remaining_time_and_cuts_the_case(width: int) -> None:
+    stream = Terminal()
+    observer = LiveObserver(stream, width=width)
+    case = example_case()
+    observer.planned(1000)
+    observer.finished(case, passed(case, case))
+    observer.finished(case, ROWS.failure(CaseRecord(case), Status.CRASHED, "run", "SIGSEGV"))
+    observer.started(case, "build")
+    observer.done()
+    last = CONTROL_SEQUENCES.sub("", stream.getvalue().split("\r")[-2]).rstrip("\n")
+    assert re.search(r"2/1000 (\d+:\d\d:\d\d|-:--:--)", last)
+    assert "1 passed  1 crashed" in last
+    assert "build:" in last or width == 50
+    assert len(last) <= width

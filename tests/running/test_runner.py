@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 from example_cases import example_experiment
@@ -68,6 +69,7 @@ def run(
     resume: bool = False,
     timed: bool = True,
     jobs: int = 1,
+    dump: Path | None = None,
 ) -> RunSummary:
     return run_experiment(
         experiment,
@@ -78,6 +80,7 @@ def run(
         jobs=jobs,
         observer=observer or Quiet(),
         command=["harness", "run", "tiny.toml"],
+        dump=dump,
     )
 
 
@@ -107,6 +110,19 @@ def test_each_misbehaviour_becomes_a_row(sweep: RunSummary, variant: str) -> Non
     assert reason in str(row.reason)
     rerun = f"harness run tiny --only case={row.case}" if status.is_failure else None
     assert row.rerun == rerun
+
+
+def test_a_wrong_output_is_described_and_dumped_beside_what_was_expected(tmp_path: Path) -> None:
+    experiment = example_experiment(["numpy-attention", "wrong"])
+    rows = run(experiment, tmp_path / "results", timed=False, dump=tmp_path / "arrays").results
+    (row,) = [row for row in rows if row.status is Status.WRONG]
+    file = f"{row.case}-{row.distribution}.npz"
+    assert "rows: head 1, " in str(row.reason)
+    assert f"arrays: {file}" in str(row.reason)
+    assert [path.name for path in (tmp_path / "arrays").iterdir()] == [file]
+    with np.load(tmp_path / "arrays" / file) as arrays:
+        assert arrays["found"].shape == arrays["expected"].shape
+        assert np.abs(arrays["found"] - arrays["expected"]).max() == pytest.approx(row.max_abs_error)
 
 
 class CheckCounter(Quiet):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from harness.errors import HarnessError, InputError
+from harness.experiment.condition import holds, parse_condition
+from harness.reporting.frames import is_missing, records, select_variants
 from harness.storage.replacing import replaced
+from harness.validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,14 +47,71 @@ class NothingToDraw(HarnessError):  # noqa: N818 - an outcome, not an error
     """A figure does not apply to these results; the message is the reason."""
 
 
+class Unreadable(NothingToDraw):
+    """A figure would hold more than anybody can read; the message says what to narrow down."""
+
+
+WHERE_NAMES = ("seq", "head_dim_v", *get_args(PanelColumn))
+"""What a figure's condition `where` may ask of a row; `seq` is the longer of `seq_q` and `seq_kv`."""
+
+
+def _drawable(text: str) -> str:
+    """Refuse what matplotlib takes for a formula and cannot read; importing it costs time, so only then."""
+    if "$" not in text:
+        return text
+    from matplotlib.cbook import is_math_text
+    from matplotlib.mathtext import MathTextParser
+
+    if is_math_text(text):
+        try:
+            MathTextParser("path").parse(text)
+        except ValueError as error:
+            raise ValueError(
+                f"found {shown(text)}, expected a formula between dollar signs that matplotlib can draw; "
+                "a dollar sign alone is written \\\\$"
+            ) from error
+    return text
+
+
+Text = Annotated[str, AfterValidator(_drawable)]
+Inches = Annotated[float, Field(ge=1, le=100)]
+
+
 class FigureSettings(BaseModel):
     """What every figure can be told under `[figures]`; subclasses add their own keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: str | None = None
+    title: Text | None = None
     variants: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Variants, or series such as `naive tile_kv=64`, to show; all if not given."""
+    where: str | None = None
+    """Condition on the rows to show, `seq <= 4096 and head_dim == 64`."""
+    names: dict[str, Text] = {}
+    """What variants, or series, are called in the figure."""
+    size: tuple[Inches, Inches] | None = None
+    """Width and height in inches."""
+    caption: bool = True
+    """Whether machine, problem, code and date stand below the panels."""
+
+    @field_validator("where")
+    @classmethod
+    def _readable(cls, text: str | None) -> str | None:
+        if text is not None:
+            parse_condition(text, WHERE_NAMES)
+        return text
+
+    @property
+    def named_variants(self) -> dict[str, tuple[str, ...]]:
+        """The variants, or series, that each key of the settings names."""
+        return {"variants": self.variants or (), "names": tuple(self.names)}
+
+    def display(self, label: str) -> str:
+        """Return what a series is called: its name, or its variant's with the series' parameters."""
+        if label in self.names:
+            return self.names[label]
+        variant, space, parameters = label.partition(" ")
+        return f"{self.names.get(variant, variant)}{space}{parameters}"
 
 
 class Figure(ABC):
@@ -70,20 +130,48 @@ class Figure(ABC):
     def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
         """Draw a frame that `harness.reporting.frames.prepare` has prepared.
 
-        `settings` is an instance of the class's `settings`; `caption` goes below the panels.  Raises
-        `NothingToDraw` with the reason when no row suits, and `InputError` when settings name what
-        the frame does not hold.
+        `settings` is an instance of the class's `settings`; `caption` goes below the panels, unless the
+        settings leave it out.  Raises `NothingToDraw` with the reason when no row suits, `Unreadable` when
+        nobody could read the figure, and `InputError` when settings name what the frame does not hold.
         """
 
 
-def check_variants(figure: Figure, settings: FigureSettings, frame: pd.DataFrame) -> None:
-    """Raise `InputError` when the settings ask for a variant that no row is of."""
-    known = dict.fromkeys([*frame["variant"], *frame["label"]])
-    for wanted in settings.variants or ():
-        if wanted not in known:
-            raise InputError(
-                f"figures.{figure.name}.variants: found {wanted!r}, expected one of {', '.join(known)}"
-            )
+def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
+    """Return the rows that the settings' `variants` and `where` leave.
+
+    Raises `NothingToDraw` where they leave none.
+    """
+    shown = select_variants(frame, settings.variants)
+    if settings.where is not None:
+        shown = _where(shown, settings.where)
+    if shown.empty and not frame.empty:
+        raise NothingToDraw("no row has what variants and where ask for")
+    return shown
+
+
+def absent_variants(frame: pd.DataFrame, settings: FigureSettings) -> list[str]:
+    """Return the variants and series that the settings want to show and no row is of."""
+    known = {*frame["variant"].unique(), *frame["label"].cat.categories}
+    return [wanted for wanted in settings.variants or () if wanted not in known]
+
+
+def _where(frame: pd.DataFrame, text: str) -> pd.DataFrame:
+    """Return the rows for which a condition holds; it is evaluated once for each problem."""
+    condition = parse_condition(text, WHERE_NAMES)
+    columns = [name for name in WHERE_NAMES if name != "seq"]
+    problems = frame[columns].drop_duplicates()
+    rows = [
+        {
+            **{name: None if is_missing(value) else value for name, value in row.items()},
+            "seq": max(row["seq_q"], row["seq_kv"]),
+        }
+        for row in records(problems)
+    ]
+    try:
+        chosen = [holds(condition, row) for row in rows]
+    except ValueError as error:
+        raise InputError(f"where: {error}") from error
+    return frame.merge(problems[chosen], on=columns, how="inner")
 
 
 def check_formats(formats: Sequence[str]) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.figures.base import NothingToDraw, Unreadable
 from harness.reporting.figures.legend import SMALLEST_HEIGHT
 from harness.reporting.figures.style import CAPTION_SIZE, PAPER_WIDTH, POINTS_PER_INCH
-from harness.reporting.frames import PROBLEM_COLUMNS, format_value, is_missing, sort_key, varying
+from harness.reporting.frames import PROBLEM_COLUMNS, format_value, is_missing, labels_in, sort_key, varying
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +18,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 CAPTION_CHARACTERS_PER_INCH = 21.5
+LEAST_PANEL_HEIGHT = 0.8
+"""Inches below which nothing of a panel can be read."""
+MOST_PANELS = 24
+MOST_SERIES = 32
+MOST_PLACES = 48
+"""More panels, series, or places along the horizontal axis than this nobody can read."""
+
+
+X_LABELS = {
+    "seq_q": "sequence length",
+    "seq_kv": "key/value sequence length",
+    "head_dim": "head dimension",
+    "batch": "batch size",
+    "heads": "heads",
+    "kv_heads": "key/value heads",
+    "threads": "threads",
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,34 @@ def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None) -> 
     return chosen
 
 
+def check_readable(frame: pd.DataFrame, wanted: Sequence[str], x: str) -> list[str]:
+    """Return the columns to split by, see `panel_columns`.
+
+    Raises `Unreadable`, with what to narrow down, where there would be more series, places or panels than
+    can be read.
+    """
+    series = len(labels_in(frame))
+    if series > MOST_SERIES:
+        raise Unreadable(
+            f"{series} series, of which at most {MOST_SERIES} can be told apart; choose some with variants"
+        )
+    places = frame[x].nunique()
+    if places > MOST_PLACES:
+        raise Unreadable(
+            f"{places} values of {x}, of which at most {MOST_PLACES} can be read; narrow them down, "
+            f'where = "{x} <= {sorted(frame[x].unique())[MOST_PLACES - 1]}"'
+        )
+    columns = panel_columns(frame, wanted, x)
+    panels = len(frame[columns].drop_duplicates()) if columns else 1
+    if panels > MOST_PANELS:
+        counts = ", ".join(f"{frame[column].nunique(dropna=False)} of {column}" for column in columns)
+        raise Unreadable(
+            f"{panels} panels ({counts}), of which at most {MOST_PANELS} can be read; "
+            "narrow them down with where"
+        )
+    return columns
+
+
 def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 2) -> PanelGrid:
     """Split a frame into panels; the values of the second column, if any, lie side by side.
 
@@ -64,7 +110,7 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
     if not columns:
         return PanelGrid((Panel(0, 0, "", frame),), 1, 1)
     keys = sorted(
-        {tuple(row) for row in frame[list(columns)].itertuples(index=False, name=None)},
+        set(frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)),
         key=lambda values: [sort_key(value) for value in values],
     )
     across = sorted({values[1] for values in keys}, key=sort_key) if len(columns) > 1 else []
@@ -90,23 +136,31 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
 def new_drawing(
     grid: PanelGrid,
     panel_height: float,
-    caption: str,
+    caption: str | None,
     notes: Sequence[str] = (),
     *,
+    size: tuple[float, float] | None = None,
     width: float = PAPER_WIDTH,
     heading_height: float = SMALLEST_HEIGHT,
 ) -> tuple[Drawing, list[Axes]]:
     """Make a drawing with the axes of each panel, all on one vertical scale; notes and caption below.
 
     All sizes are in inches; a panel's height includes its title and tick labels, `heading_height` is that of
-    the legend or title above the panels.
+    the legend or title above the panels.  Where the whole `size` is given, panels take what is left of it.
+    Without caption there are no notes either.  Raises `NothingToDraw` where the size leaves panels no room.
     """
     from matplotlib.figure import Figure as Drawing
 
+    width = width if size is None else size[0]
     characters = round(width * CAPTION_CHARACTERS_PER_INCH)
-    lines = textwrap.wrap(" ".join([*notes, caption]), characters)
+    lines = textwrap.wrap(" ".join([*notes, caption]), characters) if caption is not None else []
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
     height = grid.rows * panel_height + heading_height + caption_height
+    if size is not None:
+        least = grid.rows * LEAST_PANEL_HEIGHT + heading_height + caption_height
+        if size[1] < least:
+            raise NothingToDraw(f"size: {size[1]:g} inches of height, at least {least:.1f} are needed")
+        height = size[1]
     drawing = Drawing(figsize=(width, height))
     share_of_caption = caption_height / height
     drawing.set_layout_engine("constrained", rect=(0, share_of_caption, 1, 1 - share_of_caption))
@@ -127,6 +181,16 @@ def new_drawing(
         gid="caption",
     )
     return drawing, [all_axes[panel.row, panel.column] for panel in grid.panels]
+
+
+def label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, y_label: str) -> None:
+    """Label the outer axes only."""
+    places = {(panel.row, panel.column) for panel in grid.panels}
+    for panel, axes in zip(grid.panels, all_axes, strict=True):
+        if panel.column == 0:
+            axes.set_ylabel(y_label)
+        if (panel.row + 1, panel.column) not in places:
+            axes.set_xlabel(x_label)
 
 
 def describe_value(column: str, value: Any) -> str:

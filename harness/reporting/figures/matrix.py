@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, check_variants
+from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, Unreadable, choose_rows
 from harness.reporting.figures.layout import Panel, PanelGrid, new_drawing
 from harness.reporting.figures.legend import text_width, wrap
 from harness.reporting.figures.style import (
@@ -16,7 +16,7 @@ from harness.reporting.figures.style import (
     STATUS_WORDS,
     paper_style,
 )
-from harness.reporting.frames import format_value, labels_in, select_variants, sort_key, varying
+from harness.reporting.frames import format_value, labels_in, sort_key, varying
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ WIDEST_LABELS = 2.4
 """Inches for the names of the series, which are wrapped if longer."""
 WIDEST_CELL = 1.6
 NARROWEST_DRAWING = 3.4
+MOST_ROWS = 60
+MOST_CELLS = 24
+"""More series down, or combinations across, than this nobody can read."""
 ACCEPTED_NOTE = "✓: output accepted against the float64 reference."
 FAILED_NOTE = (
     "Where a cell has a stroke, all its cases are counted after it; those not named before it passed."
@@ -86,27 +89,33 @@ class Matrix(Figure):
 
     def draw(self, frame: pd.DataFrame, settings: MatrixSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
-        check_variants(self, settings, frame)
-        shown = select_variants(frame, settings.variants)
+        shown = choose_rows(frame, settings)
         if shown.empty:
             raise NothingToDraw("no case has a result")
         changing = varying(shown, settings.columns)
         columns = [name for name in settings.columns if name == "target" or name in changing]
         keys = sorted(
-            {tuple(row) for row in shown[columns].itertuples(index=False, name=None)},
+            set(shown[columns].drop_duplicates().itertuples(index=False, name=None)),
             key=lambda values: [sort_key(value) for value in values],
         )
         labels = labels_in(shown)
+        if len(labels) > MOST_ROWS or len(keys) > MOST_CELLS:
+            raise Unreadable(
+                f"{len(labels)} series and {len(keys)} columns ({', '.join(columns)}), of which at most "
+                f"{MOST_ROWS} and {MOST_CELLS} can be read; narrow them down with variants, where or columns"
+            )
+        names = [settings.display(label) for label in labels]
         height = HEADER_HEIGHT + CELL_HEIGHT * len(labels)
         with paper_style():
             grid = PanelGrid((Panel(0, 0, "", shown),), 1, 1)
-            notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if FAILURES & set(shown["status"]) else [])]
-            width = _width(len(keys), labels)
-            drawing, (axes,) = new_drawing(grid, height, caption, notes, width=width)
+            notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if FAILURES & set(shown["status"].unique()) else [])]
+            width = settings.size[0] if settings.size else _width(len(keys), names)
+            below = caption if settings.caption else None
+            drawing, (axes,) = new_drawing(grid, height, below, notes, size=settings.size, width=width)
             drawing.suptitle(settings.title or "cases by status")
-            cell_width = (width - _label_width(labels)) / len(keys)
+            cell_width = (width - _label_width(names)) / len(keys)
             _draw_cells(axes, shown, columns, keys, labels, cell_width)
-            _label_cells(axes, columns, keys, labels)
+            _label_cells(axes, columns, keys, names)
         return drawing
 
 
@@ -158,7 +167,9 @@ def _draw_cells(
     from matplotlib.patches import Rectangle
 
     counts = {
-        (label, key): Counter(Status(value) for value in rows["status"])
+        (label, key): Counter(
+            {Status(str(name)): count for name, count in rows["status"].value_counts().items()}
+        )
         for (label, *key_list), rows in frame.groupby(["label", *columns], observed=True, dropna=False)
         for key in [tuple(key_list)]
     }

@@ -2,7 +2,8 @@
 
 A variant has a colour of seaborn's colour-blind palette (after Okabe and Ito), a marker, a line style and
 a hatch.  Several parameter sets, or several runs, of one variant share its colour family and
-differ in tone, marker and hatch.  No two series have both the colour and the marker in common.
+differ in tone, marker and hatch.  No two series that one figure can show have both the colour and the marker
+in common.
 """
 
 from __future__ import annotations
@@ -80,6 +81,9 @@ SIBLING_TONES = (0.3, -0.4, 0.6, -0.2, 0.45)
 """How far to white, or if negative to black, the siblings of a series are.  The numbers of tones and of
 markers have no common divisor, so that a pair repeats only after all combinations."""
 
+LOOKS_OF_A_FAMILY = 1 + len(SIBLING_TONES) * len(SIBLING_MARKERS)
+"""Where a variant has more series, looks repeat; no figure shows so many."""
+
 STATUS_WORDS = {
     Status.PASSED: "not timed",
     Status.EMULATED: "emulated",
@@ -108,7 +112,10 @@ def series_styles(frame: pd.DataFrame) -> dict[str, SeriesStyle]:
         if variant not in families:
             families[variant] = KNOWN_VARIANTS.get(variant) or next(others)
         family = families[variant]
-        while (style := _sibling(family, members[family])).look_without_line in taken:
+        for _ in range(LOOKS_OF_A_FAMILY):
+            style = _sibling(family, members[family])
+            if style.look_without_line not in taken:
+                break
             members[family] += 1  # tones of two families can be the same grey
         taken.add(style.look_without_line)
         styles[label] = style

@@ -5,36 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.reporting.figures.bars import (
+    Bar,
+    bar_handle,
+    draw_bar_panel,
+    panel_columns_side_by_side,
+)
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
     NothingToDraw,
     PanelColumn,
-    check_variants,
+    choose_rows,
 )
 from harness.reporting.figures.layout import (
+    X_LABELS,
     PanelGrid,
+    check_readable,
+    label_axes,
     new_drawing,
-    panel_columns,
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.peak_lines import Peak, draw_peaks, peaks_of, values_in_sight
 from harness.reporting.figures.style import (
+    PAPER_WIDTH,
     STATUS_WORDS,
     SeriesStyle,
     paper_style,
     series_styles,
     text_color,
 )
-from harness.reporting.frames import format_value, labels_in, records, select_variants
+from harness.reporting.frames import format_value, labels_in, records, units_of
 from harness.reporting.units import (
     GFLOPS,
     TFLOPS,
     Unit,
     is_number,
-    rate_unit,
-    time_unit,
 )
 from harness.status import Status
 
@@ -53,22 +60,14 @@ MARKER_OFFSET = 9.0
 SIDE_MARGIN = 0.08
 """Free space left and right of the points, as a share of their extent."""
 
-X_LABELS = {
-    "seq_q": "sequence length",
-    "seq_kv": "key/value sequence length",
-    "head_dim": "head dimension",
-    "batch": "batch size",
-    "heads": "heads",
-    "kv_heads": "key/value heads",
-    "threads": "threads",
-}
-
 
 class ThroughputSettings(FigureSettings):
     """`[figures] throughput = { … }`."""
 
     x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads"] = "seq"
     """Horizontal axis, on a log2 scale; `seq` is `seq_q`."""
+    style: Literal["lines", "bars"] = "lines"
+    """Lines over the horizontal axis, or groups of bars with a value on each."""
     y: Literal["auto", "gflops", "tflops", "time"] = "auto"
     """Vertical axis; `auto` is GFLOP/s or TFLOP/s by magnitude."""
     panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
@@ -84,31 +83,44 @@ class Throughput(Figure):
 
     def draw(self, frame: pd.DataFrame, settings: ThroughputSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
-        check_variants(self, settings, frame)
         styles = series_styles(frame)
-        shown = select_variants(frame, settings.variants)
+        shown = choose_rows(frame, settings)
         if not shown["time_s"].notna().any():
             raise NothingToDraw("no case was timed")
         x = "seq_q" if settings.x == "seq" else settings.x
         shown, never_measured = _without_unmeasured(shown)
+        columns = check_readable(shown, settings.panels, x)
+        labels = labels_in(shown)
+        as_bars = settings.style == "bars"
+        beside = panel_columns_side_by_side(len(labels), shown[x].nunique()) if as_bars else 2
+        grid = panel_grid(shown, columns, most_columns=beside)
         axis = _Axis(shown, settings.y)
-        grid = panel_grid(shown, panel_columns(shown, settings.panels, x))
+        width = settings.size[0] if settings.size else PAPER_WIDTH
         with paper_style():
             notes = [INTERVAL_NOTE]
             if never_measured:
-                notes.append(f"Not measured: {', '.join(never_measured)}.")
-            legend = plan_legend(labels_in(shown), settings.title)
-            drawing, all_axes = new_drawing(grid, PANEL_HEIGHT, caption, notes, heading_height=legend.height)
-            strip = _strip_height(grid, x)
-            for panel, axes in zip(grid.panels, all_axes, strict=True):
-                _draw_panel(axes, panel.frame, x, axis, strip, styles)
-                axes.set_title(panel.heading)
+                named = (f"{settings.display(label)} ({why})" for label, why in never_measured.items())
+                notes.append(f"Not measured: {', '.join(named)}.")
+            legend = plan_legend([settings.display(label) for label in labels], settings.title, width)
+            drawing, all_axes = new_drawing(
+                grid,
+                PANEL_HEIGHT,
+                caption if settings.caption else None,
+                notes,
+                size=settings.size,
+                heading_height=legend.height,
+            )
             peaks = [axis.peaks(panel.frame) for panel in grid.panels]
-            _scale_vertically(all_axes, axis, strip, peaks)
-            for axes, of_panel in zip(all_axes, peaks, strict=True):
+            if as_bars:
+                _draw_bars(all_axes, grid, x, axis, peaks, styles, width)
+            else:
+                _draw_lines(all_axes, grid, x, axis, peaks, styles)
+            for panel, axes, of_panel in zip(grid.panels, all_axes, peaks, strict=True):
+                axes.set_title(panel.heading)
                 draw_peaks(axes, of_panel)
-            _label_axes(all_axes, grid, X_LABELS[x], axis)
-            add_legend(drawing, legend, [_legend_handle(styles[label]) for label in labels_in(shown)])
+            label_axes(all_axes, grid, X_LABELS[x], axis.label)
+            handle = bar_handle if as_bars else _legend_handle
+            add_legend(drawing, legend, [handle(styles[label]) for label in labels])
         return drawing
 
 
@@ -119,9 +131,9 @@ class _Axis:
         self.is_time = y == "time"
         self.unit: Unit
         if self.is_time:
-            self.unit = time_unit(frame["time_s"])
+            self.unit = units_of(frame)[0]
         elif y == "auto":
-            self.unit = rate_unit(frame["tflops"])
+            self.unit = units_of(frame)[1]
         else:
             self.unit = GFLOPS if y == "gflops" else TFLOPS
         self.label = f"time ({self.unit.symbol})" if self.is_time else f"throughput ({self.unit.symbol})"
@@ -144,16 +156,61 @@ class _Axis:
         return [] if self.is_time else peaks_of(rows, self.unit)
 
 
-def _without_unmeasured(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Leave out series that have no time anywhere, and name them with their statuses."""
-    names = []
-    measured = frame
-    for label in labels_in(frame):
-        rows = frame[frame["label"] == label]
-        if not rows["time_s"].notna().any():
-            names.append(f"{label} ({', '.join(dict.fromkeys(rows['status']))})")
-            measured = measured[measured["label"] != label]
-    return measured, names
+def _without_unmeasured(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Leave out series that have no time anywhere, and return their statuses by label."""
+    measured = set(frame.loc[frame["time_s"].notna(), "label"].unique())
+    left_out = frame[~frame["label"].isin(measured)]
+    statuses: dict[str, str] = {
+        str(label): ", ".join(dict.fromkeys(rows["status"]))
+        for label, rows in left_out.groupby("label", observed=True)
+    }
+    return frame[frame["label"].isin(measured)], statuses
+
+
+def _draw_lines(
+    all_axes: Sequence[Axes],
+    grid: PanelGrid,
+    x: str,
+    axis: _Axis,
+    peaks: Sequence[Sequence[Peak]],
+    styles: dict[str, SeriesStyle],
+) -> None:
+    """Draw every panel as lines, all on one vertical scale."""
+    strip = _strip_height(grid, x)
+    for panel, axes in zip(grid.panels, all_axes, strict=True):
+        _draw_panel(axes, panel.frame, x, axis, strip, styles)
+    _scale_vertically(all_axes, axis, strip, peaks)
+
+
+def _draw_bars(
+    all_axes: Sequence[Axes],
+    grid: PanelGrid,
+    x: str,
+    axis: _Axis,
+    peaks: Sequence[Sequence[Peak]],
+    styles: dict[str, SeriesStyle],
+    width: float,
+) -> None:
+    """Draw every panel as groups of bars, all on one vertical scale."""
+    panels = [
+        {
+            label: _bars(panel.frame[panel.frame["label"] == label], x, axis)
+            for label in labels_in(panel.frame)
+        }
+        for panel in grid.panels
+    ]
+    ends = [bar.value + bar.up for bars in panels for of_series in bars.values() for bar in of_series]
+    highest = max([*ends, *values_in_sight(peaks, max(ends))])
+    for axes, bars in zip(all_axes, panels, strict=True):
+        draw_bar_panel(axes, bars, styles, grid, highest, width)
+
+
+def _bars(rows: pd.DataFrame, x: str, axis: _Axis) -> list[Bar]:
+    """Return the bars of one series in one panel."""
+    return [
+        Bar(group, value, down, up) if is_number(value) else Bar(group, word=STATUS_WORDS[Status(status)])
+        for group, status, value, down, up in zip(rows[x], rows["status"], *axis.values(rows), strict=True)
+    ]
 
 
 def _draw_panel(
@@ -265,16 +322,6 @@ def _scale_vertically(
             edge = [strip, strip]
             axes.fill_between([0, 1], edge, transform=axes.transAxes, color="0.95", linewidth=0, zorder=0)
             axes.plot([0, 1], edge, transform=axes.transAxes, color="0.15", linewidth=0.6)
-
-
-def _label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, axis: _Axis) -> None:
-    """Label the outer axes only."""
-    places = {(panel.row, panel.column) for panel in grid.panels}
-    for panel, axes in zip(grid.panels, all_axes, strict=True):
-        if panel.column == 0:
-            axes.set_ylabel(axis.label)
-        if (panel.row + 1, panel.column) not in places:
-            axes.set_xlabel(x_label)
 
 
 def _legend_handle(look: SeriesStyle) -> Any:

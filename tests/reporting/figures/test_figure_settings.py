@@ -1,16 +1,21 @@
+import itertools
+import re
 import subprocess
 import sys
 from typing import Any
 
 import pandas as pd
 import pytest
+from synthetic_results import make_result
 
 from harness.errors import InputError
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.base import Figure, check_formats
+from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable, check_formats
 from harness.reporting.figures.matrix import Matrix
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput
+from harness.reporting.frames import prepare
+from harness.results.frame import results_frame
 
 
 def error_of(figure: Figure, values: dict[str, Any]) -> str:
@@ -35,9 +40,9 @@ def test_an_unknown_panel_is_refused() -> None:
 
 
 @pytest.mark.parametrize("figure", [Throughput(), Speedup(), Matrix()])
-def test_a_variant_that_no_row_is_of_is_refused(figure: Figure, sweep: pd.DataFrame) -> None:
+def test_without_a_row_to_show_there_is_nothing_to_draw(figure: Figure, sweep: pd.DataFrame) -> None:
     settings = parse_settings(figure, {"variants": ["flsh"]})
-    with pytest.raises(InputError, match=rf"figures\.{figure.name}\.variants: found 'flsh', expected one of"):
+    with pytest.raises(NothingToDraw, match="no row has what variants and where ask for"):
         figure.draw(sweep, settings, "")
 
 
@@ -46,6 +51,11 @@ def test_defaults_are_sequence_length_and_panels_by_head_dim_and_mask() -> None:
     assert settings.model_dump() == {
         "title": None,
         "variants": None,
+        "where": None,
+        "names": {},
+        "size": None,
+        "caption": True,
+        "style": "lines",
         "x": "seq",
         "y": "auto",
         "panels": ("head_dim", "mask"),
@@ -66,3 +76,65 @@ def test_importing_figures_and_reporting_is_cheap() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("figure", [Throughput(), Speedup(), Matrix()])
+def test_size_names_and_caption_can_be_chosen(figure: Figure, sweep: pd.DataFrame) -> None:
+    settings = parse_settings(figure, {"size": [5, 6], "names": {"naive": "Ours"}, "caption": False})
+    drawing = figure.draw(sweep, settings, "the caption")
+    drawing.draw_without_rendering()
+    assert list(drawing.get_size_inches()) == [5, 6]
+    assert not [text for text in drawing.texts if "the caption" in text.get_text()]
+    legend = [text.get_text() for entry in drawing.legends for text in entry.get_texts()]
+    labels = [*legend, *(tick.get_text() for tick in drawing.axes[0].get_yticklabels())]
+    assert "Ours tile_kv=64" in labels
+    assert "naive tile_kv=64" not in labels
+
+
+def test_a_size_that_leaves_panels_no_room_is_refused(sweep: pd.DataFrame) -> None:
+    settings = parse_settings(Throughput(), {"size": [7, 2]})
+    with pytest.raises(NothingToDraw, match=r"size: 2 inches of height, at least .* are needed"):
+        Throughput().draw(sweep, settings, "")
+
+
+def test_rows_can_be_chosen_by_their_problem(sweep: pd.DataFrame) -> None:
+    settings = parse_settings(Throughput(), {"where": "seq <= 1024 and mask == 'causal' and head_dim == 64"})
+    (axes,) = Throughput().draw(sweep, settings, "").axes
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["256", "512", "1024"]
+
+
+def test_a_variant_that_the_experiment_does_not_have_is_refused_when_it_is_read() -> None:
+    for values in ({"variants": ["flsh"]}, {"names": {"flsh": "Ours"}}, {"baseline": "flsh"}):
+        with pytest.raises(InputError, match=r"figures\.speedup\.\w+: unknown variant 'flsh' \(did you mean"):
+            parse_settings(Speedup(), values, ["flash", "torch"])
+    parse_settings(Speedup(), {"variants": ["flash tile_kv=64"], "baseline": "torch"}, ["flash", "torch"])
+
+
+def test_a_dollar_sign_that_begins_no_formula_is_text() -> None:
+    for title in ("$n$ keys", r"5 \$ an hour", "one $"):
+        assert parse_settings(Matrix(), {"title": title}).title == title
+
+
+def rows_of(**values: list[object]) -> pd.DataFrame:
+    """Timed rows, one for each combination of values."""
+    combinations = [dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())]
+    return prepare(results_frame(make_result(time_s=1.0, **point) for point in combinations))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("figure", [Throughput(), Speedup()])
+def test_what_nobody_could_read_is_refused_with_what_to_narrow(figure: Figure) -> None:
+    crowds = {
+        "33 series, of which at most 32": rows_of(params=[{"tile_kv": tile} for tile in range(33)]),
+        "49 values of seq_q, of which": rows_of(seq=list(range(16, 65))),
+        "25 panels (25 of head_dim), of which at most 24": rows_of(head_dim=list(range(1, 26))),
+    }
+    for reason, frame in crowds.items():
+        paired = frame.assign(speedup=2.0, baseline="unfused")
+        with pytest.raises(Unreadable, match=re.escape(reason)):
+            figure.draw(paired, parse_settings(figure, {}), "")
+
+
+def test_a_matrix_of_too_many_cells_is_refused() -> None:
+    frame = rows_of(head_dim=list(range(1, 26)))
+    with pytest.raises(Unreadable, match=r"1 series and 25 columns \(target, head_dim\), of which"):
+        Matrix().draw(frame, parse_settings(Matrix(), {"columns": ["target", "head_dim"]}), "")

@@ -54,3 +54,8 @@ def test_small_text_is_dark_enough_on_white(sweep: pd.DataFrame) -> None:
 def test_every_status_has_a_word_of_its_own() -> None:
     assert set(STATUS_WORDS) == set(Status)
     assert len(set(STATUS_WORDS.values())) == len(Status)
+
+
+def test_more_series_of_a_variant_than_there_are_looks_have_looks_again() -> None:
+    rows = [make_result("flash", params={"tile_kv": tile}, case=str(tile)) for tile in range(60)]
+    assert len(series_styles(prepare(results_frame(rows)))) == 60

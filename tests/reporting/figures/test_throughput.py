@@ -220,3 +220,26 @@ def test_nothing_timed_gives_the_reason() -> None:
 def test_an_empty_frame_gives_the_reason() -> None:
     with pytest.raises(NothingToDraw, match="no case was timed"):
         draw(prepare(results_frame([])))
+
+
+def test_bars_carry_their_values_and_the_words_of_what_is_missing() -> None:
+    rows = [
+        make_result("flash", 256, time_s=1.0, tflops=0.2),
+        make_result("torch", 256, time_s=1.0, tflops=0.1),
+        make_result("flash", 512, status=Status.TIMED_OUT),
+        make_result("torch", 512, time_s=1.0, tflops=0.15, time_low_s=0.9, time_high_s=1.2),
+    ]
+    (axes,) = draw(frame_of(*rows), style="bars").axes
+    assert words(axes, "value") == ["200", "100", "150"]
+    assert words(axes, "missing") == ["timeout"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["256", "512"]
+    assert axes.get_ylabel() == "throughput (GFLOP/s)"
+    heights = sorted(patch.get_height() for patch in axes.patches)
+    assert heights == [pytest.approx(100), pytest.approx(150), pytest.approx(200)]
+
+
+def test_bars_of_times_stand_on_zero() -> None:
+    rows = [make_result("flash", seq, time_s=seq / 1e6) for seq in (256, 512)]
+    (axes,) = draw(frame_of(*rows), style="bars", y="time").axes
+    assert axes.get_ylim()[0] == 0
+    assert words(axes, "value") == ["256", "512"]

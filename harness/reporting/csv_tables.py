@@ -1,0 +1,104 @@
+"""Summary and results as comma-separated text, in pieces that can be written one after the other.
+
+Each value of a column is turned into text once, since the columns of a sweep repeat their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from harness.printable import spreadsheet_text
+from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, is_missing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUMMARY_COLUMNS = (
+    *RUN_COLUMNS,
+    "case",
+    "device",
+    "executor",
+    *PROBLEM_COLUMNS,
+    "label",
+    "variant",
+    "params",
+    "status",
+    "phase",
+    "reason",
+    "error_ratio",
+    "time_s",
+    "time_low_s",
+    "time_high_s",
+    "tflops",
+    "fraction_of_peak",
+    "baseline",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "recompute_factor",
+    "registers",
+    "spills",
+    "shared_bytes",
+    "occupancy",
+    "bank_conflicts",
+    "noise",
+    "busy",
+    "flop_convention",
+)
+"""Columns of `summary.csv`, in base units (seconds, TFLOP/s, shares of 1)."""
+
+SUMMARY_DIGITS = 6
+"""Significant digits in `summary.csv`."""
+
+BATCH = 50_000
+"""Rows that are turned into text together."""
+TO_BE_QUOTED = frozenset(',"\r\n')
+
+
+def summary_csv(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield the summary with values in base units, six significant digits; empty is not measured."""
+    return csv_lines(frame[[column for column in SUMMARY_COLUMNS if column in frame]], SUMMARY_DIGITS)
+
+
+def full_csv(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield every column of a prepared frame, unrounded."""
+    return csv_lines(frame)
+
+
+def csv_lines(frame: pd.DataFrame, digits: int | None = None) -> Iterator[str]:
+    """Yield the text of a table, its header first, in pieces of many lines.
+
+    A missing value is an empty cell.  Numbers with a fraction have so many significant digits, by default as
+    many as tell them from all others.
+    """
+    write_float: Callable[[float], str] = repr if digits is None else lambda value: f"{value:.{digits}g}"
+    yield ",".join(_quoted(str(name)) for name in frame.columns) + "\n"
+    for start in range(0, len(frame), BATCH):
+        part = frame.iloc[start : start + BATCH]
+        columns = [_cells(part.iloc[:, place], write_float) for place in range(part.shape[1])]
+        yield "\n".join(map(",".join, zip(*columns, strict=True))) + "\n"
+
+
+def _cells(column: pd.Series[Any], write_float: Callable[[float], str]) -> list[str]:
+    """Return the text of each cell of a column; each value is written once."""
+    import numpy as np
+    import pandas as pd
+
+    codes, values = pd.factorize(column, use_na_sentinel=False)
+    texts = np.array([_cell(value, write_float) for value in values], dtype=object)
+    return list(texts[codes])
+
+
+def _cell(value: Any, write_float: Callable[[float], str]) -> str:
+    if is_missing(value):
+        return ""
+    if isinstance(value, float):
+        return write_float(float(value))
+    return _quoted(spreadsheet_text(value) if isinstance(value, str) else str(value))
+
+
+def _quoted(text: str) -> str:
+    if TO_BE_QUOTED.isdisjoint(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,108 @@
+"""The figures of a report: which are drawn, with what settings, and what becomes of one that fails."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness import plugins
+from harness.errors import HarnessError, InputError, one_line
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.captions import figure_caption
+from harness.reporting.figures.base import (
+    Figure,
+    FigureSettings,
+    NothingToDraw,
+    Unreadable,
+    absent_variants,
+    choose_rows,
+    save,
+)
+from harness.reporting.runs import Runs
+
+
+@dataclass
+class Drawn:
+    """What became of the figures of a report."""
+
+    files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    """Files of each figure that was drawn, one per format."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """The others, and why."""
+    notes: list[str] = field(default_factory=list)
+    """What a person who asked for a figure should know, a line each."""
+
+
+def draw_figures(
+    runs: Runs, wanted: Mapping[str, Mapping[str, Any]], folder: Path, formats: Sequence[str]
+) -> Drawn:
+    """Draw figures with these settings, or all that apply where none is wanted.
+
+    Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
+    """
+    drawn = Drawn()
+    for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
+        try:
+            figure: Figure = plugins.load("figure", name)
+            settings = parse_settings(figure, values)
+            caption = figure_caption(choose_rows(runs.frame, settings), runs.manifests, runs.labels)
+            drawing = figure.draw(runs.frame, settings, caption)
+            drawn.files[name] = save(drawing, folder / name, formats)
+        except OSError:
+            raise
+        except Exception as error:  # a plugin's, or matplotlib's; no figure may cost the report
+            reason = str(error).replace("\n", "; ") if isinstance(error, HarnessError) else one_line(error)
+            drawn.skipped[name] = reason
+            if name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
+                drawn.notes.append(f"figure {name} not drawn: {reason}")
+            continue
+        absent = absent_variants(runs.frame, settings)
+        if absent:
+            drawn.notes.append(f"figure {name}: no row of {', '.join(absent)} in these results")
+    return drawn
+
+
+def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise `InputError` for figures and settings that somebody asks for now and that cannot be."""
+    known = dict.fromkeys(
+        [*runs.variants, *map(str, runs.frame["variant"].unique()), *runs.frame["label"].cat.categories]
+    )
+    for name, values in wanted.items():
+        parse_settings(plugins.load("figure", name), values, list(known))
+
+
+def parse_assignments(assignments: Iterable[str], figure: Figure) -> dict[str, Any]:
+    """Return the settings that `KEY=VALUE` texts give: values as TOML spells them, or plain words.
+
+    `style=bars`, `size=[7, 3]`, `caption=false`, `names.flash=ours`; a list of words needs no brackets,
+    `panels=head_dim,mask`.  Raises `InputError` for a text of another form.
+    """
+    settings: dict[str, Any] = {}
+    for text in assignments:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not (equals and key):
+            raise InputError(f"--set {text!r}: expected KEY=VALUE, such as style=bars")
+        name, dot, entry = key.partition(".")
+        if dot:
+            settings.setdefault(name, {})[entry] = value.strip()
+        else:
+            settings[name] = _value(value.strip(), is_list=name in _lists(figure.settings))
+    return settings
+
+
+def _value(text: str, is_list: bool) -> Any:
+    """Return what a text means: TOML where it is that, else words."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = [word.strip() for word in text.split(",")] if is_list else text
+    return [value] if is_list and not isinstance(value, list) else value
+
+
+def _lists(settings: type[FigureSettings]) -> list[str]:
+    """Return the names of the settings that take a list."""
+    return [name for name, field in settings.model_fields.items() if "tuple[" in str(field.annotation)]

@@ -1,0 +1,142 @@
+"""Bars in groups: the value above each bar, its interval on it, a word where a bar is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.reporting.figures.layout import PanelGrid
+from harness.reporting.figures.style import POINTS_PER_INCH, SeriesStyle, text_color
+from harness.reporting.units import significant
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PANEL_HEIGHT = 1.75
+MOST_BARS_SIDE_BY_SIDE = 16
+"""More bars than this in a panel, and panels are stacked instead of standing side by side."""
+GROUP_SHARE = 0.86
+"""Share of the distance between groups that its bars fill."""
+LARGEST_VALUE_TEXT = 7.0
+SMALLEST_VALUE_TEXT = 3.5
+CHARACTER_WIDTH = 0.62
+"""Width of a digit over the font size."""
+HEADROOM = 1.28
+"""Top of the scale over the highest bar: room for upright values."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar, or the word that stands in its place."""
+
+    group: Any
+    """The value of the horizontal axis."""
+    value: float = 0.0
+    down: float = 0.0
+    up: float = 0.0
+    """Distances from the value to the ends of its interval."""
+    word: str = ""
+    is_muted: bool = False
+    """Whether the word is no outcome of this series, so that it has not its colour."""
+
+
+def panel_columns_side_by_side(series: int, groups: int) -> int:
+    """Return how many panels of so many bars stand side by side."""
+    return 2 if series * groups <= MOST_BARS_SIDE_BY_SIDE else 1
+
+
+def draw_bar_panel(
+    axes: Axes,
+    bars: Mapping[str, Sequence[Bar]],
+    styles: Mapping[str, SeriesStyle],
+    grid: PanelGrid,
+    highest: float,
+    width: float,
+) -> None:
+    """Draw the bars of each series of one panel; the figure is `width` inches wide.
+
+    `highest` is the highest end of a bar or of its interval in all panels.
+    """
+    groups = sorted({bar.group for of_series in bars.values() for bar in of_series})
+    bar_width = GROUP_SHARE / len(bars)
+    slot_points = _slot_points(grid, len(bars), len(groups), width)
+    texts = [significant(bar.value) for of_series in bars.values() for bar in of_series if not bar.word]
+    widest = max(map(len, texts), default=0)
+    upright = widest * CHARACTER_WIDTH * LARGEST_VALUE_TEXT > slot_points
+    for number, (label, of_series) in enumerate(bars.items()):
+        offset = (number - (len(bars) - 1) / 2) * bar_width
+        places = [groups.index(bar.group) + offset for bar in of_series]
+        _draw_bars(axes, of_series, places, bar_width, label, styles[label])
+        for bar, place in zip(of_series, places, strict=True):
+            _write_value(axes, bar, place, slot_points, upright, styles[label])
+    axes.set_xticks(range(len(groups)), [str(group) for group in groups])
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.5, len(groups) - 0.5)
+    axes.set_ylim(0, highest * HEADROOM)
+    axes.grid(axis="y")
+
+
+def bar_handle(look: SeriesStyle) -> Any:
+    """Return a series' entry in the legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=look.color, hatch=look.hatch, edgecolor="white", linewidth=0.4)
+
+
+def _slot_points(grid: PanelGrid, series: int, groups: int, width: float) -> float:
+    """Return how many points one bar is wide."""
+    panel_inches = (width - 0.55 * grid.columns) / grid.columns
+    return panel_inches * POINTS_PER_INCH / groups * GROUP_SHARE / series
+
+
+def _draw_bars(
+    axes: Axes, bars: Sequence[Bar], places: Sequence[float], width: float, label: str, look: SeriesStyle
+) -> None:
+    measured = [(bar, place) for bar, place in zip(bars, places, strict=True) if not bar.word]
+    axes.bar(
+        [place for _, place in measured],
+        [bar.value for bar, _ in measured],
+        width,
+        color=look.color,
+        hatch=look.hatch,
+        edgecolor="white",
+        linewidth=0.4,
+        label=label,
+    )
+    known = [(bar, place) for bar, place in measured if bar.down or bar.up]
+    if known:
+        axes.errorbar(
+            [place for _, place in known],
+            [bar.value for bar, _ in known],
+            yerr=[[bar.down for bar, _ in known], [bar.up for bar, _ in known]],
+            linestyle="none",
+            color="0.1",
+            elinewidth=0.6,
+            capsize=1.0,
+            capthick=0.6,
+        )
+
+
+def _write_value(
+    axes: Axes, bar: Bar, place: float, slot_points: float, upright: bool, look: SeriesStyle
+) -> None:
+    """Write the value above its bar, or the word, always upright, at the foot of its place."""
+    is_upright = upright or bool(bar.word)
+    size = LARGEST_VALUE_TEXT
+    if is_upright:
+        size = max(min(size, slot_points * 0.85), SMALLEST_VALUE_TEXT)
+    axes.annotate(
+        bar.word or significant(bar.value),
+        (place, bar.value + bar.up),
+        xytext=(0, 2),
+        textcoords="offset points",
+        rotation=90 if is_upright else 0,
+        ha="center",
+        va="bottom",
+        fontsize=size,
+        color="0.1" if not bar.word else "0.45" if bar.is_muted else text_color(look),
+        fontstyle="italic" if bar.word else "normal",
+        gid="missing" if bar.word else "value",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3},
+    )

@@ -1,0 +1,147 @@
+"""What a reader looks for first: a table for each head dim and mask, variants down, lengths across."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.reporting.figures.base import Unreadable
+from harness.reporting.figures.layout import check_readable, panel_grid
+from harness.reporting.frames import is_missing, labels_in, records, units_of
+from harness.reporting.tables import markdown_rows
+from harness.reporting.units import EMPTY, Unit, interval, is_number, scaled, significant
+from harness.status import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+PANELS = ("head_dim", "mask")
+BUSY = "†"
+BUSY_NOTE = f"{BUSY} measured while others used the machine"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One variant at one length."""
+
+    rate: str
+    """Throughput, or what became of the case instead."""
+    speedup: float | None = None
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class PanelTable:
+    """One panel as a table."""
+
+    heading: str
+    """What its rows share and others do not, `head dim 64, full mask`."""
+    unit: str
+    baseline: str | None
+    places: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+    @property
+    def title(self) -> str:
+        """The heading, the unit, and what speed-ups compare with."""
+        words = self.title_without_speedups
+        return words if self.baseline is None else f"{words} (speed-up over {self.baseline})"
+
+    @property
+    def title_without_speedups(self) -> str:
+        """The heading and the unit."""
+        return f"{self.heading}, {self.unit}" if self.heading else self.unit
+
+
+def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
+    """Return a table for each panel of a prepared frame.
+
+    There is none where nothing was timed, where there is only one length, and where there would be more
+    panels, series or lengths than can be read: then the summary, row by row, says more.
+    """
+    if not frame["time_s"].notna().any() or frame["seq_q"].nunique() < 2:
+        return []
+    try:
+        grid = panel_grid(frame, check_readable(frame, PANELS, "seq_q"))
+    except Unreadable:
+        return []
+    _, unit = units_of(frame)
+    baselines = frame["baseline"].dropna().unique()
+    baseline = str(baselines[0]) if len(baselines) == 1 else None
+    return [_table(panel.heading, panel.frame, unit, baseline) for panel in grid.panels]
+
+
+def markdown_panel(table: PanelTable) -> str:
+    """Return a panel as a GitHub table, its title not included; speed-ups carry their intervals."""
+    rows = [(label, *(_text(cell, with_interval=True) for cell in cells)) for label, cells in table.rows]
+    return markdown_rows(("variant", *table.places), rows, [False, *(True for _ in table.places)])
+
+
+def rich_panel(table: PanelTable, width: int) -> Table:
+    """Return a panel as a table for a terminal; a narrow one shows speed-ups with fewer digits, or none."""
+    from rich import box
+    from rich.table import Table
+
+    for digits in (3, 2, 0):
+        texts = [[_text(cell, digits) for cell in cells] for _, cells in table.rows]
+        if _width(table, texts) <= width:
+            break
+    shown = Table(
+        title=table.title if digits else table.title_without_speedups,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    shown.add_column("variant", no_wrap=True)
+    for place in table.places:
+        shown.add_column(place, justify="right", no_wrap=True)
+    for (label, _), cells in zip(table.rows, texts, strict=True):
+        shown.add_row(label, *cells)
+    return shown
+
+
+def has_busy_cells(tables: Sequence[PanelTable]) -> bool:
+    """Whether `BUSY_NOTE` belongs below the tables."""
+    return any(BUSY in cell.rate for table in tables for _, cells in table.rows for cell in cells)
+
+
+def _table(heading: str, frame: pd.DataFrame, unit: Unit, baseline: str | None) -> PanelTable:
+    places = sorted(frame["seq_q"].unique())
+    cells = {(str(row["label"]), row["seq_q"]): _cell(row, unit) for row in records(frame)}
+    rows = [
+        (label, tuple(cells.get((label, place), Cell(EMPTY)) for place in places))
+        for label in labels_in(frame)
+    ]
+    return PanelTable(heading, unit.symbol, baseline, tuple(map(str, places)), tuple(rows))
+
+
+def _cell(row: dict[str, Any], unit: Unit) -> Cell:
+    if not is_number(row["time_s"]):
+        status = Status(row["status"])
+        return Cell("not timed" if status is Status.PASSED else str(status))
+    mark = BUSY if not is_missing(row["busy"]) and row["busy"] else ""
+    rate = scaled(row["tflops"], unit.factor) + mark
+    if not is_number(row["speedup"]) or row["variant"] == row["baseline"]:
+        return Cell(rate)
+    bounds = interval(row["speedup_low"], row["speedup_high"]) if is_number(row["speedup_low"]) else ""
+    return Cell(rate, float(row["speedup"]), bounds)
+
+
+def _text(cell: Cell, digits: int = 3, with_interval: bool = False) -> str:
+    """Return rate and speed-up, the latter with so many digits, none at all for 0."""
+    if cell.speedup is None or not digits:
+        return cell.rate
+    words = [f"{significant(cell.speedup, digits)}×"]
+    if with_interval and cell.interval:
+        words.append(cell.interval)
+    return f"{cell.rate} ({' '.join(words)})"
+
+
+def _width(table: PanelTable, texts: Sequence[Sequence[str]]) -> int:
+    """Return how many columns of a terminal the table takes."""
+    columns = zip(table.places, *texts, strict=True)
+    widths = [max(map(len, column)) for column in columns]
+    return max(len(label) for label, _ in table.rows) + sum(width + 2 for width in widths) + 1

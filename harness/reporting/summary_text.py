@@ -1,0 +1,75 @@
+"""The text of a report, in Markdown: question, machine, tables, what did not pass, figures with captions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.printable import markdown_code, markdown_text
+from harness.reporting.captions import describe_code, figure_caption
+from harness.reporting.failures import failures_of, markdown_failures, missing_packages, without_missing
+from harness.reporting.panel_tables import BUSY_NOTE, has_busy_cells, markdown_panel, panel_tables
+from harness.reporting.tables import markdown_table, summarize
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.reporting.drawing import Drawn
+    from harness.reporting.runs import Runs
+
+MOST_ROWS = 2000
+"""Of a run with more rows, or failures, the text has the first; the CSV files have all."""
+
+
+def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
+    """Return the report's text without its figures; `rows` are those of the runs, sorted."""
+    questions = dict.fromkeys(
+        f"**{markdown_text(run.experiment)}**: {markdown_text(run.question)}" for run in runs.manifests
+    )
+    origins = [
+        f"- {markdown_text(run.experiment)} {markdown_code(folder.name)}: {markdown_text(run.device)}, "
+        f"{describe_code(run)}, {markdown_code(run.command)}"
+        for folder, run in zip(runs.folders, runs.manifests, strict=True)
+    ]
+    missing = missing_packages(rows)
+    shown = rows if missing is None else without_missing(rows)
+    parts = [
+        f"# {', '.join(dict.fromkeys(markdown_text(run.experiment) for run in runs.manifests))}",
+        "\n\n".join(questions),
+        "\n".join(origins),
+        *([f"{missing[:1].upper()}{missing[1:]}"] if missing else []),
+        *_panels(shown),
+        *_summary(shown),
+    ]
+    failures = markdown_failures(failures_of(shown, MOST_ROWS)).rstrip()
+    if failures:
+        parts += ["## Not passed", failures]
+    return "\n\n".join(parts) + "\n"
+
+
+def figures_markdown(runs: Runs, drawn: Drawn) -> str:
+    """Return what follows on the figures, those that were not drawn among them."""
+    parts = ["\n## Figures"] if drawn.files or drawn.skipped else []
+    caption = figure_caption(runs.frame, runs.manifests, runs.labels)
+    for name, files in drawn.files.items():
+        image = next((file for file in files if file.suffix in (".png", ".svg")), files[0])
+        parts += [f"![{name}]({image.name})", f"*{name}*: {caption}"]
+    parts += [f"*{name}* not drawn: {markdown_text(reason)}." for name, reason in drawn.skipped.items()]
+    return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def _panels(rows: pd.DataFrame) -> list[str]:
+    """Return the tables of variants and lengths, each with its title, below one heading."""
+    panels = panel_tables(rows)
+    parts = ["## Variants and lengths"] if panels else []
+    for panel in panels:
+        parts += [f"**{markdown_text(panel.title)}**", markdown_panel(panel).rstrip()]
+    return [*parts, BUSY_NOTE] if has_busy_cells(panels) else parts
+
+
+def _summary(rows: pd.DataFrame) -> list[str]:
+    """Return the summary row by row, with its title, below a heading."""
+    if rows.empty:
+        return []
+    summary = summarize(rows, MOST_ROWS)
+    parts = ["## Summary", markdown_text(summary.title), markdown_table(summary).rstrip()]
+    return [*parts, f"And {summary.hidden} more rows in `summary.csv`."] if summary.hidden else parts
