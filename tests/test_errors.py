@@ -1,5 +1,7 @@
 """How an exception becomes one line."""
 
+from dataclasses import replace
+
 import pytest
 from mlir import ir
 
@@ -74,10 +76,11 @@ def test_a_worker_says_so_of_a_variants_step(monkeypatch, tmp_path, rewrite, kin
 def test_a_stage_of_the_cpu_target_is_named(monkeypatch, tmp_path):
     from harness.targets.cpu import stages
 
-    def fail(module: ir.Module) -> None:
+    def fail(build: stages.CpuBuild) -> str:
         raise BuildError("no layout")
 
-    monkeypatch.setattr(stages, "queries_in_lanes", fail)
+    failing = [replace(stage, run=fail) if stage.name == "lanes" else stage for stage in stages.STAGES]
+    monkeypatch.setattr(stages, "STAGES", tuple(failing))
     case = Case(problem=PROBLEM, variant="flash", target="cpu:avx2")
     with pytest.raises(BuildError) as caught:
         plugins.variant("flash").build(case, "key", tmp_path)
