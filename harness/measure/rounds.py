@@ -50,6 +50,8 @@ class TimedRound:
     """The device's clock, where it is known."""
     throttled: dict[str, str] = field(default_factory=dict)
     """Why samples are not counted: the device was slowed down."""
+    peak_flops: float | None = None
+    """A sample of the machine's peak in FLOP/s."""
 
 
 class Load(Protocol):
@@ -100,13 +102,14 @@ class RoundTimer:
         on_failure: Callable[[str, WorkerFailure], None],
         load: Load,
         starter: Starter = no_starter,
+        sample_peak: Callable[[], float | None] = lambda: None,
         history: Iterable[TimedRound] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare to time `candidates` (case ids), of which `baseline` is one.
 
         `starter` is called before the rounds of each start.  `sample` takes one sample, or raises
-        `WorkerFailure`, which goes to `on_failure`.  `on_round` gets every finished round, its number from 0
+        `WorkerFailure`, which goes to `on_failure`; `sample_peak` takes one of the machine's peak.  `on_round` gets every finished round, its number from 0
         and the relative width of each candidate's interval at the end of the last start.  `history` holds
         rounds of an interrupted run, which count as if they were taken now.
         """
@@ -119,6 +122,7 @@ class RoundTimer:
         self._on_failure = on_failure
         self._load = load
         self._starter = starter
+        self._sample_peak = sample_peak
         self._clock = clock
         self._slow: set[str] = set()
         self._widths: dict[str, float] = {}
@@ -183,6 +187,7 @@ class RoundTimer:
         orders = balanced_orders(len(self.candidates))
         turns = [self.candidates[place] for place in orders[len(self.rounds) % len(orders)]]
         self._load.start()
+        peak_flops = self._sample_peak()
         samples: dict[str, Sample] = {}
         for candidate in turns:
             if self._has_turn(candidate):
@@ -190,7 +195,7 @@ class RoundTimer:
                 if sample is not None:
                     samples[candidate] = sample
         if samples:
-            self.rounds.append(_round_of(samples, self._load.share(), self._start))
+            self.rounds.append(_round_of(samples, self._load.share(), self._start, peak_flops))
             if self._settings.starts == 1:
                 self._widths = self.widths()
             self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
@@ -258,7 +263,9 @@ class RoundTimer:
         )
 
 
-def _round_of(samples: Mapping[str, Sample], load: float, start: int) -> TimedRound:
+def _round_of(
+    samples: Mapping[str, Sample], load: float, start: int, peak_flops: float | None
+) -> TimedRound:
     counted = {case: sample for case, sample in samples.items() if sample.throttled is None}
     return TimedRound(
         seconds={case: sample.seconds for case, sample in counted.items()},
@@ -267,6 +274,7 @@ def _round_of(samples: Mapping[str, Sample], load: float, start: int) -> TimedRo
         launch_s={case: s.launch_s for case, s in counted.items() if s.launch_s is not None},
         clock_mhz={case: s.clock_mhz for case, s in samples.items() if s.clock_mhz is not None},
         throttled={case: s.throttled for case, s in samples.items() if s.throttled is not None},
+        peak_flops=peak_flops,
     )
 
 

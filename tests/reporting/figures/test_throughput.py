@@ -220,3 +220,10 @@ def test_nothing_timed_gives_the_reason() -> None:
 def test_an_empty_frame_gives_the_reason() -> None:
     with pytest.raises(NothingToDraw, match="no case was timed"):
         draw(prepare(results_frame([])))
+
+
+def test_a_peak_below_its_own_data_is_not_drawn() -> None:
+    row = make_result("flash", time_s=1.0, tflops=0.3).model_copy(update={"peak_tflops": 0.25})
+    (axes,) = draw(frame_of(row)).axes
+    assert peak_lines(axes) == []
+    assert not any("peak" in text.get_text() for text in axes.texts)
