@@ -1,5 +1,6 @@
 """Intervals over starts: what they promise, on simulated processes that keep their luck while they live."""
 
+import itertools
 import math
 import statistics
 
@@ -49,21 +50,33 @@ def test_many_rounds_do_not_make_up_for_few_starts():
     assert relative_width(nested_interval(ratios, starts)) > 5 * relative_width(median_interval(ratios))
 
 
-def test_samples_within_starts_are_drawn_too():
-    """Starts with one median each, of very different samples, have an interval by their samples alone."""
-    interval = nested_interval([0.9, 1.0, 1.1] * 5, np.repeat(range(5), 3))
-    assert interval.low < 0.99 < 1.01 < interval.high
+def test_starts_and_samples_within_them_are_drawn() -> None:
+    """Eight starts of 0.9, 1.0 and 1.1, whose medians alone say that there is nothing to doubt.
+
+    The median of three draws is 0.9 with probability 7/27, 1.1 likewise; the 2.5th and 97.5th percentiles of
+    the mean of eight such logarithms are those of the multinomial distribution.
+    """
+    interval = nested_interval([0.9, 1.0, 1.1] * 8, np.repeat(range(8), 3))
+    low, high = multinomial_bounds(8, 0.95)
+    assert (interval.low, interval.value, interval.high) == pytest.approx((low, 1.0, high), abs=1e-9)
+    assert multinomial_bounds(8, 0.9) != pytest.approx((low, high), abs=1e-4)
 
 
-def test_of_one_start_the_bootstrap_widens_what_order_statistics_give():
-    """Eight samples: the second and seventh of them bound the median by the binomial with 93 %, not 95 %."""
-    samples = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 100.0])
-    low, high = np.percentile(
-        np.median(samples[np.random.default_rng(0).integers(8, size=(2000, 8))], axis=1), [2.5, 97.5]
-    )
-    interval = median_interval(samples)
-    assert interval.low <= low
-    assert interval.high >= high
+def multinomial_bounds(starts: int, confidence: float) -> tuple[float, float]:
+    chances = {math.log(0.9): 7 / 27, 0.0: 13 / 27, math.log(1.1): 7 / 27}
+    distribution = {0.0: 1.0}
+    for _ in range(starts):
+        longer: dict[float, float] = {}
+        for total, value in itertools.product(distribution, chances):
+            key = round(total + value, 12)
+            longer[key] = longer.get(key, 0.0) + distribution[total] * chances[value]
+        distribution = longer
+    tail = (1 - confidence) / 2
+    means = sorted(distribution)
+    shares = list(itertools.accumulate(distribution[mean] for mean in means))
+    low = next(mean for mean, share in zip(means, shares, strict=True) if share >= tail)
+    high = next(mean for mean, share in zip(means, shares, strict=True) if share >= 1 - tail)
+    return math.exp(low / starts), math.exp(high / starts)
 
 
 @pytest.mark.parametrize("starts", [3, 5, 8])

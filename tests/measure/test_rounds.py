@@ -1,6 +1,7 @@
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -345,3 +346,34 @@ def test_load_is_averaged_over_rounds_that_are_too_short_to_measure(monkeypatch:
         load.start()
         shares.append(load.share())
     assert shares == [0.5, 0.0]
+
+
+def test_stolen_time_is_busy_and_waiting_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    Times = namedtuple("Times", "user system idle iowait steal guest")
+    times = Times(user=5.0, system=2.0, idle=30.0, iowait=1.0, steal=4.0, guest=3.0)
+    monkeypatch.setattr(rounds.psutil, "cpu_times", lambda: times)
+    assert rounds.machine_seconds() == (11.0, 42.0)
+
+
+def test_what_workers_use_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One processor of four is used by a worker, one by this process, one by others."""
+    used = {OURS: 0.0, WORKER: 0.0, None: 0.0}
+
+    class Process:
+        def __init__(self, pid: int = OURS) -> None:
+            self.pid = pid
+
+        def cpu_times(self) -> SimpleNamespace:
+            return SimpleNamespace(user=used[self.pid], system=0.0)
+
+    now = 0.0
+    monkeypatch.setattr(rounds.psutil, "Process", Process)
+    monkeypatch.setattr(rounds, "machine_seconds", lambda: (sum(used.values()), 4 * now))
+    load = MachineLoad([])
+    load.follow([WORKER])
+    now = 10.0
+    used = dict.fromkeys(used, now)
+    assert load.share() == pytest.approx(0.25)
+
+
+OURS, WORKER = 1, 2
