@@ -263,9 +263,7 @@ class RoundTimer:
         )
 
 
-def _round_of(
-    samples: Mapping[str, Sample], load: float, start: int, peak_flops: float | None
-) -> TimedRound:
+def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak_flops: float | None) -> TimedRound:
     counted = {case: sample for case, sample in samples.items() if sample.throttled is None}
     return TimedRound(
         seconds={case: sample.seconds for case, sample in counted.items()},

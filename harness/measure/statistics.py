@@ -98,9 +98,7 @@ def nested_interval(
     low, high = np.percentile(_resampled_means(logarithms, resamples, seed), [tail, 100 - tail])
     error = float(medians.std(ddof=1)) / math.sqrt(len(medians))
     reach = t_quantile(confidence, len(medians) - 1) * error
-    return Interval(
-        math.exp(center), math.exp(min(low, center - reach)), math.exp(max(high, center + reach))
-    )
+    return Interval(math.exp(center), math.exp(min(low, center - reach)), math.exp(max(high, center + reach)))
 
 
 def paired_ratio(

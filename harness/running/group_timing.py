@@ -121,7 +121,11 @@ class _GroupTiming:
 
     def _prepare(self, case_id: str) -> None:
         """Load a candidate into its worker, if that is new, and bind it; raises `CheckFailure`."""
-        worker, check, limit_s = self._workers[case_id], self._context.experiment.check, self._context.step_limit_s
+        worker, check, limit_s = (
+            self._workers[case_id],
+            self._context.experiment.check,
+            self._context.step_limit_s,
+        )
         if not self._is_first_start:
             load_case(worker, self._records[case_id], limit_s)
         placement = random.getrandbits(32)

@@ -27,7 +27,9 @@ class Twin(Flash):
     """`flash` by another name."""
 
     name = "twin"
-    summary = "a copy of flash, the same machine code: what is measured between them is the measurement's error"
+    summary = (
+        "a copy of flash, the same machine code: what is measured between them is the measurement's error"
+    )
     parameters = TwinParameters
 
 

@@ -10,7 +10,13 @@ import pytest
 from harness.artifact.artifact import Sample
 from harness.experiment.settings import TimingSettings
 from harness.measure.rounds import RoundTimer
-from harness.measure.statistics import Interval, median_interval, nested_interval, paired_ratio, relative_width
+from harness.measure.statistics import (
+    Interval,
+    median_interval,
+    nested_interval,
+    paired_ratio,
+    relative_width,
+)
 
 
 def lucky_ratios(
@@ -32,7 +38,9 @@ def test_the_value_is_the_geometric_mean_of_the_medians_of_the_starts():
 
 
 def test_starts_are_told_apart_by_name_not_by_order():
-    assert nested_interval([1.0, 8.0, 9.0, 2.0], [0, 1, 0, 0]) == nested_interval([1.0, 9.0, 2.0, 8.0], [0, 0, 0, 1])
+    assert nested_interval([1.0, 8.0, 9.0, 2.0], [0, 1, 0, 0]) == nested_interval(
+        [1.0, 9.0, 2.0, 8.0], [0, 0, 0, 1]
+    )
 
 
 def test_equal_samples_give_an_interval_without_width():

@@ -39,4 +39,7 @@ def test_a_peak_of_a_busy_machine_is_said_to_be_one() -> None:
 
 def test_what_is_faster_than_the_peak_is_said_to_be_impossible() -> None:
     (note,) = notes({"peak_tflops": 0.09, "peak_busy": False}, {"peak_tflops": 0.2})
-    assert note == "Faster than the measured peak, which is therefore too low and is not compared with: 1 of 2 rows"
+    assert (
+        note
+        == "Faster than the measured peak, which is therefore too low and is not compared with: 1 of 2 rows"
+    )

@@ -81,12 +81,16 @@ def test_times_are_compared_within_their_rounds() -> None:
     drifting = [1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3]
     row = timed(*[pair(2 * seconds, seconds) for seconds in drifting[:5]], pair(1e-3, 32e-3))
     assert row.speedup == pytest.approx(2.0)
-    rounds = [pair(later, earlier) for earlier, later in zip(drifting, drifting[1:] + drifting[:1], strict=True)]
+    rounds = [
+        pair(later, earlier) for earlier, later in zip(drifting, drifting[1:] + drifting[:1], strict=True)
+    ]
     assert timed(*rounds).speedup == pytest.approx(2.0)
 
 
 def test_intervals_know_the_starts() -> None:
-    rounds = [pair(1e-3 * (1.01 if start % 2 else 0.99), 1e-3, start=start) for start in range(4) for _ in range(9)]
+    rounds = [
+        pair(1e-3 * (1.01 if start % 2 else 0.99), 1e-3, start=start) for start in range(4) for _ in range(9)
+    ]
     row = timed(*rounds)
     assert (row.samples, row.starts) == (36, 4)
     assert row.speedup_low is not None
