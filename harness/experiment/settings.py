@@ -84,7 +84,7 @@ class TimingSettings(Section):
     budget_s: Seconds = 20.0
     """… or when this many seconds were spent on one problem, those of starting processes included."""
     starts: PositiveInt = 5
-    """How often every candidate is started anew, at least; with 1 never, and intervals know nothing of starts."""
+    """How often every candidate is started, at least; with 1 intervals know nothing of how starts differ."""
     min_rounds: PositiveInt = 6
     max_rounds: PositiveInt = 200
     min_sample_s: Seconds = 0.02

@@ -2,8 +2,8 @@
 
 On a shared machine times drift by tens of percent, ratios of neighbours in time by one.  So each round takes
 one sample of every candidate, in an order that differs from round to round (`harness.measure.order`), and
-candidates are compared within rounds.  A process keeps its luck, where its memory and its code lie, as long as
-it lives; so candidates are started anew some times, with rounds in each start
+candidates are compared within rounds.  A process keeps its luck, where its memory and its code lie, as long
+as it lives; so candidates are started anew some times, with rounds in each start
 (`harness.measure.statistics.nested_interval`).  Nothing in here knows of processes: the caller gives the
 sampler and what starts candidates.
 """
@@ -79,16 +79,16 @@ def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFai
 class RoundTimer:
     """Starts candidates, samples them in turns and decides when it is enough.
 
-    Rounds of a start go on until they have taken as long as starting took: what an interval gains for the time
-    is then at least half of what the best share between starts and rounds would gain, however start and round
-    compare in time and in variance.  A start also ends with its share of budget and of `max_rounds`.
+    Rounds of a start go on until they have taken as long as starting took: what an interval gains for the
+    time is then at least half of what the best share between starts and rounds would gain, however start and
+    round compare in time and in variance.  A start also ends with its share of budget and of `max_rounds`.
 
     It is enough when, after `min_rounds` and `starts`, the 95 % interval of every candidate's paired ratio to
-    the baseline (without a baseline: of its own time) is at most `interval` wide at the end of a start; or when
-    `budget_s` is spent and there are `LEAST_ROUNDS` rounds and `LEAST_STARTS` starts, or as many as are asked
-    for; or after `max_rounds`.  A candidate whose single sample takes longer than the whole budget is sampled
-    once.  A candidate that fails leaves, and the others go on.  Samples from a device that was slowed down are
-    not counted; after `LEAST_ROUNDS` of them none is waited for.
+    the baseline (without a baseline: of its own time) is at most `interval` wide at the end of a start; or
+    when `budget_s` is spent and there are `LEAST_ROUNDS` rounds and `LEAST_STARTS` starts, or as many as are
+    asked for; or after `max_rounds`.  A candidate whose single sample takes longer than the whole budget is
+    sampled once.  A candidate that fails leaves, and the others go on.  Samples from a device that was slowed
+    down are not counted; after `LEAST_ROUNDS` of them none is waited for.
     """
 
     def __init__(
@@ -109,9 +109,10 @@ class RoundTimer:
         """Prepare to time `candidates` (case ids), of which `baseline` is one.
 
         `starter` is called before the rounds of each start.  `sample` takes one sample, or raises
-        `WorkerFailure`, which goes to `on_failure`; `sample_peak` takes one of the machine's peak.  `on_round` gets every finished round, its number from 0
-        and the relative width of each candidate's interval at the end of the last start.  `history` holds
-        rounds of an interrupted run, which count as if they were taken now.
+        `WorkerFailure`, which goes to `on_failure`; `sample_peak` takes one of the machine's peak.
+        `on_round` gets every finished round, its number from 0 and the relative width of each candidate's
+        interval at the end of the last start.  `history` holds rounds of an interrupted run, which count as
+        if they were taken now.
         """
         self.candidates = list(candidates)
         self.rounds = list(history)

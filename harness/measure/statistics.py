@@ -51,9 +51,9 @@ class Verdict(StrEnum):
 def median_interval(samples: ArrayLike, confidence: float = CONFIDENCE) -> Interval:
     """Return the median of the samples (at least one) and its confidence interval.
 
-    The interval lies between order statistics and is free of any distribution (Thompson, *On confidence ranges
-    for the median*, 1936); a bootstrap's lies within it.  The range of n samples holds the true median with
-    probability 1 − 2^(1−n), so at 95 % fewer than 6 samples bound nothing and the interval is infinite
+    The interval lies between order statistics and is free of any distribution (Thompson, *On confidence
+    ranges for the median*, 1936); a bootstrap's lies within it.  The range of n samples holds the true median
+    with probability 1 − 2^(1−n), so at 95 % fewer than 6 samples bound nothing and the interval is infinite
     (`min_samples` gives that number).
 
     Samples count as independent.  Times in sequence are not quite, for the machine drifts; ratios paired by

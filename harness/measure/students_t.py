@@ -22,7 +22,10 @@ def t_quantile(confidence: float, degrees: int) -> float:
 
 
 def _central_probability(angle: float, degrees: int) -> float:
-    """Return P(|T| < √degrees · tan angle), by the finite series of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    """Return P(|T| < √degrees · tan angle).
+
+    By the finite series of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+    """
     sine, cosine = math.sin(angle), math.cos(angle)
     term = cosine if degrees % 2 else 1.0
     total = term if degrees > 1 else 0.0

@@ -25,7 +25,10 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
         yield "The measured peak is of a busy machine and may be too low"
     above = int((timed["tflops"] > timed["peak_tflops"]).sum())
     if above:
-        yield f"Faster than the measured peak, which is therefore too low and is not compared with: {above} of {len(timed)} rows"
+        yield (
+            "Faster than the measured peak, which is therefore too low and is not compared with: "
+            f"{above} of {len(timed)} rows"
+        )
 
 
 def _count(flags: pd.Series) -> int:

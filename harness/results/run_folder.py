@@ -273,7 +273,7 @@ def run_paths(folder: Path) -> list[Path]:
 
 
 def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
-    """Return one row per timing sample, with the columns of `SAMPLE_COLUMNS`; `seconds` are those of a call."""
+    """Return one row per timing sample, with the columns of `SAMPLE_COLUMNS`; `seconds` are of a call."""
     import pandas
 
     rows = [

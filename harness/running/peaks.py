@@ -14,8 +14,8 @@ class Peaks:
     """The best that was measured of each peak so far, over all rounds of the run.
 
     A peak is what a machine can do when nothing disturbs it: the best of many short samples.  They are taken
-    in the same rounds as the candidates' times, so that one busy moment, or one slow clock, spoils neither.  A
-    peak that was never sampled in a quiet round is known by its load; the next rounds sample it again.
+    in the same rounds as the candidates' times, so that one busy moment, or one slow clock, spoils neither.
+    A peak that was never sampled in a quiet round is known by its load; the next rounds sample it again.
     """
 
     def __init__(self, folder: RunFolder, timeout_s: float) -> None:

@@ -95,7 +95,8 @@ class Target(ABC):
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
         """Return a short sample of the peak in FLOP/s, or None where it cannot be measured.
 
-        Called once in every round of timings, in a worker of its own; the best of a run's samples is its peak.
+        Called once in every round of timings, in a worker of its own; the best of a run's samples is its
+        peak.
         """
 
     def peak_dtype(self, dtype: str) -> str:

@@ -1,4 +1,4 @@
-"""Copies of `flash` that test the measurement: the same machine code by another name, or made slower on purpose.
+"""Copies of `flash` that test the measurement: the same code by another name, or slower on purpose.
 
 Twins must not be told apart, and a slowdown that was planted must be found: `experiments/twins.toml`.
 """

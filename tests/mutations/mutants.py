@@ -64,8 +64,10 @@ MUTANTS = {
         "a speed-up is this time over the baseline's",
         ROWS,
         "speedup_columns",
-        "[taken.seconds[baseline.id] for taken in rounds],\n        [taken.seconds[case.id] for taken in rounds],",
-        "[taken.seconds[case.id] for taken in rounds],\n        [taken.seconds[baseline.id] for taken in rounds],",
+        "paired_ratio(\n        [taken.seconds[baseline.id] for taken in rounds],\n"
+        "        [taken.seconds[case.id]",
+        "paired_ratio(\n        [taken.seconds[case.id] for taken in rounds],\n"
+        "        [taken.seconds[baseline.id]",
         f"{OF_ROWS}test_a_speed_up_is_the_baseline_s_time_over_this_one_s",
     ),
     "speed-up-interval": Mutant(
@@ -232,8 +234,8 @@ MUTANTS = {
         "a start leaves candidates as they are",
         TIMING,
         "_GroupTiming._start",
-        "self._workers[case_id].close()\n                self._workers[case_id] = self._new_worker(self._records[case_id])",
-        "pass",
+        "if not self._is_first_start:",
+        "if False:",
         "tests/running/test_runner.py::test_each_start_has_new_processes",
     ),
     "fixed-order": Mutant(

@@ -1,4 +1,4 @@
-"""Each deliberate break of the truth machinery is caught by the test that is named for it; docs/mutations.md."""
+"""Each deliberate break of the truth machinery is caught by the test that is named for it."""
 
 import os
 import shutil
