@@ -65,13 +65,32 @@ def test_starts_and_samples_within_them_are_drawn() -> None:
     the mean of eight such logarithms are those of the multinomial distribution.
     """
     interval = nested_interval([0.9, 1.0, 1.1] * 8, np.repeat(range(8), 3))
-    low, high = multinomial_bounds(8, 0.95)
+    low, high = bounds_by_enumeration(8, MEDIANS_OF_THREE, 0.95)
     assert (interval.low, interval.value, interval.high) == pytest.approx((low, 1.0, high), abs=1e-9)
-    assert multinomial_bounds(8, 0.9) != pytest.approx((low, high), abs=1e-4)
+    assert bounds_by_enumeration(8, MEDIANS_OF_THREE, 0.9) != pytest.approx((low, high), abs=1e-4)
 
 
-def multinomial_bounds(starts: int, confidence: float) -> tuple[float, float]:
-    chances = {math.log(0.9): 7 / 27, 0.0: 13 / 27, math.log(1.1): 7 / 27}
+def test_starts_that_differ_are_drawn_as_well_as_their_samples() -> None:
+    """Half of the starts are slower by 5 %, half faster: any start may be drawn in the place of any other."""
+    luck = [0.05 if start % 2 else -0.05 for start in range(8)]
+    samples = np.concatenate([np.exp(of_start) * np.array([0.9, 1.0, 1.1]) for of_start in luck])
+    drawn = {
+        of_start + value: chance / 2
+        for of_start in (-0.05, 0.05)
+        for value, chance in MEDIANS_OF_THREE.items()
+    }
+    interval = nested_interval(samples, np.repeat(range(8), 3))
+    assert (interval.low, interval.high) == pytest.approx(bounds_by_enumeration(8, drawn, 0.95), abs=4e-3)
+    without_luck = bounds_by_enumeration(8, MEDIANS_OF_THREE, 0.95)
+    assert (interval.low, interval.high) != pytest.approx(without_luck, abs=6e-3)
+
+
+MEDIANS_OF_THREE = {math.log(0.9): 7 / 27, 0.0: 13 / 27, math.log(1.1): 7 / 27}
+"""Logarithms of medians of three draws from 0.9, 1.0 and 1.1, and how likely each is."""
+
+
+def bounds_by_enumeration(starts: int, chances: dict[float, float], confidence: float) -> tuple[float, float]:
+    """Return the interval of the mean of so many draws, from all that can be drawn."""
     distribution = {0.0: 1.0}
     for _ in range(starts):
         longer: dict[float, float] = {}

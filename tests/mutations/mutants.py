@@ -110,6 +110,14 @@ MUTANTS = {
         "",
         f"{OF_ROWS}test_more_than_the_peak_is_no_fraction",
     ),
+    "older-above-the-peak": Mutant(
+        "rows of older versions that are above their peak keep their fraction",
+        f"{RESULTS}/result.py",
+        "Result._unknown_when_above_the_peak",
+        "and value <= 1",
+        "",
+        "tests/results/test_result.py::test_an_older_row_above_its_peak_has_no_fraction",
+    ),
     "best-verdict": Mutant(
         "the best verdict of all distributions is kept, not the worst",
         ROWS,
@@ -180,7 +188,7 @@ MUTANTS = {
         "_resampled_means",
         "random.integers(len(groups), size=(resamples, len(groups)))",
         "np.tile(np.arange(len(groups)), (resamples, 1))",
-        f"{OF_INTERVALS}test_starts_and_samples_within_them_are_drawn",
+        f"{OF_INTERVALS}test_starts_that_differ_are_drawn_as_well_as_their_samples",
     ),
     "samples-not-drawn": Mutant(
         "the bootstrap takes every sample of a start once",

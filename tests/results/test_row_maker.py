@@ -8,7 +8,14 @@ from example_cases import example_case
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.measure.rounds import TimedRound
 from harness.results.result import Result
-from harness.results.row_maker import CaseRecord, GroupTimes, MeasuredPeak, RowMaker, artifact_columns
+from harness.results.row_maker import (
+    CaseRecord,
+    GroupTimes,
+    MeasuredPeak,
+    RowMaker,
+    artifact_columns,
+    peak_columns,
+)
 from harness.status import Status
 from harness.workers.protocol import Checked
 
@@ -129,7 +136,9 @@ def test_a_fraction_of_the_peak_is_throughput_over_peak() -> None:
 
 def test_more_than_the_peak_is_no_fraction() -> None:
     flops_per_second = CASE.problem.flops() / 2e-3
-    row = timed(pair(1.0, 2e-3), peak=MeasuredPeak(0.8 * flops_per_second, load=0.4))
+    peak = MeasuredPeak(0.8 * flops_per_second, load=0.4)
+    assert peak_columns(flops_per_second / 1e12, peak, busy_limit=0.1)["fraction_of_peak"] is None
+    row = timed(pair(1.0, 2e-3), peak=peak)
     assert (row.fraction_of_peak, row.peak_busy) == (None, True)
     assert row.peak_tflops == pytest.approx(0.8 * flops_per_second / 1e12)
 
