@@ -1,5 +1,6 @@
 """Runs of tiny sweeps; what becomes of a run that is killed stands in test_resume.py."""
 
+import itertools
 import json
 from collections.abc import Mapping
 from itertools import pairwise
@@ -15,6 +16,7 @@ from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.running import group_timing
+from harness.running.peaks import PeakSampler
 from harness.running.progress import PlainObserver
 from harness.running.runner import RunSummary, run_experiment
 from harness.status import Status
@@ -214,11 +216,15 @@ def test_the_peak_is_the_best_sample_of_all_rounds(sweep: RunSummary) -> None:
     assert [row.peak_tflops for row in sweep.results[:2]] == [max(samples) / 1e12] * 2
 
 
-def test_all_rows_of_a_run_are_compared_with_the_same_peak(tmp_path: Path) -> None:
+def test_all_rows_of_a_run_are_compared_with_the_same_peak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = itertools.count(1e9, 1e9)
+    monkeypatch.setattr(PeakSampler, "sample", lambda self: next(growing))
     problem = {"seq": [8, 16, 32], "heads": 2, "head_dim": 4}
     summary = run(example_experiment(["numpy-attention"], problem=problem), tmp_path)
-    (peak,) = RunFolder.open(summary.folder).manifest.peaks.values()
-    assert [row.peak_tflops for row in summary.results] == [peak / 1e12] * 3
+    assert list(RunFolder.open(summary.folder).manifest.peaks.values()) == [12e9]  # after three groups
+    assert [row.peak_tflops for row in summary.results] == [12e-3] * 3
     assert RunFolder.open(summary.folder).results() == summary.results
 
 
