@@ -141,9 +141,7 @@ class WorkerProcess:
             self._stack.close()
             raise
 
-    def _start(
-        self, threads: int | None, memory_gb: float | None, padding: int
-    ) -> "subprocess.Popen[bytes]":
+    def _start(self, threads: int | None, memory_gb: float | None, padding: int) -> "subprocess.Popen[bytes]":
         request_read, self._requests = os.pipe()
         self._stack.callback(os.close, self._requests)
         self._responses, response_write = os.pipe()
