@@ -22,6 +22,6 @@ def example_experiment(variants: list[str], **sections: Any) -> Experiment:
         "targets": ["numpy"],
         "variants": variants,
         "problem": {"seq": PROBLEM.seq_q, "heads": PROBLEM.heads, "head_dim": PROBLEM.head_dim},
-        "timing": {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "budget_s": 60.0},
+        "timing": {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 2, "budget_s": 60.0},
     }
     return Experiment.model_validate({**settings, **sections})

@@ -82,7 +82,9 @@ class TimingSettings(Section):
     interval: Annotated[float, Field(gt=0, lt=1)] = 0.01
     """Sampling stops when the 95 % interval of every paired ratio is this narrow, relative to the ratio …"""
     budget_s: Seconds = 20.0
-    """… or when this many seconds were spent on one problem."""
+    """… or when this many seconds were spent on one problem, those of starting processes included."""
+    starts: PositiveInt = 5
+    """How often every candidate is started, at least; with 1 intervals know nothing of how starts differ."""
     min_rounds: PositiveInt = 6
     max_rounds: PositiveInt = 200
     min_sample_s: Seconds = 0.02

@@ -1,9 +1,11 @@
 """Timing candidates against each other: they take turns, round by round, until the ratios are known.
 
 On a shared machine times drift by tens of percent, ratios of neighbours in time by one.  So each round takes
-one sample of every candidate, the order rotates from round to round, and candidates are compared within
-rounds (`harness.measure.statistics.paired_ratio`).  Nothing in here knows of processes: the caller gives the
-sampler.
+one sample of every candidate, in an order that differs from round to round (`harness.measure.order`), and
+candidates are compared within rounds.  A process keeps its luck, where its memory and its code lie, as long
+as it lives; so candidates are started anew some times, with rounds in each start
+(`harness.measure.statistics.nested_interval`).  Nothing in here knows of processes: the caller gives the
+sampler and what starts candidates.
 """
 
 import time
@@ -15,7 +17,8 @@ import psutil
 
 from harness.artifact.artifact import Sample
 from harness.experiment.settings import TimingSettings
-from harness.measure.statistics import median_interval, min_samples, paired_ratio, relative_width
+from harness.measure.order import balanced_orders
+from harness.measure.statistics import min_samples, nested_interval, paired_ratio, relative_width
 from harness.workers.process import WorkerFailure
 
 LOAD_WINDOW_S = 1.0
@@ -23,6 +26,12 @@ LOAD_WINDOW_S = 1.0
 
 LEAST_ROUNDS = min_samples()
 """Rounds that are taken even when the budget is spent: fewer bound nothing at 95 %."""
+
+LEAST_STARTS = 3
+"""Starts that are made even when the budget is spent, if as many are asked for: of two, t is 12.7."""
+
+ROUNDS_OF_A_START = 2
+"""Rounds that are taken of a start, however dear."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +42,16 @@ class TimedRound:
     """Time of one call by case id."""
     load: float
     """Share of the machine's processors that others used meanwhile."""
+    start: int = 0
+    """Which start of the candidates it belongs to."""
     launch_s: dict[str, float] = field(default_factory=dict)
     """What a launch takes besides, where a device tells it apart."""
     clock_mhz: dict[str, int] = field(default_factory=dict)
     """The device's clock, where it is known."""
     throttled: dict[str, str] = field(default_factory=dict)
     """Why samples are not counted: the device was slowed down."""
+    peak_flops: float | None = None
+    """A sample of the machine's peak in FLOP/s."""
 
 
 class Load(Protocol):
@@ -51,14 +64,31 @@ class Load(Protocol):
         """Return the share of the processors, 0 to 1, that others used since the start."""
 
 
-class RoundTimer:
-    """Samples candidates in turns and decides when it is enough.
+class Starter(Protocol):
+    """Gives candidates new lives."""
 
-    It is enough when, after `min_rounds`, the 95 % interval of every candidate's paired ratio to the baseline
-    (without a baseline: of its own median) is at most `interval` wide; or when `budget_s` is spent and there
-    are `LEAST_ROUNDS` rounds; or after `max_rounds`.  A candidate whose single sample takes longer than the
-    whole budget is sampled once.  A candidate that fails leaves, and the others go on.  Samples from a device
-    that was slowed down are not counted; after `LEAST_ROUNDS` of them none is waited for.
+    def __call__(self, number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFailure]:
+        """Start these candidates anew, for start `number`, and return those that failed."""
+
+
+def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFailure]:
+    """Leave candidates as they are."""
+    return {}
+
+
+class RoundTimer:
+    """Starts candidates, samples them in turns and decides when it is enough.
+
+    Rounds of a start go on until they have taken as long as starting took: what an interval gains for the
+    time is then at least half of what the best share between starts and rounds would gain, however start and
+    round compare in time and in variance.  A start also ends with its share of budget and of `max_rounds`.
+
+    It is enough when, after `min_rounds` and `starts`, the 95 % interval of every candidate's paired ratio to
+    the baseline (without a baseline: of its own time) is at most `interval` wide at the end of a start; or
+    when `budget_s` is spent and there are `LEAST_ROUNDS` rounds and `LEAST_STARTS` starts, or as many as are
+    asked for; or after `max_rounds`.  A candidate whose single sample takes longer than the whole budget is
+    sampled once.  A candidate that fails leaves, and the others go on.  Samples from a device that was slowed
+    down are not counted; after `LEAST_ROUNDS` of them none is waited for.
     """
 
     def __init__(
@@ -71,14 +101,18 @@ class RoundTimer:
         on_round: Callable[[TimedRound, int, dict[str, float]], None],
         on_failure: Callable[[str, WorkerFailure], None],
         load: Load,
+        starter: Starter = no_starter,
+        sample_peak: Callable[[], float | None] = lambda: None,
         history: Iterable[TimedRound] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare to time `candidates` (case ids), of which `baseline` is one.
 
-        `sample` takes one sample, or raises `WorkerFailure`, which goes to `on_failure`.  `on_round` gets
-        every finished round, its number from 0 and the relative width of each candidate's interval.
-        `history` holds rounds of an interrupted run, which count as if they were taken now.
+        `starter` is called before the rounds of each start.  `sample` takes one sample, or raises
+        `WorkerFailure`, which goes to `on_failure`; `sample_peak` takes one of the machine's peak.
+        `on_round` gets every finished round, its number from 0 and the relative width of each candidate's
+        interval at the end of the last start.  `history` holds rounds of an interrupted run, which count as
+        if they were taken now.
         """
         self.candidates = list(candidates)
         self.rounds = list(history)
@@ -88,18 +122,23 @@ class RoundTimer:
         self._on_round = on_round
         self._on_failure = on_failure
         self._load = load
+        self._starter = starter
+        self._sample_peak = sample_peak
         self._clock = clock
         self._slow: set[str] = set()
+        self._widths: dict[str, float] = {}
 
     def run(self) -> list[TimedRound]:
         """Take rounds until it is enough, and return all rounds, those of the history first."""
-        self._start = self._clock() - self._seconds_in_history()
-        if self._is_enough():
-            return self.rounds
-        for candidate in list(self.candidates):
-            self._take_sample(candidate)
+        self._began = self._clock() - self._seconds_in_history()
+        starts = {taken.start for taken in self.rounds}
+        self._starts, self._start = len(starts), max(starts, default=-1)
+        self._widths = self.widths()
         while not self._is_enough():
-            self._take_round()
+            self._begin_start()
+            while not self._start_is_over():
+                self._take_round()
+            self._widths = self.widths()
         return self.rounds
 
     def widths(self) -> dict[str, float]:
@@ -110,19 +149,57 @@ class RoundTimer:
             if candidate not in self._slow and (candidate != self._baseline or len(self.candidates) == 1)
         }
 
+    def _begin_start(self) -> None:
+        """Give the candidates that still have turns new lives, and warm them up with a sample."""
+        began = self._clock()
+        self._start += 1
+        self._starts += 1
+        self._rounds_before = len(self.rounds)
+        turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
+        for candidate, failure in self._starter(self._start, turns).items():
+            self._leave(candidate, failure)
+        for candidate in turns:
+            if candidate in self.candidates:
+                self._take_sample(candidate)
+        self._sampling_began = self._clock()
+        self._start_took = self._sampling_began - began
+
+    def _start_is_over(self) -> bool:
+        """Return whether the candidates are to be started anew, or all is done."""
+        if not any(self._has_turn(candidate) for candidate in self.candidates):
+            return True
+        taken = len(self.rounds) - self._rounds_before
+        if taken == 0:
+            return False
+        if len(self.rounds) >= self._settings.max_rounds:
+            return True
+        if self._settings.starts == 1:
+            return self._is_enough()
+        if taken >= -(-self._settings.max_rounds // self._settings.starts):
+            return True
+        if taken < ROUNDS_OF_A_START:
+            return False
+        now, share = self._clock(), min(1.0, self._starts / self._settings.starts)
+        is_spent = now - self._began >= share * self._settings.budget_s
+        return is_spent or now - self._sampling_began >= self._start_took
+
     def _take_round(self) -> None:
-        """Sample every candidate once, beginning with another one in every round."""
-        turn = len(self.rounds) % len(self.candidates)
+        """Sample every candidate once."""
+        orders = balanced_orders(len(self.candidates))
+        turns = [self.candidates[place] for place in orders[len(self.rounds) % len(orders)]]
         self._load.start()
+        peak_flops = self._sample_peak()
         samples: dict[str, Sample] = {}
-        for candidate in self.candidates[turn:] + self.candidates[:turn]:
+        for candidate in turns:
             if self._has_turn(candidate):
                 sample = self._take_sample(candidate)
                 if sample is not None:
                     samples[candidate] = sample
         if samples:
-            self.rounds.append(_round_of(samples, self._load.share()))
-            self._on_round(self.rounds[-1], len(self.rounds) - 1, self.widths())
+            self.rounds.append(_round_of(samples, self._load.share(), self._start, peak_flops))
+            if self._settings.starts == 1:
+                self._widths = self.widths()
+            self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
 
     def _take_sample(self, candidate: str) -> Sample | None:
         """Return a sample, or None when the candidate has failed and left."""
@@ -130,14 +207,18 @@ class RoundTimer:
         try:
             sample = self._sample(candidate)
         except WorkerFailure as failure:
-            self.candidates.remove(candidate)
-            if candidate == self._baseline:
-                self._baseline = None
-            self._on_failure(candidate, failure)
+            self._leave(candidate, failure)
             return None
         if self._clock() - start > self._settings.budget_s:
             self._slow.add(candidate)
         return sample
+
+    def _leave(self, candidate: str, failure: WorkerFailure) -> None:
+        """Go on without a candidate."""
+        self.candidates.remove(candidate)
+        if candidate == self._baseline:
+            self._baseline = None
+        self._on_failure(candidate, failure)
 
     def _has_turn(self, candidate: str) -> bool:
         return candidate not in self._slow or not self._has_sample(candidate)
@@ -152,27 +233,27 @@ class RoundTimer:
             return True
         if not all(self._has_sample(candidate) for candidate in self.candidates):
             return False
-        count = len(self.rounds)
+        count, starts = len(self.rounds), self._settings.starts
         if count >= self._settings.max_rounds:
             return True
-        if count >= LEAST_ROUNDS and self._clock() - self._start >= self._settings.budget_s:
+        is_spent = self._clock() - self._began >= self._settings.budget_s
+        if is_spent and count >= LEAST_ROUNDS and self._starts >= min(starts, LEAST_STARTS):
             return True
-        return count >= self._settings.min_rounds and all(
-            width <= self._settings.interval for width in self.widths().values()
-        )
+        if count < self._settings.min_rounds or self._starts < starts:
+            return False
+        return all(width <= self._settings.interval for width in self._widths.values())
 
     def _width(self, candidate: str) -> float:
-        own = [taken.seconds for taken in self.rounds if candidate in taken.seconds]
+        own = [taken for taken in self.rounds if candidate in taken.seconds]
         baseline = self._baseline
-        if baseline is None or baseline == candidate:
-            return (
-                relative_width(median_interval([taken[candidate] for taken in own])) if own else float("inf")
-            )
-        pairs = [(taken[baseline], taken[candidate]) for taken in own if baseline in taken]
-        if not pairs:
+        if baseline is not None and baseline != candidate:
+            own = [taken for taken in own if baseline in taken.seconds]
+        if not own:
             return float("inf")
-        baseline_seconds, seconds = zip(*pairs, strict=True)
-        return relative_width(paired_ratio(baseline_seconds, seconds))
+        seconds, starts = [taken.seconds[candidate] for taken in own], [taken.start for taken in own]
+        if baseline is None or baseline == candidate:
+            return relative_width(nested_interval(seconds, starts))
+        return relative_width(paired_ratio([taken.seconds[baseline] for taken in own], seconds, starts))
 
     def _seconds_in_history(self) -> float:
         """Return about how long the rounds of the history took: a sample lasts `min_sample_s` or one call."""
@@ -183,14 +264,16 @@ class RoundTimer:
         )
 
 
-def _round_of(samples: Mapping[str, Sample], load: float) -> TimedRound:
+def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak_flops: float | None) -> TimedRound:
     counted = {case: sample for case, sample in samples.items() if sample.throttled is None}
     return TimedRound(
         seconds={case: sample.seconds for case, sample in counted.items()},
         load=load,
+        start=start,
         launch_s={case: s.launch_s for case, s in counted.items() if s.launch_s is not None},
         clock_mhz={case: s.clock_mhz for case, s in samples.items() if s.clock_mhz is not None},
         throttled={case: s.throttled for case, s in samples.items() if s.throttled is not None},
+        peak_flops=peak_flops,
     )
 
 
@@ -199,6 +282,10 @@ class MachineLoad:
 
     def __init__(self, pids: Iterable[int]) -> None:
         """Count the processes of these ids, and this process, as ours."""
+        self.follow(pids)
+
+    def follow(self, pids: Iterable[int]) -> None:
+        """Begin anew, with the processes of these ids, and this process, as ours."""
         self._processes = [psutil.Process()]
         for pid in pids:
             try:

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
+from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.projections import ProjectionInputs, plain_projections
@@ -44,6 +45,13 @@ class Inputs:
     projections: ProjectionInputs | None = None
     """Tokens and weights that q, k and v are projected from, where that is part of the problem; q, k and v
     are then the projections as the plain implementation has them."""
+
+    def moved(self) -> "Inputs":
+        """Return the same inputs at other addresses, where this process varies them."""
+        arrays = {name: getattr(self, name) for name in ("q", "k", "v", "mask", "bias")}
+        moved = {name: placement.moved(array) for name, array in arrays.items() if array is not None}
+        projections = None if self.projections is None else self.projections.moved()
+        return replace(self, **moved, projections=projections)
 
     def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
         """Return the arrays by the names that kernels' arguments have (`harness.payloads.arguments`)."""

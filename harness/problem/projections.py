@@ -1,9 +1,10 @@
 """Problems whose Q, K and V are projected from tokens: their inputs, and the projections in NumPy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 
@@ -20,6 +21,10 @@ class ProjectionInputs:
     """Wk, `[model_width, kv_heads · head_dim]`."""
     value_weights: np.ndarray
     """Wv, `[model_width, kv_heads · head_dim_v]`."""
+
+    def moved(self) -> "ProjectionInputs":
+        """Return the same arrays at other addresses, where this process varies them."""
+        return ProjectionInputs(*(placement.moved(getattr(self, field.name)) for field in fields(self)))
 
     def astype(self, dtype: np.dtype) -> "ProjectionInputs":
         """Return the arrays in another type, C-contiguous."""

@@ -73,7 +73,9 @@ class Manifest(BaseModel):
     built: "Manifest | None" = None
     """Where the code was built, if it came here in a bundle."""
     peaks: dict[str, float] = {}
-    """Measured peaks of this machine, by name."""
+    """Measured peaks of this machine in FLOP/s, by name."""
+    peak_loads: dict[str, float] = {}
+    """The share of the processors that others used in the quietest round in which each was sampled."""
 
 
 def collect(

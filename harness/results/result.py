@@ -68,10 +68,10 @@ class Result(BaseModel):
     """Input distribution of the worst checked run."""
 
     time_s: float | None = None
-    """Median time of one call."""
+    """Typical time of one call: the geometric mean over starts of the median over rounds."""
     time_low_s: float | None = None
     time_high_s: float | None = None
-    """95 % bootstrap interval of the median."""
+    """Its 95 % interval."""
     launch_s: float | None = None
     """Median of what a call takes besides on an idle device, launching it and waiting for its result."""
     clock_mhz: float | None = None
@@ -79,6 +79,8 @@ class Result(BaseModel):
     throttled_samples: int | None = None
     """Samples that were not counted because the device was slowed down."""
     samples: int | None = None
+    starts: int | None = None
+    """How many processes, one after another, the samples were taken in."""
     noise: float | None = None
     """Interquartile range over the median."""
     load: float | None = None
@@ -88,20 +90,28 @@ class Result(BaseModel):
     baseline: str | None = None
     """Variant that `speedup` compares with."""
     speedup: float | None = None
-    """Median over the rounds of (baseline's time / this one's time), paired by round."""
+    """Baseline's time / this one's time, paired by round: as `time_s`, of these ratios."""
     speedup_low: float | None = None
     speedup_high: float | None = None
-    """95 % bootstrap interval of the speed-up."""
+    """95 % interval of the speed-up."""
 
     flops: int
     flop_convention: str = FLOP_CONVENTION
+    bytes: int | None = None
+    """Least traffic: all inputs read once and the output written once."""
+    intensity: float | None = None
+    """`flops / bytes`."""
     flops_executed: int | None = None
     recompute_factor: float | None = None
     """`flops_executed / flops`."""
     tflops: float | None = None
     """`flops / time_s`, in TFLOP/s."""
     fraction_of_peak: float | None = None
-    """Of the peak that was measured on this device with the same threads."""
+    """`tflops / peak_tflops`; None where that is above 1, which cannot be."""
+    peak_tflops: float | None = None
+    """The peak that was measured on this device with the same threads."""
+    peak_busy: bool | None = None
+    """Whether that peak was sampled in rounds only in which others used more than the experiment's limit."""
 
     build_s: float | None = None
     stage_s: dict[str, float] = {}
@@ -123,6 +133,12 @@ class Result(BaseModel):
     def _unknown_when_not_finite(cls, value: float | None) -> float | None:
         """Too few samples bound nothing (`harness.measure.statistics`): such a bound is not known."""
         return value if value is not None and math.isfinite(value) else None
+
+    @field_validator("fraction_of_peak", mode="after")
+    @classmethod
+    def _unknown_when_above_the_peak(cls, value: float | None) -> float | None:
+        """Nothing is faster than the peak: rows of older versions, too, may be compared with one too low."""
+        return value if value is not None and value <= 1 else None
 
     @model_validator(mode="after")
     def _numbers_are_possible(self) -> Self:
@@ -176,5 +192,7 @@ TIMING_FIELDS = (
     "speedup_high",
     "tflops",
     "fraction_of_peak",
+    "peak_tflops",
+    "peak_busy",
 )
 """What follows from a time, and so may stand only on a row that passed."""

@@ -8,7 +8,7 @@ from typing import Any
 from harness.artifact.artifact import Artifact
 from harness.errors import cut
 from harness.measure.rounds import TimedRound
-from harness.measure.statistics import median_interval, noise, paired_ratio
+from harness.measure.statistics import nested_interval, noise, paired_ratio
 from harness.printable import printable, shell_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -52,13 +52,23 @@ class CaseRecord:
 
 
 @dataclass(frozen=True)
+class MeasuredPeak:
+    """What a machine can do at most, as far as it was seen."""
+
+    flops: float
+    """FLOP/s."""
+    load: float
+    """Share of the processors that others used in the quietest round in which it was sampled."""
+
+
+@dataclass(frozen=True)
 class GroupTimes:
     """The rounds of a group of cases and what is needed to read them."""
 
     rounds: list[TimedRound]
     busy_limit: float
     baseline: Case | None = None
-    peak_flops: float | None = None
+    peak: MeasuredPeak | None = None
 
 
 @dataclass(frozen=True)
@@ -119,12 +129,15 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
 
     The column `mask` names all that is hidden; whether a boolean mask is an input has a column of its own.
     """
+    flops, traffic = problem.flops(), problem.bytes()
     columns = {name: field.column(getattr(problem, name)) for name, field in problem_fields().items()}
     return columns | {
         "mask": problem.mask_name,
         "boolean_mask": problem.mask,
-        "flops": problem.flops(),
+        "flops": flops,
         "flop_convention": problem.flop_convention,
+        "bytes": traffic,
+        "intensity": flops / traffic if traffic else None,
     }
 
 
@@ -165,25 +178,42 @@ def verdict_columns(record: CaseRecord) -> dict[str, Any]:
 
 
 def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
-    """Return the columns of a case's times: median, interval, noise, load, speed-up and throughput."""
+    """Return the columns of a case's times: typical time, interval, noise, load, speed-up and throughput."""
     own = [taken for taken in times.rounds if case.id in taken.seconds]
     if not own:
         return {}
     seconds = [taken.seconds[case.id] for taken in own]
-    median = median_interval(seconds)
+    starts = [taken.start for taken in own]
+    typical = nested_interval(seconds, starts)
     load = sum(taken.load for taken in own) / len(own)
-    flops_per_second = case.problem.flops() / median.value
+    tflops = case.problem.flops() / typical.value / 1e12
     return {
-        "time_s": median.value,
-        "time_low_s": median.low,
-        "time_high_s": median.high,
+        "time_s": typical.value,
+        "time_low_s": typical.low,
+        "time_high_s": typical.high,
         "samples": len(seconds),
+        "starts": len(set(starts)),
         "noise": noise(seconds),
         "load": load,
         "busy": load > times.busy_limit,
-        "tflops": flops_per_second / 1e12,
-        "fraction_of_peak": flops_per_second / times.peak_flops if times.peak_flops else None,
+        "tflops": tflops,
+        **peak_columns(tflops, times.peak, times.busy_limit),
         **speedup_columns(case, own, times.baseline),
+    }
+
+
+def peak_columns(tflops: float, peak: MeasuredPeak | None, busy_limit: float) -> dict[str, Any]:
+    """Return the columns of the comparison with the peak.
+
+    Nothing is faster than the peak: a row that seems to be has no fraction, and `peak_tflops` tells why.
+    """
+    if peak is None:
+        return {}
+    fraction = tflops * 1e12 / peak.flops
+    return {
+        "peak_tflops": peak.flops / 1e12,
+        "peak_busy": peak.load > busy_limit,
+        "fraction_of_peak": fraction if fraction <= 1 else None,
     }
 
 
@@ -205,15 +235,14 @@ def device_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
 
 def speedup_columns(case: Case, own: list[TimedRound], baseline: Case | None) -> dict[str, Any]:
     """Return the columns of the comparison with the baseline, over the rounds that have both."""
-    pairs = [
-        (taken.seconds[baseline.id], taken.seconds[case.id])
-        for taken in own
-        if baseline is not None and baseline.id in taken.seconds
-    ]
-    if baseline is None or not pairs:
+    rounds = [taken for taken in own if baseline is not None and baseline.id in taken.seconds]
+    if baseline is None or not rounds:
         return {}
-    baseline_seconds, seconds = zip(*pairs, strict=True)
-    speedup = paired_ratio(baseline_seconds, seconds)
+    speedup = paired_ratio(
+        [taken.seconds[baseline.id] for taken in rounds],
+        [taken.seconds[case.id] for taken in rounds],
+        [taken.start for taken in rounds],
+    )
     return {
         "baseline": baseline.variant,
         "speedup": speedup.value,

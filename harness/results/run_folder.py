@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.errors import InputError, StorageError, cut
-from harness.numbers import Count, Duration, MeasuredSeconds, Share
+from harness.numbers import Count, Duration, MeasuredSeconds, Positive, Share
 from harness.printable import all_printable, printable
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import newest_of_each_case, results_frame
@@ -44,6 +44,7 @@ LOCK_FILE = ".lock"
 SAMPLE_COLUMNS = {
     "case": "str",
     "group": "str",
+    "start": "int64",
     "round": "int64",
     "seconds": "float64",
     "load": "float64",
@@ -61,6 +62,8 @@ class Round(BaseModel):
     group: str
     """Id of the set of cases that are timed together."""
     round: Count
+    start: Count = 0
+    """Which start of the candidates it belongs to; all of a start ran in the same processes."""
     seconds: dict[str, list[MeasuredSeconds]]
     """Case id to seconds per call, one value per sample of this round."""
     load: Share
@@ -71,6 +74,8 @@ class Round(BaseModel):
     """The device's clock, where it is known."""
     throttled: dict[str, str] = {}
     """Why a case's sample of this round is not counted: the device was slowed down."""
+    peak_flops: dict[str, Positive] = {}
+    """A sample of the target's peak in FLOP/s, by the peak's name."""
     at: str
     """When the round was over, ISO 8601."""
 
@@ -185,9 +190,11 @@ class RunFolder:
         planned = dict.fromkeys((*(self.manifest.planned or ()), *cases))
         self._update_manifest(planned=tuple(planned), left_out=len(set(whole) - set(planned)))
 
-    def record_peaks(self, peaks: Mapping[str, float]) -> None:
-        """Add measured peaks to the manifest."""
-        self._update_manifest(peaks={**self.manifest.peaks, **peaks})
+    def record_peaks(self, peaks: Mapping[str, float], loads: Mapping[str, float]) -> None:
+        """Add measured peaks, and the load beside each, to the manifest."""
+        self._update_manifest(
+            peaks={**self.manifest.peaks, **peaks}, peak_loads={**self.manifest.peak_loads, **loads}
+        )
 
     def finish(self) -> None:
         """Write the tables `results.parquet` and `samples.parquet` and the time of the run's end.
@@ -292,13 +299,14 @@ def run_paths(folder: Path) -> list[Path]:
 
 
 def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
-    """Return one row per timing sample: case, group, round, seconds (per call), load, launch_s, clock_mhz."""
+    """Return one row per timing sample, with the columns of `SAMPLE_COLUMNS`; `seconds` are of a call."""
     import pandas
 
     rows = [
         (
             case,
             entry.group,
+            entry.start,
             entry.round,
             seconds,
             entry.load,

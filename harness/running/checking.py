@@ -29,10 +29,16 @@ def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> No
         raise CheckFailure("load", failure) from failure
 
 
-def bind_inputs(worker: WorkerProcess, distribution: str, seed: int, timeout_s: float) -> None:
-    """Bind a worker's code to inputs, in fresh memory; raises `CheckFailure`."""
+def bind_inputs(
+    worker: WorkerProcess, distribution: str, seed: int, timeout_s: float, placement: int | None = None
+) -> None:
+    """Bind a worker's code to inputs, in fresh memory; raises `CheckFailure`.
+
+    `placement` varies where in memory that is.
+    """
+    request = BindRequest(distribution=distribution, seed=seed, placement=placement)
     try:
-        worker.request(BindRequest(distribution=distribution, seed=seed), timeout_s, Done)
+        worker.request(request, timeout_s, Done)
     except WorkerFailure as failure:
         raise CheckFailure("load", failure) from failure
 

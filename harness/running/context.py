@@ -1,5 +1,6 @@
 """What all groups of a run share: settings, workers, the journal and the rows so far."""
 
+import random
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from harness.errors import one_line
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.results.result import Result
-from harness.results.row_maker import CaseRecord, RowMaker
+from harness.results.row_maker import CaseRecord, RowMaker, peak_columns
 from harness.results.run_folder import Round, RunFolder
 from harness.running.bundle import Bundle, BundledBuilds
 from harness.running.expectations import Expectations
@@ -25,6 +26,8 @@ from harness.workers.process import WorkerFailure, WorkerProcess
 
 LOGS = "logs"
 EXPECTATIONS = ".expectations"
+MOST_PADDING = 4096
+"""Bytes by which the environments of workers differ at most: a page."""
 
 
 @dataclass
@@ -64,7 +67,10 @@ class RunContext:
     @cached_property
     def peaks(self) -> Peaks:
         """The measured peaks of the targets."""
-        return Peaks(self.folder, self.step_limit_s)
+        peaks = Peaks(self.folder, self.step_limit_s)
+        for taken in self.earlier_rounds:
+            peaks.note(taken)
+        return peaks
 
     @cached_property
     def row_maker(self) -> RowMaker:
@@ -89,8 +95,12 @@ class RunContext:
         return self.experiment.limits.run_timeout_s
 
     def worker(self, case: Case) -> WorkerProcess:
-        """Start a worker to run a case in."""
-        return WorkerProcess(threads=case_threads(case), memory_gb=self.experiment.limits.memory_gb)
+        """Start a worker to run a case in, with an environment of another size each time."""
+        return WorkerProcess(
+            threads=case_threads(case),
+            memory_gb=self.experiment.limits.memory_gb,
+            padding=random.randrange(MOST_PADDING),
+        )
 
     def announce(self, phase: str) -> Callable[[Case], None]:
         """Return what tells the observer that a case enters this phase."""
@@ -139,6 +149,18 @@ class RunContext:
         log = own_folder(self.folder.path / LOGS) / f"{case.id}.log"
         write_text(log, text)
         return f"{LOGS}/{log.name}"
+
+    def settle_peaks(self, cases: Iterable[Case]) -> None:
+        """Compare all rows of the run with the same peaks, the best that all its rounds have seen."""
+        limit = self.experiment.timing.busy_limit
+        for case in cases:
+            row = self.rows.get(case.id)
+            if row is None or row.tflops is None:
+                continue
+            settled = row.model_copy(update=peak_columns(row.tflops, self.peaks.of(case), limit))
+            if settled != row:
+                self.rows[case.id] = settled
+                self.folder.append_result(settled)
 
     def close(self) -> None:
         """End the workers and remove the temporary files that the groups share."""

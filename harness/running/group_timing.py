@@ -1,6 +1,11 @@
-"""Timing the checked cases of one group: their workers take turns, rounds are journaled, rows are made."""
+"""Timing the checked cases of one group: their workers take turns, rounds are journaled, rows are made.
 
-from collections.abc import Mapping
+A case's process is replaced by a new one for each start (`harness.measure.rounds`), whose arrays, stack and
+code lie elsewhere.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from harness.artifact.artifact import Sample
@@ -30,9 +35,8 @@ def time_group(
     closed afterwards.  A baseline that keeps its row from an earlier run, and whose artifact is known, takes
     part.
     """
-    timing = _GroupTiming(context, records, baseline, workers)
-    timing.add_kept_baseline(stack)
-    timing.bind()
+    timing = _GroupTiming(context, records, baseline, workers, stack)
+    timing.add_kept_baseline()
     timing.finish_rows(timing.take_rounds())
 
 
@@ -43,23 +47,29 @@ class _GroupTiming:
         records: Mapping[str, CaseRecord],
         baseline: Case | None,
         workers: Mapping[str, WorkerProcess],
+        stack: ExitStack,
     ) -> None:
         self._context = context
+        self._stack = stack
         self._records = records
         self._baseline = baseline
         self._workers = dict(workers)
+        self._is_first_start = True
+        self._load = MachineLoad(())
+        first = next(iter(records.values())).case
+        self._peak = context.peaks.sampler(first, case_threads(first), stack)
         keys = {case_id: record.key for case_id, record in records.items()}
         self._group_id = digest(keys)[:12]
         """Names this set of cases with these keys: the rounds of other keys must not be mixed with theirs."""
 
-    def add_kept_baseline(self, stack: ExitStack) -> None:
+    def add_kept_baseline(self) -> None:
         """Load a baseline that is not to be timed itself, so that the others can be compared with it."""
         if self._baseline is None or self._baseline.id in self._workers:
             return
         record = self._records[self._baseline.id]
         if record.folder is None:
             return
-        worker = stack.enter_context(self._context.worker(record.case))
+        worker = self._new_worker(record)
         try:
             load_case(worker, record, self._context.step_limit_s)
         except CheckFailure as failed:
@@ -68,32 +78,61 @@ class _GroupTiming:
         else:
             self._workers[record.case.id] = worker
 
-    def bind(self) -> None:
-        """Bind every candidate to the same inputs, those of the first distribution."""
-        settings = self._context.experiment.check
-        for case_id, worker in list(self._workers.items()):
-            self._context.observer.started(self._records[case_id].case, "time")
-            try:
-                bind_inputs(worker, settings.distributions[0], settings.seed, self._context.step_limit_s)
-            except CheckFailure as failed:
-                self._drop(case_id, failed.failure)
-
     def take_rounds(self) -> list[TimedRound]:
-        """Sample the candidates in turns until it is enough, and close their workers."""
+        """Start and sample the candidates in turns until it is enough, and close their workers."""
         timer = RoundTimer(
             list(self._workers),
             self._timed_baseline_id(),
             self._context.experiment.timing,
+            starter=self._start,
             sample=self._sample,
+            sample_peak=self._peak.sample,
             on_round=self._journal,
             on_failure=self._drop,
-            load=MachineLoad(worker.pid for worker in self._workers.values()),
+            load=self._load,
             history=self._journaled_rounds(),
         )
         rounds = timer.run()
         for worker in self._workers.values():
             worker.close()
+        self._peak.close()
+        self._context.peaks.save()
         return rounds
+
+    def _start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
+        """Give candidates new processes, and bind them to the same inputs, those of the first distribution.
+
+        The first start uses the processes that the cases were checked in.
+        """
+        if not self._is_first_start:
+            for case_id in candidates:  # all at once: they start side by side
+                self._workers[case_id].close()
+                self._workers[case_id] = self._new_worker(self._records[case_id])
+        failures = {}
+        for case_id in candidates:
+            self._context.observer.started(self._records[case_id].case, "time")
+            try:
+                self._prepare(case_id)
+            except CheckFailure as failed:
+                failures[case_id] = failed.failure
+        self._is_first_start = False
+        self._load.follow([*(worker.pid for worker in self._workers.values()), *self._peak.pids])
+        return failures
+
+    def _prepare(self, case_id: str) -> None:
+        """Load a candidate into its worker, if that is new, and bind it; raises `CheckFailure`."""
+        worker, check, limit_s = (
+            self._workers[case_id],
+            self._context.experiment.check,
+            self._context.step_limit_s,
+        )
+        if not self._is_first_start:
+            load_case(worker, self._records[case_id], limit_s)
+        placement = random.getrandbits(32)
+        bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
+
+    def _new_worker(self, record: CaseRecord) -> WorkerProcess:
+        return self._stack.enter_context(self._context.worker(record.case))
 
     def finish_rows(self, rounds: list[TimedRound]) -> None:
         """Make the rows of what was timed, the baseline's first: without it the others are timed again."""
@@ -105,7 +144,7 @@ class _GroupTiming:
             rounds=rounds,
             busy_limit=self._context.experiment.timing.busy_limit,
             baseline=self._baseline if baseline_id is not None else None,
-            peak_flops=self._context.peaks.peak_flops(first, case_threads(first)),
+            peak=self._context.peaks.of(first),
         )
         for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
             if case_id not in self._context.rows:
@@ -134,18 +173,20 @@ class _GroupTiming:
             self._context.fail(record, "time", failure)
 
     def _journal(self, taken: TimedRound, number: int, widths: Mapping[str, float]) -> None:
-        self._context.folder.append_round(
-            Round(
-                group=self._group_id,
-                round=number,
-                seconds={case_id: [seconds] for case_id, seconds in taken.seconds.items()},
-                load=taken.load,
-                launch_s=taken.launch_s,
-                clock_mhz=taken.clock_mhz,
-                throttled=taken.throttled,
-                at=timestamp(),
-            )
+        journaled = Round(
+            group=self._group_id,
+            round=number,
+            start=taken.start,
+            seconds={case_id: [seconds] for case_id, seconds in taken.seconds.items()},
+            load=taken.load,
+            launch_s=taken.launch_s,
+            clock_mhz=taken.clock_mhz,
+            throttled=taken.throttled,
+            peak_flops={} if taken.peak_flops is None else {self._peak.name: taken.peak_flops},
+            at=timestamp(),
         )
+        self._context.folder.append_round(journaled)
+        self._context.peaks.note(journaled)
         problem = next(iter(self._records.values())).case.problem
         self._context.observer.round(problem.describe(), number, widths)
 
@@ -155,6 +196,7 @@ class _GroupTiming:
             TimedRound(
                 seconds={case: times[0] for case, times in taken.seconds.items() if case in self._workers},
                 load=taken.load,
+                start=taken.start,
                 launch_s=taken.launch_s,
                 clock_mhz=taken.clock_mhz,
                 throttled=taken.throttled,

@@ -1,41 +1,107 @@
-"""The measured peaks of a run's targets: once for each target, dtype and set of target options."""
+"""The measured peaks of a run's targets, sampled in every round beside the candidates."""
 
+from contextlib import ExitStack
+
+from harness import plugins
 from harness.problem.case import Case
-from harness.results.run_folder import RunFolder
+from harness.results.row_maker import MeasuredPeak
+from harness.results.run_folder import Round, RunFolder
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import PeakMeasured, PeakRequest
 
 
 class Peaks:
-    """Measures peaks when they are first asked for, and keeps them in the run's manifest."""
+    """The best that was measured of each peak so far, over all rounds of the run.
+
+    A peak is what a machine can do when nothing disturbs it: the best of many short samples.  They are taken
+    in the same rounds as the candidates' times, so that one busy moment, or one slow clock, spoils neither.
+    A peak that was never sampled in a quiet round is known by its load; the next rounds sample it again.
+    """
 
     def __init__(self, folder: RunFolder, timeout_s: float) -> None:
-        """Take the peaks that the run measured before it was interrupted from its manifest."""
+        """Take the peaks that the run measured before it was interrupted from its manifest and its rounds."""
         self._folder = folder
         self._timeout_s = timeout_s
-        self._peaks: dict[str, float | None] = dict(folder.manifest.peaks)
+        self._unknown: set[str] = set()
+        manifest = folder.manifest
+        self._peaks = {
+            name: MeasuredPeak(flops, manifest.peak_loads.get(name, 0.0))
+            for name, flops in manifest.peaks.items()
+        }
 
-    def peak_flops(self, case: Case, threads: int) -> float | None:
-        """Return the peak in FLOP/s of a case's target with its dtype and options; None if unknown."""
-        name = peak_name(case)
-        if name not in self._peaks:
-            self._peaks[name] = peak = self._measure(case, threads)
-            if peak is not None:
-                self._folder.record_peaks({name: peak})
-        return self._peaks[name]
+    def note(self, taken: Round) -> None:
+        """Take the samples of a round into account."""
+        for name, flops in taken.peak_flops.items():
+            known = self._peaks.get(name)
+            better = MeasuredPeak(flops, taken.load)
+            if known is not None:
+                better = MeasuredPeak(max(known.flops, flops), min(known.load, taken.load))
+            self._peaks[name] = better
 
-    def _measure(self, case: Case, threads: int) -> float | None:
-        request = PeakRequest(
+    def save(self) -> None:
+        """Write all peaks to the run's manifest."""
+        if self._peaks:
+            self._folder.record_peaks(
+                {name: peak.flops for name, peak in self._peaks.items()},
+                {name: peak.load for name, peak in self._peaks.items()},
+            )
+
+    def of(self, case: Case) -> MeasuredPeak | None:
+        """Return the peak that a case is compared with; None if nothing measures it."""
+        return self._peaks.get(peak_name(case))
+
+    def sampler(self, case: Case, threads: int, stack: ExitStack) -> "PeakSampler":
+        """Return what samples the peak of a case; its worker lives as long as the stack."""
+        return PeakSampler(case, threads, stack, self._timeout_s, self._unknown)
+
+
+class PeakSampler:
+    """Samples one peak, in a worker of its own."""
+
+    def __init__(
+        self, case: Case, threads: int, stack: ExitStack, timeout_s: float, unknown: set[str]
+    ) -> None:
+        """Start a worker, unless the peak is among the `unknown` ones, to which a failure adds it."""
+        self.name = peak_name(case)
+        self._request = PeakRequest(
             target=case.target, dtype=case.problem.dtype, target_options=case.target_options
         )
-        with WorkerProcess(threads=threads) as worker:
-            try:
-                return worker.request(request, self._timeout_s, PeakMeasured).flops
-            except WorkerFailure:
-                return None
+        self._timeout_s = timeout_s
+        self._unknown = unknown
+        self._worker: WorkerProcess | None = None
+        if self.name not in unknown:
+            self._worker = stack.enter_context(WorkerProcess(threads=threads))
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that measure."""
+        return [] if self._worker is None else [self._worker.pid]
+
+    def sample(self) -> float | None:
+        """Return a short sample in FLOP/s, or None where nothing measures it."""
+        if self._worker is None:
+            return None
+        try:
+            flops = self._worker.request(self._request, self._timeout_s, PeakMeasured).flops
+        except WorkerFailure:
+            flops = None
+        if flops is None:
+            self._unknown.add(self.name)
+            self.close()
+        return flops
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
 
 
 def peak_name(case: Case) -> str:
-    """Return the name of a peak in the manifest, `cpu f32 threads=2`."""
+    """Return the name of a peak in the manifest, `cpu f32 threads=2`.
+
+    Types that a target computes in the same way share a peak.
+    """
+    target = plugins.target(case.target)
     options = [f"{key}={value}" for key, value in sorted(case.target_options.items())]
-    return " ".join([case.target, case.problem.dtype, *options])
+    return " ".join([case.target, target.peak_dtype(case.problem.dtype), *options])

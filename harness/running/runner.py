@@ -92,7 +92,7 @@ def run_experiment(
         )
         stack.enter_context(ended_by_signals())
         stack.callback(observer.done)
-        stack.push(_finish(folder))
+        stack.push(_finish(context, cases))
         stack.callback(context.close)
         observer.planned(len(cases))
         try:
@@ -120,12 +120,16 @@ def _run_group(context: RunContext, group: Sequence[Case]) -> None:
         context.fail_unexpectedly(group, error)
 
 
-def _finish(folder: RunFolder) -> Callable[..., None]:
-    """Return what writes a run's tables at its end; what has ended it says more than that this fails, too."""
+def _finish(context: RunContext, cases: Sequence[Case]) -> Callable[..., None]:
+    """Return what compares all rows with the run's final peaks, and writes its tables, at its end.
+
+    What has ended a run says more than that this fails, too.
+    """
 
     def finish(kind: object, error: BaseException | None, trace: object) -> None:
         with contextlib.suppress(*([StorageError] if error is not None else [])):
-            folder.finish()
+            context.settle_peaks(cases)
+            context.folder.finish()
 
     return finish
 

@@ -32,6 +32,7 @@ from harness.errors import (
     is_no_room,
     one_line,
 )
+from harness.machine.placement import placement
 from harness.workers.protocol import (
     REQUESTS,
     BindRequest,
@@ -134,7 +135,9 @@ class Worker:
         if self._executable is None or self._artifact is None:
             raise RuntimeError("bind was asked for before load")
         self._call = None
-        inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed)
+        if request.placement is not None:
+            placement.vary(request.placement)
+        inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed).moved()
         self._call = self._executable.bind(inputs)
         return Done()
 

@@ -93,7 +93,15 @@ class Target(ABC):
 
     @abstractmethod
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
-        """Return the measured peak in FLOP/s, or None where it cannot be measured."""
+        """Return a short sample of the peak in FLOP/s, or None where it cannot be measured.
+
+        Called once in every round of timings, in a worker of its own; the best of a run's samples is its
+        peak.
+        """
+
+    def peak_dtype(self, dtype: str) -> str:
+        """Return the type whose peak a problem of this type is compared with."""
+        return dtype
 
     @abstractmethod
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:

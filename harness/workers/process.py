@@ -51,6 +51,8 @@ READ_BYTES = 1 << 16
 SENT_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 """Signals that no fault of a program's own raises."""
 
+PADDING_VARIABLE = "HARNESS_PADDING"
+
 TELLING_WORDS = ("Assertion", "LLVM ERROR", "what():", "terminate called", "fatal error", "error:")
 """What a compiler's or a runtime's last words contain, most telling first."""
 
@@ -113,8 +115,13 @@ class WorkerProcess:
     folder that this process works in.  A worker that has died stays dead; every later request says so.
     """
 
-    def __init__(self, *, threads: int | None = None, memory_gb: float | None = None) -> None:
-        """Start a worker whose libraries use `threads` threads (None: as many as they like)."""
+    def __init__(
+        self, *, threads: int | None = None, memory_gb: float | None = None, padding: int = 0
+    ) -> None:
+        """Start a worker whose libraries use `threads` threads (None: as many as they like).
+
+        `padding` is a number of bytes that its environment is larger by, which moves its stack.
+        """
         self._stack = ExitStack()
         self._scratch = self._stack.enter_context(scratch_folder())
         self._log: IO[bytes] = tempfile.TemporaryFile(dir=self._scratch)  # noqa: SIM115
@@ -129,12 +136,12 @@ class WorkerProcess:
         self._timeout = 0.0
         self._out_of_memory = OutOfMemoryCount()
         try:
-            self._process = self._start(threads, memory_gb)
+            self._process = self._start(threads, memory_gb, padding)
         except BaseException:
             self._stack.close()
             raise
 
-    def _start(self, threads: int | None, memory_gb: float | None) -> "subprocess.Popen[bytes]":
+    def _start(self, threads: int | None, memory_gb: float | None, padding: int) -> "subprocess.Popen[bytes]":
         request_read, self._requests = os.pipe()
         self._stack.callback(os.close, self._requests)
         self._responses, response_write = os.pipe()
@@ -151,7 +158,7 @@ class WorkerProcess:
                 pass_fds=(request_read, response_write),
                 process_group=0,
                 cwd=self._scratch,
-                env=worker_environment(threads, self._scratch),
+                env={**worker_environment(threads, self._scratch), PADDING_VARIABLE: "x" * padding},
             )
         finally:
             os.close(request_read)

@@ -66,6 +66,8 @@ class BindRequest(_Message):
     kind: Literal["bind"] = "bind"
     distribution: str
     seed: int
+    placement: int | None = None
+    """Seed of where in memory the arrays lie; None leaves that to the allocator."""
 
 
 class RunRequest(_Message):
@@ -91,7 +93,7 @@ class SampleRequest(_Message):
 
 
 class PeakRequest(_Message):
-    """Measure a target's peak; answered by `PeakMeasured`."""
+    """Take a short sample of a target's peak; answered by `PeakMeasured`."""
 
     kind: Literal["peak"] = "peak"
     target: str
@@ -172,7 +174,7 @@ class Sampled(_Message):
 
 
 class PeakMeasured(_Message):
-    """A target's peak in FLOP/s, or None where it cannot be measured."""
+    """A sample of a target's peak in FLOP/s, or None where it cannot be measured."""
 
     kind: Literal["peak-measured"] = "peak-measured"
     flops: Positive | None

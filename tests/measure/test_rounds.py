@@ -1,4 +1,7 @@
-from collections.abc import Callable, Mapping
+from collections import Counter, namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +24,10 @@ class Machine:
         self.turns: list[str] = []
         self.rounds: list[TimedRound] = []
         self.failures: list[str] = []
+        self.starts: list[tuple[int, list[str]]] = []
+        self.start_s = 0.0
+        """How long it takes to start all candidates."""
+        self.cannot_start: set[tuple[int, str]] = set()
         self.throttled: set[tuple[str, int]] = set()
         """Candidates and which of their samples find the device slowed down."""
 
@@ -38,13 +45,21 @@ class Machine:
     def share(self) -> float:
         return 0.25
 
+    def start_anew(self, number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFailure]:
+        self.starts.append((number, list(candidates)))
+        self.now += self.start_s
+        failing = [candidate for candidate in candidates if (number, candidate) in self.cannot_start]
+        return {candidate: WorkerFailure(Status.CRASHED, "SIGSEGV") for candidate in failing}
+
     def timer(
         self, baseline: str | None = None, history: list[TimedRound] | None = None, **settings: Any
     ) -> RoundTimer:
+        """Make a timer; of one start unless more are asked for."""
         return RoundTimer(
             list(self.seconds),
             baseline,
-            TimingSettings(**settings),
+            TimingSettings(**{"starts": 1, **settings}),
+            starter=self.start_anew,
             sample=self.sample,
             on_round=lambda taken, number, widths: self.rounds.append(taken),
             on_failure=lambda candidate, failure: self.failures.append(candidate),
@@ -76,12 +91,16 @@ def failing_at(last: int) -> Callable[[int], float]:
     return seconds
 
 
-def test_every_round_begins_with_another_candidate() -> None:
+def test_each_candidate_follows_each_other_one_equally_often() -> None:
     machine = Machine({"a": steady(1e-3), "b": steady(1e-3), "c": steady(1e-3)})
-    machine.timer(min_rounds=4, max_rounds=4).run()
+    machine.timer(min_rounds=12, max_rounds=12).run()
     warm_up, rounds = machine.turns[:3], machine.turns[3:]
     assert warm_up == ["a", "b", "c"]
-    assert "".join(rounds) == "abcbcacababc"
+    orders = ["".join(rounds[first : first + 3]) for first in range(0, 36, 3)]
+    followed = Counter(pair for order in orders for pair in pairwise(order))
+    assert set(followed.values()) == {4}
+    assert len(followed) == 6
+    assert Counter(order[0] for order in orders) == {"a": 4, "b": 4, "c": 4}
 
 
 def test_warm_up_samples_are_not_counted() -> None:
@@ -207,6 +226,95 @@ def test_each_round_records_the_load() -> None:
     assert [taken.load for taken in rounds] == [0.25, 0.25]
 
 
+def test_candidates_are_started_anew_and_rounds_say_in_which_start_they_were_taken() -> None:
+    machine = Machine({"a": steady(1e-3), "b": steady(2e-3)})
+    rounds = machine.timer(baseline="a", starts=4, min_rounds=1).run()
+    assert machine.starts == [(number, ["a", "b"]) for number in range(4)]
+    assert [taken.start for taken in rounds] == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_each_start_warms_up_before_its_rounds() -> None:
+    machine = Machine({"a": steady(1e-3)})
+    rounds = machine.timer(starts=3, min_rounds=1).run()
+    assert len(machine.turns) == len(rounds) + 3
+
+
+def test_rounds_of_a_start_last_as_long_as_starting() -> None:
+    machine = Machine({"a": steady(1e-3), "b": alternating(1e-3)})
+    machine.start_s = 1.7
+    rounds = machine.timer(baseline="a", starts=3, budget_s=30.0).run()
+    # Starting and warming up take 1.9 s, a round 0.2 s.
+    assert Counter(taken.start for taken in rounds).most_common(3) == [(0, 10), (1, 10), (2, 10)]
+
+
+def test_a_small_budget_is_shared_by_the_starts() -> None:
+    machine = Machine({"a": steady(1e-3), "b": alternating(1e-3)})
+    machine.start_s = 0.8
+    rounds = machine.timer(baseline="a", starts=5, budget_s=7.5).run()
+    # A start has 1.5 s, of which 1 s is for starting and warming up.
+    assert {taken.start for taken in rounds} == {0, 1, 2, 3, 4}
+    assert max(Counter(taken.start for taken in rounds).values()) <= 3
+    assert machine.now <= 7.5 + 0.2
+
+
+def test_a_spent_budget_still_gives_three_starts() -> None:
+    machine = Machine({"a": steady(4.0), "b": steady(4.0)})
+    machine.start_s = 5.0
+    rounds = machine.timer(baseline="a", starts=8, budget_s=6.0).run()
+    assert [taken.start for taken in rounds] == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_narrow_interval_of_few_starts_is_not_enough() -> None:
+    machine = Machine({"a": steady(1e-3), "b": steady(2e-3)})
+    rounds = machine.timer(baseline="a", starts=7, min_rounds=6).run()
+    assert rounds[-1].start == 6
+
+
+def test_starts_go_on_while_the_ratio_differs_between_them() -> None:
+    machine = Machine({"a": steady(1e-3)})
+    machine.seconds["b"] = lambda count: 1e-3 * (1.02 if machine.starts[-1][0] % 2 else 1.0)
+    rounds = machine.timer(baseline="a", starts=3, budget_s=5.0).run()
+    assert rounds[-1].start > 3
+    assert machine.now >= 5.0
+
+
+def test_a_candidate_that_does_not_start_again_leaves_and_the_others_go_on() -> None:
+    machine = Machine({"a": steady(1e-3), "b": steady(2e-3), "c": steady(2e-3)})
+    machine.cannot_start = {(1, "b")}
+    rounds = machine.timer(baseline="a", starts=3).run()
+    assert machine.failures == ["b"]
+    assert machine.starts[2] == (2, ["a", "c"])
+    assert ["b" in taken.seconds for taken in rounds] == [True, True, False, False, False, False]
+
+
+def test_a_slow_candidate_is_not_started_again() -> None:
+    machine = Machine({"a": steady(1e-3), "slow": steady(9.0)})
+    machine.timer(baseline="a", starts=3, budget_s=5.0).run()
+    assert [candidates for _, candidates in machine.starts] == [["a", "slow"], ["a"], ["a"]]
+
+
+def test_resuming_begins_another_start() -> None:
+    history = [TimedRound({"a": 1e-3, "b": 2e-3}, 0.0, start=number // 2) for number in range(6)]
+    machine = Machine({"a": steady(1e-3), "b": steady(2e-3)})
+    rounds = machine.timer(baseline="a", history=history, starts=4).run()
+    assert machine.starts == [(3, ["a", "b"])]
+    assert [taken.start for taken in rounds[6:]] == [3, 3]
+
+
+def test_every_ratio_must_be_narrow() -> None:
+    machine = Machine({"a": steady(1e-3), "steady": steady(1e-3), "noisy": alternating(1e-3)})
+    rounds = machine.timer(baseline="a", min_rounds=6, max_rounds=20).run()
+    assert len(rounds) == 20
+
+
+@pytest.mark.parametrize(("interval", "count"), [(0.08, 20), (0.12, 6)])
+def test_an_interval_s_full_width_is_what_is_asked_for(interval: float, count: int) -> None:
+    """Ratios of 0.95, 1.05 in turn have an interval 0.1 wide."""
+    machine = Machine({"a": steady(1e-3), "b": lambda count: 1e-3 / (1.05 if count % 2 else 0.95)})
+    rounds = machine.timer(baseline="a", interval=interval, min_rounds=6, max_rounds=20).run()
+    assert len(rounds) == count
+
+
 @pytest.mark.parametrize(
     ("busy", "total", "own", "expected"),
     [
@@ -238,3 +346,34 @@ def test_load_is_averaged_over_rounds_that_are_too_short_to_measure(monkeypatch:
         load.start()
         shares.append(load.share())
     assert shares == [0.5, 0.0]
+
+
+def test_stolen_time_is_busy_and_waiting_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    Times = namedtuple("Times", "user system idle iowait steal guest")
+    times = Times(user=5.0, system=2.0, idle=30.0, iowait=1.0, steal=4.0, guest=3.0)
+    monkeypatch.setattr(rounds.psutil, "cpu_times", lambda: times)
+    assert rounds.machine_seconds() == (11.0, 42.0)
+
+
+def test_what_workers_use_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One processor of four is used by a worker, one by this process, one by others."""
+    used = {OURS: 0.0, WORKER: 0.0, None: 0.0}
+
+    class Process:
+        def __init__(self, pid: int = OURS) -> None:
+            self.pid = pid
+
+        def cpu_times(self) -> SimpleNamespace:
+            return SimpleNamespace(user=used[self.pid], system=0.0)
+
+    now = 0.0
+    monkeypatch.setattr(rounds.psutil, "Process", Process)
+    monkeypatch.setattr(rounds, "machine_seconds", lambda: (sum(used.values()), 4 * now))
+    load = MachineLoad([])
+    load.follow([WORKER])
+    now = 10.0
+    used = dict.fromkeys(used, now)
+    assert load.share() == pytest.approx(0.25)
+
+
+OURS, WORKER = 1, 2

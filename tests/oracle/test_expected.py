@@ -377,3 +377,24 @@ def test_something_else_than_an_expected_output_is_refused(tmp_path):
     (tmp_path / "expected.npy").write_text("not it")
     with pytest.raises(InputError, match=r"expected\.npy: cannot read an expected output"):
         Expected.load(tmp_path / "expected.npy")
+
+
+EPS_F32 = 2.0**-23
+
+
+@pytest.mark.parametrize(
+    ("plain_error", "dtype", "seq_kv", "largest_term"),
+    [
+        pytest.param(0.5, "f32", 4, 2 * 0.5, id="plain-implementation"),
+        pytest.param(0.0, "f16", 4, 4 * 2.0**-10, id="last-places"),
+        pytest.param(0.0, "f32", 4096, 2 * 64 * EPS_F32, id="summation"),
+    ],
+)
+def test_each_term_of_the_tolerance_weighs_what_is_documented(
+    plain_error: float, dtype: str, seq_kv: int, largest_term: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = AttentionProblem(heads=1, seq_q=2, seq_kv=seq_kv, head_dim=4, dtype=dtype)
+    inputs = make_inputs(problem)
+    monkeypatch.setattr(expected, "_plain_error", lambda *of_problem: plain_error)
+    scale = exact_attention(inputs, problem).scale
+    assert expected.expect(inputs, problem).tolerance == pytest.approx(scale * largest_term, rel=0.25)

@@ -89,6 +89,20 @@ def test_flops_count_the_width_of_v():
     assert problem.flops() == 2 * 25 * (8 + 2)
 
 
+def test_flops_of_grouped_heads_are_those_of_all_query_heads():
+    problem = AttentionProblem(batch=2, heads=6, kv_heads=2, seq_q=5, seq_kv=7, head_dim=8)
+    assert problem.flops() == 4 * 2 * 6 * 5 * 7 * 8
+
+
+def test_flops_of_projections_are_counted_for_each_head_that_is_projected():
+    problem = AttentionProblem(
+        batch=3, heads=4, kv_heads=2, seq_q=5, head_dim=8, head_dim_v=16, model_width=10
+    )
+    columns = 4 * 8 + 2 * 8 + 2 * 16
+    assert problem.projection_flops() == 2 * 3 * 5 * 10 * columns
+    assert problem.flops() == 3 * 4 * 5 * 5 * 2 * (8 + 16) + problem.projection_flops()
+
+
 def test_bytes_count_every_input_and_the_output_once():
     problem = AttentionProblem(
         batch=2, heads=4, kv_heads=2, seq_q=3, seq_kv=5, head_dim=8, dtype="f16", mask=True, bias=True

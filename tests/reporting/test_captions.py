@@ -9,7 +9,7 @@ MANIFEST = example_manifest("", "sweep")
 
 
 def test_a_caption_names_machine_problem_code_date_and_convention() -> None:
-    frame = prepare(results_frame([make_result(time_s=1.0)]))
+    frame = prepare(results_frame([make_result(time_s=1.0, starts=5)]))
     assert figure_caption(frame, [MANIFEST]) == (
         "Example CPU; threads 1; f32; batch 1; heads 16; head dim 64. "
         f"harness 0.1.0, commit 0123456, 2026-01-02. FLOPs: {FLOP_CONVENTION}."
@@ -45,3 +45,8 @@ def test_what_differs_between_runs_is_said_of_each() -> None:
         "Example CPU; f32; batch 1; heads 16; head dim 64. "
         "a: threads 1. b: threads 2. c: threads not recorded. harness"
     )
+
+
+def test_a_caption_says_which_rows_were_busy() -> None:
+    frame = prepare(results_frame([make_result(time_s=1.0, starts=5, busy=True)]))
+    assert figure_caption(frame, [MANIFEST]).endswith("meanwhile: 1 of 1 rows.")

@@ -66,6 +66,14 @@ def test_time_unit_follows_the_median(seconds: list[float], unit: object) -> Non
 
 
 @pytest.mark.parametrize(
+    ("seconds", "shown"), [(2.5, "2.50 s"), (2.5e-3, "2.50 ms"), (2.5e-4, "250 µs"), (2.5e-6, "2.50 µs")]
+)
+def test_a_time_is_shown_with_the_symbol_of_its_unit(seconds: float, shown: str) -> None:
+    unit = time_unit([seconds])
+    assert f"{scaled(seconds, unit.factor)} {unit.symbol}" == shown
+
+
+@pytest.mark.parametrize(
     ("tflops", "unit"), [([0.2, 0.9], GFLOPS), ([0.2, 1.5], TFLOPS), ([math.nan], GFLOPS)]
 )
 def test_rate_unit_follows_the_largest(tflops: list[float], unit: object) -> None:

@@ -160,3 +160,8 @@ def test_load_of_nothing_is_refused(tmp_path):
         load(tmp_path / "missing")
     with pytest.raises(InputError, match="no results: expected a run's folder"):
         load(tmp_path)
+
+
+def test_an_older_row_above_its_peak_has_no_fraction():
+    assert example_result(tflops=1.0, fraction_of_peak=1.23).fraction_of_peak is None
+    assert example_result(tflops=1.0, fraction_of_peak=1.0).fraction_of_peak == 1.0

@@ -1,10 +1,23 @@
 """The columns of a row that come from timing."""
 
+from typing import Any
+
+import pytest
 from example_cases import example_case
 
+from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.measure.rounds import TimedRound
-from harness.results.row_maker import CaseRecord, GroupTimes, RowMaker
+from harness.results.result import Result
+from harness.results.row_maker import (
+    CaseRecord,
+    GroupTimes,
+    MeasuredPeak,
+    RowMaker,
+    artifact_columns,
+    peak_columns,
+)
 from harness.status import Status
+from harness.workers.protocol import Checked
 
 CASE = example_case()
 ROWS = RowMaker(experiment="tiny", run="r", source=("tiny.toml",), command="run")
@@ -50,3 +63,106 @@ def test_a_reason_is_cut_and_printable() -> None:
     assert str(row.reason).startswith("\\x1b[31mxxx")
     assert str(row.reason).endswith("more characters)")
     assert len(str(row.reason)) < 1100
+
+
+BASELINE = example_case(block=4)
+
+
+def timed(*rounds: TimedRound, **settings: Any) -> Result:
+    times = GroupTimes(rounds=list(rounds), busy_limit=0.1, baseline=BASELINE, **settings)
+    return ROWS.success(CaseRecord(CASE), Status.PASSED, times)
+
+
+def pair(baseline_s: float, seconds: float, load: float = 0.0, start: int = 0) -> TimedRound:
+    return TimedRound({BASELINE.id: baseline_s, CASE.id: seconds}, load, start)
+
+
+def test_a_speed_up_is_the_baseline_s_time_over_this_one_s() -> None:
+    row = timed(*[pair(3e-3 + number * 1e-5, 1e-3) for number in range(6)])
+    assert (row.baseline, row.speedup) == (BASELINE.variant, pytest.approx(3.025))
+    assert (row.speedup_low, row.speedup_high) == (pytest.approx(3.0), pytest.approx(3.05))
+
+
+def test_times_are_compared_within_their_rounds() -> None:
+    """Sorted, both have the same times."""
+    drifting = [1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3]
+    row = timed(*[pair(2 * seconds, seconds) for seconds in drifting[:5]], pair(1e-3, 32e-3))
+    assert row.speedup == pytest.approx(2.0)
+    rounds = [
+        pair(later, earlier) for earlier, later in zip(drifting, drifting[1:] + drifting[:1], strict=True)
+    ]
+    assert timed(*rounds).speedup == pytest.approx(2.0)
+
+
+def test_intervals_know_the_starts() -> None:
+    rounds = [
+        pair(1e-3 * (1.01 if start % 2 else 0.99), 1e-3, start=start) for start in range(4) for _ in range(9)
+    ]
+    row = timed(*rounds)
+    assert (row.samples, row.starts) == (36, 4)
+    assert row.speedup_low is not None
+    assert row.speedup_low < 0.985
+    assert row.time_low_s == row.time_high_s == pytest.approx(1e-3)
+
+
+def test_a_time_is_the_geometric_mean_of_its_starts() -> None:
+    assert timed(pair(1.0, 1e-3, start=0), pair(1.0, 4e-3, start=1)).time_s == pytest.approx(2e-3)
+
+
+def test_the_recompute_factor_is_what_is_executed_over_what_is_needed() -> None:
+    problem = CASE.problem
+    artifact = Artifact(
+        case=CASE,
+        key="k",
+        executor="native",
+        loader="package.module:function",
+        metrics=StaticMetrics(flops_executed=3 * problem.flops()),
+    )
+    assert artifact_columns(artifact, problem)["recompute_factor"] == 3.0
+
+
+def test_throughput_is_the_problem_s_operations_over_the_time() -> None:
+    row = timed(pair(1.0, 2e-3))
+    assert row.tflops == pytest.approx(CASE.problem.flops() / 2e-3 / 1e12)
+
+
+def test_a_fraction_of_the_peak_is_throughput_over_peak() -> None:
+    flops_per_second = CASE.problem.flops() / 2e-3
+    row = timed(pair(1.0, 2e-3), peak=MeasuredPeak(4 * flops_per_second, load=0.05))
+    assert row.fraction_of_peak == pytest.approx(0.25)
+    assert row.peak_tflops == pytest.approx(4 * flops_per_second / 1e12)
+    assert row.peak_busy is False
+
+
+def test_more_than_the_peak_is_no_fraction() -> None:
+    flops_per_second = CASE.problem.flops() / 2e-3
+    peak = MeasuredPeak(0.8 * flops_per_second, load=0.4)
+    assert peak_columns(flops_per_second / 1e12, peak, busy_limit=0.1)["fraction_of_peak"] is None
+    row = timed(pair(1.0, 2e-3), peak=peak)
+    assert (row.fraction_of_peak, row.peak_busy) == (None, True)
+    assert row.peak_tflops == pytest.approx(0.8 * flops_per_second / 1e12)
+
+
+def test_the_worst_verdict_of_all_distributions_is_kept() -> None:
+    record = CaseRecord(CASE)
+    for ratio, distribution in ((0.2, "normal"), (0.7, "uniform"), (0.3, "constant")):
+        verdict = Checked(ok=True, max_abs_error=ratio, error_ratio=ratio, tolerance=1.0)
+        record.note_verdict(verdict, distribution)
+    row = ROWS.success(record, Status.PASSED)
+    assert (row.error_ratio, row.distribution) == (0.7, "uniform")
+
+
+def test_load_is_the_mean_over_the_rounds() -> None:
+    assert timed(pair(1.0, 1.0, load=0.1), pair(1.0, 1.0, load=0.4)).load == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(("load", "busy"), [(0.09, False), (0.11, True)])
+def test_a_row_is_busy_above_the_limit(load: float, busy: bool) -> None:
+    assert timed(pair(1.0, 1.0, load=load)).busy is busy
+
+
+def test_least_traffic_and_intensity_are_columns() -> None:
+    problem = CASE.problem
+    row = ROWS.success(CaseRecord(CASE), Status.PASSED)
+    assert row.bytes == problem.bytes() == 4 * 4 * problem.heads * problem.seq_q * problem.head_dim
+    assert row.intensity == pytest.approx(problem.flops() / problem.bytes())

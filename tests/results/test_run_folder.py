@@ -171,13 +171,13 @@ def test_samples_table_has_one_row_per_sample(folder):
     folder.append_round(example_round(1, seconds={"b": [0.4]}, load=0.25, **on_device))
     folder.finish()
     samples = pandas.read_parquet(folder.path / "samples.parquet")
-    columns = ["case", "group", "round", "seconds", "load", "launch_s", "clock_mhz"]
+    columns = ["case", "group", "start", "round", "seconds", "load", "launch_s", "clock_mhz"]
     assert samples.columns.tolist() == columns
     assert samples.fillna(0).values.tolist() == [
-        ["a", "g", 0, 0.1, 0.5, 0, 0],
-        ["b", "g", 0, 0.2, 0.5, 0, 0],
-        ["b", "g", 0, 0.3, 0.5, 0, 0],
-        ["b", "g", 1, 0.4, 0.25, 1e-6, 1980],
+        ["a", "g", 0, 0, 0.1, 0.5, 0, 0],
+        ["b", "g", 0, 0, 0.2, 0.5, 0, 0],
+        ["b", "g", 0, 0, 0.3, 0.5, 0, 0],
+        ["b", "g", 0, 1, 0.4, 0.25, 1e-6, 1980],
     ]
     pandas.testing.assert_frame_equal(samples, samples_frame(folder.rounds()))
 
@@ -231,9 +231,11 @@ def test_the_manifest_tells_of_the_end_and_of_being_taken_up_again(folder):
 
 
 def test_measured_peaks_add_up_in_the_manifest(folder):
-    folder.record_peaks({"f32 1 thread": 1e11})
-    RunFolder.open(folder.path).record_peaks({"f16 1 thread": 2e11})
-    assert RunFolder.open(folder.path).manifest.peaks == {"f32 1 thread": 1e11, "f16 1 thread": 2e11}
+    folder.record_peaks({"f32 1 thread": 1e11}, {"f32 1 thread": 0.0})
+    RunFolder.open(folder.path).record_peaks({"f16 1 thread": 2e11}, {"f16 1 thread": 0.5})
+    manifest = RunFolder.open(folder.path).manifest
+    assert manifest.peaks == {"f32 1 thread": 1e11, "f16 1 thread": 2e11}
+    assert manifest.peak_loads == {"f32 1 thread": 0.0, "f16 1 thread": 0.5}
 
 
 def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():

@@ -40,6 +40,7 @@ interval = 0.9
 min_sample_s = 0.001
 min_rounds = 6
 max_rounds = 6
+starts = 2
 """
 
 WITHOUT_COMPILERS = """

@@ -205,3 +205,31 @@ def test_a_run_that_goes_on_is_not_resumed_by_another_and_keeps_its_files(tmp_pa
     assert len(refusals) == len(EXPECTED)
     assert f"this run goes on already, in process {os.getpid()} since" in refusals[0]
     assert outcomes(run(experiment(), tmp_path, resume=True)) == EXPECTED, "the lock is given back"
+
+
+def test_rounds_of_other_cases_and_keys_are_not_taken_up(finished: RunSummary, tmp_path: Path) -> None:
+    (finished.folder / "results.jsonl").unlink()
+    journal = finished.folder / "rounds.jsonl"
+    rounds = [json.loads(line) for line in journal.read_text().splitlines()]
+    journal.write_text("".join(json.dumps({**taken, "group": "another"}) + "\n" for taken in rounds))
+    summary = run(experiment(), tmp_path, resume=True)
+    assert len(RunFolder.open(finished.folder).rounds()) == 2 * len(rounds)
+    assert [row.samples for row in summary.results[:2]] == [4, 4]
+
+
+def test_resumed_rounds_belong_to_starts_of_their_own(finished: RunSummary, tmp_path: Path) -> None:
+    (finished.folder / "results.jsonl").unlink()
+    journal = finished.folder / "rounds.jsonl"
+    journal.write_text("".join(line + "\n" for line in journal.read_text().splitlines()[:1]))
+    summary = run(experiment(), tmp_path, resume=True)
+    assert [taken.start for taken in RunFolder.open(finished.folder).rounds()] == [0, 1, 1, 2]
+    assert summary.results[0].starts == 3
+
+
+def test_rounds_of_older_versions_are_of_one_start(finished: RunSummary) -> None:
+    journal = finished.folder / "rounds.jsonl"
+    older = [json.loads(line) for line in journal.read_text().splitlines()]
+    for taken in older:
+        del taken["start"], taken["peak_flops"]
+    journal.write_text("".join(json.dumps(taken) + "\n" for taken in older))
+    assert {taken.start for taken in RunFolder.open(finished.folder).rounds()} == {0}

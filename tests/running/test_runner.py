@@ -1,8 +1,11 @@
 """Runs of tiny sweeps; what becomes of a run that is killed stands in test_resume.py."""
 
+import itertools
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -13,9 +16,12 @@ from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
+from harness.running import group_timing
+from harness.running.peaks import PeakSampler
 from harness.running.progress import PlainObserver
 from harness.running.runner import RunSummary, run_experiment
 from harness.status import Status
+from harness.workers.process import WorkerProcess
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -215,8 +221,62 @@ def test_no_temporary_file_and_no_worker_is_left(sweep: RunSummary) -> None:
     assert living_workers() == []
 
 
-def test_the_peak_is_measured_once_and_kept_in_the_manifest(sweep: RunSummary) -> None:
-    assert list(RunFolder.open(sweep.folder).manifest.peaks) == ["numpy f32 threads=1"]
+def test_the_peak_is_the_best_sample_of_all_rounds(sweep: RunSummary) -> None:
+    folder = RunFolder.open(sweep.folder)
+    (name,) = folder.manifest.peaks
+    assert name == "numpy f32 threads=1"
+    samples = [taken.peak_flops[name] for taken in folder.rounds()]
+    assert len(samples) == 4
+    assert folder.manifest.peaks[name] == max(samples)
+    assert folder.manifest.peak_loads[name] == min(taken.load for taken in folder.rounds())
+    assert [row.peak_tflops for row in sweep.results[:2]] == [max(samples) / 1e12] * 2
+
+
+def test_all_rows_of_a_run_are_compared_with_the_same_peak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = itertools.count(1e9, 1e9)
+    monkeypatch.setattr(PeakSampler, "sample", lambda self: next(growing))
+    problem = {"seq": [8, 16, 32], "heads": 2, "head_dim": 4}
+    summary = run(example_experiment(["numpy-attention"], problem=problem), tmp_path)
+    assert list(RunFolder.open(summary.folder).manifest.peaks.values()) == [12e9]  # after three groups
+    assert [row.peak_tflops for row in summary.results] == [12e-3] * 3
+    assert RunFolder.open(summary.folder).results() == summary.results
+
+
+def test_each_start_has_new_processes(tmp_path: Path) -> None:
+    class Notes(Quiet):
+        def __init__(self) -> None:
+            super().__init__()
+            self.processes: list[set[int]] = []
+
+        def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
+            self.processes.append({worker.pid for worker in living_workers()})
+
+    observer = Notes()
+    timing = {"min_sample_s": 1e-5, "min_rounds": 6, "max_rounds": 6, "starts": 3}
+    summary = run(example_experiment(["numpy-attention"], timing=timing), tmp_path, observer)
+    assert [taken.start for taken in RunFolder.open(summary.folder).rounds()] == [0, 0, 1, 1, 2, 2]
+    assert summary.results[0].starts == 3
+    of_starts = [observer.processes[number] for number in (0, 2, 4)]
+    for earlier, later in pairwise(of_starts):
+        assert len(later - earlier) == 1  # the peak's worker and the builder stay
+
+
+def test_what_is_timed_has_the_inputs_that_were_checked_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound: list[tuple[str, int]] = []
+    bind = group_timing.bind_inputs
+
+    def noting(worker: WorkerProcess, distribution: str, seed: int, *limits: Any, **others: Any) -> None:
+        bound.append((distribution, seed))
+        bind(worker, distribution, seed, *limits, **others)
+
+    monkeypatch.setattr(group_timing, "bind_inputs", noting)
+    check = {"distributions": ["uniform", "normal"], "seed": 7}
+    run(example_experiment(["numpy-attention"], check=check), tmp_path)
+    assert bound == [("uniform", 7)] * 2
 
 
 def test_a_check_gives_verdicts_without_times(tmp_path: Path) -> None:
@@ -240,7 +300,7 @@ def test_an_oracle_that_fails_fails_the_cases_that_need_it(tmp_path: Path) -> No
 def test_a_candidate_that_is_killed_while_others_are_timed_is_one_row(tmp_path: Path) -> None:
     class KillsOne(Quiet):
         def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
-            if number == 1:
+            if number == 0:
                 candidates = [
                     child for child in psutil.Process().children() if child.pid not in self.builders
                 ]

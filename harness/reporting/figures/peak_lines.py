@@ -40,15 +40,20 @@ class Peak:
 
 
 def peaks_of(frame: pd.DataFrame, unit: Unit) -> list[Peak]:
-    """Return the peaks that a panel's rows were compared with; equal ones count once."""
-    rows = frame[frame["fraction_of_peak"].notna() & (frame["fraction_of_peak"] > 0)]
+    """Return the peaks that a panel's rows were compared with; equal ones count once.
+
+    A peak below a row that it is the peak of is none, and is left out.
+    """
+    peak_tflops = frame["peak_tflops"].fillna(frame["tflops"] / frame["fraction_of_peak"])
+    rows = frame.assign(peak_tflops=peak_tflops)[peak_tflops.gt(0) & peak_tflops.lt(float("inf"))]
     names = varying(rows, MEASURED_FOR)
-    if not names:
-        return [Peak(_median_peak(rows, unit), unit)] if len(rows) else []
+    groups = rows.groupby(names, dropna=False, observed=True) if names else [((), rows)]
     peaks = []
-    for values, members in rows.groupby(names, dropna=False, observed=True):
+    for values, members in groups:
+        if not len(members) or (members["tflops"] > members["peak_tflops"]).any():
+            continue
         owner = ", ".join(describe_value(name, value) for name, value in zip(names, values, strict=True))
-        peaks.append(Peak(_median_peak(members, unit), unit, owner))
+        peaks.append(Peak(float(members["peak_tflops"].median()) * unit.factor, unit, owner))
     if len({significant(peak.value) for peak in peaks}) == 1:
         return [replace(peaks[0], owner="")]
     return peaks
@@ -68,10 +73,6 @@ def draw_peaks(axes: Axes, peaks: Sequence[Peak]) -> None:
             _write(axes, peak.text, peak.value, above=True)
     for line, peak in enumerate(peak for peak in peaks if peak.value > top):
         _write(axes, f"{peak.text} ↑", top, lower_by=line * TEXT_LINE)
-
-
-def _median_peak(rows: pd.DataFrame, unit: Unit) -> float:
-    return float((rows["tflops"] / rows["fraction_of_peak"]).median()) * unit.factor
 
 
 def _write(axes: Axes, text: str, height: float, *, above: bool = False, lower_by: float = 0.0) -> None:

@@ -54,7 +54,7 @@ PANEL_HEIGHT = 2.3
 STATUS_LINE = 0.052
 """Height of one line of missing points, as a share of a panel."""
 STATUS_SIZE = 5.0
-INTERVAL_NOTE = "Error bars: 95 % bootstrap interval of the median."
+INTERVAL_NOTE = "Error bars: 95 % interval of the typical time, over starts and rounds."
 MARKER_OFFSET = 9.0
 """Points from a missing point's place to its marker on the left; its status follows the marker."""
 SIDE_MARGIN = 0.08

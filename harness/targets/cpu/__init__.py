@@ -61,11 +61,15 @@ class CpuTarget(Target):
         return device_name()
 
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
-        """Return the measured f32 peak; f16 and bf16 problems are computed in f32, too."""
+        """Return a sample of the f32 peak, whatever the type: see `peak_dtype`."""
         from harness.targets.cpu.peak import measure_peak
 
         threads = getattr(options, "threads", 1)
         return measure_peak(threads)
+
+    def peak_dtype(self, dtype: str) -> str:
+        """Return f32: f16 and bf16 problems are computed in f32, too."""
+        return "f32"
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return a query tile of two or three vectors and a key tile that fits the caches."""

@@ -6,7 +6,6 @@ on parts of the grid, keep all cores busy without a runtime library.
 
 import ctypes
 import itertools
-import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +14,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
@@ -23,7 +23,6 @@ from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine
 from harness.targets.lowering.buffers import checked_input
 
-ALIGNMENT = 64
 CHUNKS_PER_THREAD = 8
 """Grid ranges that each thread takes one after another, so that uneven tiles (causal) balance out."""
 
@@ -59,7 +58,7 @@ class NativeExecutable(Executable):
             if buffer.is_input:
                 buffers[buffer.name] = checked_input(given, buffer)
             else:
-                buffers[buffer.name] = aligned_array(buffer.shape, buffer_dtype(buffer.dtype))
+                buffers[buffer.name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
         return NativeCall(self, buffers, inputs=frozenset(given))
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
@@ -86,7 +85,7 @@ class NativeCall(BoundCall):
             for kernel in launch.kernels
         ]
         largest = max(kernel.scratch_bytes for kernel in launch.kernels)
-        self._scratch = [aligned_array((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
+        self._scratch = [placement.empty((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
         self._pool = ThreadPoolExecutor(launch.threads - 1) if launch.threads > 1 else None
 
     def poison(self) -> None:
@@ -124,14 +123,6 @@ def _run_ranges(
     scratch_pointer = scratch.ctypes.data
     for points in ranges:
         function(*pointers, points.start, points.stop, scratch_pointer)
-
-
-def aligned_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an uninitialised array that starts at a cache line."""
-    size = math.prod(shape) * dtype.itemsize
-    raw = np.empty(size + ALIGNMENT, dtype=np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + size].view(dtype).reshape(shape)
 
 
 def _ranges(points: int, count: int) -> Iterator[range]:

@@ -243,3 +243,10 @@ def test_bars_of_times_stand_on_zero() -> None:
     (axes,) = draw(frame_of(*rows), style="bars", y="time").axes
     assert axes.get_ylim()[0] == 0
     assert words(axes, "value") == ["256", "512"]
+
+
+def test_a_peak_below_its_own_data_is_not_drawn() -> None:
+    row = make_result("flash", time_s=1.0, tflops=0.3).model_copy(update={"peak_tflops": 0.25})
+    (axes,) = draw(frame_of(row)).axes
+    assert peak_lines(axes) == []
+    assert not any("peak" in text.get_text() for text in axes.texts)

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from variants.native_runs import build, judge
@@ -5,9 +7,10 @@ from variants.native_runs import build, judge
 from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.running.peaks import peak_name
 from harness.targets.cpu import chip as chips
+from harness.targets.cpu import peak
 from harness.targets.cpu.chip import AVX2, AVX512, DESCRIPTIONS, chip
-from harness.targets.cpu.peak import measure_peak
 
 PROBLEM = AttentionProblem(heads=2, seq_q=20, head_dim=8)
 
@@ -66,14 +69,41 @@ def test_capabilities_name_the_chips_that_run_here(machine):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_peak_is_a_plausible_rate(threads, monkeypatch):
-    monkeypatch.setattr("harness.targets.cpu.peak.STEPS", 100_000)
-    peak = measure_peak(threads)
-    assert np.isfinite(peak)
-    assert 1e9 < peak < 1e13
+    monkeypatch.setattr(peak, "STEPS", 100_000)
+    rate = peak.measure_peak(threads)
+    assert np.isfinite(rate)
+    assert 1e9 < rate < 1e13
 
 
-def test_target_measures_its_peak_for_every_dtype(monkeypatch):
-    monkeypatch.setattr("harness.targets.cpu.peak.measure_peak", lambda threads: 1e9 * threads)
-    target = plugins.target("cpu")
-    peaks = {dtype: target.peak_flops(None, dtype, target.options(threads=2)) for dtype in ("f32", "bf16")}
-    assert peaks == {"f32": 2e9, "bf16": 2e9}
+def test_a_peak_counts_a_multiplication_and_an_addition_of_each_lane_and_chain(monkeypatch):
+    monkeypatch.setattr(peak, "_calls_per_second", lambda pool, loop, threads: 3.0)
+    operations = 2 * peak.STEPS * peak.ACCUMULATORS * chip("host").registers.vector_length
+    assert peak.measure_peak(1) == 3.0 * operations
+
+
+def test_a_peak_is_the_best_of_its_bursts(monkeypatch):
+    rates = iter([1.0, 2.0, 9.0, *[3.0] * peak.BURSTS])
+    monkeypatch.setattr(peak, "_calls_per_second", lambda pool, loop, threads: next(rates))
+    slower = iter([1.0] * peak.BURSTS)
+    best = peak.measure_peak(1)
+    monkeypatch.setattr(peak, "_calls_per_second", lambda pool, loop, threads: next(slower))
+    assert best == 9 * peak.measure_peak(1)
+
+
+def test_threads_add_up_each_by_its_own_clock(monkeypatch):
+    seconds = iter([0.5, 0.25])
+    monkeypatch.setattr(peak, "_seconds", lambda loop: next(seconds))
+    with ThreadPoolExecutor(1) as pool:
+        assert peak._calls_per_second(pool, lambda steps, factor: 0.0, 2) == 2 + 4
+
+
+def test_types_that_are_computed_alike_share_a_peak():
+    """f16 and bf16 problems are computed in f32."""
+    names = {peak_name(example("cpu", dtype)) for dtype in ("f32", "f16", "bf16")}
+    assert names == {"cpu f32 threads=2"}
+    assert peak_name(example("cuda:sm_80", "f16")) == "cuda:sm_80 f16 threads=2"
+
+
+def example(target: str, dtype: str) -> Case:
+    problem = AttentionProblem(heads=1, seq_q=4, head_dim=4, dtype=dtype)
+    return Case(problem=problem, variant="flash", target=target, target_options={"threads": 2})

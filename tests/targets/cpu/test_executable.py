@@ -13,7 +13,7 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
-from harness.targets.cpu.executable import _ranges, aligned_array
+from harness.targets.cpu.executable import _ranges
 
 PROBLEM = AttentionProblem(heads=2, seq_q=77, head_dim=32, causal=True)
 
@@ -87,13 +87,6 @@ def test_ranges_cover_the_grid_once(points, count):
     ranges = list(_ranges(points, count))
     assert [point for part in ranges for point in part] == list(range(points))
     assert len(ranges) <= count
-
-
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-def test_arrays_start_at_a_cache_line(dtype):
-    array = aligned_array((3, 5), numpy_dtype(dtype))
-    assert array.ctypes.data % 64 == 0
-    assert (array.shape, array.dtype) == ((3, 5), numpy_dtype(dtype))
 
 
 def test_a_call_keeps_the_code_loaded():

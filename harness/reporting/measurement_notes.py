@@ -1,0 +1,35 @@
+"""What a reader must know of how rows were measured: sentences for captions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence, without its full stop, for each doubt about the times in a frame."""
+    timed = frame[frame["time_s"].notna()]
+    busy = _count(timed["busy"])
+    if busy:
+        yield f"Busy, others used the processors meanwhile: {busy} of {len(timed)} rows"
+    single = int((timed["starts"].fillna(1) == 1).sum())
+    if single:
+        yield (
+            f"Timed in one start, so that intervals do not hold what differs between processes: {single} of "
+            f"{len(timed)} rows"
+        )
+    if _count(timed["peak_busy"]):
+        yield "The measured peak is of a busy machine and may be too low"
+    above = int((timed["tflops"] > timed["peak_tflops"]).sum())
+    if above:
+        yield (
+            "Faster than the measured peak, which is therefore too low and is not compared with: "
+            f"{above} of {len(timed)} rows"
+        )
+
+
+def _count(flags: pd.Series) -> int:
+    return int(flags.fillna(False).astype(bool).sum())

@@ -1,0 +1,103 @@
+"""Copies of `flash` that test the measurement: the same code by another name, or slower on purpose.
+
+Twins must not be told apart, and a slowdown that was planted must be found: `experiments/twins.toml`.
+"""
+
+import time
+from pathlib import Path
+
+import numpy as np
+from pydantic import Field
+
+from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import Inputs
+from harness.variants.flash import Flash, FlashParameters
+
+
+class TwinParameters(FlashParameters):
+    """As `flash`, and which copy it is."""
+
+    number: int = Field(default=1, ge=1)
+    """Names the copy; changes nothing."""
+
+
+class Twin(Flash):
+    """`flash` by another name."""
+
+    name = "twin"
+    summary = (
+        "a copy of flash, the same machine code: what is measured between them is the measurement's error"
+    )
+    parameters = TwinParameters
+
+
+class SlowedParameters(FlashParameters):
+    """As `flash`, and how much slower."""
+
+    by: float = Field(default=0.05, ge=0, le=1)
+    """Share of its time that each call is made longer by."""
+
+
+class SlowedTwin(Flash):
+    """`flash` whose calls are made longer by a known share."""
+
+    name = "slowed-twin"
+    summary = "a copy of flash that waits after each call: a slowdown that the measurement must find"
+    parameters = SlowedParameters
+
+    def supports(self, problem: AttentionProblem, target: str) -> str | None:
+        """Return None, or why not: calls are made longer on the CPU only."""
+        if target.partition(":")[0] != "cpu":
+            return "slowed-twin makes calls of the target cpu longer, and of no other"
+        return super().supports(problem, target)
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Build what `flash` would, to be loaded by `load_slowed`."""
+        artifact = super().build(case, key, folder)
+        return artifact.model_copy(update={"loader": f"{__name__}:{load_slowed.__name__}"})
+
+
+def load_slowed(artifact: Artifact, folder: Path) -> Executable:
+    """Load the code of `SlowedTwin`."""
+    from harness.targets.cpu.executable import load
+
+    parameters = SlowedParameters.model_validate(artifact.case.params)
+    return SlowedExecutable(load(artifact, folder), parameters.by)
+
+
+class SlowedExecutable(Executable):
+    """An executable whose calls take longer."""
+
+    def __init__(self, executable: Executable, by: float) -> None:
+        self._executable = executable
+        self._by = by
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Bind the code to inputs."""
+        return SlowedCall(self._executable.bind(inputs), self._by)
+
+
+class SlowedCall(BoundCall):
+    """A call that spins on after its result is there."""
+
+    def __init__(self, call: BoundCall, by: float) -> None:
+        self._call = call
+        self._by = by
+
+    def poison(self) -> None:
+        """Fill outputs and scratch memory with NaN."""
+        self._call.poison()
+
+    def run(self) -> None:
+        """Run, then spin for a share of the time that it took."""
+        started = time.perf_counter()
+        self._call.run()
+        end = started + (1 + self._by) * (time.perf_counter() - started)
+        while time.perf_counter() < end:
+            pass
+
+    def output(self) -> np.ndarray:
+        """Return the output of the last run."""
+        return self._call.output()

@@ -1,0 +1,402 @@
+"""Deliberate breaks of the machinery that numbers are trusted for, and the test that catches each."""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+MEASURE, RESULTS, RUNNING = "harness/measure", "harness/results", "harness/running"
+ROWS, ROUNDS = f"{RESULTS}/row_maker.py", f"{MEASURE}/rounds.py"
+STATISTICS, TIMING = f"{MEASURE}/statistics.py", f"{RUNNING}/group_timing.py"
+PROBLEM, EXPECTED = "harness/problem/attention_problem.py", "harness/oracle/expected.py"
+PEAK = "harness/targets/cpu/peak.py"
+
+OF_ROWS = "tests/results/test_row_maker.py::"
+OF_ROUNDS = "tests/measure/test_rounds.py::"
+OF_INTERVALS = "tests/measure/test_nested_intervals.py::"
+OF_PROBLEMS = "tests/problem/test_attention_problem.py::"
+OF_PEAKS = "tests/targets/cpu/test_chip.py::"
+OF_TOLERANCE = "tests/oracle/test_expected.py::test_each_term_of_the_tolerance_weighs_what_is_documented"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one function, or of a module outside its functions, that makes it wrong."""
+
+    what: str
+    """What is wrong then, in words."""
+    file: str
+    function: str
+    """`name` or `Class.name`; empty for the whole module."""
+    old: str
+    new: str
+    test: str
+    """The test that must fail."""
+
+    def apply(self, root: Path) -> None:
+        """Change the package below a folder; raises `ValueError` unless the old text stands there once."""
+        path = root / self.file
+        lines = path.read_text().splitlines(keepends=True)
+        first, end = _place(ast.parse("".join(lines)), self.function, len(lines))
+        text = "".join(lines[first:end])
+        if text.count(self.old) != 1:
+            raise ValueError(
+                f"{self.file}: {self.function}: {self.old!r} stands there {text.count(self.old)} times"
+            )
+        path.write_text("".join(lines[:first]) + text.replace(self.old, self.new) + "".join(lines[end:]))
+
+
+def _place(tree: ast.AST, function: str, count: int) -> tuple[int, int]:
+    """Return the first line and the line past the end of a function."""
+    if not function:
+        return 0, count
+    node = tree
+    for name in function.split("."):
+        node = next(
+            child
+            for child in ast.iter_child_nodes(node)
+            if isinstance(child, ast.FunctionDef | ast.ClassDef) and child.name == name
+        )
+    return node.lineno - 1, node.end_lineno or count
+
+
+MUTANTS = {
+    "speed-up-swapped": Mutant(
+        "a speed-up is this time over the baseline's",
+        ROWS,
+        "speedup_columns",
+        "paired_ratio(\n        [taken.seconds[baseline.id] for taken in rounds],\n"
+        "        [taken.seconds[case.id]",
+        "paired_ratio(\n        [taken.seconds[case.id] for taken in rounds],\n"
+        "        [taken.seconds[baseline.id]",
+        f"{OF_ROWS}test_a_speed_up_is_the_baseline_s_time_over_this_one_s",
+    ),
+    "speed-up-interval": Mutant(
+        "a speed-up's interval is the value itself",
+        ROWS,
+        "speedup_columns",
+        "speedup.low",
+        "speedup.value",
+        f"{OF_ROWS}test_a_speed_up_is_the_baseline_s_time_over_this_one_s",
+    ),
+    "pairs-sorted": Mutant(
+        "ratios are of sorted times, not of the times of a round",
+        STATISTICS,
+        "paired_ratio",
+        "baseline / candidate, starts",
+        "np.sort(baseline) / np.sort(candidate), starts",
+        f"{OF_ROWS}test_times_are_compared_within_their_rounds",
+    ),
+    "recompute-inverted": Mutant(
+        "the recompute factor is inverted",
+        ROWS,
+        "artifact_columns",
+        "metrics.flops_executed / problem.flops()",
+        "problem.flops() / metrics.flops_executed",
+        f"{OF_ROWS}test_the_recompute_factor_is_what_is_executed_over_what_is_needed",
+    ),
+    "fraction-doubled": Mutant(
+        "a row shows twice its fraction of the peak",
+        ROWS,
+        "peak_columns",
+        "tflops * 1e12 / peak.flops",
+        "2 * tflops * 1e12 / peak.flops",
+        f"{OF_ROWS}test_a_fraction_of_the_peak_is_throughput_over_peak",
+    ),
+    "above-the-peak": Mutant(
+        "rows above the peak have a fraction",
+        ROWS,
+        "peak_columns",
+        "if fraction <= 1 else None",
+        "",
+        f"{OF_ROWS}test_more_than_the_peak_is_no_fraction",
+    ),
+    "older-above-the-peak": Mutant(
+        "rows of older versions that are above their peak keep their fraction",
+        f"{RESULTS}/result.py",
+        "Result._unknown_when_above_the_peak",
+        "and value <= 1",
+        "",
+        "tests/results/test_result.py::test_an_older_row_above_its_peak_has_no_fraction",
+    ),
+    "best-verdict": Mutant(
+        "the best verdict of all distributions is kept, not the worst",
+        ROWS,
+        "CaseRecord.note_verdict",
+        "verdict.error_ratio > ",
+        "verdict.error_ratio < ",
+        f"{OF_ROWS}test_the_worst_verdict_of_all_distributions_is_kept",
+    ),
+    "least-load": Mutant(
+        "the load of a row is that of its quietest round",
+        ROWS,
+        "timing_columns",
+        "sum(taken.load for taken in own) / len(own)",
+        "min(taken.load for taken in own)",
+        f"{OF_ROWS}test_load_is_the_mean_over_the_rounds",
+    ),
+    "busy-at-twice": Mutant(
+        "a row is busy at twice its limit",
+        ROWS,
+        "timing_columns",
+        "load > times.busy_limit",
+        "load > 2 * times.busy_limit",
+        f"{OF_ROWS}test_a_row_is_busy_above_the_limit",
+    ),
+    "throughput-of-what-is-executed": Mutant(
+        "throughput counts twice the operations",
+        ROWS,
+        "timing_columns",
+        "case.problem.flops() /",
+        "2 * case.problem.flops() /",
+        f"{OF_ROWS}test_throughput_is_the_problem_s_operations_over_the_time",
+    ),
+    "one-start": Mutant(
+        "all rounds count as one start",
+        ROWS,
+        "speedup_columns",
+        "[taken.start for taken in rounds],",
+        "",
+        f"{OF_ROWS}test_intervals_know_the_starts",
+    ),
+    "bytes-of-flops": Mutant(
+        "intensity is inverted",
+        ROWS,
+        "problem_columns",
+        "flops / traffic if traffic",
+        "traffic / flops if traffic",
+        f"{OF_ROWS}test_least_traffic_and_intensity_are_columns",
+    ),
+    "no-bootstrap": Mutant(
+        "the bootstrap is left out",
+        STATISTICS,
+        "nested_interval",
+        "min(low, center - reach)), math.exp(max(high, center + reach)",
+        "center - reach), math.exp(center + reach",
+        f"{OF_INTERVALS}test_starts_and_samples_within_them_are_drawn",
+    ),
+    "bootstrap-at-90": Mutant(
+        "the bootstrap's interval is one of 90 %",
+        STATISTICS,
+        "nested_interval",
+        "tail = 50 * (1 - confidence)",
+        "tail = 5.0",
+        f"{OF_INTERVALS}test_starts_and_samples_within_them_are_drawn",
+    ),
+    "starts-not-drawn": Mutant(
+        "the bootstrap takes every start once",
+        STATISTICS,
+        "_resampled_means",
+        "random.integers(len(groups), size=(resamples, len(groups)))",
+        "np.tile(np.arange(len(groups)), (resamples, 1))",
+        f"{OF_INTERVALS}test_starts_that_differ_are_drawn_as_well_as_their_samples",
+    ),
+    "samples-not-drawn": Mutant(
+        "the bootstrap takes every sample of a start once",
+        STATISTICS,
+        "_resampled_means",
+        "random.integers(len(group), size=(int(places.sum()), len(group)))",
+        "np.tile(np.arange(len(group)), (int(places.sum()), 1))",
+        f"{OF_INTERVALS}test_starts_and_samples_within_them_are_drawn",
+    ),
+    "no-students-t": Mutant(
+        "of few starts the interval is the bootstrap's alone",
+        STATISTICS,
+        "nested_interval",
+        "t_quantile(confidence, len(medians) - 1) * error",
+        "0.0",
+        f"{OF_INTERVALS}test_interval_holds_the_true_ratio_as_often_as_it_says",
+    ),
+    "order-statistics-at-90": Mutant(
+        "the interval of one start is one of 90 %",
+        STATISTICS,
+        "_order_statistic_bounds",
+        "(1 - confidence) / 2",
+        "0.05",
+        "tests/measure/test_statistics.py::test_interval_holds_the_true_median_as_often_as_it_says",
+    ),
+    "stop-at-twice": Mutant(
+        "sampling stops at twice the interval",
+        ROUNDS,
+        "RoundTimer._is_enough",
+        "width <= self._settings.interval",
+        "width <= 2 * self._settings.interval",
+        f"{OF_ROUNDS}test_an_interval_s_full_width_is_what_is_asked_for",
+    ),
+    "stop-when-one-is-narrow": Mutant(
+        "sampling stops when one candidate's interval is narrow",
+        ROUNDS,
+        "RoundTimer._is_enough",
+        "return all(width",
+        "return any(width",
+        f"{OF_ROUNDS}test_every_ratio_must_be_narrow",
+    ),
+    "stop-before-the-starts": Mutant(
+        "a narrow interval of the first start is enough",
+        ROUNDS,
+        "RoundTimer._is_enough",
+        " or self._starts < starts:",
+        ":",
+        f"{OF_ROUNDS}test_a_narrow_interval_of_few_starts_is_not_enough",
+    ),
+    "one-life": Mutant(
+        "a start leaves candidates as they are",
+        TIMING,
+        "_GroupTiming._start",
+        "if not self._is_first_start:",
+        "if False:",
+        "tests/running/test_runner.py::test_each_start_has_new_processes",
+    ),
+    "fixed-order": Mutant(
+        "every round has the same order",
+        ROUNDS,
+        "RoundTimer._take_round",
+        "orders[len(self.rounds) % len(orders)]",
+        "orders[0]",
+        f"{OF_ROUNDS}test_each_candidate_follows_each_other_one_equally_often",
+    ),
+    "warm-up-counted": Mutant(
+        "there is no warm-up",
+        ROUNDS,
+        "RoundTimer._begin_start",
+        "if candidate in self.candidates:",
+        "if False:",
+        f"{OF_ROUNDS}test_warm_up_samples_are_not_counted",
+    ),
+    "steal-is-idle": Mutant(
+        "time that a hypervisor gave to others counts as idle",
+        ROUNDS,
+        "machine_seconds",
+        'times["idle"]',
+        'times["idle"] - times.get("steal", 0.0)',
+        f"{OF_ROUNDS}test_stolen_time_is_busy_and_waiting_is_idle",
+    ),
+    "workers-are-others": Mutant(
+        "what workers use counts as others'",
+        ROUNDS,
+        "MachineLoad.follow",
+        "self._processes.append(psutil.Process(pid))",
+        "psutil.Process(pid)",
+        f"{OF_ROUNDS}test_what_workers_use_is_ours",
+    ),
+    "plain-error-times-ten": Mutant(
+        "the tolerance allows ten times the plain implementation's error",
+        EXPECTED,
+        "",
+        "PLAIN_ERROR_FACTOR = 2.0",
+        "PLAIN_ERROR_FACTOR = 20.0",
+        OF_TOLERANCE,
+    ),
+    "last-places-times-ten": Mutant(
+        "the tolerance allows forty units in the last place",
+        EXPECTED,
+        "",
+        "OUTPUT_ULPS = 4.0",
+        "OUTPUT_ULPS = 40.0",
+        OF_TOLERANCE,
+    ),
+    "summation-times-ten": Mutant(
+        "the tolerance allows ten times the error of summation",
+        EXPECTED,
+        "",
+        "SUMMATION_FACTOR = 2.0",
+        "SUMMATION_FACTOR = 20.0",
+        OF_TOLERANCE,
+    ),
+    "projections-halved": Mutant(
+        "projections count a multiplication without its addition",
+        PROBLEM,
+        "AttentionProblem.projection_flops",
+        "return 2 * self.batch",
+        "return self.batch",
+        f"{OF_PROBLEMS}test_flops_of_projections_are_counted_for_each_head_that_is_projected",
+    ),
+    "projections-of-all-heads": Mutant(
+        "projections of K and V count every query head",
+        PROBLEM,
+        "AttentionProblem.projection_flops",
+        "self.kv_heads * (",
+        "self.heads * (",
+        f"{OF_PROBLEMS}test_flops_of_projections_are_counted_for_each_head_that_is_projected",
+    ),
+    "flops-halved": Mutant(
+        "a matrix product counts multiplications alone",
+        PROBLEM,
+        "AttentionProblem.flops",
+        "self.visible_pairs() * 2 *",
+        "self.visible_pairs() *",
+        f"{OF_PROBLEMS}test_flops_count_both_products",
+    ),
+    "flops-of-kv-heads": Mutant(
+        "operations of grouped heads are those of the heads of K and V",
+        PROBLEM,
+        "AttentionProblem.flops",
+        "self.heads * self.visible_pairs()",
+        "self.kv_heads * self.visible_pairs()",
+        f"{OF_PROBLEMS}test_flops_of_grouped_heads_are_those_of_all_query_heads",
+    ),
+    "peak-halved": Mutant(
+        "the peak counts multiplications alone",
+        PEAK,
+        "measure_peak",
+        "length * 2",
+        "length",
+        f"{OF_PEAKS}test_a_peak_counts_a_multiplication_and_an_addition_of_each_lane_and_chain",
+    ),
+    "worst-burst": Mutant(
+        "the peak is the worst of its bursts",
+        PEAK,
+        "measure_peak",
+        "return max(",
+        "return min(",
+        f"{OF_PEAKS}test_a_peak_is_the_best_of_its_bursts",
+    ),
+    "worst-peak": Mutant(
+        "the peak of a run is its worst sample",
+        f"{RUNNING}/peaks.py",
+        "Peaks.note",
+        "max(known.flops, flops)",
+        "min(known.flops, flops)",
+        "tests/running/test_runner.py::test_the_peak_is_the_best_sample_of_all_rounds",
+    ),
+    "peaks-of-their-time": Mutant(
+        "rows keep the peak that was known when they were made",
+        f"{RUNNING}/context.py",
+        "RunContext.settle_peaks",
+        "if settled != row:",
+        "if False:",
+        "tests/running/test_runner.py::test_all_rows_of_a_run_are_compared_with_the_same_peak",
+    ),
+    "another-distribution": Mutant(
+        "candidates are timed on another distribution than the first",
+        TIMING,
+        "_GroupTiming._prepare",
+        "check.distributions[0]",
+        "check.distributions[-1]",
+        "tests/running/test_runner.py::test_what_is_timed_has_the_inputs_that_were_checked_first",
+    ),
+    "rounds-of-another-group": Mutant(
+        "a resumed run takes up the rounds of other cases and keys",
+        TIMING,
+        "_GroupTiming._journaled_rounds",
+        "taken.group == self._group_id and",
+        "",
+        "tests/running/test_resume.py::test_rounds_of_other_cases_and_keys_are_not_taken_up",
+    ),
+    "microseconds-called-milliseconds": Mutant(
+        "microseconds are labelled ms",
+        "harness/reporting/units.py",
+        "",
+        'Unit("µs", 1e6)',
+        'Unit("ms", 1e6)',
+        "tests/reporting/test_units.py::test_a_time_is_shown_with_the_symbol_of_its_unit",
+    ),
+    "peak-below-its-data": Mutant(
+        "a peak below its own data is drawn",
+        "harness/reporting/figures/peak_lines.py",
+        "peaks_of",
+        '(members["tflops"] > members["peak_tflops"]).any()',
+        "False",
+        "tests/reporting/figures/test_throughput.py::test_a_peak_below_its_own_data_is_not_drawn",
+    ),
+}
+"""By name.  Each lies about one number, silently."""

@@ -1,0 +1,45 @@
+from typing import Any
+
+from synthetic_results import make_result
+
+from harness.reporting.frames import prepare
+from harness.reporting.measurement_notes import measurement_notes
+from harness.results.frame import results_frame
+
+
+def notes(*rows: dict[str, Any]) -> list[str]:
+    results = [
+        make_result(case=str(number), **{"time_s": 1.0, "tflops": 0.1, "starts": 5, **row})
+        for number, row in enumerate(rows)
+    ]
+    return list(measurement_notes(prepare(results_frame(results))))
+
+
+def test_of_a_quiet_measurement_nothing_is_said() -> None:
+    assert notes({"busy": False, "peak_tflops": 0.2, "peak_busy": False, "fraction_of_peak": 0.5}) == []
+
+
+def test_busy_rows_are_counted() -> None:
+    assert notes({"busy": True}, {"busy": False}, {}) == [
+        "Busy, others used the processors meanwhile: 1 of 3 rows"
+    ]
+
+
+def test_rows_of_one_start_and_of_older_versions_are_counted() -> None:
+    (note,) = notes({"starts": 1}, {"starts": None}, {})
+    assert note.startswith("Timed in one start")
+    assert note.endswith("2 of 3 rows")
+
+
+def test_a_peak_of_a_busy_machine_is_said_to_be_one() -> None:
+    assert notes({"peak_tflops": 0.2, "peak_busy": True}) == [
+        "The measured peak is of a busy machine and may be too low"
+    ]
+
+
+def test_what_is_faster_than_the_peak_is_said_to_be_impossible() -> None:
+    (note,) = notes({"peak_tflops": 0.09, "peak_busy": False}, {"peak_tflops": 0.2})
+    assert (
+        note
+        == "Faster than the measured peak, which is therefore too low and is not compared with: 1 of 2 rows"
+    )
