@@ -60,7 +60,7 @@ def spin() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("beside", [quiet, core_kept_busy])
 def test_twins_are_the_same_and_a_planted_slowdown_is_found(beside, tmp_path: Path) -> None:
-    """On a machine that is otherwise quiet; 25 minutes each."""
+    """On a machine that is otherwise quiet; about half an hour each."""
     experiment = load_experiment(EXPERIMENT)
     with beside():
         summary = run_experiment(
