@@ -28,10 +28,10 @@ print(json.dumps({
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rows", "seconds", "megabytes"), [(100_000, 10, 1000), (1_000_000, 60, 8000)])
+@pytest.mark.parametrize(("rows", "megabytes"), [(100_000, 1000), (1_000_000, 8000)])
 @pytest.mark.parametrize("what", ["load", "report"])
-def test_a_long_sweep_is_read_and_reported_soon(
-    tmp_path: Path, what: str, rows: int, seconds: float, megabytes: float
+def test_a_long_sweep_is_read_and_reported_in_little_memory(
+    tmp_path: Path, what: str, rows: int, megabytes: float
 ) -> None:
     folder = write_large_run(tmp_path, rows)
     done = subprocess.run(
@@ -41,4 +41,3 @@ def test_a_long_sweep_is_read_and_reported_soon(
     print(f"\n{what} of {rows} rows: {measured}")
     assert measured["rows"] == rows
     assert measured["megabytes"] < megabytes
-    assert measured["cpu_seconds"] < seconds
