@@ -96,7 +96,7 @@ class _Columns:
         import pandas
 
         parts = [
-            np.maximum(queries, keys)
+            pandas.Series(np.maximum(queries.to_numpy(), keys.to_numpy()))
             for queries, keys in zip(self._plain["seq_q"], self._plain["seq_kv"], strict=True)
         ]
         return pandas.concat(parts, ignore_index=True) if parts else _column("seq_q", [])

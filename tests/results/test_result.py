@@ -78,6 +78,14 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
     assert frame["seq"].dtype == "int64"
 
 
+def test_the_longer_length_stands_in_the_row_that_it_is_of():
+    lengths = [(77, 77), (77, 139), (200, 77), (77, 77)]
+    rows = [example_result(str(number), seq_q=q, seq_kv=kv) for number, (q, kv) in enumerate(lengths)]
+    frame = results_frame(rows)
+    assert frame["seq"].tolist() == [77, 139, 200, 77]
+    assert len(frame) == len(rows)
+
+
 def test_params_are_printable():
     frame = results_frame([example_result("a", params={"tile_q": 32, "pack": True}), example_result("b")])
     assert frame["params"].tolist() == ["pack=True tile_q=32", ""]

@@ -142,5 +142,5 @@ def test_an_exception_that_no_code_expects_is_a_row_with_a_log(
 
 def test_a_problem_of_more_operations_than_can_be_counted_is_refused(tmp_path: Path) -> None:
     problem = {"seq": 2**20, "heads": 2**20, "head_dim": 8}
-    with pytest.raises(InputError, match="operations; expected less than 2⁶³"):
+    with pytest.raises(InputError, match="FLOPs is too large, expected fewer than 2⁶³"):
         run(example_experiment(["numpy-attention"], problem=problem), tmp_path, Quiet())

@@ -260,7 +260,8 @@ def test_each_start_has_new_processes(tmp_path: Path) -> None:
     assert summary.results[0].starts == 3
     of_starts = [observer.processes[number] for number in (0, 2, 4)]
     for earlier, later in pairwise(of_starts):
-        assert len(later - earlier) == 1  # the peak's worker and the builder stay
+        assert later - earlier, "a candidate is started anew"
+        assert earlier & later, "the peak's worker and the builder stay"
 
 
 def test_what_is_timed_has_the_inputs_that_were_checked_first(

@@ -68,7 +68,7 @@ def stage_matrix_operands(function: ir.OpView, staging: Staging) -> None:
 
 def _staged(operation: ir.OpView, staging: Staging) -> Staged | None:
     """Return how an operation is staged, if it reads an operand of a product in pieces that can be copied."""
-    if operation.name != "vector.transfer_read" or not isinstance(operation.operands[0].owner, ir.Block):
+    if operation.name != "vector.transfer_read" or not _is_in_global_memory(operation.operands[0]):
         return None
     uses = list(operation.results[0].uses)
     if not uses or not all(use.owner.name == "vector.contract" and use.operand_number < 2 for use in uses):
@@ -80,6 +80,14 @@ def _staged(operation: ir.OpView, staging: Staging) -> Staged | None:
         return None
     parent = operation.operation.parent.opview
     return Staged(staging, operation, parent if parent.name == "scf.for" else None)
+
+
+def _is_in_global_memory(buffer: ir.Value) -> bool:
+    """Return whether a buffer is an argument of the kernel, or a part of one."""
+    producer = buffer.owner
+    if isinstance(producer, ir.Block):
+        return True
+    return producer.name == "memref.subview" and _is_in_global_memory(producer.operands[0])
 
 
 def _read_once(found: Staged) -> None:

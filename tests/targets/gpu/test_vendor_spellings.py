@@ -12,8 +12,8 @@ SPELLINGS = re.compile(
     r"nvvm|nvgpu|ldmatrix|cp[._]async|mma[._]sync|wgmma|ptx|cubin|rocdl|amdgpu|mfma|wmma|hsaco|xegpu|xevm|dpas",
     re.IGNORECASE,
 )
-EXAMPLES = {"the operand A of `mma.sync.m16n8k16`, 16×16:"}
-"""Lines of documentation that take one vendor's instruction as their example."""
+EXAMPLE = "the operand A of `mma.sync.m16n8k16`, 16×16:"
+"""One vendor's instruction, which the documentation of layouts takes as its example."""
 
 
 def test_no_general_file_spells_a_vendor() -> None:
@@ -24,5 +24,5 @@ def test_no_general_file_spells_a_vendor() -> None:
         f"{file.relative_to(PACKAGE)}:{number}: {line.strip()}"
         for file in general
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1)
-        if SPELLINGS.search(line) and line.strip() not in EXAMPLES
+        if SPELLINGS.search(line) and not line.endswith(EXAMPLE)
     ] == []
