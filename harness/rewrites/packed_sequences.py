@@ -11,11 +11,9 @@ from mlir import ir
 from mlir.dialects import arith, scf, tensor
 
 from harness.ir import builder as b
+from harness.payloads.packed_attention import FAR
 from harness.rewrites.ranges import add, floor_divide, maximum, minimum, multiply, subtract
 from harness.rewrites.visible_tiles import TileBounds
-
-FAR = 2**30
-"""Larger than any position."""
 
 
 @dataclass(frozen=True)
