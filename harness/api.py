@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
 from harness.errors import HarnessError, InputError, UnsupportedError
-from harness.experiment.defaults import complete_case
+from harness.experiment.case_settings import complete_case
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, check_inputs, problem_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue

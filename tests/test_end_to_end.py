@@ -29,6 +29,7 @@ causal = [false, true]
 interval = 0.5
 min_sample_s = 0.001
 budget_s = 2
+starts = 2
 
 [figures]
 throughput = {}
@@ -94,7 +95,17 @@ def test_resuming_a_complete_run_changes_nothing(ran: Path, environment: dict[st
     assert after["time_s"].tolist() == before["time_s"].tolist()
 
 
-CHECKED = ["--only", "seq_kv=77", "--only", "dtype=f32", "--plain"]
+CHECKED = [
+    "--only",
+    "seq_kv=77",
+    "--only",
+    "dtype=f32",
+    "--only",
+    "causal=true",
+    "--only",
+    "heads=2",
+    "--plain",
+]
 
 
 def test_the_correctness_matrix_passes(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.digest import code_digest, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, StorageError, UnsupportedError
-from harness.experiment.defaults import checked
+from harness.experiment.case_settings import checked
 from harness.problem.case import Case, ParameterValue
 from harness.status import Status
 from harness.targets.base import Target, TargetOptions

@@ -26,8 +26,8 @@ from pydantic import (
 from harness import plugins
 from harness.errors import HarnessError, InputError
 from harness.experiment.axes import PROBLEM_NAMES, ProblemAxes, problem_values
+from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
-from harness.experiment.defaults import Settings, checked, concrete
 from harness.experiment.figure_settings import parse_settings
 from harness.experiment.selection import select
 from harness.experiment.settings import (

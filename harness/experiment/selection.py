@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.errors import HarnessError, InputError
 from harness.experiment.axes import PROBLEM_NAMES, problem_values
-from harness.experiment.defaults import settings_model
+from harness.experiment.case_settings import settings_model
 from harness.plugins import name_of
 from harness.problem.case import Case
 from harness.problem.dtypes import short_name

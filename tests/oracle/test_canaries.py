@@ -61,7 +61,7 @@ def test_every_canary_is_refused_at_4096():
 
 
 def test_every_canary_is_refused_at_16384():
-    problem = AttentionProblem(heads=1, seq_q=16384, head_dim=64, dtype="f32", causal=True)
+    problem = AttentionProblem(heads=1, seq_q=1024, seq_kv=16384, head_dim=64, dtype="f32", causal=True)
     assert accepted_canaries(problem) == []
 
 

@@ -179,7 +179,7 @@ problems = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     drawn=problems,
     variant=st.sampled_from(GENERATED),

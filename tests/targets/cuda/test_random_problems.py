@@ -51,7 +51,7 @@ ANY = {"derandomize": True, "deadline": None, "suppress_health_check": list(Heal
 
 
 @VARIANTS
-@settings(max_examples=4, **ANY)
+@settings(max_examples=3, **ANY)
 @given(problem=problems())
 def test_a_few_problems(variant: str, problem: AttentionProblem) -> None:
     assert_right(variant, problem)
