@@ -1,6 +1,5 @@
 """The command line from the outside, with the real variants: a user's first steps."""
 
-import itertools
 import os
 import subprocess
 import sys
