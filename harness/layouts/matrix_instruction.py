@@ -1,7 +1,7 @@
 """What a matrix instruction is: shape, types, the layouts of its operands, and how to emit it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.errors import InputError
@@ -39,6 +39,8 @@ class MatrixInstruction:
     """Where the operands' layouts are documented."""
     prepare: "Callable[[ir.Value], Registers]"
     """Emits what makes the instruction's registers of a fragment of A or B, a vector of one dimension."""
+    terms: int = field(default=1, kw_only=True)
+    """Numbers that stand for one element of A or B, whose sum it is."""
     emit: "Callable[[Sequence[tuple[Registers, Registers]], ir.Value], ir.Value]"
     """Emits one instruction for each pair of operands, all added to a fragment of C; returns the result's."""
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from harness.artifact.artifact import Artifact
 from harness.plugins import chip_of as chip_of
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -113,6 +113,10 @@ class Target(ABC):
         Baselines do not ask.
         """
         return None
+
+    def chosen(self, case: Case) -> dict[str, ParameterValue]:
+        """Return the values of options that the case leaves open and this target chooses for it."""
+        return {}
 
     @abstractmethod
     def compile(

@@ -117,11 +117,14 @@ class GeneratedVariant(Variant):
         return Tiling.of(case.problem, sizes)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return the tile sizes that the target chose, cut to the problem."""
+        """Return the tile sizes that the target chose, cut to the problem, and its options likewise."""
+        from harness import plugins
+
         given = self._parameters(case)
         tiling = self.tiling(case)
         sizes = {"tile_q": tiling.query, "tile_kv": tiling.key}
-        return {name: size for name, size in sizes.items() if getattr(given, name) is None}
+        open_sizes = {name: size for name, size in sizes.items() if getattr(given, name) is None}
+        return {**open_sizes, **plugins.target(case.target).chosen(case)}
 
     def chooser(self, case: Case) -> str:
         """Return the target's name: tile sizes that are left open are its choice."""

@@ -91,7 +91,7 @@ def generate_attention(name: str) -> GeneratedAttention:
     from harness.targets.cuda.vendor import nvidia_vendor
     from harness.targets.gpu.kernel_build import KernelBuild
     from harness.targets.gpu.pipeline import to_llvm_ir
-    from harness.targets.gpu.workgroup import warp_tiling
+    from harness.targets.gpu.workgroup import strategy, warp_tiling
     from harness.targets.lowering.stage_recorder import StageRecorder
 
     variant, problem = GENERATED[name]
@@ -99,7 +99,7 @@ def generate_attention(name: str) -> GeneratedAttention:
     with mlir_context(), tempfile.TemporaryDirectory() as folder:
         module = plugins.variant(variant).kernels(case)
         vendor = nvidia_vendor(CHIP)
-        built = KernelBuild(module, vendor, warp_tiling(vendor, problem))
+        built = KernelBuild(module, vendor, warp_tiling(vendor, problem), strategy(vendor, case))
         StageRecorder(Path(folder), to_llvm_ir(vendor)).run_all(to_llvm_ir(vendor), built)
     inputs = make_inputs(problem)
     return GeneratedAttention(

@@ -1,6 +1,6 @@
-"""The rule for reductions: within the lane first, then between the lanes that share a row."""
+"""The rules for reductions: within the lane first, then between the lanes that share a row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mlir import ir
 from mlir.dialects import arith, vector
@@ -13,6 +13,9 @@ from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.layout import Layout, Level
 from harness.layouts.offsets import constant_part
 
+PARTIAL = "partial"
+"""Attribute of a reduction whose lanes keep their parts, see `harness.layouts.partial_sums`."""
+
 COMBINERS: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
     "add": arith.addf,
     "maximumf": arith.maximumf,
@@ -20,13 +23,13 @@ COMBINERS: dict[str, Callable[[ir.Value, ir.Value], ir.Value]] = {
 
 
 def distribute_reduction(distributor: Distributor, operation: ir.OpView) -> None:
-    """Every lane of a row ends with the row's result."""
+    """Every lane of a row ends with the row's result, or with its part of it where that is asked for."""
     source, start = (distributor.held(operation.operands[number]) for number in range(2))
     (result,) = operation.results
     layout = distributor.layout(result)
     axis = reduced_axis(operation)
     combine = _combiner(operation)
-    masks = lane_masks(source.layout, axis)
+    masks = [] if PARTIAL in operation.attributes else lane_masks(source.layout, axis)
     lanes = source.layout.lanes
     by_rows = _combined_fragments(source, axis, combine)
     fragments = []
@@ -38,11 +41,44 @@ def distribute_reduction(distributor: Distributor, operation: ir.OpView) -> None
                 [vector.extract(one, [], [at]) for one, rows in by_rows for at in rows if rows[at] == row],
                 combine,
             )
-            for mask in masks:
-                partial = combine(partial, shuffled_xor(partial, mask, lanes))
+            partial = _over_lanes(partial, masks, lanes, combine)
             elements.append(combine(partial, start.element(fragment, register)))
         fragments.append(from_elements(elements))
     distributor.define_fragments(result, fragments)
+
+
+def distribute_lane_sum(distributor: Distributor, operation: ir.OpView) -> None:
+    """What lanes hold in parts is added up by a butterfly, so that each of them has the sum."""
+    held = distributor.held(operation.operands[0])
+    masks, lanes = _cluster_masks(operation), held.layout.lanes
+    fragments = [
+        from_elements(
+            [
+                _over_lanes(held.element(fragment, register), masks, lanes, arith.addf)
+                for register in range(held.layout.registers)
+            ]
+        )
+        for fragment in range(held.layout.fragments)
+    ]
+    distributor.define_fragments(operation.results[0], fragments)
+
+
+def _cluster_masks(reduction: ir.OpView) -> list[int]:
+    """Return the differences of the lanes' numbers over which a `gpu.subgroup_reduce` adds up."""
+    if "add" not in str(reduction.attributes["op"]):
+        raise BuildError(f"a reduction of lanes by {reduction.attributes['op']} cannot be distributed")
+    size = ir.IntegerAttr(reduction.attributes["cluster_size"]).value
+    stride = ir.IntegerAttr(reduction.attributes["cluster_stride"]).value
+    return [stride << bit for bit in range(size.bit_length() - 1)]
+
+
+def _over_lanes(
+    value: ir.Value, masks: Sequence[int], lanes: int, combine: Callable[[ir.Value, ir.Value], ir.Value]
+) -> ir.Value:
+    """Combine a value with those of the lanes whose numbers differ by the masks."""
+    for mask in masks:
+        value = combine(value, shuffled_xor(value, mask, lanes))
+    return value
 
 
 def lane_masks(layout: Layout, axis: int) -> list[int]:

@@ -14,10 +14,11 @@ from harness.layouts.distribution.elementwise import (
 from harness.layouts.distribution.loops import distribute_condition, distribute_loop
 from harness.layouts.distribution.memory import distribute_read, distribute_write
 from harness.layouts.distribution.products import distribute_contraction
-from harness.layouts.distribution.reductions import distribute_reduction
+from harness.layouts.distribution.reductions import distribute_lane_sum, distribute_reduction
 
 GENERAL: Mapping[str, Rule] = {
     "arith.constant": distribute_constant,
+    "gpu.subgroup_reduce": distribute_lane_sum,
     CONVERSION: distribute_conversion,
     "scf.for": distribute_loop,
     "scf.if": distribute_condition,

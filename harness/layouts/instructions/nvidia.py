@@ -177,6 +177,7 @@ M16N8K8_TF32 = _instruction(8, "tf32", A_TF32, B_TF32, "9.7.14.5.7")
 M16N8K8_TF32_X3 = replace(
     M16N8K8_TF32,
     name=f"{M16N8K8_TF32.name}x3",
+    terms=2,
     prepare=_two_terms,
     emit=partial(_mma_sync_in_three_terms, (16, 8, 8)),
 )

@@ -1,4 +1,4 @@
-"""What a multiprocessor of each chip has, and how many warps of a kernel it holds at a time.
+"""What a multiprocessor of each chip has, how many there are, and how many warps of a kernel one holds.
 
 Numbers: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 """
@@ -14,6 +14,7 @@ WARP_LANES = 32
 REGISTERS = 64 * KIB
 REGISTER_MULTIPLE = 256
 """Registers are given to warps in multiples of this."""
+REGISTERS_OF_LANE = 255
 SHARED_MULTIPLE = 128
 SYSTEM_BYTES = KIB
 """Shared memory of each workgroup that the system keeps for itself."""
@@ -50,9 +51,27 @@ MULTIPROCESSORS = {
 """By chip; the later ones have the limits of those that they are named after here."""
 
 
+COUNTS = {
+    "sm_80": 108,
+    "sm_86": 72,
+    "sm_89": 142,
+    "sm_90": 132,
+    "sm_90a": 132,
+    "sm_100": 148,
+    "sm_120": 170,
+}
+"""Multiprocessors of the largest common device of each chip: A100, A10, L40, H100 SXM, B200 and RTX 5090, by
+NVIDIA's architecture whitepapers and data sheets."""
+
+
 def multiprocessor(chip: str) -> Multiprocessor:
     """Return the limits of a chip, with or without the suffix for instructions of its own."""
     return MULTIPROCESSORS.get(chip) or MULTIPROCESSORS[chip.rstrip("af")]
+
+
+def multiprocessor_count(chip: str) -> int:
+    """Return how many multiprocessors a device of a chip has."""
+    return COUNTS.get(chip) or COUNTS[chip.rstrip("af")]
 
 
 def require_shared_memory(kernels: Sequence[GpuKernel], chip: str) -> None:

@@ -7,8 +7,13 @@ from harness.emulator.devices import device as emulated_device
 from harness.layouts.instructions import nvidia
 from harness.layouts.shared_memory_model import SharedMemoryModel, consecutive_phases
 from harness.targets.cuda import device as device_executor
-from harness.targets.cuda.multiprocessor import require_shared_memory
-from harness.targets.gpu.vendor import CodeGeneration, Staging, Vendor
+from harness.targets.cuda.multiprocessor import (
+    REGISTERS_OF_LANE,
+    multiprocessor_count,
+    require_shared_memory,
+    resident_workgroups,
+)
+from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Staging, Vendor
 
 SHARED_MEMORY = SharedMemoryModel(banks=32, word_bytes=4, phases=consecutive_phases(32, pass_bytes=128))
 """CUDA C++ Programming Guide, "Shared Memory": an access of 16 bytes is done for 8 lanes at a time, one of 8
@@ -62,6 +67,11 @@ def nvidia_vendor(chip: str) -> Vendor:
         },
         most_warps=4,
         key_tile=64,
+        multiprocessors=Multiprocessors(
+            count=multiprocessor_count(chip),
+            registers_of_lane=REGISTERS_OF_LANE,
+            resident=partial(resident_workgroups, chip=chip),
+        ),
         long_row_bytes=512,  # head_dim 128 in 16 bits, or 64 in 32
         staging=ASYNCHRONOUS_COPIES,
         shared_memory=SHARED_MEMORY,

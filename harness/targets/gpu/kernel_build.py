@@ -13,6 +13,7 @@ from harness.layouts.warp_tiling import WarpTiling
 from harness.targets.gpu.kernel_function import KernelShape
 from harness.targets.gpu.kernel_metrics import KernelMetrics
 from harness.targets.gpu.launch import GpuKernel
+from harness.targets.gpu.strategy import DEFAULT, Strategy
 from harness.targets.lowering.buffers import Buffer
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class KernelBuild:
     """Kernels of vectors; from the stage `distributed` on a `gpu.module` of what one lane does."""
     vendor: "Vendor"
     tiling: WarpTiling
+    strategy: Strategy = DEFAULT
     buffers: list[tuple[Buffer, ...]] = field(default_factory=list)
     """Of each kernel, in the order of its arguments."""
     analyses: list[LayoutAnalysis] = field(default_factory=list)

@@ -9,11 +9,13 @@ from mlir.dialects import gpu
 from harness.errors import UnsupportedError
 from harness.ir.walk import functions_of
 from harness.layouts.analysis import LayoutAnalysis
+from harness.layouts.partial_sums import defer_row_sums
 from harness.targets.base import Stage
 from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
+from harness.targets.gpu.rereading import read_again_in_loops
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.gpu.vendor import Vendor
 from harness.targets.lowering.bufferize import bufferize
@@ -48,7 +50,13 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             on_module(narrow_matrix_operands),
         ),
         Stage("staged", "tiles of Q, K and V pass through shared memory, copied ahead of the loop", _stage),
+        Stage(
+            "read-again",
+            "operands that registers have no room for are read from shared memory in each iteration",
+            _read_again,
+        ),
         Stage("laid-out", "layouts of vectors as attributes, and the conflicts between them", _lay_out),
+        Stage("partial-sums", "lanes add up their parts of a row's sum after the loop", _defer_sums),
         Stage("distributed", "what one lane does: matrix instructions, shuffles, copies", _distribute),
         *vendor.code_generation().lowering,
     )
@@ -94,7 +102,15 @@ def _bufferize(build: KernelBuild) -> str:
 def _stage(build: KernelBuild) -> str:
     if build.vendor.staging is not None:
         for function in functions_of(build.module):
-            stage_matrix_operands(function, build.vendor.staging)
+            stage_matrix_operands(function, build.vendor.staging, build.strategy.staging_slots)
+    return str(build.module)
+
+
+def _read_again(build: KernelBuild) -> str | None:
+    if build.strategy.query_operand == "registers":
+        return None
+    for function in functions_of(build.module):
+        read_again_in_loops(function)
     return str(build.module)
 
 
@@ -102,6 +118,14 @@ def _lay_out(build: KernelBuild) -> str:
     build.analyses = [LayoutAnalysis(function, build.tiling) for function in functions_of(build.module)]
     for analysis in build.analyses:
         analysis.annotate()
+    return str(build.module)
+
+
+def _defer_sums(build: KernelBuild) -> str | None:
+    if build.strategy.row_sums == "every-tile":
+        return None
+    for function, analysis in zip(functions_of(build.module), build.analyses, strict=True):
+        defer_row_sums(function, analysis)
     return str(build.module)
 
 

@@ -9,9 +9,10 @@ from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError
 from harness.machine.gpus import GpuDevice, devices
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
 from harness.targets.base import Capability, Stage, Target, TargetOptions, TileSizes, chip_of
 from harness.targets.gpu.launch import GpuLaunch
+from harness.targets.gpu.strategy import GpuOptions
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -25,6 +26,7 @@ UNUSED_TILES = TileSizes(query=64, key=64, materializes_score_rows=False)
 class GpuTarget(Target):
     """What the targets `cuda` and `rocm` share."""
 
+    options = GpuOptions
     driver: ClassVar[str]
     """What has to be installed to run on a device."""
     default_chip: ClassVar[str]
@@ -112,6 +114,13 @@ class GpuTarget(Target):
             return f"no code generation for {self.name} yet: code for it comes from IREE"
         return workgroup.why_unsupported(vendor, problem)
 
+    def chosen(self, case: Case) -> dict[str, ParameterValue]:
+        """Return how operands are held and moved, as far as options leave it open."""
+        from harness.targets.gpu import workgroup
+
+        vendor = self.vendor(self.chip(chip_of(case.target)))
+        return {} if vendor is None else workgroup.strategy(vendor, case).chosen(workgroup.options_of(case))
+
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
@@ -125,7 +134,8 @@ class GpuTarget(Target):
         from harness.targets.gpu.pipeline import compile_kernels
 
         workgroup.require_even_tiles(vendor, case)
-        build = KernelBuild(module, vendor, workgroup.warp_tiling(vendor, case.problem))
+        strategy = workgroup.strategy(vendor, case)
+        build = KernelBuild(module, vendor, workgroup.warp_tiling(vendor, case.problem), strategy)
         stages = compile_kernels(build, folder)
         launch = GpuLaunch(chip=chip, kernels=build.kernels)
         counted = {"flops_executed": flops_executed, "bank_conflicts": build.bank_conflicts}

@@ -23,7 +23,7 @@ class Staging:
     """How operands of products reach shared memory: how copies are grouped, and how rows lie there."""
 
     slots: int
-    """Tiles of one operand that are there at a time, where a loop reads it."""
+    """Tiles of one operand that are there at a time, where a loop reads it and nothing speaks against it."""
     commit: Callable[[], object]
     """Emits what makes one group of the copies that were started."""
     wait: Callable[[], object]
@@ -32,6 +32,19 @@ class Staging:
     """Behind each row, so that what lanes access together lies in different banks."""
     column_padding_bytes: int
     """The same, for rows of 4-byte elements that lanes read below each other."""
+
+
+@dataclass(frozen=True)
+class Multiprocessors:
+    """What runs a chip's workgroups, as far as the choice of tiles depends on it."""
+
+    count: int
+    """How many there are."""
+    registers_of_lane: int
+    """Registers of 4 bytes that a lane can have."""
+    resident: Callable[[int, int, int], int]
+    """How many workgroups of so many threads, registers of a lane and bytes of shared memory one has room
+    for."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,8 @@ class Vendor:
     """What runs the device's code."""
     emulated_device: Device
     """What the emulator stands in for."""
+    multiprocessors: Multiprocessors | None = None
+    """None: tiles are as small as the warps allow."""
     long_row_bytes: int | None = None
     """Rows of K and of V that together are longer have half of `key_tile`; None where shared memory does not
     matter."""

@@ -1,7 +1,5 @@
 """How a workgroup's warps share the tiles of a problem: how many there are, and what tiles they can share."""
 
-from dataclasses import replace
-
 from harness.errors import UnsupportedError
 from harness.layouts.matrix_instruction import MatrixInstruction
 from harness.layouts.warp_tiling import WarpTiling
@@ -9,6 +7,8 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.dtypes import itemsize
 from harness.targets.base import TileSizes
+from harness.targets.gpu.strategy import GpuOptions, Strategy, choose
+from harness.targets.gpu.tile_choice import WorkgroupTile, bands_of_warp
 from harness.targets.gpu.vendor import Vendor
 
 
@@ -44,20 +44,41 @@ def tile_sizes(vendor: Vendor, problem: AttentionProblem) -> TileSizes:
     """Return tiles of as many queries as the warps take, and fewer keys where rows of K and V are long.
 
     A problem of few queries is padded to as many as its warps take; one of few keys has a smaller tile, which
-    its warps can share.
+    its warps can share.  Where there is enough work each warp has more than one band of rows
+    (`harness.targets.gpu.tile_choice`).
     """
     rows = _instruction(vendor, problem).m
-    sizes = TileSizes(
-        query=rows * vendor.most_warps,
-        key=vendor.key_tile,
+    row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
+    is_long = vendor.long_row_bytes is not None and row_bytes > vendor.long_row_bytes
+    keys = vendor.key_tile // 2 if is_long else vendor.key_tile
+    multiple = key_multiple(vendor, problem)
+    return TileSizes(
+        query=rows * vendor.most_warps * bands_of_warp(vendor, problem, keys),
+        key=min(keys, max(1, problem.seq_kv // multiple) * multiple),
         query_multiple=rows * warps_for(vendor, problem),
         materializes_score_rows=False,
     )
-    row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
-    is_long = vendor.long_row_bytes is not None and row_bytes > vendor.long_row_bytes
-    keys = sizes.key // 2 if is_long else sizes.key
-    multiple = key_multiple(vendor, problem)
-    return replace(sizes, key=min(keys, max(1, problem.seq_kv // multiple) * multiple))
+
+
+def options_of(case: Case) -> GpuOptions:
+    """Return the options of the case's target."""
+    return GpuOptions.model_validate(case.target_options)
+
+
+def strategy(vendor: Vendor, case: Case) -> Strategy:
+    """Return how the kernels of a case hold and move their tiles."""
+    problem, sizes = case.problem, tile_sizes(vendor, case.problem)
+    queries, keys = (
+        size if isinstance(size, int) else preferred
+        for size, preferred in (
+            (case.params.get("tile_q"), sizes.query),
+            (case.params.get("tile_kv"), sizes.key),
+        )
+    )
+    rows = sizes.query_multiple
+    queries = min(queries, -(-problem.seq_q // rows) * rows)
+    tile = WorkgroupTile(problem, vendor, queries, min(keys, problem.seq_kv), warps_for(vendor, problem))
+    return choose(tile, options_of(case))
 
 
 def why_unsupported(vendor: Vendor, problem: AttentionProblem) -> str | None:

@@ -53,7 +53,8 @@ def built(variant: str, problem: AttentionProblem, folder: Path) -> tuple[Kernel
     generated: GeneratedVariant = plugins.variant(variant)
     assert generated.supports(problem, case.target) is None
     with mlir_context():
-        build = KernelBuild(generated.kernels(case), VENDOR, workgroup.warp_tiling(VENDOR, problem))
+        tiling, strategy = workgroup.warp_tiling(VENDOR, problem), workgroup.strategy(VENDOR, case)
+        build = KernelBuild(generated.kernels(case), VENDOR, tiling, strategy)
         return build, compile_kernels(build, folder)
 
 

@@ -1,0 +1,37 @@
+"""The `read-again` stage: operands that loops use are read from shared memory in each iteration.
+
+An operand that is read before a loop stays in registers for as long as the loop runs.  Where there are not
+enough of them it can stay in shared memory instead, from where a product takes it each time.
+"""
+
+from mlir import ir
+
+from harness.ir.walk import operations_within
+from harness.layouts.constraints import in_shared_memory
+
+
+def read_again_in_loops(function: ir.OpView) -> None:
+    """Read what loops use of shared memory just before it is used, in place."""
+    for read in list(operations_within(function)):
+        if read.name == "vector.transfer_read" and in_shared_memory(read.operands[0]):
+            _move_into_loops(read)
+
+
+def _move_into_loops(read: ir.OpView) -> None:
+    block = read.operation.block
+    if not _is_filled_once(read):
+        return
+    uses = list(read.results[0].uses)
+    for use in uses:
+        if use.owner.operation.block == block:
+            continue
+        again = read.operation.clone(ir.InsertionPoint(use.owner))
+        use.owner.operands[use.operand_number] = again.results[0]
+    if not list(read.results[0].uses):
+        read.operation.erase()
+
+
+def _is_filled_once(read: ir.OpView) -> bool:
+    """Return whether the buffer of a read is written in the block of the read only, where no loop is."""
+    writers = [use.owner for use in read.operands[0].uses if use.owner.name == "vector.transfer_write"]
+    return all(writer.operation.block == read.operation.block for writer in writers)

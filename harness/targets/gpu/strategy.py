@@ -1,0 +1,62 @@
+"""How a kernel holds and moves its tiles: what options ask for, and what chip and problem suggest else."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.problem.case import ParameterValue
+from harness.targets.base import TargetOptions
+from harness.targets.gpu.tile_choice import WorkgroupTile
+
+QueryOperand = Literal["registers", "shared-memory"]
+RowSums = Literal["after-loop", "every-tile"]
+
+
+class GpuOptions(TargetOptions):
+    """How this harness's own kernels for GPUs are made; what is left open chip and problem decide."""
+
+    query_operand: QueryOperand | None = None
+    """Where products in a loop take Q from: registers that hold it, or shared memory each time."""
+    staging_slots: Literal[1, 2] | None = None
+    """Tiles of K, and of V, that shared memory holds at a time.  With one, each is copied while the product
+    with the other goes on."""
+    row_sums: RowSums | None = None
+    """When lanes add up their parts of a row's sum."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """What was decided for a kernel."""
+
+    query_operand: QueryOperand
+    staging_slots: int
+    row_sums: RowSums
+
+    def chosen(self, options: GpuOptions) -> dict[str, ParameterValue]:
+        """Return what the options left open, by their names."""
+        decided = {name: getattr(self, name) for name in GpuOptions.model_fields}
+        return {name: value for name, value in decided.items() if getattr(options, name) is None}
+
+
+DEFAULT = Strategy(query_operand="registers", staging_slots=2, row_sums="after-loop")
+"""Of kernels that nothing is known of."""
+
+
+def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
+    """Return the strategy for a tile.
+
+    Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
+    a resident workgroup.
+    """
+    operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
+    return Strategy(
+        query_operand=operand,
+        staging_slots=options.staging_slots or _slots(tile, holds_query=operand == "registers"),
+        row_sums=options.row_sums or "after-loop",
+    )
+
+
+def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:
+    staging = tile.vendor.staging
+    most = 1 if staging is None else staging.slots
+    with_one, with_most = (tile.resident(slots, holds_query=holds_query) for slots in (1, most))
+    return 1 if with_one > with_most else most

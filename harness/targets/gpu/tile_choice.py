@@ -1,0 +1,113 @@
+"""How large a tile of queries a warp takes, and what of it lies where: estimated before any code is there.
+
+A warp that has two bands of rows reads each operand B from shared memory once for both, half as often for a
+product as with one band.  But large tiles need more registers and shared memory, and make fewer workgroups,
+which a small problem does not have to spare.
+"""
+
+from dataclasses import dataclass
+
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import itemsize
+from harness.targets.gpu.vendor import Multiprocessors, Vendor
+
+MOST_BANDS = 2
+"""Bands of rows, each as high as a matrix instruction, that a warp may have."""
+
+SMALL_TILE_RATE = 0.87
+"""Work in a time with one band of rows, relative to two: modelled for an A100, the mean of head_dim 64 and
+128."""
+
+OTHER_REGISTERS = 44
+"""Of a lane, for addresses, row statistics and operands on their way."""
+
+SPARE_REGISTERS = 18
+"""By which an estimate may exceed what there is: so much finds room outside of the loop."""
+
+
+@dataclass(frozen=True)
+class WorkgroupTile:
+    """The tile of a workgroup, and what is held where while it is computed."""
+
+    problem: AttentionProblem
+    vendor: Vendor
+    queries: int
+    keys: int
+    warps: int
+
+    def registers(self, *, holds_query: bool) -> int:
+        """Return about how many registers of 4 bytes a lane needs.
+
+        Output and scores in f32, probabilities as an operand, Q as well where it is held, and the rest.
+        """
+        instruction = self.vendor.matrix_instructions[self.problem.dtype]
+        rows_of_lane = self.queries / self.warps / instruction.lanes
+        operand_words = itemsize(self.problem.dtype) / 4 * instruction.terms
+        words = self.problem.head_dim_v + self.keys * (1 + operand_words)
+        if holds_query:
+            words += self.problem.head_dim * operand_words
+        return round(rows_of_lane * words) + OTHER_REGISTERS
+
+    def shared_bytes(self, slots: int, *, keeps_query: bool) -> int:
+        """Return how much shared memory the tiles need; Q and others share it where Q is not read again."""
+        staging = self.vendor.staging
+        if staging is None:
+            return 0
+        size = itemsize(self.problem.dtype)
+        query_row = self.problem.head_dim * size + staging.padding_bytes
+        other_rows = query_row + self.problem.head_dim_v * size + staging.padding_bytes
+        query, others = self.queries * query_row, slots * self.keys * other_rows
+        return query + others if keeps_query else max(query, others)
+
+    def resident(self, slots: int, *, holds_query: bool) -> int:
+        """Return how many such workgroups a multiprocessor has room for; 1 where that is not known."""
+        found = self.vendor.multiprocessors
+        if found is None:
+            return 1
+        instruction = self.vendor.matrix_instructions[self.problem.dtype]
+        registers = min(self.registers(holds_query=holds_query), found.registers_of_lane)
+        shared_bytes = self.shared_bytes(slots, keeps_query=not holds_query)
+        return found.resident(self.warps * instruction.lanes, registers, shared_bytes)
+
+    def holds_query(self) -> bool:
+        """Return whether Q finds room in registers beside the rest."""
+        found = self.vendor.multiprocessors
+        return found is None or self.registers(holds_query=True) <= found.registers_of_lane
+
+    def fits(self) -> bool:
+        """Return whether all but Q finds room in registers, and a workgroup on a multiprocessor."""
+        found = self.vendor.multiprocessors
+        if found is None:
+            return True
+        most = found.registers_of_lane + SPARE_REGISTERS
+        holds_query = self.holds_query()
+        return self.registers(holds_query=False) <= most and self.resident(1, holds_query=holds_query) > 0
+
+
+def bands_of_warp(vendor: Vendor, problem: AttentionProblem, keys: int) -> int:
+    """Return how many bands of rows a warp takes: as many as promise the most work in a time."""
+    found = vendor.multiprocessors
+    if found is None or vendor.staging is None:
+        return 1
+    rows = vendor.most_warps * vendor.matrix_instructions[problem.dtype].m
+    best, most = 1, 0.0
+    for bands in range(1, MOST_BANDS + 1):
+        tile = WorkgroupTile(problem, vendor, bands * rows, keys, vendor.most_warps)
+        if bands > 1 and not tile.fits():
+            continue
+        rate = SMALL_TILE_RATE if bands == 1 else 1.0
+        promised = rate * busy_share(found, problem, bands * rows)
+        if promised > most:
+            best, most = bands, promised
+    return best
+
+
+def busy_share(found: Multiprocessors, problem: AttentionProblem, queries: int) -> float:
+    """Return how much of the time multiprocessors work, when each has as equal a number of tiles as can be.
+
+    Rows of a tile that do not exist count as idle.
+    """
+    tiles = -(-problem.seq_q // queries)
+    workgroups = problem.batch * problem.heads * tiles
+    rounds = -(-workgroups // found.count)
+    return workgroups / (rounds * found.count) * problem.seq_q / (tiles * queries)

@@ -1,0 +1,80 @@
+"""The rule for tiles, and what of them lies where: large ones where there is work and room enough."""
+
+import pytest
+
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.targets.cuda.vendor import nvidia_vendor
+from harness.targets.gpu.strategy import GpuOptions, Strategy, choose
+from harness.targets.gpu.tile_choice import WorkgroupTile, busy_share
+from harness.targets.gpu.workgroup import strategy, tile_sizes
+
+A100 = nvidia_vendor("sm_80")
+
+
+def problem(**fields: object) -> AttentionProblem:
+    return AttentionProblem(**{"heads": 32, "seq_q": 4096, "head_dim": 64, "dtype": "f16", **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "queries"),
+    [
+        ({}, 128),
+        ({"head_dim": 128}, 128),
+        ({"heads": 16, "seq_q": 1024}, 64),  # too few workgroups for large tiles
+        ({"heads": 1, "seq_q": 256}, 64),
+        ({"head_dim": 256}, 64),  # the output alone fills the registers
+        ({"dtype": "f32"}, 64),  # an operand is two numbers
+    ],
+)
+def test_warps_have_two_bands_of_rows_where_work_and_registers_allow(fields: dict, queries: int) -> None:
+    assert tile_sizes(A100, problem(**fields)).query == queries
+
+
+def tile(**fields: object) -> WorkgroupTile:
+    given = problem(**fields)
+    return WorkgroupTile(given, A100, tile_sizes(A100, given).query, 64, warps=4)
+
+
+@pytest.mark.parametrize(
+    ("head_dim", "operand", "slots"),
+    [(64, "registers", 2), (128, "shared-memory", 1)],
+)
+def test_q_leaves_registers_and_slots_are_given_up_where_rows_are_wide(
+    head_dim: int, operand: str, slots: int
+) -> None:
+    chosen = choose(tile(head_dim=head_dim), GpuOptions())
+    assert chosen == Strategy(query_operand=operand, staging_slots=slots, row_sums="after-loop")
+
+
+def test_what_options_say_is_not_chosen() -> None:
+    options = GpuOptions(query_operand="registers", row_sums="every-tile")
+    chosen = choose(tile(head_dim=128), options)
+    assert (chosen.query_operand, chosen.row_sums) == ("registers", "every-tile")
+    assert chosen.chosen(options) == {"staging_slots": chosen.staging_slots}
+
+
+def test_the_tile_of_parameters_is_the_one_that_counts() -> None:
+    case = Case(
+        problem=problem(head_dim=128, heads=1, seq_q=256),
+        variant="flash",
+        target="cuda:sm_80",
+        params={"tile_q": 128},
+    )
+    assert strategy(A100, case).query_operand == "shared-memory"
+
+
+def test_a_slot_is_given_up_only_for_a_resident_workgroup() -> None:
+    found = tile(head_dim=128)
+    assert [found.resident(slots, holds_query=False) for slots in (1, 2)] == [2, 1]
+    assert found.shared_bytes(1, keeps_query=True) == 128 * 272 + 64 * 544
+    assert found.shared_bytes(2, keeps_query=False) == 2 * 64 * 544
+
+
+def test_multiprocessors_are_idle_for_the_rest_of_a_round_and_for_rows_that_are_padding() -> None:
+    assert A100.multiprocessors is not None
+    whole = problem(heads=108, seq_q=128)
+    assert busy_share(A100.multiprocessors, whole, 128) == 1
+    assert busy_share(A100.multiprocessors, problem(heads=54, seq_q=128), 128) == 0.5
+    assert busy_share(A100.multiprocessors, problem(heads=108, seq_q=64), 128) == 0.5
+    assert busy_share(A100.multiprocessors, problem(heads=109, seq_q=128), 128) == 109 / 216
