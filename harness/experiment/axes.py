@@ -136,7 +136,7 @@ class ProblemAxes(_ProblemTable):
 
     def _axes(self) -> dict[str, tuple[Any, ...]]:
         """Return the axes that are given."""
-        values = {name: getattr(self, name) for name in type(self).model_fields}
+        values = {name: getattr(self, name) for name in ProblemAxes.model_fields}
         return {name: axis for name, axis in values.items() if axis is not None}
 
 

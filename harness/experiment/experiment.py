@@ -25,10 +25,11 @@ from pydantic import (
 
 from harness import plugins
 from harness.errors import HarnessError, InputError
-from harness.experiment.axes import PROBLEM_NAMES, ProblemAxes, problem_values
+from harness.experiment.axes import PROBLEM_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
 from harness.experiment.figure_settings import parse_settings
+from harness.experiment.problem_table import ProblemTable
 from harness.experiment.selection import select
 from harness.experiment.settings import (
     CheckSettings,
@@ -42,6 +43,9 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import DISTRIBUTIONS
 from harness.validation import messages, shown, unknown_name
+
+Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
+"""For a table each combination of the options of each target, and of the parameters of each variant."""
 
 MOST_CASES = 50_000
 """Cases that an experiment may mean: more is a mistake, or takes longer to plan than anyone waits."""
@@ -66,8 +70,8 @@ class Experiment(BaseModel):
     targets: Names = ("cpu",)
     baseline: str | None = None
     """The variant that speed-ups compare with."""
-    problem: ProblemAxes | None = None
-    problems: tuple[ProblemAxes, ...] = ()
+    problem: ProblemTable | None = None
+    problems: tuple[ProblemTable, ...] = ()
     """Further products of axes, `[[problems]]`, each independent of the others and of `[problem]`."""
     variant: dict[str, VariantSettings] = {}
     target: dict[str, SettingsAxes] = {}
@@ -81,6 +85,7 @@ class Experiment(BaseModel):
     _path: Path | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)
     _planned: list[Case] | None = PrivateAttr(default=None)
+    _combined: dict[tuple[str, str], list[Settings]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _has_problems(self) -> Self:
@@ -122,86 +127,123 @@ class Experiment(BaseModel):
 
     def _cases(self) -> Iterator[Case]:
         """Yield every case of every product of axes."""
-        options = {target: self._target_options(target) for target in self.targets}
-        parameters = {variant: self._parameters(variant) for variant in self.variants}
-        tables = [*([] if self.problem is None else [self.problem]), *self.problems]
+        tables = self._tables()
+        plans = [
+            (
+                {target: self._target_options(target, key, table) for target in self.targets},
+                {variant: self._parameters(variant, key, table) for variant in self.variants},
+            )
+            for key, table in tables.items()
+        ]
+        self._require_few(list(tables.values()), plans)
+        for (key, table), (options, parameters) in zip(tables.items(), plans, strict=True):
+            for problem in self._problems(key, table):
+                variants = [one for one in self.variants if self._takes_part(one, problem, key, table)]
+                for target in self.targets:
+                    for target_options, variant in itertools.product(options[target], variants):
+                        for params in parameters[variant]:
+                            yield Case(
+                                problem=problem,
+                                variant=variant,
+                                target=target,
+                                params=params,
+                                target_options=target_options,
+                            )
+
+    def _tables(self) -> dict[str, ProblemTable]:
+        """Return `[problem]`, then each `[[problems]]`, by their keys."""
+        first = {} if self.problem is None else {"problem": self.problem}
+        return first | {f"problems[{index}]": table for index, table in enumerate(self.problems)}
+
+    def _require_few(self, tables: Sequence[ProblemTable], plans: Sequence[Plan]) -> None:
+        """Raise `InputError` where the tables multiply to more cases than anybody means."""
         count = sum(table.count for table in tables)
-        settings = sum(map(len, options.values())) * sum(map(len, parameters.values()))
-        if count * settings > MOST_CASES:
+        cases = [
+            table.count * sum(map(len, options.values())) * sum(map(len, parameters.values()))
+            for table, (options, parameters) in zip(tables, plans, strict=True)
+        ]
+        if sum(cases) > MOST_CASES:
             raise self._error(
                 "problem",
-                f"{count:,} problems and {settings:,} combinations of variants, targets and settings are "
-                f"{count * settings:,} cases, expected at most {MOST_CASES:,}",
+                f"{count:,} problems with their variants, targets and settings are {sum(cases):,} cases, "
+                f"expected at most {MOST_CASES:,}",
             )
-        for problem in self._problems():
-            variants = [variant for variant in self.variants if self._takes_part(variant, problem)]
-            for target in self.targets:
-                for target_options, variant in itertools.product(options[target], variants):
-                    for params in parameters[variant]:
-                        yield Case(
-                            problem=problem,
-                            variant=variant,
-                            target=target,
-                            params=params,
-                            target_options=target_options,
-                        )
 
-    def _problems(self) -> Iterator[AttentionProblem]:
-        """Yield the problems of `[problem]`, then those of each `[[problems]]`."""
-        tables = [("problem", self.problem)] if self.problem is not None else []
-        tables += [(f"problems[{index}]", table) for index, table in enumerate(self.problems)]
-        for key, table in tables:
-            try:
-                yield from table.problems()
-            except ValueError as error:
-                raise self._error(key, str(error)) from error
+    def _problems(self, key: str, table: ProblemTable) -> Iterator[AttentionProblem]:
+        """Yield the problems of a table."""
+        try:
+            yield from table.problems()
+        except ValueError as error:
+            raise self._error(key, str(error)) from error
 
-    def _takes_part(self, variant: str, problem: AttentionProblem) -> bool:
-        where = self.variant[variant].where if variant in self.variant else None
-        if where is None:
+    def _takes_part(self, variant: str, problem: AttentionProblem, key: str, table: ProblemTable) -> bool:
+        settings = table.variant.get(variant, self.variant.get(variant))
+        if settings is None or settings.where is None:
             return True
         try:
-            return holds(parse_condition(where, PROBLEM_NAMES), problem_values(problem))
+            return holds(parse_condition(settings.where, PROBLEM_NAMES), problem_values(problem))
         except ValueError as error:
-            raise self._error(f"variant.{variant}.where", str(error)) from error
+            owner = f"{key}." if variant in table.variant else ""
+            raise self._error(f"{owner}variant.{variant}.where", str(error)) from error
 
-    def _parameters(self, variant: str) -> list[Settings]:
+    def _parameters(self, variant: str, key: str, table: ProblemTable) -> list[Settings]:
         """Return each combination of a variant's parameters, those that are not set at their defaults."""
-        settings = self.variant.get(variant, VariantSettings())
-        return self._combinations("variant", variant, settings.parameters, extra_keys=("where",))
+        owner = f"{key}." if variant in table.variant else ""
+        settings = table.variant.get(variant, self.variant.get(variant, VariantSettings()))
+        return self._combinations("variant", variant, settings.parameters, owner, extra_keys=("where",))
 
-    def _target_options(self, target: str) -> list[Settings]:
+    def _target_options(self, target: str, key: str, table: ProblemTable) -> list[Settings]:
         """Return each combination of a target's options, those that are not set at their defaults."""
         name = plugins.name_of(target)
-        return self._combinations("target", name, self.target.get(name, {}))
+        owner = f"{key}." if name in table.target else ""
+        return self._combinations("target", name, table.target.get(name, self.target.get(name, {})), owner)
 
     def _combinations(
         self,
         kind: str,
         name: str,
         axes: dict[str, tuple[ParameterValue, ...]],
+        owner: str,
         extra_keys: tuple[str, ...] = (),
     ) -> list[Settings]:
-        """Return the product of a plugin's axes, each point validated, coerced and completed by its model."""
+        """Return the product of a plugin's axes, each point validated, coerced and completed by its model.
+
+        `owner` is the key of the table whose settings they are; those of the experiment are found once.
+        """
+        if not owner and (kind, name) in self._combined:
+            return self._combined[kind, name]
+        combinations = self._all_combinations(kind, name, axes, owner, extra_keys)
+        if not owner:
+            self._combined[kind, name] = combinations
+        return combinations
+
+    def _all_combinations(
+        self,
+        kind: str,
+        name: str,
+        axes: dict[str, tuple[ParameterValue, ...]],
+        owner: str,
+        extra_keys: tuple[str, ...],
+    ) -> list[Settings]:
         combinations: list[Settings] = []
         mistakes: list[str] = []
         count = math.prod(map(len, axes.values()))
         if count > MOST_CASES:
             raise self._error(
-                f"{kind}.{name}",
+                f"{owner}{kind}.{name}",
                 f"the lists multiply to {count:,} combinations, expected at most {MOST_CASES:,}",
             )
-        owner = f"{self._source}: {kind}.{name}."
+        setting = f"{self._source}: {owner}{kind}.{name}."
         for point in itertools.product(*axes.values()):
             values = dict(zip(axes, point, strict=True))
             try:
-                settings = checked(kind, name, values, owner, extra_keys)
+                settings = checked(kind, name, values, setting, extra_keys)
                 combinations.append(concrete(settings.model_dump(mode="json")))
             except InputError as error:
                 mistakes += error.lines
             except HarnessError as error:
                 if axes:
-                    raise self._error(f"{kind}.{name}", str(error)) from error
+                    raise self._error(f"{owner}{kind}.{name}", str(error)) from error
                 return [{}]  # its cases end as rows that say why
         if mistakes:
             raise InputError(*dict.fromkeys(mistakes))
@@ -301,14 +343,9 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
         yield from _wrong_target(target)
     if experiment.baseline is not None and experiment.baseline not in experiment.variants:
         yield f"baseline: {unknown_name('variant', experiment.baseline, experiment.variants)}"
-    for name in experiment.variant:
-        if name not in experiment.variants:
-            listed = ", ".join(experiment.variants)
-            yield f"variant.{name}: 'variants' does not list it; expected one of {listed}"
-    target_names = dict.fromkeys(plugins.name_of(target) for target in experiment.targets)
-    for name in experiment.target:
-        if name not in target_names:
-            yield f"target.{name}: 'targets' does not list it; expected one of {', '.join(target_names)}"
+    yield from _not_listed(experiment, experiment, "")
+    for key, table in experiment._tables().items():
+        yield from _not_listed(experiment, table, f"{key}.")
     for variant in experiment.check.supported:
         if variant not in experiment.variants:
             yield f"check.supported: {unknown_name('variant', variant, experiment.variants)}"
@@ -320,6 +357,19 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
             yield f"figures.{figure}: {unknown_name('figure', figure, plugins.names('figure'))}"
         else:
             yield from _wrong_figure_settings(figure, experiment.figures[figure], experiment.variants)
+
+
+def _not_listed(experiment: Experiment, owner: Experiment | ProblemTable, prefix: str) -> Iterator[str]:
+    """Yield a message for each variant or target that has settings and does not take part."""
+    for name in owner.variant:
+        if name not in experiment.variants:
+            listed = ", ".join(experiment.variants)
+            yield f"{prefix}variant.{name}: 'variants' does not list it; expected one of {listed}"
+    target_names = dict.fromkeys(plugins.name_of(target) for target in experiment.targets)
+    for name in owner.target:
+        if name not in target_names:
+            listed = ", ".join(target_names)
+            yield f"{prefix}target.{name}: 'targets' does not list it; expected one of {listed}"
 
 
 def _wrong_figure_settings(figure: str, settings: Any, variants: Sequence[str]) -> Iterator[str]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from harness.reporting.drawing import Drawn
     from harness.reporting.runs import Runs
 
+PANELS_READ = "Throughput and speed-ups: higher is better."
+SUMMARY_READ = "Times: lower is better. Rates and speed-ups: higher is better."
+
 MOST_ROWS = 2000
 """Of a run with more rows, or failures, the text has the first; the CSV files have all."""
 
@@ -60,7 +63,7 @@ def figures_markdown(runs: Runs, drawn: Drawn) -> str:
 def _panels(rows: pd.DataFrame) -> list[str]:
     """Return the tables of variants and lengths, each with its title, below one heading."""
     panels = panel_tables(rows)
-    parts = ["## Variants and lengths"] if panels else []
+    parts = ["## Variants and lengths", PANELS_READ] if panels else []
     for panel in panels:
         parts += [f"**{markdown_text(panel.title)}**", markdown_panel(panel).rstrip()]
     return [*parts, BUSY_NOTE] if has_busy_cells(panels) else parts
@@ -71,5 +74,6 @@ def _summary(rows: pd.DataFrame) -> list[str]:
     if rows.empty:
         return []
     summary = summarize(rows, MOST_ROWS)
-    parts = ["## Summary", markdown_text(summary.title), markdown_table(summary).rstrip()]
+    legend = [SUMMARY_READ] if bool(rows["time_s"].notna().any()) else []
+    parts = ["## Summary", markdown_text(summary.title), *legend, markdown_table(summary).rstrip()]
     return [*parts, f"And {summary.hidden} more rows in `summary.csv`."] if summary.hidden else parts

@@ -20,9 +20,7 @@ def build(
     problem: AttentionProblem, folder: Path, variant: str = "flash", tile_q: int = 128, **options
 ) -> Artifact:
     params = {"tile_q": tile_q}
-    case = Case(
-        problem=problem, variant=variant, target="cuda:sm_80", params=params, target_options=options
-    )
+    case = Case(problem=problem, variant=variant, target="cuda:sm_80", params=params, target_options=options)
     return plugins.variant(variant).build(case, "key", folder)
 
 
@@ -100,9 +98,7 @@ def test_sums_stay_in_parts_from_one_loop_to_the_next(tmp_path: Path) -> None:
 
 
 def test_a_total_that_every_step_divides_by_is_added_up_in_every_step(tmp_path: Path) -> None:
-    case = Case(
-        problem=RAGGED, variant="flash", target="cuda:sm_80", params={"division": "every-step"}
-    )
+    case = Case(problem=RAGGED, variant="flash", target="cuda:sm_80", params={"division": "every-step"})
     artifact = plugins.variant("flash").build(case, "key", tmp_path)
     assert "gpu.subgroup_reduce" not in text(artifact, tmp_path, "partial-sums")
 

@@ -1,0 +1,78 @@
+"""Rows of Q that are only padding may hold anything: what they compute reaches no row that exists."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mlir import ir
+from mlir.dialects import arith, tensor
+
+from harness import plugins
+from harness.ir.walk import operations_within
+from harness.oracle.expected import expect
+from harness.payloads import attention, packed_attention
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+
+POISONS = {"not a number": math.nan, "infinity": math.inf, "a huge number": 6e4}
+
+FEW_QUERIES = AttentionProblem(heads=2, seq_q=5, seq_kv=77, head_dim=32, causal=True)
+PACKED = AttentionProblem(heads=2, head_dim=32, cu_seqlens_q=(0, 2, 5), cu_seqlens_kv=(0, 9, 40))
+PROJECTED = AttentionProblem(heads=2, seq_q=5, head_dim=32, model_width=48)
+
+
+def poisoned(value: ir.Value, rows: int, poison: float) -> ir.Value:
+    """Pad as the payload does, with rows of a poison."""
+    padded = padded_rows(value, rows)
+    if rows:
+        for operation in operations_within(padded.owner):
+            if operation.name == "tensor.yield":
+                with ir.InsertionPoint(operation), operation.location:
+                    anything = arith.constant(value.type.element_type, poison)
+                operation.operation.operands[0] = anything
+    return padded
+
+
+padded_rows = attention.padded_rows
+
+
+@pytest.mark.parametrize("poison", POISONS)
+@pytest.mark.parametrize(
+    ("variant", "problem", "target"),
+    [
+        *((variant, FEW_QUERIES, "cpu") for variant in ("flash", "naive", "unfused")),
+        ("varlen", PACKED, "cpu"),
+        ("split-head", PROJECTED, "cpu"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_rows_that_do_not_exist_may_hold_anything(
+    variant: str,
+    problem: AttentionProblem,
+    target: str,
+    poison: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    padded = []
+
+    def pad(value: ir.Value, rows: int) -> ir.Value:
+        padded.append(rows)
+        return poisoned(value, rows, POISONS[poison])
+
+    monkeypatch.setattr(attention, "padded_rows", pad)
+    monkeypatch.setattr(packed_attention, "padded_rows", pad)
+    artifact = plugins.variant(variant).build(
+        Case(problem=problem, variant=variant, target=target), "key", tmp_path
+    )
+    assert any(padded)
+    kernels = (tmp_path / artifact.stage_files["tiled"]).read_text()
+    assert tensor.PadOp.OPERATION_NAME in kernels
+    inputs = make_inputs(problem)
+    call = artifact.load(tmp_path).bind(inputs)
+    call.poison()
+    with np.errstate(all="ignore"):
+        call.run()
+    assert expect(inputs, problem).check(call.output()).ok
