@@ -16,6 +16,7 @@ from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
 from harness.targets.gpu.rereading import read_again_in_loops
+from harness.targets.gpu.scores_ahead import compute_scores_ahead
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.gpu.vendor import Vendor
 from harness.targets.lowering.bufferize import bufferize
@@ -49,6 +50,7 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "products take their operands in the type that is stored",
             on_module(narrow_matrix_operands),
         ),
+        Stage("scores-ahead", "the next tile's scores before the softmax of this one", _score_ahead),
         Stage("staged", "tiles of Q, K and V pass through shared memory, copied ahead of the loop", _stage),
         Stage(
             "read-again",
@@ -96,6 +98,15 @@ def _bufferize(build: KernelBuild) -> str:
         if "memref.alloc" in str(function):
             raise UnsupportedError(f"kernel {function.name.value} holds rows that are longer than a tile")
     build.buffers = [describe_buffers(function) for function in functions_of(build.module)]
+    return str(build.module)
+
+
+def _score_ahead(build: KernelBuild) -> str | None:
+    if build.strategy.scores == "in-turn":
+        return None
+    for function in functions_of(build.module):
+        compute_scores_ahead(function)
+    run_passes(build.module, "canonicalize", "cse")
     return str(build.module)
 
 

@@ -9,6 +9,10 @@ from harness.targets.gpu.tile_choice import WorkgroupTile
 
 QueryOperand = Literal["registers", "shared-memory"]
 RowSums = Literal["after-loop", "every-tile"]
+Scores = Literal["ahead", "in-turn"]
+
+ITERATIONS_WORTH_ONE_MORE = 32
+"""Tiles of keys from which on a product that is computed once too often does not matter."""
 
 
 class GpuOptions(TargetOptions):
@@ -21,6 +25,8 @@ class GpuOptions(TargetOptions):
     with the other goes on."""
     row_sums: RowSums | None = None
     """When lanes add up their parts of a row's sum."""
+    scores: Scores | None = None
+    """`ahead`: a loop computes the scores of its next tile before the softmax of this one."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Strategy:
     query_operand: QueryOperand
     staging_slots: int
     row_sums: RowSums
+    scores: Scores
 
     def chosen(self, options: GpuOptions) -> dict[str, ParameterValue]:
         """Return what the options left open, by their names."""
@@ -37,7 +44,7 @@ class Strategy:
         return {name: value for name, value in decided.items() if getattr(options, name) is None}
 
 
-DEFAULT = Strategy(query_operand="registers", staging_slots=2, row_sums="after-loop")
+DEFAULT = Strategy(query_operand="registers", staging_slots=2, row_sums="after-loop", scores="in-turn")
 """Of kernels that nothing is known of."""
 
 
@@ -45,14 +52,25 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
     """Return the strategy for a tile.
 
     Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
-    a resident workgroup.
+    a resident workgroup.  Scores are computed ahead where a second tile of them finds room in registers and
+    loops are long.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
+    holds_query = operand == "registers"
     return Strategy(
         query_operand=operand,
-        staging_slots=options.staging_slots or _slots(tile, holds_query=operand == "registers"),
+        staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
         row_sums=options.row_sums or "after-loop",
+        scores=options.scores or ("ahead" if _has_room_ahead(tile, holds_query=holds_query) else "in-turn"),
     )
+
+
+def _has_room_ahead(tile: WorkgroupTile, *, holds_query: bool) -> bool:
+    """Return whether registers hold a second tile of scores, and loops are long enough for one more."""
+    found = tile.vendor.multiprocessors
+    if found is None or tile.problem.seq_kv < ITERATIONS_WORTH_ONE_MORE * tile.keys:
+        return False
+    return tile.registers(holds_query=holds_query, tiles_of_scores=2) <= found.registers_of_lane
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:

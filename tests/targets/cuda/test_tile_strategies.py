@@ -40,13 +40,13 @@ def assert_right(artifact: Artifact, folder: Path, distribution: str = "normal")
 
 @pytest.mark.parametrize("problem", [RAGGED, CROSS], ids=["ragged", "cross"])
 @pytest.mark.parametrize(
-    ("query_operand", "staging_slots", "row_sums"),
-    itertools.product(["registers", "shared-memory"], [1, 2], ["after-loop", "every-tile"]),
+    ("query_operand", "staging_slots", "scores"),
+    itertools.product(["registers", "shared-memory"], [1, 2], ["ahead", "in-turn"]),
 )
 def test_every_strategy_is_right_and_the_checks_find_nothing(
-    problem: AttentionProblem, query_operand: str, staging_slots: int, row_sums: str, tmp_path: Path
+    problem: AttentionProblem, query_operand: str, staging_slots: int, scores: str, tmp_path: Path
 ) -> None:
-    options = {"query_operand": query_operand, "staging_slots": staging_slots, "row_sums": row_sums}
+    options = {"query_operand": query_operand, "staging_slots": staging_slots, "scores": scores}
     artifact = build(problem, tmp_path, **options)
     assert artifact.metrics.bank_conflicts == 0
     assert_right(artifact, tmp_path)
@@ -125,3 +125,19 @@ def test_one_slot_each_takes_half_the_memory_and_two_barriers(tmp_path: Path) ->
         assert f"memref<{slots}x64x72xf16" in staged
     kernels = [artifact.launch["kernels"][0]["shared_bytes"] for artifact in found.values()]
     assert kernels[0] * 2 == kernels[1]
+
+
+def test_scores_ahead_are_those_of_the_next_tile_and_the_loop_carries_them(tmp_path: Path) -> None:
+    shown = text(build(RAGGED, tmp_path, tile_q=64, scores="ahead"), tmp_path, "scores-ahead")
+    loops = [line for line in shown.splitlines() if "scf.for" in line]
+    assert len(loops) == 2
+    assert all(line.count("vector<64x64xf32>") == 2 for line in loops)
+    assert shown.count("vector.contract") == 2 + 2 * 2
+    first = shown.index("scf.for")
+    body = shown[first : shown.index("scf.yield")]
+    assert body.index("vector.contract") < body.index("vector.multi_reduction")
+
+
+def test_a_loop_that_has_no_iteration_reads_no_tile_that_does_not_exist(tmp_path: Path) -> None:
+    unequal = AttentionProblem(heads=1, seq_q=200, seq_kv=64, head_dim=64, dtype="f16", causal=True)
+    assert_right(build(unequal, tmp_path, scores="ahead"), tmp_path)

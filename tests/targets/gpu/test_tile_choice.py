@@ -44,13 +44,27 @@ def test_q_leaves_registers_and_slots_are_given_up_where_rows_are_wide(
     head_dim: int, operand: str, slots: int
 ) -> None:
     chosen = choose(tile(head_dim=head_dim), GpuOptions())
-    assert chosen == Strategy(query_operand=operand, staging_slots=slots, row_sums="after-loop")
+    assert chosen == Strategy(
+        query_operand=operand, staging_slots=slots, row_sums="after-loop", scores="in-turn"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "scores"),
+    [
+        ({"heads": 1}, "ahead"),
+        ({}, "in-turn"),  # two bands of rows leave no registers
+        ({"heads": 1, "seq_q": 1024}, "in-turn"),  # too few tiles for one more
+    ],
+)
+def test_scores_are_ahead_where_registers_and_long_loops_allow(fields: dict, scores: str) -> None:
+    assert choose(tile(**fields), GpuOptions()).scores == scores
 
 
 def test_what_options_say_is_not_chosen() -> None:
-    options = GpuOptions(query_operand="registers", row_sums="every-tile")
+    options = GpuOptions(query_operand="registers", row_sums="every-tile", scores="ahead")
     chosen = choose(tile(head_dim=128), options)
-    assert (chosen.query_operand, chosen.row_sums) == ("registers", "every-tile")
+    assert (chosen.query_operand, chosen.row_sums, chosen.scores) == ("registers", "every-tile", "ahead")
     assert chosen.chosen(options) == {"staging_slots": chosen.staging_slots}
 
 
