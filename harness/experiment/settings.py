@@ -88,7 +88,7 @@ class TimingSettings(Section):
     min_rounds: PositiveInt = 6
     max_rounds: PositiveInt = 200
     min_sample_s: Seconds = 0.02
-    """A sample repeats the call until it lasts this long."""
+    """A round gives each candidate this long, in turns of a millisecond, or one call that lasts longer."""
     busy_limit: Annotated[float, Field(gt=0, le=1)] = 0.10
     """A run during which others used more than this share of the processors is flagged as busy."""
 

@@ -1,8 +1,9 @@
 """Timing candidates against each other: they take turns, round by round, until the ratios are known.
 
-On a shared machine times drift by tens of percent, ratios of neighbours in time by one.  So each round takes
-one sample of every candidate, in an order that differs from round to round (`harness.measure.order`), and
-candidates are compared within rounds.  A process keeps its luck, where its memory and its code lie, as long
+On a shared machine times drift by tens of percent, ratios of neighbours in time by one, and the nearer the
+neighbours the less.  So a round consists of quick turns: in each every candidate has one short sample, in an
+order that differs from turn to turn (`harness.measure.order`), and candidates are compared by their medians
+within rounds.  A process keeps its luck, where its memory and its code lie, as long
 as it lives; so candidates are started anew some times, with rounds in each start
 (`harness.measure.statistics.nested_interval`).  Nothing in here knows of processes: the caller gives the
 sampler and what starts candidates.
@@ -11,6 +12,7 @@ sampler and what starts candidates.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Protocol
 
 import psutil
@@ -33,13 +35,17 @@ LEAST_STARTS = 3
 ROUNDS_OF_A_START = 2
 """Rounds that are taken of a start, however dear."""
 
+TURN_S = 0.001
+"""A sample in a turn repeats the call until it lasts this long: what disturbs a machine changes in tens of
+milliseconds, and neighbours in time share it."""
+
 
 @dataclass(frozen=True)
 class TimedRound:
-    """One turn of every candidate."""
+    """Some quick turns of every candidate."""
 
     seconds: dict[str, float]
-    """Time of one call by case id."""
+    """Time of one call by case id: the median of the turns."""
     load: float
     """Share of the machine's processors that others used meanwhile."""
     start: int = 0
@@ -78,6 +84,8 @@ def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFai
 
 class RoundTimer:
     """Starts candidates, samples them in turns and decides when it is enough.
+
+    A round has as many turns as short samples fit into `min_sample_s`, by the slowest candidate.
 
     Rounds of a start go on until they have taken as long as starting took: what an interval gains for the
     time is then at least half of what the best share between starts and rounds would gain, however start and
@@ -126,6 +134,8 @@ class RoundTimer:
         self._sample_peak = sample_peak
         self._clock = clock
         self._slow: set[str] = set()
+        self._longest_sample_s = 0.0
+        self._turns = 0
         self._widths: dict[str, float] = {}
 
     def run(self) -> list[TimedRound]:
@@ -150,7 +160,7 @@ class RoundTimer:
         }
 
     def _begin_start(self) -> None:
-        """Give the candidates that still have turns new lives, and warm them up with a sample."""
+        """Give the candidates that still have turns new lives, and warm them up with a sample each."""
         began = self._clock()
         self._start += 1
         self._starts += 1
@@ -184,22 +194,32 @@ class RoundTimer:
         return is_spent or now - self._sampling_began >= self._start_took
 
     def _take_round(self) -> None:
-        """Sample every candidate once."""
-        orders = balanced_orders(len(self.candidates))
-        turns = [self.candidates[place] for place in orders[len(self.rounds) % len(orders)]]
+        """Sample every candidate in a few turns."""
         self._load.start()
         peak_flops = self._sample_peak()
-        samples: dict[str, Sample] = {}
-        for candidate in turns:
-            if self._has_turn(candidate):
-                sample = self._take_sample(candidate)
-                if sample is not None:
-                    samples[candidate] = sample
+        samples: dict[str, list[Sample]] = {}
+        turns = max(1, int(self._settings.min_sample_s / max(TURN_S, self._longest_sample_s)))
+        self._longest_sample_s = 0.0
+        for _ in range(turns):
+            self._take_turn(samples)
         if samples:
             self.rounds.append(_round_of(samples, self._load.share(), self._start, peak_flops))
             if self._settings.starts == 1:
                 self._widths = self.widths()
             self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
+
+    def _take_turn(self, samples: dict[str, list[Sample]]) -> None:
+        """Sample every candidate once, in the order of this turn, and add the samples to the others."""
+        orders = balanced_orders(len(self.candidates))
+        order = [self.candidates[place] for place in orders[self._turns % len(orders)]]
+        self._turns += 1
+        for candidate in order:
+            if self._has_turn(candidate):
+                sample = self._take_sample(candidate)
+                if sample is not None:
+                    samples.setdefault(candidate, []).append(sample)
+                else:
+                    samples.pop(candidate, None)
 
     def _take_sample(self, candidate: str) -> Sample | None:
         """Return a sample, or None when the candidate has failed and left."""
@@ -209,7 +229,9 @@ class RoundTimer:
         except WorkerFailure as failure:
             self._leave(candidate, failure)
             return None
-        if self._clock() - start > self._settings.budget_s:
+        took = self._clock() - start
+        self._longest_sample_s = max(self._longest_sample_s, took)
+        if took > self._settings.budget_s:
             self._slow.add(candidate)
         return sample
 
@@ -264,17 +286,33 @@ class RoundTimer:
         )
 
 
-def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak_flops: float | None) -> TimedRound:
-    counted = {case: sample for case, sample in samples.items() if sample.throttled is None}
+def _round_of(
+    samples: Mapping[str, Sequence[Sample]], load: float, start: int, peak_flops: float | None
+) -> TimedRound:
+    """Return a round of samples; those of a device that was slowed down do not count."""
+    counted = {case: [one for one in taken if one.throttled is None] for case, taken in samples.items()}
     return TimedRound(
-        seconds={case: sample.seconds for case, sample in counted.items()},
+        seconds={case: median(one.seconds for one in taken) for case, taken in counted.items() if taken},
         load=load,
         start=start,
-        launch_s={case: s.launch_s for case, s in counted.items() if s.launch_s is not None},
-        clock_mhz={case: s.clock_mhz for case, s in samples.items() if s.clock_mhz is not None},
-        throttled={case: s.throttled for case, s in samples.items() if s.throttled is not None},
+        launch_s=_medians(counted, "launch_s"),
+        clock_mhz={case: int(mhz) for case, mhz in _medians(samples, "clock_mhz").items()},
+        throttled={
+            case: next(one.throttled for one in taken if one.throttled is not None)
+            for case, taken in samples.items()
+            if not counted[case]
+        },
         peak_flops=peak_flops,
     )
+
+
+def _medians(samples: Mapping[str, Sequence[Sample]], field_name: str) -> dict[str, float]:
+    """Return the median of a field of each case's samples, where it is known."""
+    known = {
+        case: [value for one in taken if (value := getattr(one, field_name)) is not None]
+        for case, taken in samples.items()
+    }
+    return {case: median(values) for case, values in known.items() if values}
 
 
 class MachineLoad:

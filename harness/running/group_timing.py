@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from harness.artifact.artifact import Sample
 from harness.digest import digest
-from harness.measure.rounds import MachineLoad, RoundTimer, TimedRound
+from harness.measure.rounds import TURN_S, MachineLoad, RoundTimer, TimedRound
 from harness.problem.case import Case
 from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
@@ -159,7 +159,7 @@ class _GroupTiming:
         return None
 
     def _sample(self, case_id: str) -> Sample:
-        request = SampleRequest(min_seconds=self._context.experiment.timing.min_sample_s)
+        request = SampleRequest(min_seconds=min(TURN_S, self._context.experiment.timing.min_sample_s))
         taken = self._workers[case_id].request(request, self._context.step_limit_s, Sampled)
         return Sample(**taken.model_dump(exclude={"kind"}))
 
