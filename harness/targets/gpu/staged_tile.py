@@ -108,8 +108,8 @@ def _indices_at(loop: ir.OpView, read: ir.OpView, iteration: ir.Value) -> list[i
 def _copy(read: ir.OpView, indices: list[ir.Value], buffer: ir.Value, slot: ir.Value) -> None:
     """Read the tile at these indices and write it to a slot: a copy, which the lanes share."""
     copy = read.operation.clone()
-    for number, index in enumerate(indices):
-        copy.operands[1 + number] = index
+    for number, at in enumerate(indices):
+        copy.operands[1 + number] = at
     tile = copy.results[0]
     identity = _minor_identity(3, 2)
     vector.TransferWriteOp(None, tile, buffer, [slot, index(0), index(0)], identity, in_bounds=_in_bounds())
