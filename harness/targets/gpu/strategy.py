@@ -11,6 +11,10 @@ QueryOperand = Literal["registers", "shared-memory"]
 RowSums = Literal["after-loop", "every-tile"]
 Scores = Literal["ahead", "in-turn"]
 
+REGISTERS_TO_PLAN_WITH = 0.75
+"""Share of a lane's registers: two products at once gain nothing where an assembler has no room to order
+them.  For sm_80 ptxas then fills the loop with instructions that do nothing."""
+
 ITERATIONS_WORTH_ONE_MORE = 32
 """Tiles of keys from which on a product that is computed once too often does not matter."""
 
@@ -70,7 +74,8 @@ def _has_room_ahead(tile: WorkgroupTile, *, holds_query: bool) -> bool:
     found = tile.vendor.multiprocessors
     if found is None or tile.problem.seq_kv < ITERATIONS_WORTH_ONE_MORE * tile.keys:
         return False
-    return tile.registers(holds_query=holds_query, tiles_of_scores=2) <= found.registers_of_lane
+    needed = tile.registers(holds_query=holds_query, tiles_of_scores=2)
+    return needed <= REGISTERS_TO_PLAN_WITH * found.registers_of_lane
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:

@@ -54,6 +54,7 @@ def test_q_leaves_registers_and_slots_are_given_up_where_rows_are_wide(
     [
         ({"heads": 1}, "ahead"),
         ({}, "in-turn"),  # two bands of rows leave no registers
+        ({"heads": 1, "head_dim": 128}, "in-turn"),
         ({"heads": 1, "seq_q": 1024}, "in-turn"),  # too few tiles for one more
     ],
 )
