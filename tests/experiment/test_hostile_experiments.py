@@ -63,14 +63,14 @@ HOSTILE = {
     ),
     "a product of a million problems": (
         experiment(seq=listed(1000), head_dim=listed(1000)),
-        "problem: 1,000,000 problems and 2 combinations of variants, targets and settings are "
+        "problem: 1,000,000 problems with their variants, targets and settings are "
         f"2,000,000 cases, expected at most {MOST_CASES:,}",
     ),
     "many tables of many problems": (
         experiment(
             "".join(f"[[problems]]\nheads = 1\nhead_dim = 8\nseq = {listed(9000)}\n" for _ in range(9))
         ),
-        f"problem: 81,001 problems and 2 combinations of variants, targets and settings are 162,002 cases, "
+        f"problem: 81,001 problems with their variants, targets and settings are 162,002 cases, "
         f"expected at most {MOST_CASES:,}",
     ),
     "a million settings": (

@@ -27,10 +27,11 @@ def poisoned(value: ir.Value, rows: int, poison: float) -> ir.Value:
     """Pad as the payload does, with rows of a poison."""
     padded = padded_rows(value, rows)
     if rows:
-        for operation in operations_within(padded.owner):
+        pad = padded.owner
+        with ir.InsertionPoint(pad), pad.location:
+            anything = arith.constant(value.type.element_type, poison)
+        for operation in operations_within(pad):
             if operation.name == "tensor.yield":
-                with ir.InsertionPoint(operation), operation.location:
-                    anything = arith.constant(value.type.element_type, poison)
                 operation.operation.operands[0] = anything
     return padded
 

@@ -13,7 +13,7 @@ Scores = Literal["ahead", "in-turn"]
 
 REGISTERS_TO_PLAN_WITH = 0.75
 """Share of a lane's registers: two products at once gain nothing where an assembler has no room to order
-them.  For sm_80 ptxas then fills the loop with instructions that do nothing."""
+them."""
 
 ITERATIONS_WORTH_ONE_MORE = 32
 """Tiles of keys from which on a product that is computed once too often does not matter."""

@@ -138,19 +138,19 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "flash",
         "shuffle distance 4 for 1 in a row's maximum",
-        with_operand(SHUFFLE, 2, "i32 4", 0, 16),
+        with_operand(SHUFFLE, 2, "i32 4", 0, 12),
         "values",
     ),
     bug(
         "flash",
         "shuffle distance 1 for 2 in a row's sum",
-        with_operand(SHUFFLE, 2, "i32 1", 5, 16),
+        with_operand(SHUFFLE, 2, "i32 1", 9, 12),
         "values",
     ),
     bug(
         "flash",
         "member mask of the lower 16 lanes",
-        with_operand(SHUFFLE, 0, "i32 65535", 0, 16),
+        with_operand(SHUFFLE, 0, "i32 65535", 0, 12),
         "inactive-source",
         "member-mask",
         "values",
