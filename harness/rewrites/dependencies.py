@@ -1,6 +1,6 @@
 """What an operation needs, and how uses of a value are moved to a value that is made later."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 from mlir import ir
 from mlir.dialects import tensor
@@ -23,6 +23,27 @@ def needed_by(root: ir.OpView | ir.Operation) -> set[ir.Operation]:
             if owner is not None:
                 pending.append(owner)
     return needed
+
+
+def producers_in(
+    blocks: Sequence[ir.Block], values: Iterable[ir.Value], found: Set[ir.Value] = frozenset()
+) -> tuple[ir.OpView, ...]:
+    """Return the operations of some blocks that compute values, in the order of blocks and operations.
+
+    What computes the values `found` is not needed.
+    """
+    needed: set[ir.Operation] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value in found or not isinstance(value, ir.OpResult):
+            continue
+        owner = ir.OpResult(value).owner
+        if owner not in needed:
+            needed.add(owner)
+            pending += operands_within(owner)
+    candidates = [operation for block in blocks for operation in block.operations]
+    return tuple(operation for operation in candidates if operation.operation in needed)
 
 
 def operands_within(operation: ir.OpView | ir.Operation) -> list[ir.Value]:

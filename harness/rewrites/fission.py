@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import func, scf
 
-from harness.ir import builder as b
-from harness.ir.walk import operations_within
-from harness.payloads.arguments import KernelArgument
-from harness.rewrites.dependencies import operands_within
+from harness.rewrites.copies import Copies, copy_with
+from harness.rewrites.dependencies import operands_within, producers_in
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.structured import place_of
-
-Copies = dict[ir.Value, ir.Value]
-"""From values of the function that is split to what they are in the kernel being built."""
+from harness.rewrites.workspaces import Workspace
 
 
 @dataclass(frozen=True)
@@ -92,27 +88,14 @@ class _Grid:
         attributes = self.function.arg_attrs[ir.BlockArgument(original).arg_number]
         return _Argument(original.type, ir.DictAttr(attributes), original)
 
-    def workspace(self, name: str) -> _Argument:
+    def workspace(self, name: str) -> Workspace:
+        """Return the memory of this name."""
+        return Workspace(name, self.points, self.tile, self.dimensions)
+
+    def workspace_argument(self, name: str) -> _Argument:
         """Return a workspace as an argument of a kernel."""
-        shape, dtype = (*self.points, *self.tile.shape), str(self.tile.element_type)
-        axes = tuple(f"grid{axis}" for axis in range(len(self.points)))
-        named = KernelArgument(name, (*axes, *self.dimensions), shape, dtype, free_layout=True)
-        return _Argument(b.tensor_type(shape, dtype), named.attributes())
-
-    def block(self, workspace: ir.Value, point: Sequence[ir.Value]) -> ir.Value:
-        """Return the tile that is one point's in a workspace."""
-        offsets, sizes = self._place(point)
-        return b.slice_of(workspace, offsets, sizes, range(len(point), len(sizes)))
-
-    def leave(self, tile: ir.Value, workspace: ir.Value, point: Sequence[ir.Value]) -> None:
-        """Put a point's tile in its place in a workspace, when the iteration ends."""
-        in_parallel = scf.InParallelOp()
-        with ir.InsertionPoint(in_parallel.block):
-            b.parallel_insert(tile, workspace, *self._place(point))
-
-    def _place(self, point: Sequence[ir.Value]) -> tuple[list[b.Size], list[b.Size]]:
-        """Return offsets and sizes of a point's block."""
-        return [*point, *[0] * self.tile.rank], [*[1] * len(point), *self.tile.shape]
+        workspace = self.workspace(name)
+        return _Argument(workspace.type, workspace.attributes)
 
 
 @dataclass(frozen=True)
@@ -166,27 +149,18 @@ def _part_of(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> _Part:
 
 def _needed(grid: _Grid, values: Sequence[ir.Value], before: HandedOn | None) -> tuple[ir.OpView, ...]:
     """Return the operations that compute values from the tile that the kernel before leaves, in order."""
-    needed: set[ir.Operation] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        is_found = before is not None and value == before.tile
-        if is_found or not isinstance(value, ir.OpResult):
-            continue
-        owner = ir.OpResult(value).owner
-        if owner not in needed:
-            needed.add(owner)
-            pending += operands_within(owner)
-    candidates = [*grid.function.entry_block.operations, *grid.body.operations]
-    return tuple(operation for operation in candidates if operation.operation in needed)
+    found: frozenset[ir.Value] = frozenset() if before is None else frozenset([before.tile])
+    return producers_in([grid.function.entry_block, grid.body], values, found)
 
 
 def _arguments(grid: _Grid, part: _Part) -> list[_Argument]:
     """Return a kernel's arguments: a workspace that it only reads, its inputs, what it writes."""
-    only_read = [grid.workspace(part.finds.workspace)] if part.finds and part.reads_another_workspace else []
+    only_read: list[_Argument] = []
+    if part.finds is not None and part.reads_another_workspace:
+        only_read = [grid.workspace_argument(part.finds.workspace)]
     originals = [argument for argument in grid.function.arguments if argument in part.reads]
     if part.leaves is not None:
-        return [*only_read, *map(grid.argument, originals), grid.workspace(part.leaves.workspace)]
+        return [*only_read, *map(grid.argument, originals), grid.workspace_argument(part.leaves.workspace)]
     inputs = [argument for argument in originals if argument != grid.output]
     return [*only_read, *map(grid.argument, inputs), grid.argument(grid.output)]
 
@@ -207,7 +181,7 @@ def _build(grid: _Grid, part: _Part) -> None:
     with ir.InsertionPoint(block):
         for operation in part.operations:
             if operation.operation.block != grid.body:
-                _copy(operation, copies)
+                copy_with(operation, copies)
         count = len(grid.points)
         loop = scf.ForallOp([0] * count, grid.points, [1] * count, values[-1:])
         with ir.InsertionPoint(loop.body):
@@ -222,24 +196,17 @@ def _build_iteration(
     point, written = list(loop.induction_variables), loop.inner_iter_args[0]
     copies.update(zip(grid.body.arguments, [*point, written], strict=True))
     if part.finds is not None:
-        copies[part.finds.tile] = grid.block(written if only_read is None else only_read, point)
+        memory = written if only_read is None else only_read
+        copies[part.finds.tile] = grid.workspace(part.finds.workspace).block(memory, point)
     if part.leaves is not None:
         place = place_of(part.leaves.tile)
         if isinstance(place, ir.OpResult) and place.owner.name == "tensor.empty":
-            copies[place] = grid.block(written, point)
+            copies[place] = grid.workspace(part.leaves.workspace).block(written, point)
     for operation in part.operations:
         is_replaced = any(result in copies for result in operation.results)
         if operation.operation.block == grid.body and not is_replaced:
-            _copy(operation, copies)
+            copy_with(operation, copies)
     if part.leaves is not None:
-        grid.leave(copies[part.leaves.tile], written, point)
-
-
-def _copy(operation: ir.OpView, copies: Copies) -> None:
-    """Copy an operation, with everything in its regions, to the current insertion point."""
-    copy = operation.operation.clone()
-    for each in (copy, *operations_within(copy)):
-        for position, operand in enumerate(each.operands):
-            if operand in copies:
-                each.operands[position] = copies[operand]
-    copies.update(zip(operation.results, copy.results, strict=True))
+        workspace, in_parallel = grid.workspace(part.leaves.workspace), scf.InParallelOp()
+        with ir.InsertionPoint(in_parallel.block):
+            workspace.put(copies[part.leaves.tile], written, point)

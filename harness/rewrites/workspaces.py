@@ -1,0 +1,74 @@
+"""Memory between kernels: a block of it for each point of a grid."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlir import ir
+from mlir.dialects import tensor
+
+from harness.ir import builder as b
+from harness.payloads.arguments import KernelArgument
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Memory in which each point of a grid leaves a tile: `[grid …, tile …]`."""
+
+    name: str
+    points: tuple[int, ...]
+    """Points along each axis of the grid."""
+    tile: ir.RankedTensorType
+    dimensions: tuple[str, ...]
+    """Names of a tile's dimensions."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its size along each dimension."""
+        return (*self.points, *self.tile.shape)
+
+    @property
+    def type(self) -> ir.RankedTensorType:
+        """Its type as an argument of a kernel."""
+        return b.tensor_type(self.shape, str(self.tile.element_type))
+
+    @property
+    def attributes(self) -> ir.DictAttr:
+        """Its attributes as an argument of a kernel."""
+        axes = tuple(f"grid{axis}" for axis in range(len(self.points)))
+        dtype = str(self.tile.element_type)
+        named = KernelArgument(self.name, (*axes, *self.dimensions), self.shape, dtype, free_layout=True)
+        return named.attributes()
+
+    def block(self, memory: ir.Value, point: Sequence[ir.Value]) -> ir.Value:
+        """Return the tile that is one point's."""
+        offsets, sizes = self._place(point)
+        return b.slice_of(memory, offsets, sizes, range(len(point), len(sizes)))
+
+    def put(self, tile: ir.Value, memory: ir.Value, point: Sequence[ir.Value]) -> None:
+        """Put a point's tile in its place; the insertion point is in a `scf.forall.in_parallel`."""
+        b.parallel_insert(tile, memory, *self._place(point))
+
+    def _place(self, point: Sequence[ir.Value]) -> tuple[list[b.Size], list[b.Size]]:
+        """Return offsets and sizes of a point's block."""
+        return [*point, *[0] * self.tile.rank], [*[1] * len(point), *self.tile.shape]
+
+
+def first_of(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
+    """Return the first elements of a tensor along each dimension."""
+    if list(value.type.shape) == list(sizes):
+        return value
+    return b.slice_of(value, [0] * len(sizes), list(sizes))
+
+
+def with_zeros_behind(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
+    """Return a tensor of these sizes that is 0 behind the elements of another: the reverse of `first_of`."""
+    shape, rank = list(value.type.shape), value.type.rank
+    if shape == list(sizes):
+        return value
+    zero = b.constant(0.0, b.dtype_of(value))
+    high = [size - exists for size, exists in zip(sizes, shape, strict=True)]
+    padding = tensor.PadOp(b.tensor_type(sizes, b.dtype_of(value)), value, [], [], [0] * rank, high)
+    body = padding.regions[0].blocks.append(*[ir.IndexType.get()] * rank)
+    with ir.InsertionPoint(body):
+        tensor.YieldOp(zero)
+    return padding.result
