@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,6 +15,10 @@ from harness.problem.case import Case, ParameterValue
 
 if TYPE_CHECKING:
     from mlir import ir
+
+
+GridOrder = Literal["longest-first", "row-major"]
+"""How the points of a grid are numbered: those with the longest loops first, or the last axis fastest."""
 
 
 class TargetOptions(BaseModel):
@@ -70,6 +74,8 @@ class Target(ABC):
     options: ClassVar[type[TargetOptions]] = TargetOptions
     stages: ClassVar[tuple[str | Stage, ...]] = ()
     """The pipeline's stages in order, by name or with a summary."""
+    grid_order: ClassVar[GridOrder | None] = None
+    """How the points of a grid are numbered where a parameter leaves it open; None: as the loops are."""
 
     @abstractmethod
     def chips(self) -> dict[str, str]:
@@ -106,6 +112,10 @@ class Target(ABC):
     @abstractmethod
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return the tile sizes that suit chip and problem, for what a variant's parameters leave open."""
+
+    def numbers_longest_first(self, case: Case) -> bool:
+        """Return whether the points of a case's grids with the longest loops come first."""
+        return case.params.get("grid_order", self.grid_order) == "longest-first"
 
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return None, or why `compile` takes no tiled kernels of a problem for this chip.

@@ -13,7 +13,7 @@ from harness.artifact.artifact import Artifact
 from harness.errors import raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.targets.base import Stage, TileSizes, chip_of
+from harness.targets.base import GridOrder, Stage, TileSizes, chip_of
 from harness.variants.base import Parameters, Variant
 from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
 from harness.variants.tiling import Tiling
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 
 class TileParameters(Parameters):
-    """Tile sizes; what is not set is chosen by the target."""
+    """Tile sizes and the order of tiles; what is not set is chosen by the target."""
 
     tile_q: int | None = Field(default=None, ge=1, le=1024)
     """Query rows of a tile."""
     tile_kv: int | None = Field(default=None, ge=1, le=4096)
     """Keys of a tile."""
+    grid_order: GridOrder | None = None
+    """How the points of a grid are numbered, which is how they start: `longest-first`, where the length of
+    their loops depends on the point, as under a causal mask; `row-major`, head by head."""
 
 
 class GeneratedVariant(Variant):
@@ -117,14 +120,16 @@ class GeneratedVariant(Variant):
         return Tiling.of(case.problem, sizes)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return the tile sizes that the target chose, cut to the problem, and its options likewise."""
+        """Return what the target chose: tile sizes, cut to the problem, the order of points, and its options."""
         from harness import plugins
 
         given = self._parameters(case)
         tiling = self.tiling(case)
         sizes = {"tile_q": tiling.query, "tile_kv": tiling.key}
-        open_sizes = {name: size for name, size in sizes.items() if getattr(given, name) is None}
-        return {**open_sizes, **plugins.target(case.target).chosen(case)}
+        target = plugins.target(case.target)
+        choices = sizes if target.grid_order is None else {**sizes, "grid_order": target.grid_order}
+        left_open = {name: value for name, value in choices.items() if getattr(given, name) is None}
+        return {**left_open, **target.chosen(case)}
 
     def chooser(self, case: Case) -> str:
         """Return the target's name: tile sizes that are left open are its choice."""

@@ -92,7 +92,8 @@ class CpuTarget(Target):
         from harness.targets.cpu.stages import compile_kernels
 
         target_chip = chip(chip_of(case.target))
-        compiled = compile_kernels(module, target_chip, folder)
+        longest_first = self.numbers_longest_first(case)
+        compiled = compile_kernels(module, target_chip, folder, longest_first=longest_first)
         launch = Launch(kernels=compiled.kernels, threads=int(case.target_options.get("threads", 1)))
         return Artifact(
             case=case,

@@ -21,6 +21,7 @@ from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.scratch import scratch_from_caller
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
+from harness.targets.lowering.grid_order import number_longest_first
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.vectorize import hoist_from_innermost_loops, vectorize
 
@@ -31,6 +32,8 @@ class CpuBuild:
 
     module: ir.Module
     chip: Chip
+    longest_first: bool = False
+    """Whether the points of a grid with the longest loops come first."""
     kernels: tuple[Kernel, ...] = ()
     """How each kernel is called, from the stage `threaded` on."""
     llvm_ir: str = ""
@@ -46,11 +49,14 @@ class Compiled:
     stages: StageRecorder
 
 
-def compile_kernels(module: ir.Module, chip: Chip, folder: Path) -> Compiled:
-    """Run every stage on the module and write each one's output, and the object code, to the folder."""
+def compile_kernels(module: ir.Module, chip: Chip, folder: Path, *, longest_first: bool = False) -> Compiled:
+    """Run every stage on the module and write each one's output, and the object code, to the folder.
+
+    With `longest_first` the points of a grid with the longest loops come first.
+    """
     stages = StageRecorder(folder, STAGES)
     module.operation.verify()
-    build = CpuBuild(module, chip)
+    build = CpuBuild(module, chip, longest_first)
     stages.run_all(STAGES, build)
     if build.code is None:
         raise BuildError("the pipeline made no object code")
@@ -81,6 +87,8 @@ def _promote(module: ir.Module) -> None:
 
 def _thread(build: CpuBuild) -> str:
     """Let each kernel compute a range of its grid with scratch memory of its caller."""
+    if build.longest_first:
+        number_longest_first(build.module)
     points = loop_over_grid_range(build.module)
     scratch = scratch_from_caller(build.module)
     build.kernels = describe_kernels(build.module, points, scratch)

@@ -47,6 +47,8 @@ class KernelBuild:
     vendor: "Vendor"
     tiling: WarpTiling
     strategy: Strategy = DEFAULT
+    longest_first: bool = True
+    """Whether the points of a grid with the longest loops come first."""
     buffers: list[tuple[Buffer, ...]] = field(default_factory=list)
     """Of each kernel, in the order of its arguments."""
     analyses: list[LayoutAnalysis] = field(default_factory=list)

@@ -26,6 +26,7 @@ from harness.targets.lowering.destinations import (
     write_rows_where_kept,
     write_where_kept,
 )
+from harness.targets.lowering.grid_order import number_longest_first
 from harness.targets.lowering.reciprocals import divide_rows_once
 from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.transforms import run_passes
@@ -45,6 +46,7 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
     return (
         Stage("vectorized", "tiles as vectors of a workgroup, loops carry them", on_module(_vectorize)),
         Stage("bufferized", "tensors become memory", _bufferize),
+        Stage("grid-ordered", "points with the longest loops first, where loops depend on the point", _order),
         Stage(
             "matrix-operands",
             "products take their operands in the type that is stored",
@@ -98,6 +100,12 @@ def _bufferize(build: KernelBuild) -> str:
         if "memref.alloc" in str(function):
             raise UnsupportedError(f"kernel {function.name.value} holds rows that are longer than a tile")
     build.buffers = [describe_buffers(function) for function in functions_of(build.module)]
+    return str(build.module)
+
+
+def _order(build: KernelBuild) -> str:
+    if build.longest_first:
+        number_longest_first(build.module)
     return str(build.module)
 
 

@@ -10,7 +10,7 @@ from harness.errors import UnsupportedError
 from harness.machine.gpus import GpuDevice, devices
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.targets.base import Capability, Stage, Target, TargetOptions, TileSizes, chip_of
+from harness.targets.base import Capability, GridOrder, Stage, Target, TargetOptions, TileSizes, chip_of
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.gpu.strategy import GpuOptions
 
@@ -34,6 +34,7 @@ class GpuTarget(Target):
     descriptions: ClassVar[dict[str, str]]
     builders: ClassVar[tuple[str, ...]] = ("IREE",)
     """Whose code there is for its chips."""
+    grid_order: ClassVar[GridOrder] = "longest-first"
 
     @abstractmethod
     def runs_on(self, chip: str, device_chip: str) -> bool:
@@ -134,8 +135,9 @@ class GpuTarget(Target):
         from harness.targets.gpu.pipeline import compile_kernels
 
         workgroup.require_even_tiles(vendor, case)
-        strategy = workgroup.strategy(vendor, case)
-        build = KernelBuild(module, vendor, workgroup.warp_tiling(vendor, case.problem), strategy)
+        strategy, tiling = workgroup.strategy(vendor, case), workgroup.warp_tiling(vendor, case.problem)
+        longest_first = self.numbers_longest_first(case)
+        build = KernelBuild(module, vendor, tiling, strategy, longest_first=longest_first)
         stages = compile_kernels(build, folder)
         launch = GpuLaunch(chip=chip, kernels=build.kernels)
         counted = {"flops_executed": flops_executed, "bank_conflicts": build.bank_conflicts}
