@@ -136,9 +136,8 @@ class LaneLayout:
 
     def _update_signature(self) -> None:
         types = [argument.type for argument in self.function.arguments]
-        results = [
-            operation.operands[0].type for operation in self.operations if operation.name == "func.return"
-        ]
+        returns = [operation for operation in self.operations if operation.name == "func.return"]
+        results = [value.type for operation in returns for value in operation.operands]
         signature = ir.FunctionType.get(types, results)
         self.function.attributes["function_type"] = ir.TypeAttr.get(signature)
 
