@@ -20,6 +20,7 @@ from harness.rewrites.ranges import (
     as_value,
     floor_divide,
     folded,
+    is_multiple,
     maximum,
     minimum,
     multiply,
@@ -63,7 +64,7 @@ def split_at_masks(loop: ir.OpView, row_bounds: TileBounds | None = None) -> lis
         carried = list(loop.operands)[3:]
         made = []
         for first, end, is_masked in segments:
-            if isinstance(first, int) and (first == end or (isinstance(end, int) and end <= first)):
+            if first == end or (isinstance(first, int) and isinstance(end, int) and end < first):
                 continue
             segment = _segment(loop, first, end, carried, is_masked)
             carried = list(segment.results)
@@ -103,12 +104,12 @@ def _remove_mask(operation: ir.OpView) -> None:
 
 def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | None) -> TileBounds:
     """Intersect what the masks allow."""
-    start, step = constant_index(loop.operands[0]), constant_index(loop.operands[2])
-    if start != 0 or step is None:
-        raise RewriteRefusedError(loop, "it does not go from 0 in constant steps")
+    start, step = folded(loop.operands[0]), constant_index(loop.operands[2])
+    if step is None or not is_multiple(start, step):
+        raise RewriteRefusedError(loop, "it does not start at a tile and go on in constant steps")
     length = folded(loop.operands[1])
-    first: b.Size = 0
-    whole_first: b.Size = 0
+    first: b.Size = start
+    whole_first: b.Size = start
     end: b.Size = length
     whole_end: b.Size = length
     for operation in masks:
@@ -137,7 +138,7 @@ def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | No
                 whole_first = maximum(whole_first, _rounded_down(add(maximum(most, 0), step - 1), step))
             else:
                 raise RewriteRefusedError(mask.operation, f"{expression} does not bound the loop's position")
-    if whole_first != 0:
+    if whole_first != start:
         whole_first = minimum(whole_first, end)
     return TileBounds(first, whole_first, whole_end, end)
 

@@ -117,6 +117,18 @@ class Target(ABC):
         """Return whether the points of a case's grids with the longest loops come first."""
         return case.params.get("grid_order", self.grid_order) == "longest-first"
 
+    def key_splits(self, chip: str | None, workgroups: int, key_tiles: int) -> int | None:
+        """Return in how many parts a tile of queries goes over its key tiles, each part a point of the grid.
+
+        None: in one, without a choice.
+
+        Args:
+            chip: as in the target's name.
+            workgroups: points of the grid with one part each.
+            key_tiles: tiles of keys that a point goes over.
+        """
+        return None
+
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return None, or why `compile` takes no tiled kernels of a problem for this chip.
 

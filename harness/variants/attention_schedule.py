@@ -12,6 +12,7 @@ from harness.ir.walk import enclosing_function, functions_of, operations_within
 from harness.payloads.attention_steps import stored
 from harness.problem.attention_problem import AttentionProblem
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
+from harness.rewrites.loop_distribution import IterationTile, distribute_loop
 from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
@@ -21,6 +22,7 @@ from harness.rewrites.simplifications import (
     merge_index_arithmetic,
     write_into_place,
 )
+from harness.rewrites.split_reduction import running_reduction, split_reduction
 from harness.rewrites.tile_and_fuse import Ragged, TiledNest, TileOptions, tile_and_fuse
 from harness.rewrites.visible_tiles import split_at_masks
 from harness.variants.tiling import Tiling
@@ -213,6 +215,25 @@ def _masked(product: ir.OpView) -> ir.OpView:
     """Return the mask of a product's result if that is all that uses it, else the product."""
     users = [use.owner.opview for use in product.results[0].uses]
     return users[0] if len(users) == 1 and users[0].name == attn.Mask.NAME else product
+
+
+def split_keys(module: ir.Module, tiling: Tiling) -> None:
+    """Go over the key tiles in parts, each from nothing, and merge what the parts give."""
+    (loop,) = {softmax.operation.parent for softmax in softmaxes(module)}
+    split_reduction(loop.opview, tiling.key_splits)
+
+
+def distribute_key_splits(module: ir.Module, tiling: Tiling) -> None:
+    """Make two kernels: one that goes over all parts of the keys at once, and one that merges them."""
+    (loop,) = {softmax.operation.parent for softmax in softmaxes(module)}
+    state = running_reduction(loop.opview).state(list(loop.results))
+    rows, width = tiling.query, state.output.type.shape[1]
+    tiles = [
+        IterationTile(state.output, "partial_output", ("query", "width"), (rows, width)),
+        IterationTile(state.maximum, "partial_maximum", ("query",), (rows,)),
+        IterationTile(state.total, "partial_total", ("query",), (rows,)),
+    ]
+    distribute_loop(loop.parent.opview, ("parts", "combine"), tiles)
 
 
 def visit_visible_tiles(module: ir.Module) -> None:

@@ -1,9 +1,12 @@
 """The variant `flash`."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from harness.problem.case import Case, ParameterValue
+from harness.targets.base import chip_of
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
@@ -13,11 +16,14 @@ if TYPE_CHECKING:
 
 
 class FlashParameters(TileParameters):
-    """Tile sizes, and where the softmax divides."""
+    """Tile sizes, where the softmax divides, and in how many parts the keys are gone over."""
 
     division: Literal["final", "every-step"] = Field(default="final")
     """`final`: the output is divided once, after the last key tile (FlashAttention-2).  `every-step`: after
     every key tile it is exact attention over the keys so far (slides *Linalg Fusion Enhancement*)."""
+    kv_splits: int | None = Field(default=None, ge=1, le=4096)
+    """Parts of the keys, each gone over by workgroups of its own, at most one for each key tile; a second
+    kernel merges what they give (Flash-Decoding).  Targets choose several where tiles of queries are few."""
 
 
 class Flash(GeneratedVariant):
@@ -48,6 +54,42 @@ class Flash(GeneratedVariant):
                 "a loop over key tiles that carries maximum, total and output",
                 lambda module: steps.tile_keys(module, tiling),
             ),
+            *(_splits(tiling) if tiling.key_splits > 1 else []),
             Step("visible-tiles", "only key tiles that are seen", steps.visit_visible_tiles),
             Step("tiled", "linalg only", steps.to_linalg),
         ]
+
+    def tiling(self, case: Case) -> Tiling:
+        """Cut the case's problem, its keys into as many parts as its parameters or its target say."""
+        from harness import plugins
+
+        tiling = super().tiling(case)
+        splits = case.params.get("kv_splits")
+        if not isinstance(splits, int):
+            target = plugins.target(case.target)
+            splits = target.key_splits(chip_of(case.target), tiling.grid_points, tiling.key_tiles) or 1
+        return replace(tiling, key_splits=min(splits, tiling.key_tiles))
+
+    def chosen(self, case: Case) -> dict[str, ParameterValue]:
+        """Return what the target chose, the number of parts where it has more than one."""
+        chosen, splits = super().chosen(case), self.tiling(case).key_splits
+        is_open = case.params.get("kv_splits") is None
+        return {**chosen, "kv_splits": splits} if is_open and splits > 1 else chosen
+
+
+def _splits(tiling: Tiling) -> list[Step]:
+    """Return how the keys are gone over in parts."""
+    from harness.variants import attention_schedule as steps
+
+    return [
+        Step(
+            "key-splits",
+            "a loop over parts of the keys, each gone over from nothing, and merged",
+            lambda module: steps.split_keys(module, tiling),
+        ),
+        Step(
+            "kernels",
+            "a kernel for all parts, and one that merges what they leave in memory",
+            lambda module: steps.distribute_key_splits(module, tiling),
+        ),
+    ]

@@ -120,7 +120,7 @@ class GeneratedVariant(Variant):
         return Tiling.of(case.problem, sizes)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return what the target chose: tile sizes, cut to the problem, the order of points, and its options."""
+        """Return what the target chose: tile sizes, cut to the problem, the order of points, its options."""
         from harness import plugins
 
         given = self._parameters(case)

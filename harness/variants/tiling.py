@@ -21,6 +21,8 @@ class Tiling:
     key: int
     materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores."""
+    key_splits: int = 1
+    """Parts in which the key tiles are gone over, each part a point of the grid of its own."""
 
     @classmethod
     def of(cls, problem: AttentionProblem, sizes: TileSizes) -> "Tiling":
@@ -49,6 +51,16 @@ class Tiling:
     def keys(self) -> int:
         """Length of the axis of keys, likewise."""
         return key_length(self.problem)
+
+    @property
+    def key_tiles(self) -> int:
+        """Tiles of keys that a tile of queries is multiplied with at most."""
+        return -(-self.keys // self.key)
+
+    @property
+    def grid_points(self) -> int:
+        """Tiles of queries, of all heads and batches."""
+        return self.problem.batch * self.problem.heads * -(-self.queries // self.query)
 
     @property
     def tiles_queries(self) -> bool:

@@ -14,7 +14,7 @@ from harness.emulator.launching import DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
 from harness.oracle.expected import Expected, expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs, make_inputs
 from harness.targets.gpu.launch import GpuLaunch
@@ -25,14 +25,15 @@ CAUSAL = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=T
 SINGLE_PRECISION = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f32")
 FEW_QUERIES = AttentionProblem(heads=1, seq_q=10, seq_kv=256, head_dim=64, dtype="f16")
 
-GENERATED = {
-    "flash": ("flash", CAUSAL),
-    "naive": ("naive", CAUSAL),
-    "unfused": ("unfused", CAUSAL),
-    "flash of 10 queries": ("flash", FEW_QUERIES),
-    "flash in f32": ("flash", SINGLE_PRECISION),
+GENERATED: dict[str, tuple[str, AttentionProblem, dict[str, ParameterValue]]] = {
+    "flash": ("flash", CAUSAL, {}),
+    "naive": ("naive", CAUSAL, {}),
+    "unfused": ("unfused", CAUSAL, {}),
+    "flash of 10 queries": ("flash", FEW_QUERIES, {}),
+    "flash in f32": ("flash", SINGLE_PRECISION, {}),
+    "flash of 10 queries in parts": ("flash", FEW_QUERIES, {"kv_splits": 2}),
 }
-"""Variant and problem of each kernel."""
+"""Variant, problem and parameters of each kernel."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,8 @@ def generate_attention(name: str) -> GeneratedAttention:
     from harness.targets.gpu.workgroup import strategy, warp_tiling
     from harness.targets.lowering.stage_recorder import StageRecorder
 
-    variant, problem = GENERATED[name]
-    case = Case(problem=problem, variant=variant, target=f"cuda:{CHIP}")
+    variant, problem, params = GENERATED[name]
+    case = Case(problem=problem, variant=variant, target=f"cuda:{CHIP}", params=params)
     with mlir_context(), tempfile.TemporaryDirectory() as folder:
         module = plugins.variant(variant).kernels(case)
         vendor = nvidia_vendor(CHIP)

@@ -35,6 +35,9 @@ class PlantedBug:
 
 VISIBLE_TILES = "rewrites/visible_tiles.py"
 PACKED = "rewrites/packed_sequences.py"
+SPLIT_REDUCTION = "rewrites/split_reduction.py"
+LOOP_DISTRIBUTION = "rewrites/loop_distribution.py"
+GRID_ORDER = "targets/lowering/grid_order.py"
 
 CPU_FLASH = ("variant=flash", "target=cpu")
 GPU_FLASH = ("variant=flash", "target=cuda:sm_80")
@@ -166,6 +169,69 @@ BUGS: tuple[PlantedBug, ...] = (
         "gpu_kernels",
         (*GPU_FLASH, "seq_q=5", "dtype=f16"),
         "out-of-bounds",
+    ),
+    PlantedBug(
+        "what parts of the keys give is added without rescaling what was merged before",
+        SPLIT_REDUCTION,
+        "arith.addf(arith.mulf(kept, old), arith.mulf(taken, new))",
+        "arith.addf(old, arith.mulf(taken, new))",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_kv=517", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "the totals of parts of the keys are added as they are",
+        SPLIT_REDUCTION,
+        "[weight, total], b.empty_like(total), arith.mulf)",
+        "[weight, total], b.empty_like(total), lambda _, own: own)",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_kv=517", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "the last part of the keys ends a tile early",
+        SPLIT_REDUCTION,
+        "floor_divide(add(before, tiles), parts)",
+        "floor_divide(add(before, tiles - 1), parts)",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_kv=517", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a part of the keys that sees nothing has the maximum 0",
+        SPLIT_REDUCTION,
+        "return b.filled(0.0 if number is None else number,",
+        "return b.filled(0.0,",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_kv=200"),
+        "negative-logits inputs",
+    ),
+    PlantedBug(
+        "the first part of the keys is merged in place of each",
+        LOOP_DISTRIBUTION,
+        "found = workspace.block(memory, nest.point)",
+        "found = workspace.block(memory, [*nest.point[:-1], nest.loop.operands[0]])",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_kv=517", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a tile of queries is left out where the order of tiles counts down",
+        GRID_ORDER,
+        "size - 1 - number",
+        "size - number",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_q=129", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "axes of the grid change places, and not how many points they have",
+        GRID_ORDER,
+        "ir.DenseI64ArrayAttr.get([sizes[axis] for axis in order])",
+        "ir.DenseI64ArrayAttr.get(sizes)",
+        "gpu_kernels",
+        (*GPU_FLASH, "seq_q=129", "dtype=f16"),
+        "normal inputs",
     ),
     PlantedBug(
         "probabilities pass through bf16",

@@ -17,6 +17,7 @@ from harness.dialect.decomposition import decompose
 from harness.ir.walk import operations_within
 from harness.rewrites.dimensions import simplify_dims
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
+from harness.rewrites.loop_distribution import IterationTile, distribute_loop
 from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
@@ -28,6 +29,7 @@ from harness.rewrites.simplifications import (
     merge_index_arithmetic,
     write_into_place,
 )
+from harness.rewrites.split_reduction import split_reduction
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
 from harness.rewrites.visible_tiles import TileBounds, split_at_masks
 
@@ -94,6 +96,14 @@ def split_in_kernels(module: ir.Module, kernels: str) -> None:
     split_grid(module.body.operations[0], [*made, Kernel(last)], ("query", "key"))
 
 
+def distribute(module: ir.Module, names: str, kept: str) -> None:
+    """Give the iterations of the marked loop points of a grid; they leave a part of the marked tile."""
+    (tile,) = marked(module, "tile")
+    first, second = names.split(",")
+    handed_on = IterationTile(tile.results[0], "square", ("query", "width"), tuple(numbers(kept)))
+    distribute_loop(root_of(module), (first, second), [handed_on])
+
+
 def return_key_tile_bounds(
     module: ir.Module,
     batch: str,
@@ -129,6 +139,8 @@ REWRITES: dict[str, Callable[..., object]] = {
     "simplify-dims": simplify_dims,
     "split-at-masks": split_loop,
     "split-grid": split_in_kernels,
+    "split-reduction": lambda module, parts: split_reduction(root_of(module), int(parts)),
+    "distribute-loop": distribute,
     "key-tile-bounds": return_key_tile_bounds,
     "decompose": lambda module: decompose(root_of(module)),
 }

@@ -13,6 +13,7 @@ from rewrites.execution import body_of, execute, payload, within
 
 from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
+from harness.ir import builder as b
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
 from harness.rewrites.visible_tiles import split_at_masks
@@ -181,11 +182,24 @@ def problem_with_keys_outside() -> ir.Module:
     return module
 
 
-def test_a_loop_is_not_split_twice():
+def test_a_loop_that_begins_later_is_split_from_there_on():
+    problem = Attention(queries=16, keys=16, shift=0)
+    inputs = problem.inputs()
+    with mlir_context():
+        module = tiled(problem, [4, 0, 4])
+        split(module)
+        assert split(module)
+        (found,) = execute(module, inputs)
+    close(found, problem.reference(*inputs).output)
+
+
+def test_a_loop_that_begins_within_a_tile_is_not_split():
     with mlir_context():
         module = tiled(Attention(queries=16, keys=16, shift=0), [4, 0, 4])
-        split(module)
-        assert "it does not go from 0 in constant steps" in refused(module)
+        loop = within(module, "scf.for")[-1]
+        with ir.InsertionPoint(loop):
+            loop.operands[0] = b.index(2)
+        assert "it does not start at a tile and go on in constant steps" in refused(module)
 
 
 def test_rows_of_unknown_number_are_not_looked_at():

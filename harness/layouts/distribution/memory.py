@@ -51,11 +51,8 @@ def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
 
 
 def distribute_write(distributor: Distributor, operation: ir.OpView) -> None:
-    """Store what the lane holds; in shared memory only one of those that hold the same elements does."""
+    """Store what the lane holds; of lanes that hold the same elements, one does."""
     held = distributor.held(operation.operands[0])
-    if not in_shared_memory(operation.operands[1]):
-        _store(distributor, operation, held)
-        return
     count_bank_conflicts(distributor, operation.operands[1], held.layout, held.element_type)
     if held.layout.replicas == 1:
         _store(distributor, operation, held)

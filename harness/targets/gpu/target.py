@@ -106,6 +106,14 @@ class GpuTarget(Target):
         vendor = self.vendor(self.chip(chip))
         return UNUSED_TILES if vendor is None else workgroup.tile_sizes(vendor, problem)
 
+    def key_splits(self, chip: str | None, workgroups: int, key_tiles: int) -> int | None:
+        """Return in how many parts the keys are gone over, so that no multiprocessor is idle."""
+        from harness.targets.gpu.key_splits import key_splits
+
+        vendor = self.vendor(self.chip(chip))
+        found = None if vendor is None else vendor.multiprocessors
+        return None if found is None else key_splits(found.count, workgroups, key_tiles)
+
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
         """Return None, or what of a problem does not fit, or that there is no pipeline for the chip."""
         from harness.targets.gpu import workgroup

@@ -83,7 +83,7 @@ class Vendor:
     emulated_device: Device
     """What the emulator stands in for."""
     multiprocessors: Multiprocessors | None = None
-    """None: tiles are as small as the warps allow."""
+    """None: tiles are as small as the warps allow, and no more workgroups are made than tiles of queries."""
     long_row_bytes: int | None = None
     """Rows of K and of V that together are longer have half of `key_tile`; None where shared memory does not
     matter."""

@@ -68,7 +68,7 @@ def write_rows_where_kept(module: ir.Module) -> None:
             continue
         _, target, *indices = list(write.operands)
         mapping = ir.AffineMapAttr(write.attributes["permutation_map"]).value
-        in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(False), ir.BoolAttr.get(True)])
+        in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(axis > 0) for axis in range(value.type.rank)])
         with ir.InsertionPoint(write), write.location:
             kept = vector.TransferWriteOp(target.type, value, target, indices, mapping, in_bounds=in_bounds)
         write.results[0].replace_all_uses_with(kept.result)
@@ -112,7 +112,7 @@ def _write_of_all(tile: ir.Operation | ir.Block) -> ir.OpView | None:
 
 
 def _value_cut_to_first_rows(read: ir.Operation | ir.Block) -> ir.Value | None:
-    """Return the value of a matrix whose first rows an operation reads back from the tensor that holds it."""
+    """Return the value whose first rows an operation reads back from the tensor that holds it."""
     if isinstance(read, ir.Block) or read.name != "vector.transfer_read":
         return None
     write = _write_of_all(read.operands[0].owner)
@@ -121,13 +121,13 @@ def _value_cut_to_first_rows(read: ir.Operation | ir.Block) -> ir.Value | None:
     value: ir.Value = write.operands[0]
     rows, *width = value.type.shape
     first_rows, *same_width = read.results[0].type.shape
-    return value if first_rows < rows and len(width) == 1 and same_width == width else None
+    return value if first_rows < rows and len(width) <= 1 and same_width == width else None
 
 
 def _is_cut_to_first_rows(operation: ir.OpView) -> bool:
-    """Return whether an operation takes the first rows of a matrix."""
+    """Return whether an operation takes the first rows of a matrix, or the first elements of a vector."""
     if operation.name != "tensor.extract_slice":
         return False
     whole, part = (list(value.type.shape) for value in (operation.operands[0], operation.results[0]))
     starts_first = all(offset == 0 for offset in mixed_values(operation, "offsets"))
-    return starts_first and len(whole) == len(part) == 2 and whole[1:] == part[1:]
+    return starts_first and len(whole) == len(part) <= 2 and whole[1:] == part[1:]

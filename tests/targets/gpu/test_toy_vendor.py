@@ -65,8 +65,9 @@ def built(variant: str, problem: AttentionProblem, folder: Path) -> tuple[Kernel
         {"heads": 2, "seq_q": 24, "head_dim": 8, "causal": True},
         {"heads": 2, "kv_heads": 1, "seq_q": 11, "seq_kv": 21, "head_dim": 8, "head_dim_v": 12},
         {"heads": 1, "seq_q": 3, "seq_kv": 9, "head_dim": 4},
+        {"heads": 1, "seq_q": 3, "seq_kv": 80, "head_dim": 4, "causal": True},
     ],
-    ids=["causal", "grouped-ragged", "few-queries"],
+    ids=["causal", "grouped-ragged", "few-queries", "keys-in-parts"],
 )
 def test_attention_is_right_and_the_checks_find_nothing(variant: str, fields: dict, tmp_path: Path) -> None:
     problem = AttentionProblem(**fields)

@@ -20,7 +20,7 @@ from harness.layouts.matrix_instruction import MatrixInstruction, Registers
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import translated
-from harness.targets.gpu.vendor import CodeGeneration, Vendor
+from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
 from harness.targets.lowering.transforms import run_passes
 
 LANES = 8
@@ -150,6 +150,9 @@ def _emit(build: KernelBuild) -> str:
 VENDOR = Vendor(
     name="toy",
     chip=CHIP,
+    multiprocessors=Multiprocessors(
+        count=4, registers_of_lane=256, resident=lambda threads, registers, shared_bytes: 1
+    ),
     matrix_instructions={"f32": INSTRUCTION},
     most_warps=2,
     key_tile=8,

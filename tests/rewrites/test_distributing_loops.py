@@ -1,0 +1,153 @@
+"""A loop whose iterations have points of a grid of their own computes the same, through memory between."""
+
+import re
+
+import numpy as np
+import pytest
+from mlir import ir
+from rewrites.execution import execute
+
+from harness.dialect.context import mlir_context
+from harness.dialect.verification import verify
+from harness.ir.walk import operations_within
+from harness.oracle.expected import expect
+from harness.payloads.attention import multi_head_attention
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import make_inputs
+from harness.rewrites.errors import RewriteRefusedError
+from harness.rewrites.loop_distribution import IterationTile, distribute_loop
+from harness.rewrites.split_reduction import running_reduction, split_reduction
+from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
+
+PROBLEM = AttentionProblem(batch=2, heads=2, seq_q=6, seq_kv=7, head_dim=4, causal=True)
+PARTS = 2
+
+
+def in_parts(rows: int = 4) -> ir.Module:
+    """Return attention in a grid of tiles of queries, with a loop over parts of the keys."""
+    module = multi_head_attention(PROBLEM, rows if rows > PROBLEM.seq_q else None)
+    function = module.body.operations[0]
+    block = function.regions[0].blocks[0]
+    root = block.operations[len(block.operations) - 1].operands[0].owner.opview
+    options = TileOptions(grid=3, drop=frozenset({0, 1}), ragged=Ragged.SHIFTED)
+    tile_and_fuse(root, [1, 1, min(rows, PROBLEM.seq_q), 0], options=options)
+    tile_and_fuse(
+        of_name(module, "attn.batch_matmul")[-1], [0, 0, 2], options=TileOptions(ragged=Ragged.SHIFTED)
+    )
+    split_reduction(of_name(module, "scf.for")[-1], PARTS)
+    return module
+
+
+def of_name(module: ir.Module, name: str) -> list[ir.OpView]:
+    return [operation for operation in operations_within(module.operation) if operation.name == name]
+
+
+def distribute(module: ir.Module, kept: int = 4) -> None:
+    over_parts, part = of_name(module, "scf.for")
+    state = running_reduction(part).state(list(part.results))
+    tiles = [
+        IterationTile(state.output, "outputs", ("query", "width"), (kept, 4)),
+        IterationTile(state.maximum, "maxima", ("query",), (kept,)),
+        IterationTile(state.total, "totals", ("query",), (kept,)),
+    ]
+    distribute_loop(over_parts, ("parts", "combine"), tiles)
+    verify(module)
+
+
+MAIN = """
+func.func @main(%q: tensor<2x2x6x4xf32>, %k: tensor<2x2x7x4xf32>, %v: tensor<2x2x7x4xf32>,
+                %o: tensor<2x2xGx2xRx4xf32>, %m: tensor<2x2xGx2xRxf32>, %a: tensor<2x2xGx2xRxf32>,
+                %out: tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32> {
+  %0:3 = call @parts(%q, %k, %v, %o, %m, %a)
+      : (tensor<2x2x6x4xf32>, tensor<2x2x7x4xf32>, tensor<2x2x7x4xf32>,
+         tensor<2x2xGx2xRx4xf32>, tensor<2x2xGx2xRxf32>, tensor<2x2xGx2xRxf32>)
+      -> (tensor<2x2xGx2xRx4xf32>, tensor<2x2xGx2xRxf32>, tensor<2x2xGx2xRxf32>)
+  %1 = call @combine(%0#0, %0#1, %0#2, %out)
+      : (tensor<2x2xGx2xRx4xf32>, tensor<2x2xGx2xRxf32>, tensor<2x2xGx2xRxf32>, tensor<2x2x6x4xf32>)
+      -> tensor<2x2x6x4xf32>
+  return %1 : tensor<2x2x6x4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept", "tiles"), [(4, 4, 2), (8, 6, 1)], ids=["shifted-tiles", "rows-of-padding"]
+)
+def test_two_kernels_compute_attention(rows: int, kept: int, tiles: int) -> None:
+    inputs = make_inputs(PROBLEM)
+    grid = (2, 2, tiles, PARTS)
+    workspaces = [np.full((*grid, kept, 4), np.nan), *[np.full((*grid, kept), np.nan)] * 2]
+    with mlir_context():
+        module = in_parts(rows)
+        distribute(module, kept)
+        main = MAIN.replace("xGx", f"x{tiles}x").replace("xRx", f"x{kept}x")
+        calling = ir.Module.parse(re.sub(r"\n}\s*$", main + "}", str(module).strip()))
+        place = np.full((2, 2, 6, 4), np.nan)
+        (found,) = execute(calling, [inputs.q, inputs.k, inputs.v, *workspaces, place])
+    assert expect(inputs, PROBLEM).check(found).first_bad is None
+
+
+def test_each_kernel_takes_what_it_reads_and_writes() -> None:
+    with mlir_context():
+        module = in_parts()
+        distribute(module)
+        buffers = {
+            function.name.value: [
+                ir.StringAttr(ir.DictAttr(own)["harness.buffer"]).value for own in function.arg_attrs
+            ]
+            for function in module.body.operations
+        }
+    assert buffers == {
+        "parts": ["query", "key", "value", "outputs", "maxima", "totals"],
+        "combine": ["outputs", "maxima", "totals", "output"],
+    }
+
+
+def test_the_second_kernel_only_merges() -> None:
+    with mlir_context():
+        module = in_parts()
+        distribute(module)
+        first, second = (str(function) for function in module.body.operations)
+    assert "attn.softmax" in first
+    assert "attn." not in second
+    assert "in (2, 2, 2, 2)" in first
+    assert "in (2, 2, 2)" in second
+
+
+def test_the_outcome_is_the_same_every_time() -> None:
+    texts = set()
+    for _ in range(3):
+        with mlir_context():
+            module = in_parts()
+            distribute(module)
+            texts.add(str(module))
+    assert len(texts) == 1
+
+
+def test_what_depends_on_what_the_loop_carries_is_refused() -> None:
+    with mlir_context():
+        module = in_parts()
+        over_parts, _ = of_name(module, "scf.for")
+        merged = list(over_parts.regions[0].blocks[0].operations)[-1].operands[0]
+        before = str(module)
+        tile = IterationTile(merged, "outputs", ("query", "width"), (4, 4))
+        with pytest.raises(RewriteRefusedError, match="its iterations depend on each other"):
+            distribute_loop(over_parts, ("parts", "combine"), [tile])
+        assert str(module) == before
+
+
+def test_a_loop_in_another_loop_is_refused() -> None:
+    with mlir_context():
+        module = in_parts()
+        _, part = of_name(module, "scf.for")
+        with pytest.raises(RewriteRefusedError, match="it does not stand in a grid of a function"):
+            distribute_loop(part, ("parts", "combine"), [])
+
+
+def test_a_loop_that_counts_in_larger_steps_is_refused() -> None:
+    with mlir_context():
+        module = in_parts()
+        over_parts, _ = of_name(module, "scf.for")
+        over_parts.operands[2] = over_parts.operands[1]
+        with pytest.raises(RewriteRefusedError, match="it does not count from 0 to a known number"):
+            distribute_loop(over_parts, ("parts", "combine"), [])
