@@ -39,8 +39,9 @@ which names the instruction, the line, the lane and the workgroup; `order` are r
 order of lanes and warps. What only `values` notice, only inputs show that make a difference.
 
 The kernels are IREE's attention (f16, one head, 128 queries and keys, head dimension 64), as the LLVM back
-ends get it, those that the harness generates for sm_80 (256 queries and keys, causal; once 10 queries, once
-f32), and those of `tests/emulator/kernels`. Written by `python -m planted.all_bugs` in `tests/emulator`.
+ends get it, those that the harness generates for sm_80 (256 queries and keys, causal; twice 10
+queries, once with the keys in two parts; once f32), and those of `tests/emulator/kernels`. Written by
+`python -m planted.all_bugs` in `tests/emulator`.
 """
 
 
