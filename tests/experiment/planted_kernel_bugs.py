@@ -231,7 +231,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "ir.DenseI64ArrayAttr.get(sizes)",
         "gpu_kernels",
         (*GPU_FLASH, "seq_q=129", "dtype=f16"),
-        "normal inputs",
+        "out-of-bounds",
     ),
     PlantedBug(
         "probabilities pass through bf16",
