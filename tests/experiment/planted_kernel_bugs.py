@@ -176,7 +176,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "arith.addf(arith.mulf(kept, old), arith.mulf(taken, new))",
         "arith.addf(old, arith.mulf(taken, new))",
         "gpu_kernels",
-        (*GPU_FLASH, "seq_kv=517", "dtype=f16"),
+        (*GPU_FLASH, "seq_kv=333"),
         "normal inputs",
     ),
     PlantedBug(
@@ -185,7 +185,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "[weight, total], b.empty_like(total), arith.mulf)",
         "[weight, total], b.empty_like(total), lambda _, own: own)",
         "gpu_kernels",
-        (*GPU_FLASH, "seq_kv=517", "dtype=f16"),
+        (*GPU_FLASH, "seq_kv=333"),
         "normal inputs",
     ),
     PlantedBug(
@@ -194,7 +194,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "floor_divide(add(before, tiles), parts)",
         "floor_divide(add(before, tiles - 1), parts)",
         "gpu_kernels",
-        (*GPU_FLASH, "seq_kv=517", "dtype=f16"),
+        (*GPU_FLASH, "seq_kv=333"),
         "normal inputs",
     ),
     PlantedBug(
@@ -212,7 +212,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "found = workspace.block(memory, nest.point)",
         "found = workspace.block(memory, [*nest.point[:-1], nest.loop.operands[0]])",
         "gpu_kernels",
-        (*GPU_FLASH, "seq_kv=517", "dtype=f16"),
+        (*GPU_FLASH, "seq_kv=333"),
         "normal inputs",
     ),
     PlantedBug(

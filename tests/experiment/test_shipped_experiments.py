@@ -82,7 +82,7 @@ def test_the_matrix_of_own_gpu_kernels_has_every_kind_of_problem() -> None:
     experiment = shipped("gpu_kernels")
     cases = experiment.cases()
     problems = list({case.problem: None for case in cases})
-    assert len(cases) <= 120
+    assert len(cases) <= 122
     assert max(problem.flops() for problem in problems) < 0.1e9
     assert set(experiment.check.distributions) == set(DISTRIBUTIONS) - {"minus-infinity-columns"}
     assert {problem.dtype for problem in problems} == {"f32", "f16", "bf16"}
@@ -95,6 +95,7 @@ def test_the_matrix_of_own_gpu_kernels_has_every_kind_of_problem() -> None:
     assert any(problem.seq_q < problem.seq_kv for problem in problems)
     assert any(problem.causal and problem.seq_q > problem.seq_kv for problem in problems)
     assert any(problem.batch > 1 for problem in problems)
+    assert {case.params.get("kv_splits", 1) for case in cases} >= {1, 2, 3}
     assert {problem.seq_q for problem in problems} >= {1, 5, 63, 64, 65, 129}
     assert {problem.seq_kv % 64 for problem in problems} >= {0, 1, 63}
 
