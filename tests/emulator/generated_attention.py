@@ -25,15 +25,24 @@ CAUSAL = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=T
 SINGLE_PRECISION = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f32")
 FEW_QUERIES = AttentionProblem(heads=1, seq_q=10, seq_kv=256, head_dim=64, dtype="f16")
 
-GENERATED: dict[str, tuple[str, AttentionProblem, dict[str, ParameterValue]]] = {
-    "flash": ("flash", CAUSAL, {}),
-    "naive": ("naive", CAUSAL, {}),
-    "unfused": ("unfused", CAUSAL, {}),
-    "flash of 10 queries": ("flash", FEW_QUERIES, {}),
-    "flash in f32": ("flash", SINGLE_PRECISION, {}),
-    "flash of 10 queries in parts": ("flash", FEW_QUERIES, {"kv_splits": 2}),
+Settings = dict[str, ParameterValue]
+
+GENERATED: dict[str, tuple[str, AttentionProblem, Settings, Settings]] = {
+    "flash": ("flash", CAUSAL, {}, {}),
+    "naive": ("naive", CAUSAL, {}, {}),
+    "unfused": ("unfused", CAUSAL, {}, {}),
+    "flash of 10 queries": ("flash", FEW_QUERIES, {}, {}),
+    "flash in f32": ("flash", SINGLE_PRECISION, {}, {}),
+    "flash of 10 queries in parts": ("flash", FEW_QUERIES, {"kv_splits": 2}, {}),
+    "flash in large tiles": (
+        "flash",
+        CAUSAL,
+        {"tile_q": 128},
+        {"query_operand": "shared-memory", "staging_slots": 1},
+    ),
+    "flash with scores ahead": ("flash", CAUSAL, {}, {"scores": "ahead"}),
 }
-"""Variant, problem and parameters of each kernel."""
+"""Variant, problem, parameters and options of the target of each kernel."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +104,10 @@ def generate_attention(name: str) -> GeneratedAttention:
     from harness.targets.gpu.workgroup import strategy, warp_tiling
     from harness.targets.lowering.stage_recorder import StageRecorder
 
-    variant, problem, params = GENERATED[name]
-    case = Case(problem=problem, variant=variant, target=f"cuda:{CHIP}", params=params)
+    variant, problem, params, options = GENERATED[name]
+    case = Case(
+        problem=problem, variant=variant, target=f"cuda:{CHIP}", params=params, target_options=options
+    )
     with mlir_context(), tempfile.TemporaryDirectory() as folder:
         module = plugins.variant(variant).kernels(case)
         vendor = nvidia_vendor(CHIP)
