@@ -223,7 +223,7 @@ def _expected(detail: Any) -> str:
     if kind in BOUNDS:
         bound, words = BOUNDS[kind]
         if (kind, context[bound]) == ("greater_than", 0):
-            return "a positive integer" if isinstance(detail["input"], int) else "a positive number"
+            return "a positive integer" if isinstance(context[bound], int) else "a positive number"
         return f"{words} {context[bound]}"
     if kind == "literal_error":
         return str(context["expected"])

@@ -269,6 +269,11 @@ def load_experiment(path: Path | str) -> Experiment:
 def parse_experiment(text: str, path: Path) -> Experiment:
     """Check the text of an experiment that was read from a path, see `load_experiment`."""
     data = _parsed(text, path)
+    if isinstance(data.get("problems"), dict):
+        raise InputError(
+            f"{path}: problems: found [problems.…], expected [[problems]] before it; settings that belong to "
+            "[problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
+        )
     try:
         experiment = Experiment.model_validate(_with_tuples(data), strict=True)
     except ValidationError as error:
@@ -373,9 +378,11 @@ def _not_listed(experiment: Experiment, owner: Experiment | ProblemTable, prefix
 
 
 def _wrong_figure_settings(figure: str, settings: Any, variants: Sequence[str]) -> Iterator[str]:
-    """Yield a message if a figure does not take these settings."""
+    """Yield a message for each setting that a figure does not take."""
     try:
         parse_settings(plugins.load("figure", figure), settings, variants)
+    except InputError as error:
+        yield from error.lines
     except HarnessError as error:
         yield str(error)
 
