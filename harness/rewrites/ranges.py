@@ -7,9 +7,9 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from harness.ir import builder as b
-from harness.ir.affine_form import AffineForm
 from harness.ir.builder import Size
 from harness.ir.constants import constant_index
+from harness.ir.divisors import known_divisor
 
 
 @dataclass(frozen=True)
@@ -157,32 +157,7 @@ def identity(size: Size) -> Hashable:
 
 def is_multiple(size: Size, factor: int) -> bool:
     """Whether an index value is known to be a multiple of a number."""
-    size = folded(size)
-    if factor == 1 or isinstance(size, int):
-        return factor == 1 or size % factor == 0
-    if isinstance(size, ir.BlockArgument):
-        loop = size.owner.owner
-        is_position = loop.name == "scf.for" and size.arg_number == 0
-        return is_position and is_multiple(loop.operands[0], factor) and is_multiple(loop.operands[2], factor)
-    if not isinstance(size, ir.OpResult) or size.owner.name not in (
-        "affine.apply",
-        "affine.min",
-        "affine.max",
-    ):
-        return False
-    try:
-        forms = [
-            AffineForm.of(result) for result in ir.AffineMapAttr(size.owner.attributes["map"]).value.results
-        ]
-    except ValueError:
-        return False
-    operands = list(size.owner.operands)
-    return all(
-        form.constant % factor == 0
-        and not form.symbols
-        and all(c % factor == 0 or is_multiple(operands[d], factor) for d, c in form.dimensions.items())
-        for form in forms
-    )
+    return (size if isinstance(size, int) else known_divisor(size)) % factor == 0
 
 
 def folded(size: Size) -> Size:

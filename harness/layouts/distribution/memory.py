@@ -1,13 +1,19 @@
 """General rules for reads and writes: each lane accesses the elements that it holds, several at once.
 
-What may lie out of bounds is read as the transfer's padding, and is not written.
+What may lie out of bounds is read as the transfer's padding, and is not written.  Every access says how it is
+aligned: without that, a compiler takes it apart into its elements.
 """
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import arith, scf, vector
 
+from harness.layouts.alignment import TileAlignment
 from harness.layouts.bank_conflicts import conflicts_of_accesses
 from harness.layouts.constraints import in_shared_memory
+from harness.layouts.contiguous_accesses import ContiguousAccess
 from harness.layouts.distribution.addresses import TileAddresses
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_coordinates import index
@@ -15,6 +21,7 @@ from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.distribution.transfers import (
     accesses_within,
     addresses_of,
+    alignment_of,
     bytes_of,
     is_inside,
     offsets_of,
@@ -24,28 +31,26 @@ from harness.layouts.distribution.transfers import (
 from harness.layouts.formulas import replica
 from harness.layouts.layout import Layout
 
+FIRST_INDEX = {"vector.transfer_read": 1, "vector.transfer_write": 2}
+"""The number of a transfer's first index operand; the operand before it is the buffer."""
+
 
 def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
     """Load what the lane holds."""
     (result,) = operation.results
-    buffer = distributor.scalar(operation.operands[0])
-    start = start_of(distributor, operation, 1, buffer)
-    layout, element = distributor.layout(result), result.type.element_type
-    count_bank_conflicts(distributor, operation.operands[0], layout, element)
-    axes = open_axes(operation)
-    addresses = addresses_of(distributor, buffer, start, layout, are_compared=bool(axes))
-    padding = distributor.scalar(list(operation.operands)[-1]) if axes else None
+    tile = _Tile.of(distributor, operation, distributor.layout(result), result.type.element_type)
+    count_bank_conflicts(distributor, operation.operands[0], tile.layout, tile.element)
+    padding = distributor.scalar(list(operation.operands)[-1])
     loaded: dict[tuple[int, int], ir.Value] = {}
-    for access in accesses_within(layout, element, axes):
-        kind = ir.VectorType.get([access.length], element)
-        piece = _load(kind, buffer, addresses, offsets_of(layout, access), axes, padding)
+    for access in tile.accesses():
+        piece = _load(tile, access, padding)
         for offset in range(access.length):
             loaded[access.fragment, access.register + offset] = vector.extract(piece, [], [offset])
     distributor.define_fragments(
         result,
         [
-            from_elements([loaded[fragment, register] for register in range(layout.registers)])
-            for fragment in range(layout.fragments)
+            from_elements([loaded[fragment, register] for register in range(tile.layout.registers)])
+            for fragment in range(tile.layout.fragments)
         ],
     )
 
@@ -74,21 +79,51 @@ def count_bank_conflicts(
         distributor.bank_conflicts += conflicts_of_accesses(layout, pitch, bytes_of(element), memory)
 
 
-def _load(
-    kind: ir.VectorType,
-    buffer: ir.Value,
-    addresses: TileAddresses,
-    offsets: list[int],
-    axes: list[int],
-    padding: ir.Value | None,
-) -> ir.Value:
-    """Load elements that follow each other; those out of bounds along the open axes are the padding."""
-    at = addresses.of(offsets)
-    if padding is None:
-        return vector.load(kind, addresses.buffer, at)
-    branch = scf.IfOp(is_inside(buffer, at, axes), [kind], has_else=True)
+@dataclass(frozen=True)
+class _Tile:
+    """The elements that a transfer reads or writes, and what is known of where they lie."""
+
+    layout: Layout
+    element: ir.Type
+    buffer: ir.Value
+    open_axes: list[int]
+    """Axes along which elements may be out of the buffer's bounds."""
+    addresses: TileAddresses
+    alignment: TileAlignment
+
+    @classmethod
+    def of(
+        cls, distributor: Distributor, transfer: ir.OpView, layout: Layout, element: ir.Type
+    ) -> "_Tile":
+        """Return the tile of a transfer."""
+        first, axes = FIRST_INDEX[transfer.operation.name], open_axes(transfer)
+        buffer = distributor.scalar(transfer.operands[first - 1])
+        start = start_of(distributor, transfer, first, buffer)
+        addresses = addresses_of(distributor, buffer, start, layout, are_compared=bool(axes))
+        return cls(layout, element, buffer, axes, addresses, alignment_of(transfer, first, layout))
+
+    def accesses(self) -> Iterator[ContiguousAccess]:
+        """Yield a lane's accesses, each wholly within bounds or wholly beyond."""
+        return accesses_within(self.layout, self.element, self.open_axes)
+
+    def indices(self, access: ContiguousAccess) -> list[ir.Value]:
+        """Return where an access begins."""
+        return self.addresses.of(offsets_of(self.layout, access))
+
+    def aligned_to(self, access: ContiguousAccess) -> int:
+        """Return the bytes that an access begins at a multiple of."""
+        return self.alignment.of(access, bytes_of(self.element))
+
+
+def _load(tile: _Tile, access: ContiguousAccess, padding: ir.Value) -> ir.Value:
+    """Load elements that follow each other; those out of bounds are the padding."""
+    kind, at = ir.VectorType.get([access.length], tile.element), tile.indices(access)
+    alignment = tile.aligned_to(access)
+    if not tile.open_axes:
+        return vector.load(kind, tile.addresses.buffer, at, alignment=alignment)
+    branch = scf.IfOp(is_inside(tile.buffer, at, tile.open_axes), [kind], has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp([vector.load(kind, addresses.buffer, at)])
+        scf.YieldOp([vector.load(kind, tile.addresses.buffer, at, alignment=alignment)])
     with ir.InsertionPoint(branch.else_block):
         scf.YieldOp([vector.broadcast(kind, padding)])
     return branch.results[0]
@@ -96,19 +131,16 @@ def _load(
 
 def _store(distributor: Distributor, operation: ir.OpView, held: LaneValue) -> None:
     """Store a lane's elements, those out of bounds left out."""
-    buffer = distributor.scalar(operation.operands[1])
-    start = start_of(distributor, operation, 2, buffer)
-    axes = open_axes(operation)
-    addresses = addresses_of(distributor, buffer, start, held.layout, are_compared=bool(axes))
-    for access in accesses_within(held.layout, held.element_type, axes):
+    tile = _Tile.of(distributor, operation, held.layout, held.element_type)
+    for access in tile.accesses():
         elements = [
             held.element(access.fragment, access.register + offset) for offset in range(access.length)
         ]
-        at = addresses.of(offsets_of(held.layout, access))
-        if not axes:
-            vector.store(from_elements(elements), addresses.buffer, at)
+        at, alignment = tile.indices(access), tile.aligned_to(access)
+        if not tile.open_axes:
+            vector.store(from_elements(elements), tile.addresses.buffer, at, alignment=alignment)
             continue
-        branch = scf.IfOp(is_inside(buffer, at, axes))
+        branch = scf.IfOp(is_inside(tile.buffer, at, tile.open_axes))
         with ir.InsertionPoint(branch.then_block):
-            vector.store(from_elements(elements), addresses.buffer, at)
+            vector.store(from_elements(elements), tile.addresses.buffer, at, alignment=alignment)
             scf.YieldOp([])

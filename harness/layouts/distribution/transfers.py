@@ -1,12 +1,17 @@
 """What reads, writes and copies of a tile share: its bounds, and where its elements lie."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mlir import ir
 from mlir.dialects import arith
 
 from harness.errors import BuildError
+from harness.ir.builder import Size
+from harness.ir.divisors import known_divisor
+from harness.ir.slices import mixed_values
+from harness.layouts.alignment import BUFFER_ALIGNMENT, TileAlignment
 from harness.layouts.contiguous_accesses import ContiguousAccess, contiguous_accesses
 from harness.layouts.distribution.addresses import AxisIndices, TileAddresses, tile_addresses
 from harness.layouts.distribution.distributor import Distributor
@@ -91,3 +96,36 @@ def addresses_of(
 def offsets_of(layout: Layout, access: ContiguousAccess) -> list[int]:
     """Return where in the tile an access is, as far as it is the same for all lanes."""
     return [constant_part(layout, axis, access.fragment, access.register) for axis in range(len(layout.axes))]
+
+
+def alignment_of(transfer: ir.OpView, first: int, layout: Layout) -> TileAlignment:
+    """Return what is known of the addresses of a transfer's tile; `first` is as for `start_of`."""
+    operands = list(transfer.operands)
+    buffer = operands[first - 1]
+    strides = _byte_strides(buffer)
+    start = math.gcd(_alignment_of_buffer(buffer), _divisor_at(operands[first : first + len(strides)], strides))
+    return TileAlignment(layout, tuple(strides[-len(layout.axes) :]), start)
+
+
+def _alignment_of_buffer(buffer: ir.Value) -> int:
+    """Return what divides the address of a buffer's first element."""
+    if isinstance(buffer.owner, ir.Block) or buffer.owner.name == "memref.alloc":
+        return BUFFER_ALIGNMENT
+    if buffer.owner.name != "memref.subview":
+        return bytes_of(buffer.type.element_type)
+    part = buffer.owner.opview
+    whole = part.operands[0]
+    return math.gcd(_alignment_of_buffer(whole), _divisor_at(mixed_values(part, "offsets"), _byte_strides(whole)))
+
+
+def _divisor_at(indices: Sequence[Size], strides: Sequence[int]) -> int:
+    """Return what divides the bytes before the element at some indices."""
+    divisors = [abs(index) if isinstance(index, int) else known_divisor(index) for index in indices]
+    return math.gcd(*(divisor * stride for divisor, stride in zip(divisors, strides, strict=True)))
+
+
+def _byte_strides(buffer: ir.Value) -> list[int]:
+    """Return the bytes between neighbours along each axis of a buffer, or a number that divides them."""
+    strides, _ = buffer.type.get_strides_and_offset()
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    return [bytes_of(buffer.type.element_type) * (1 if stride == unknown else stride) for stride in strides]
