@@ -183,6 +183,32 @@ def test_products_of_tiles_that_pass_through_shared_memory(
         assert len(bases_of_matrix_loads(texts["distributed"])) == 2, "one for each operand"
 
 
+def test_infinite_operands_of_single_precision_give_what_they_give_elsewhere(tmp_path: Path) -> None:
+    """Infinities keep their sign, whatever the other operand is; 0·∞, ∞ − ∞ and NaN give NaN."""
+    body = f"""{CONSTANTS}
+      %a = {read("%in0", 16, 16)}
+      %b = {read("%in1", 16, 16)}
+      %c = {read("%in2", 16, 16)}
+      %d = vector.contract {
+        product(
+            "#rows_depth, #columns_depth",
+            "%a, %b, %c",
+            ("vector<16x16xf32>", "vector<16x16xf32>", "vector<16x16xf32>"),
+        )
+    }
+      {write("%d", 16, 16)}"""
+    a, b, c = matrix(16, 16), matrix(16, 16), np.zeros((16, 16), np.float32)
+    a[0, 0], a[1, 3], a[2, 5], a[3, 0], a[4, 0] = np.inf, -np.inf, np.nan, 0, 1e4
+    b[0, 0], b[5, 0], b[7, 3], b[9, 3] = np.inf, -np.inf, -np.inf, 0
+    matrix_name = "mma.sync.m16n8k8.tf32x3"
+    found, _ = run_kernel(body, [a, b, c], np.empty_like(c), matrix=matrix_name, folder=tmp_path)
+    with np.errstate(invalid="ignore"):
+        expected = a.astype(np.float64) @ b.astype(np.float64).T
+    assert np.isinf(expected).any()
+    assert np.isnan(expected).sum() < expected.size / 2
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_a_result_becomes_the_operand_of_the_next_product_within_lanes(tmp_path: Path) -> None:
     body = f"""{CONSTANTS}
       %q = {read("%in0", 32, 32, "f16")}

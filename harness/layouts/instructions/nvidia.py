@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 REGISTER_BITS = 32
 UNREAD_BITS = 0x1FFF
 """The bits of a float that are not part of its tf32."""
+SIGN_BIT, EXPONENT_BITS, ONE = -(1 << 31), 0x7F80_0000, 0x3F80_0000
+"""Of a float, and the bits of 1."""
 
 GROUP, IN_GROUP = lane("y", 8), lane("x", 4)
 LANES = (GROUP, IN_GROUP)
@@ -109,29 +111,48 @@ def _halves(registers: "Registers") -> "tuple[Registers, Registers]":
 
 
 def _two_terms(fragment: "ir.Value") -> "Registers":
-    """Return the registers of two tf32 fragments whose sum is a fragment of f32, the larger one first."""
-    from mlir.dialects import arith
+    """Return the registers of two tf32 fragments whose sum is a fragment of f32, the larger one first.
 
-    large = _rounded_to_tf32(fragment)
-    small = _rounded_to_tf32(arith.subf(fragment, large))
+    The terms of infinity are 1 of its sign, and infinity: with any number but 0 they multiply to infinities
+    of one sign, which finite terms are added to.  NaN is a term, too.
+    """
+    from mlir.dialects import arith
+    from mlir.dialects import vector as vector_dialect
+
+    bits = vector_dialect.bitcast(_words_like(fragment), fragment)
+    exponent = arith.andi(bits, _splat(bits, EXPONENT_BITS))
+    is_finite = arith.cmpi(arith.CmpIPredicate.ne, exponent, _splat(bits, EXPONENT_BITS))
+    one = arith.ori(arith.andi(bits, _splat(bits, SIGN_BIT)), _splat(bits, ONE))
+    signed_one = vector_dialect.bitcast(fragment.type, one)
+    large = arith.select(is_finite, _rounded_to_tf32(fragment), signed_one)
+    small = arith.select(is_finite, _rounded_to_tf32(arith.subf(fragment, large)), fragment)
     return (*_registers(large), *_registers(small))
 
 
 def _rounded_to_tf32(fragment: "ir.Value") -> "ir.Value":
     """Return the nearest numbers without the mantissa bits that the matrix unit does not read."""
-    from mlir import ir
     from mlir.dialects import arith
     from mlir.dialects import vector as vector_dialect
 
-    words = ir.VectorType.get(fragment.type.shape, ir.IntegerType.get_signless(REGISTER_BITS))
-
-    def constant(bits: int) -> ir.Value:
-        attribute = ir.IntegerAttr.get(words.element_type, bits)
-        return arith.constant(words, ir.DenseElementsAttr.get_splat(words, attribute))
-
-    bits = vector_dialect.bitcast(words, fragment)
-    nearest = arith.andi(arith.addi(bits, constant(UNREAD_BITS // 2 + 1)), constant(~UNREAD_BITS))
+    bits = vector_dialect.bitcast(_words_like(fragment), fragment)
+    nearest = arith.andi(arith.addi(bits, _splat(bits, UNREAD_BITS // 2 + 1)), _splat(bits, ~UNREAD_BITS))
     return vector_dialect.bitcast(fragment.type, nearest)
+
+
+def _words_like(fragment: "ir.Value") -> "ir.Type":
+    """Return the type of a fragment of f32 as words."""
+    from mlir import ir
+
+    return ir.VectorType.get(fragment.type.shape, ir.IntegerType.get_signless(REGISTER_BITS))
+
+
+def _splat(like: "ir.Value", bits: int) -> "ir.Value":
+    """Return a constant of the type of a vector of words, each with these bits."""
+    from mlir import ir
+    from mlir.dialects import arith
+
+    attribute = ir.IntegerAttr.get(like.type.element_type, bits)
+    return arith.constant(like.type, ir.DenseElementsAttr.get_splat(like.type, attribute))
 
 
 def _registers(fragment: "ir.Value") -> "Registers":
