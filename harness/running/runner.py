@@ -12,9 +12,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import HarnessError, InputError, RunInterrupted, StorageError
+from harness.errors import HarnessError, RunInterrupted, StorageError
 from harness.experiment.experiment import Experiment
-from harness.numbers import INTEGER_LIMIT
 from harness.problem.case import Case
 from harness.results import manifest
 from harness.results.result import Result
@@ -75,7 +74,6 @@ def run_experiment(
     cases in flight have no row, and a resumed run does them again.  After Ctrl-C, SIGTERM or SIGHUP all
     workers are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    _refuse_what_cannot_be_counted(cases)
     with ExitStack() as stack:
         folder = _open_folder(experiment, cases, out, resume, observer, command, bundle, stack)
         context = RunContext(
@@ -132,14 +130,6 @@ def _finish(context: RunContext, cases: Sequence[Case]) -> Callable[..., None]:
             context.folder.finish()
 
     return finish
-
-
-def _refuse_what_cannot_be_counted(cases: Iterable[Case]) -> None:
-    for case in cases:
-        if case.problem.flops() >= INTEGER_LIMIT:
-            raise InputError(
-                f"{case.describe()}: {float(case.problem.flops()):.2g} operations; expected less than 2⁶³"
-            )
 
 
 def _together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
