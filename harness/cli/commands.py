@@ -4,35 +4,18 @@ Nothing but typer is imported until a command runs, so that `harness --help` ans
 """
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.options import (
-    DEFAULT_OUT,
-    Dump,
-    Expect,
-    ExperimentName,
-    ExperimentOrBundle,
-    FigureFormat,
-    FromBundle,
-    Jobs,
-    Listed,
-    Only,
-    Out,
-    Plain,
-    Resume,
-)
+from harness.cli.options import ExperimentName, FigureFormat, Jobs, Listed, Only, Plain
 from harness.cli.problem_options import ProblemCommand
+from harness.cli.run_options import RunOptions, with_run_options
+from harness.cli.runs import executed, note, planned, report_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from harness.experiment.experiment import Experiment
-    from harness.problem.case import Case
-    from harness.running.bundle import Bundle
     from harness.running.runner import RunSummary
 
 app = typer.Typer(
@@ -60,21 +43,11 @@ def start(
 
 
 @app.command()
-def run(
-    experiment: ExperimentOrBundle = None,
-    bundle: FromBundle = None,
-    expect: Expect = None,
-    only: Only = None,
-    resume: Resume = False,
-    out: Out = DEFAULT_OUT,
-    jobs: Jobs = None,
-    dump: Dump = None,
-    plain: Plain = False,
-) -> None:
+@with_run_options
+def run(options: RunOptions) -> None:
     """Build, check and time an experiment's cases, then report."""
-    plan = _planned(experiment, bundle, only or [], expect)
-    summary = _execute(plan, out, resume=resume, timed=True, jobs=jobs, plain=plain, dump=dump)
-    _report(summary)
+    _, summary = executed(options, timed=True)
+    report_run(summary)
 
 
 @app.command(short_help="Build without running, for another machine with --bundle.")
@@ -98,7 +71,7 @@ def build(
     from harness.running.build_only import BuildRun
     from harness.running.progress import make_observer
 
-    plan = _planned(experiment, None, only or [])
+    plan = planned(experiment, None, only or [])
     if bundle is not None:
         bundles.require_room(bundle)
     manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
@@ -114,16 +87,9 @@ def build(
 
 
 @app.command(short_help="Build and check without timing; exit status 1 if a case failed.")
+@with_run_options
 def check(
-    experiment: ExperimentOrBundle = None,
-    bundle: FromBundle = None,
-    expect: Expect = None,
-    only: Only = None,
-    resume: Resume = False,
-    out: Out = DEFAULT_OUT,
-    jobs: Jobs = None,
-    dump: Dump = None,
-    plain: Plain = False,
+    options: RunOptions,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the outcome as JUnit XML.")
     ] = None,
@@ -139,13 +105,12 @@ def check(
         from harness.results.output_folder import ensure_writable_file
 
         ensure_writable_file(junit, "--junit")
-    plan = _planned(experiment, bundle, only or [], expect)
-    summary = _execute(plan, out, resume=resume, timed=False, jobs=jobs, plain=plain, dump=dump)
+    plan, summary = executed(options, timed=False)
     if junit is not None:
         from harness.reporting.junit import write_junit
 
         write_junit(summary.results, junit)
-    _report(summary)
+    report_run(summary)
     statuses = [result.status for result in summary.results]
     lost = _no_longer_supported(plan.experiment, summary)
     for line in lost:
@@ -222,10 +187,10 @@ def report(
         drawn = redraw(folders, figures, settings or [], out, chosen, labels=labels or [], experiment=edited)
         for path in (path for paths in drawn.files.values() for path in paths):
             typer.echo(f"figure: {path}")
-        _note(drawn.notes)
+        note(drawn.notes)
         return
     paths = make_report(folders, out, chosen, labels=labels or [], experiment=edited, by_row=by_row)
-    _note(paths.notes)
+    note(paths.notes)
     typer.echo(f"report: {paths.folder}")
 
 
@@ -349,93 +314,3 @@ def _given(context: typer.Context, passed_over: frozenset[str]) -> list[str]:
     """Return the names of parameters that the command line gives, whatever their value."""
     sources = {name: context.get_parameter_source(name) for name in context.params if name not in passed_over}
     return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """The cases that a command is for."""
-
-    experiment: "Experiment"
-    cases: "list[Case]"
-    bundle: "Bundle | None" = None
-
-
-def _planned(
-    name: str | None, folder: Path | None, only: list[str], expected_digest: str | None = None
-) -> _Plan:
-    """Read an experiment or a bundle, and check all of it before the first case starts."""
-    from harness.errors import InputError
-
-    if (name is None) == (folder is None):
-        given = "neither" if name is None else "both"
-        raise InputError(f"found {given}, expected either an EXPERIMENT or --bundle DIR")
-    if expected_digest is not None and folder is None:
-        raise InputError("--expect: found no --bundle; expected one, of which this is the digest")
-    if folder is not None:
-        from harness.running.bundle import open_bundle
-
-        bundle = open_bundle(folder)
-        if expected_digest is not None:
-            bundle.require_digest(expected_digest)
-        if bundle.other_code is not None:
-            typer.echo(f"harness: {bundle.other_code}", err=True)
-        return _Plan(bundle.experiment(), bundle.cases(only), bundle)
-
-    from harness.experiment.experiment import load_experiment
-    from harness.experiment.shipped import find_experiment
-
-    experiment = load_experiment(find_experiment(name or ""))
-    return _Plan(experiment, experiment.cases(only))
-
-
-def _execute(
-    plan: _Plan,
-    out: Path,
-    *,
-    resume: bool,
-    timed: bool,
-    jobs: int | None,
-    plain: bool,
-    dump: Path | None,
-) -> "RunSummary":
-    """Run the cases of a plan."""
-    from harness.errors import RunInterrupted, StoppedError
-    from harness.machine.cores import available_cores
-    from harness.results.output_folder import ensure_writable_folder
-    from harness.running.progress import make_observer
-    from harness.running.runner import run_experiment
-
-    ensure_writable_folder(out)
-    if dump is not None:
-        ensure_writable_folder(dump, "--dump")
-    try:
-        return run_experiment(
-            plan.experiment,
-            plan.cases,
-            out=out,
-            resume=resume,
-            timed=timed and plan.experiment.timing.enabled,
-            jobs=jobs or available_cores(),
-            observer=make_observer(plain),
-            command=sys.argv,
-            bundle=plan.bundle,
-            dump=dump,
-        )
-    except RunInterrupted as interruption:
-        # typer keeps nothing of a KeyboardInterrupt but its exit status
-        raise StoppedError(str(interruption)) from interruption
-
-
-def _report(summary: "RunSummary") -> None:
-    """Write a run's report and print its tables, failures with their rerun commands among them."""
-    from harness.reporting.report import make_report
-
-    paths = make_report([summary.folder], None, tuple(format.value for format in FigureFormat))
-    _note(paths.notes)
-    typer.echo(f"report: {paths.folder}")
-
-
-def _note(lines: "Iterable[str]") -> None:
-    """Tell on standard error what a person should know."""
-    for line in lines:
-        typer.echo(f"harness: {line}", err=True)

@@ -1,0 +1,102 @@
+"""From the options of a command to a run, and from a run to its report."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from harness.cli.options import FigureFormat
+from harness.cli.run_options import RunOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.experiment.experiment import Experiment
+    from harness.problem.case import Case
+    from harness.running.bundle import Bundle
+    from harness.running.runner import RunSummary
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cases that a command is for."""
+
+    experiment: "Experiment"
+    cases: "list[Case]"
+    bundle: "Bundle | None" = None
+
+
+def planned(
+    name: str | None, folder: Path | None, only: list[str], expected_digest: str | None = None
+) -> Plan:
+    """Read an experiment or a bundle, and check all of it before the first case starts."""
+    from harness.errors import InputError
+
+    if (name is None) == (folder is None):
+        given = "neither" if name is None else "both"
+        raise InputError(f"found {given}, expected either an EXPERIMENT or --bundle DIR")
+    if expected_digest is not None and folder is None:
+        raise InputError("--expect: found no --bundle; expected one, of which this is the digest")
+    if folder is not None:
+        from harness.running.bundle import open_bundle
+
+        bundle = open_bundle(folder)
+        if expected_digest is not None:
+            bundle.require_digest(expected_digest)
+        if bundle.other_code is not None:
+            typer.echo(f"harness: {bundle.other_code}", err=True)
+        return Plan(bundle.experiment(), bundle.cases(only), bundle)
+
+    from harness.experiment.experiment import load_experiment
+    from harness.experiment.shipped import find_experiment
+
+    experiment = load_experiment(find_experiment(name or ""))
+    return Plan(experiment, experiment.cases(only))
+
+
+def executed(options: RunOptions, *, timed: bool) -> "tuple[Plan, RunSummary]":
+    """Run the cases that a command is for."""
+    from harness.errors import RunInterrupted, StoppedError
+    from harness.machine.cores import available_cores
+    from harness.results.output_folder import ensure_writable_folder
+    from harness.running.progress import make_observer
+    from harness.running.runner import run_experiment
+
+    plan = planned(options.experiment, options.bundle, options.only or [], options.expect)
+    ensure_writable_folder(options.out)
+    if options.dump is not None:
+        ensure_writable_folder(options.dump, "--dump")
+    try:
+        summary = run_experiment(
+            plan.experiment,
+            plan.cases,
+            out=options.out,
+            resume=options.resume,
+            timed=timed and plan.experiment.timing.enabled,
+            jobs=options.jobs or available_cores(),
+            observer=make_observer(options.plain),
+            command=sys.argv,
+            bundle=plan.bundle,
+            dump=options.dump,
+        )
+    except RunInterrupted as interruption:
+        # typer keeps nothing of a KeyboardInterrupt but its exit status
+        raise StoppedError(str(interruption)) from interruption
+    return plan, summary
+
+
+def report_run(summary: "RunSummary") -> None:
+    """Write a run's report and print its tables, failures with their rerun commands among them."""
+    from harness.reporting.report import make_report
+
+    paths = make_report([summary.folder], None, tuple(format.value for format in FigureFormat))
+    note(paths.notes)
+    typer.echo(f"report: {paths.folder}")
+
+
+def note(lines: "Iterable[str]") -> None:
+    """Tell on standard error what a person should know."""
+    for line in lines:
+        typer.echo(f"harness: {line}", err=True)
