@@ -36,6 +36,26 @@ def names(kind: str) -> list[str]:
     return list(_registered(kind))
 
 
+def suggested(kind: str) -> list[str]:
+    """Return the names that messages offer: without those of variants that say they are not to be.
+
+    Variants are imported for that, which is cheap; one that cannot be is offered.
+    """
+    return [name for name in names(kind) if kind != "variant" or _is_suggested(name)]
+
+
+def unknown(kind: str, name: object) -> str:
+    """Return the message for a name that no plugin of a kind has."""
+    return unknown_name(kind, name, suggested(kind))
+
+
+def _is_suggested(variant_name: str) -> bool:
+    try:
+        return bool(getattr(variant(variant_name), "is_suggested", True))
+    except Exception:  # a plugin's own code
+        return True
+
+
 def name_of(target: str) -> str:
     """Return a target's own name, `cpu` of `cpu:avx2`."""
     return target.partition(":")[0]
@@ -55,7 +75,7 @@ def packages() -> set[str]:
 def check_name(kind: str, name: str) -> None:
     """Raise `InputError` unless a plugin of this kind and name is declared."""
     if not isinstance(name, str) or name not in names(kind):
-        raise InputError(unknown_name(kind, name, names(kind)))
+        raise InputError(unknown(kind, name))
 
 
 def check_target(name: str) -> None:

@@ -8,8 +8,11 @@ import pytest
 
 from harness import plugins
 from harness.__main__ import main
+from harness.building.alternatives import alternatives
 from harness.cli import doctor
 from harness.errors import HarnessError, InputError
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 
 
 class RaisesWhenMade:
@@ -103,3 +106,20 @@ def test_a_target_that_is_almost_right_is_suggested(name: str, message: str) -> 
 )
 def test_a_target_s_name_has_two_parts(target: str, name: str, chip: str | None) -> None:
     assert (plugins.name_of(target), plugins.chip_of(target)) == (name, chip)
+
+
+def test_variants_that_test_the_measurement_are_not_offered_to_users() -> None:
+    twins = {"twin", "slowed-twin"}
+    assert twins <= set(plugins.names("variant"))
+    assert set(plugins.names("variant")) - set(plugins.suggested("variant")) == twins
+    with pytest.raises(InputError) as raised:
+        plugins.check_name("variant", "twinn")
+    assert "twin," not in str(raised.value)
+    assert "did you mean" not in str(raised.value)
+
+
+def test_other_variants_that_can_do_a_problem_are_none_that_test_the_measurement() -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=16)
+    found = alternatives(Case(problem=problem, variant="naive", target="cpu"))
+    assert "flash" in found
+    assert not {"twin", "slowed-twin"} & set(found)

@@ -9,7 +9,7 @@ def alternatives(case: Case) -> list[str]:
 
     Plugins are asked in this process; one that cannot be loaded, or fails when asked, is left out.
     """
-    return [name for name in plugins.names("variant") if name != case.variant and _supports(name, case)]
+    return [name for name in plugins.suggested("variant") if name != case.variant and _supports(name, case)]
 
 
 def _supports(name: str, case: Case) -> bool:

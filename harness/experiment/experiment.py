@@ -343,7 +343,7 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
     """Yield a message for each name that means nothing: variants, targets, chips, distributions, figures."""
     for variant in experiment.variants:
         if variant not in plugins.names("variant"):
-            yield f"variants: {unknown_name('variant', variant, plugins.names('variant'))}"
+            yield f"variants: {plugins.unknown('variant', variant)}"
     for target in experiment.targets:
         yield from _wrong_target(target)
     if experiment.baseline is not None and experiment.baseline not in experiment.variants:
@@ -359,7 +359,7 @@ def _wrong_names(experiment: Experiment) -> Iterator[str]:
             yield f"check.distributions: {unknown_name('distribution', distribution, DISTRIBUTIONS)}"
     for figure in experiment.figures:
         if figure not in plugins.names("figure"):
-            yield f"figures.{figure}: {unknown_name('figure', figure, plugins.names('figure'))}"
+            yield f"figures.{figure}: {plugins.unknown('figure', figure)}"
         else:
             yield from _wrong_figure_settings(figure, experiment.figures[figure], experiment.variants)
 

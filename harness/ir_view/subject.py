@@ -103,15 +103,15 @@ def is_schedule(name: str) -> bool:
 
     if name.startswith(PREFIX):
         return True
-    variants = plugins.names("variant")
-    if name in variants:
+    if name in plugins.names("variant"):
         return False
     from harness.named_schedules.registry import SCHEDULES
 
     if name not in SCHEDULES:
-        hint = suggestion(name, [*variants, *SCHEDULES])
+        offered = plugins.suggested("variant")
+        hint = suggestion(name, [*offered, *SCHEDULES])
         raise InputError(
-            f"unknown variant or schedule {name!r}{hint}; variants: {', '.join(variants)}; "
+            f"unknown variant or schedule {name!r}{hint}; variants: {', '.join(offered)}; "
             f"schedules: {', '.join(SCHEDULES)}"
         )
     return True

@@ -27,6 +27,7 @@ class Twin(Flash):
     """`flash` by another name."""
 
     name = "twin"
+    is_suggested = False
     summary = (
         "a copy of flash, the same machine code: what is measured between them is the measurement's error"
     )
@@ -44,6 +45,7 @@ class SlowedTwin(Flash):
     """`flash` whose calls are made longer by a known share."""
 
     name = "slowed-twin"
+    is_suggested = False
     summary = "a copy of flash that waits after each call: a slowdown that the measurement must find"
     parameters = SlowedParameters
 
