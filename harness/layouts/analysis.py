@@ -15,7 +15,7 @@ from mlir.dialects import builtin
 
 from harness.errors import BuildError
 from harness.ir.walk import operations_within
-from harness.layouts.constraints import Link, is_copy, is_vector, links
+from harness.layouts.constraints import Link, is_copy, is_copy_out, is_vector, links
 from harness.layouts.conversion import Conflict, Conversion, convert
 from harness.layouts.layout import Layout
 from harness.layouts.through_shared_memory import exchanged
@@ -85,9 +85,9 @@ class LayoutAnalysis:
         self._require_layouts()
 
     def _lay_out_copies(self) -> None:
-        """Tiles that are copied to shared memory lie as the lanes share the copy."""
+        """Tiles that are copied to shared memory, or from there, lie as the lanes share the copy."""
         for operation in operations_within(self._function):
-            if operation.name == "vector.transfer_write" and is_copy(operation):
+            if operation.name == "vector.transfer_write" and (is_copy(operation) or is_copy_out(operation)):
                 tile = operation.operands[0].type
                 rows, columns = tile.shape
                 layout = self.tiling.copy(rows, columns, tile.element_type.width // 8)

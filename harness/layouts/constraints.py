@@ -57,6 +57,17 @@ def is_copy(write: ir.OpView) -> bool:
     )
 
 
+def is_copy_out(write: ir.OpView) -> bool:
+    """Return whether a `vector.transfer_write` takes elsewhere what was read from shared memory."""
+    read = write.operands[0].owner
+    return (
+        not in_shared_memory(write.operands[1])
+        and not isinstance(read, ir.Block)
+        and read.name == "vector.transfer_read"
+        and in_shared_memory(read.operands[0])
+    )
+
+
 def same(layout: Layout) -> Layout:
     """Return the layout."""
     return layout

@@ -64,6 +64,12 @@ class WarpTiling:
         )
         return _banded(inner, rows, columns, self.warps)
 
+    def can_copy(self, rows: int, columns: int, element_bytes: int) -> bool:
+        """Return whether the threads can share the copy of a tile evenly, the widest access each."""
+        if columns * element_bytes % WIDEST_ACCESS_BYTES:
+            return False
+        return rows % (self.warps * self.rows_copied_at_once(columns, element_bytes)) == 0
+
     def rows_copied_at_once(self, columns: int, element_bytes: int) -> int:
         """Return how many rows of a tile the lanes of a warp copy at once, the widest access each."""
         chunks = columns * element_bytes // WIDEST_ACCESS_BYTES

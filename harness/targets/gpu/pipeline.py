@@ -19,6 +19,7 @@ from harness.targets.gpu.rereading import read_again_in_loops
 from harness.targets.gpu.scores_ahead import compute_scores_ahead
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.gpu.vendor import Vendor
+from harness.targets.gpu.wide_stores import store_wide
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.destinations import (
@@ -58,6 +59,11 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "read-again",
             "operands that registers have no room for are read from shared memory in each iteration",
             _read_again,
+        ),
+        Stage(
+            "wide-stores",
+            "results pass through shared memory, so that lanes store 16 bytes at once",
+            _store_wide,
         ),
         Stage("laid-out", "layouts of vectors as attributes, and the conflicts between them", _lay_out),
         Stage("partial-sums", "lanes add up their parts of a row's sum after the loop", _defer_sums),
@@ -130,6 +136,14 @@ def _read_again(build: KernelBuild) -> str | None:
         return None
     for function in functions_of(build.module):
         read_again_in_loops(function)
+    return str(build.module)
+
+
+def _store_wide(build: KernelBuild) -> str | None:
+    if build.strategy.output_stores == "direct":
+        return None
+    for function in functions_of(build.module):
+        store_wide(function, build.tiling)
     return str(build.module)
 
 

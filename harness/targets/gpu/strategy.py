@@ -10,6 +10,7 @@ from harness.targets.gpu.tile_choice import WorkgroupTile
 QueryOperand = Literal["registers", "shared-memory"]
 RowSums = Literal["after-loop", "every-tile"]
 Scores = Literal["ahead", "in-turn"]
+OutputStores = Literal["wide", "direct"]
 
 REGISTERS_TO_PLAN_WITH = 0.75
 """Share of a lane's registers: two products at once gain nothing where an assembler has no room to order
@@ -31,6 +32,9 @@ class GpuOptions(TargetOptions):
     """When lanes add up their parts of a row's sum."""
     scores: Scores | None = None
     """`ahead`: a loop computes the scores of its next tile before the softmax of this one."""
+    output_stores: OutputStores | None = None
+    """Whether results pass through shared memory, so that lanes store 16 bytes of a row, where that makes
+    fewer stores and needs no more memory, or are stored as lanes hold them."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Strategy:
     staging_slots: int
     row_sums: RowSums
     scores: Scores
+    output_stores: OutputStores
 
     def chosen(self, options: GpuOptions) -> dict[str, ParameterValue]:
         """Return what the options left open, by their names."""
@@ -48,7 +53,13 @@ class Strategy:
         return {name: value for name, value in decided.items() if getattr(options, name) is None}
 
 
-DEFAULT = Strategy(query_operand="registers", staging_slots=2, row_sums="after-loop", scores="in-turn")
+DEFAULT = Strategy(
+    query_operand="registers",
+    staging_slots=2,
+    row_sums="after-loop",
+    scores="in-turn",
+    output_stores="wide",
+)
 """Of kernels that nothing is known of."""
 
 
@@ -66,6 +77,7 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
         staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
         row_sums=options.row_sums or "after-loop",
         scores=options.scores or ("ahead" if _has_room_ahead(tile, holds_query=holds_query) else "in-turn"),
+        output_stores=options.output_stores or "wide",
     )
 
 

@@ -1,0 +1,95 @@
+"""The `wide-stores` stage: results pass through shared memory on their way out, where that makes fewer stores.
+
+A product leaves each lane pairs of neighbours.  Through shared memory a lane gets 16 bytes of a row, and the
+lanes of a warp whole rows.  The memory is that of operands that nobody reads any more: a workgroup needs no
+more of it than before.  FlashAttention-2 stores its output in the same way (its public kernels).
+"""
+
+from dataclasses import dataclass
+
+from mlir import ir
+
+from harness.ir.walk import operations_within
+from harness.layouts.bank_conflicts import conflicts_of_accesses
+from harness.layouts.constraints import in_shared_memory
+from harness.layouts.contiguous_accesses import contiguous_accesses
+from harness.layouts.distribution.transfers import LAST_AXIS, alignment_of, bytes_of, open_axes
+from harness.layouts.layout import Layout
+from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, SharedMemoryModel
+from harness.layouts.through_shared_memory import LEAST_BITS, exchanged
+from harness.layouts.warp_tiling import WarpTiling
+from harness.layouts.workgroup_memory import is_body_of_workgroup
+from harness.targets.gpu.shared_memory import place
+
+FIRST_INDEX = 2
+"""Number of the first index operand of a `vector.transfer_write`."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """How a tile lies among the lanes before and after it passes through shared memory."""
+
+    held: Layout
+    stored: Layout
+    element_bytes: int
+
+    @property
+    def saves_stores(self) -> bool:
+        """Whether lanes have fewer stores afterwards."""
+        before, after = (
+            len(contiguous_accesses(one, self.element_bytes)) for one in (self.held, self.stored)
+        )
+        return after < before
+
+    def pitch(self, memory: SharedMemoryModel) -> int:
+        """Return the elements from one row to the next there: the fewest with the fewest bank conflicts."""
+        columns, step = self.held.shape[-1], WIDEST_ACCESS_BYTES // self.element_bytes
+        row = memory.banks * memory.word_bytes // self.element_bytes
+        found: dict[int, int] = {}
+        for pitch in range(columns, columns + row, step):
+            found[pitch] = self._conflicts(pitch, memory)
+            if found[pitch] == 0:
+                break
+        return min(found, key=lambda pitch: found[pitch])
+
+    def _conflicts(self, pitch: int, memory: SharedMemoryModel) -> int:
+        return sum(
+            conflicts_of_accesses(layout, pitch, self.element_bytes, memory)
+            for layout in (self.held, self.stored)
+        )
+
+
+def store_wide(function: ir.OpView, tiling: WarpTiling) -> None:
+    """Let the results that a workgroup writes at its end pass through shared memory, in place.
+
+    Those are left as they are that lanes would not store in fewer pieces, or that need more shared memory
+    than the workgroup has already.
+    """
+    if tiling.shared_memory is None:
+        return
+    available = place(function).bytes
+    for write in list(operations_within(function)):
+        passage = _passage(write, tiling)
+        if passage is None or not passage.saves_stores:
+            continue
+        pitch = passage.pitch(tiling.shared_memory)
+        if passage.held.shape[0] * pitch * passage.element_bytes <= available:
+            write.operation.operands[0] = exchanged(write.operands[0], write, pitch)
+
+
+def _passage(write: ir.OpView, tiling: WarpTiling) -> Passage | None:
+    """Return how a result can pass, if an operation writes one whose rows lanes can store 16 bytes at once."""
+    if write.operation.name != "vector.transfer_write" or in_shared_memory(write.operands[1]):
+        return None
+    tile = write.operands[0].type
+    is_matrix_of_words = tile.rank == 2 and tile.element_type.width >= LEAST_BITS
+    if not is_matrix_of_words or not is_body_of_workgroup(write.operation.block):
+        return None
+    (rows, columns), size = tile.shape, bytes_of(tile.element_type)
+    if LAST_AXIS in open_axes(write) or not tiling.can_copy(rows, columns, size):
+        return None
+    stored = tiling.copy(rows, columns, size)
+    alignment = alignment_of(write, FIRST_INDEX, stored)
+    accesses = contiguous_accesses(stored, size)
+    is_aligned = all(alignment.of(access, size) == WIDEST_ACCESS_BYTES for access in accesses)
+    return Passage(tiling.result(rows, columns), stored, size) if is_aligned else None
