@@ -1,6 +1,8 @@
 """The Triton baseline: compiled for chips without a device, and executed by the emulator."""
 
+import dataclasses
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
-from harness.variants.baselines.triton.tiles import TritonTiles
+from harness.variants.baselines.triton.tiles import TritonTiles, default_tiles
 from harness.variants.baselines.triton.variant import Triton, executed_flops
 
 SMALL = AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f16")
@@ -38,8 +40,9 @@ def build(problem: AttentionProblem, folder: Path, chip: str = "sm_80", **params
             causal_alignment="top-left", scale=0.3,
         ),
         AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f32"),
+        AttentionProblem(heads=1, seq_q=64, seq_kv=90, head_dim=32, dtype="f16", causal=True, scale=-0.3),
     ],
-    ids=["ragged-causal", "grouped-cross", "rows-without-keys", "top-left", "single-precision"],
+    ids=["ragged-causal", "grouped-cross", "rows-without-keys", "top-left", "single-precision", "negative-scale"],
 )  # fmt: skip
 def test_attention_is_right_and_the_checks_find_nothing(problem: AttentionProblem, tmp_path: Path) -> None:
     artifact = build(problem, tmp_path)
@@ -84,6 +87,19 @@ def test_nothing_tells_whose_machine_it_was_built_on(tmp_path: Path) -> None:
     build(SMALL, tmp_path)
     for file in tmp_path.glob("*.*"):
         assert str(Path(__file__).parents[3]).encode() not in file.read_bytes(), file.name
+
+
+@pytest.mark.extra("triton")
+def test_a_positive_scale_is_a_part_of_the_exponents_multiply_add(tmp_path: Path) -> None:
+    products = {}
+    for scale in (0.3, -0.3):
+        folder = tmp_path / str(scale)
+        folder.mkdir()
+        artifact = build(SMALL.model_copy(update={"scale": scale}), folder)
+        text = (folder / artifact.stage_files["ptx"]).read_text()
+        products[scale] = len(re.findall(r"\bmul(?:\.rn)?(?:\.ftz)?\.f32", text))
+    scores_of_a_lane = TILES["tile_q"] * TILES["tile_kv"] // (32 * TILES["warps"])
+    assert products[0.3] + scores_of_a_lane <= products[-0.3]
 
 
 @pytest.mark.extra("triton")
@@ -135,3 +151,25 @@ def test_what_it_does_not_do_is_said(
 def test_without_triton_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert Triton().supports(SMALL, "cuda") == "install attention-harness[triton]"
+
+
+@pytest.mark.parametrize(
+    ("chip", "head_dim", "tiles"),
+    [
+        ("sm_80", 64, TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3)),
+        ("sm_80", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=3)),
+        ("sm_80", 256, TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)),
+        ("sm_89", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=3)),
+    ],
+)
+def test_the_best_known_tiles_depend_on_chip_and_width(chip: str, head_dim: int, tiles: TritonTiles) -> None:
+    problem = AttentionProblem(heads=1, seq_q=512, head_dim=head_dim, dtype="f16")
+    assert default_tiles(problem, chip) == tiles
+    case = Case(problem=problem, variant="triton", target=f"cuda:{chip}")
+    assert Triton().chosen(case) == dataclasses.asdict(tiles)
+
+
+def test_tiles_that_are_set_are_not_chosen() -> None:
+    problem = AttentionProblem(heads=1, seq_q=512, head_dim=128, dtype="f16")
+    case = Case(problem=problem, variant="triton", target="cuda:sm_80", params={"tile_q": 64, "warps": 8})
+    assert Triton().chosen(case) == {"tile_kv": 32, "pipeline": 3}

@@ -79,6 +79,8 @@ def assembler(chip: str) -> Path:
 
 
 def _constants(problem: AttentionProblem, tiles: TritonTiles) -> dict[str, object]:
+    scale = problem.scale * math.log2(math.e)
+    score_scale, exponent_scale = (1.0, scale) if scale > 0 else (scale, 1.0)
     aligned_bottom_right = problem.causal_alignment == "bottom-right"
     return {
         "heads": problem.heads,
@@ -87,7 +89,8 @@ def _constants(problem: AttentionProblem, tiles: TritonTiles) -> dict[str, objec
         "seq_kv": problem.seq_kv,
         "width": problem.head_dim,
         "width_v": problem.head_dim_v,
-        "scale_log2": problem.scale * math.log2(math.e),
+        "score_scale": score_scale,
+        "exponent_scale": exponent_scale,
         "causal": problem.causal,
         "shift": problem.seq_kv - problem.seq_q if aligned_bottom_right else 0,
         "tile_q": tiles.tile_q,

@@ -22,14 +22,16 @@ def flash_attention(
     seq_kv: tl.constexpr,
     width: tl.constexpr,
     width_v: tl.constexpr,
-    scale_log2: tl.constexpr,
+    score_scale: tl.constexpr,
+    exponent_scale: tl.constexpr,
     causal: tl.constexpr,
     shift: tl.constexpr,
     tile_q: tl.constexpr,
     tile_kv: tl.constexpr,
     precision: tl.constexpr,
 ):
-    """Compute a tile of queries: `softmax(scale · q · kᵀ) · v` with `scale_log2 = scale · log2(e)`.
+    """Compute a tile of queries: `softmax(scale · q · kᵀ) · v`, with `score_scale · exponent_scale` the scale times
+    log2(e).  The second one is positive, and a part of the exponent's fused multiply-add.
 
     `query` and `output` are `[batch, heads, seq_q, …]`, `key` and `value` `[batch, kv_heads, seq_kv, …]`.
     If causal, query i sees keys j ≤ i + shift.  A query without keys gives zeros.
@@ -61,20 +63,28 @@ def flash_attention(
     for start in tl.range(0, unmasked_end, tile_kv):
         places = start + tl.arange(0, tile_kv)
         k = tl.load(keys + places[:, None] * width + columns[None, :])
-        scores = tl.dot(q, tl.trans(k), input_precision=precision) * scale_log2
+        scores = tl.dot(q, tl.trans(k), input_precision=precision)
+        if score_scale != 1:
+            scores = scores * score_scale
         v = tl.load(values + places[:, None] * width_v + columns_v[None, :])
-        maximum, total, result = _online_softmax(scores, v, maximum, total, result, precision)
+        maximum, total, result = _online_softmax(
+            scores, v, maximum, total, result, exponent_scale, precision
+        )
     for start in tl.range(unmasked_end, end, tile_kv):
         places = start + tl.arange(0, tile_kv)
         inside = places < seq_kv
         k = tl.load(keys + places[:, None] * width + columns[None, :], mask=inside[:, None], other=0.0)
-        scores = tl.dot(q, tl.trans(k), input_precision=precision) * scale_log2
+        scores = tl.dot(q, tl.trans(k), input_precision=precision)
+        if score_scale != 1:
+            scores = scores * score_scale
         visible = inside[None, :]
         if causal:
             visible = visible & (places[None, :] <= rows[:, None] + shift)
         scores = tl.where(visible, scores, float("-inf"))
         v = tl.load(values + places[:, None] * width_v + columns_v[None, :], mask=inside[:, None], other=0.0)
-        maximum, total, result = _online_softmax(scores, v, maximum, total, result, precision)
+        maximum, total, result = _online_softmax(
+            scores, v, maximum, total, result, exponent_scale, precision
+        )
 
     result = result / tl.where(total == 0.0, 1.0, total)[:, None]
     o_rows = output + head.to(tl.int64) * seq_q * width_v + rows[:, None] * width_v
@@ -82,11 +92,11 @@ def flash_attention(
 
 
 @triton.jit
-def _online_softmax(scores, v, maximum, total, result, precision: tl.constexpr):
-    """Add a tile of keys: scores in units of log2, and their rows of V."""
-    grown = tl.maximum(maximum, tl.max(scores, 1))
+def _online_softmax(scores, v, maximum, total, result, exponent_scale: tl.constexpr, precision: tl.constexpr):
+    """Add a tile of keys: scores, which times `exponent_scale` are exponents of 2, and their rows of V."""
+    grown = tl.maximum(maximum, tl.max(scores, 1) * exponent_scale)
     reference = tl.where(grown == float("-inf"), 0.0, grown)
-    probabilities = tl.exp2(scores - reference[:, None])
+    probabilities = tl.exp2(scores * exponent_scale - reference[:, None])
     rescale = tl.exp2(maximum - reference)
     total = total * rescale + tl.sum(probabilities, 1)
     result = tl.dot(probabilities.to(v.dtype), v, result * rescale[:, None], input_precision=precision)

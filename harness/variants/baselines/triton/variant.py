@@ -24,7 +24,7 @@ from harness.targets.base import Stage
 from harness.targets.cuda import CudaTarget
 from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.variants.base import Parameters, Variant
-from harness.variants.baselines.triton.tiles import TritonTiles
+from harness.variants.baselines.triton.tiles import TritonTiles, default_tiles
 
 if TYPE_CHECKING:
     from harness.targets.cuda.ptxas import Assembled
@@ -35,14 +35,6 @@ MISSING = "install attention-harness[triton]"
 
 LEAST_WIDTH = 16
 """Of rows and columns of a tile: what a matrix instruction takes."""
-
-LONG_ROW = 128
-"""Columns of K and V together that are more have twice the warps."""
-
-SHORT_ROW_TILES = TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3)
-LONG_ROW_TILES = TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)
-WIDE_TYPE_TILES = TritonTiles(tile_q=64, tile_kv=32, warps=4, pipeline=2)
-"""For f32: as many rows as the warps have matrix instructions for, else they store the same values twice."""
 
 STAGES = (
     Stage("ttir", "Triton's IR of tiles"),
@@ -55,7 +47,7 @@ PowerOfTwo = Literal[16, 32, 64, 128, 256]
 
 
 class TritonParameters(Parameters):
-    """How the work is divided; what is left open is chosen by head_dim."""
+    """How the work is divided; what is left open are the best known sizes for chip, type and widths."""
 
     tile_q: PowerOfTwo | None = None
     """Queries of a program."""
@@ -165,12 +157,9 @@ def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
 
 
 def _tiles(case: Case) -> TritonTiles:
-    """Return the tiles: those that are set, and others for the rest by the width of rows."""
-    given = TritonParameters.model_validate(case.params)
-    problem = case.problem
-    default = WIDE_TYPE_TILES if problem.dtype == "f32" else SHORT_ROW_TILES
-    if default is SHORT_ROW_TILES and problem.head_dim + problem.head_dim_v > LONG_ROW:
-        default = LONG_ROW_TILES
+    """Return the tiles: those that are set, and the best known for the rest."""
+    given, problem = TritonParameters.model_validate(case.params), case.problem
+    default = default_tiles(problem, CudaTarget().chip(chip_of(case.target)))
     tile_q = given.tile_q or min(default.tile_q, _power_of_two_from(problem.seq_q))
     return TritonTiles(
         tile_q=tile_q,
