@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.errors import HarnessError
 from harness.numbers import Count, Duration, Share
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import Inputs
 from harness.storage.digests import DIGESTS_FILE, difference
 
@@ -82,6 +82,8 @@ class Artifact(BaseModel):
     """Build time of each named stage."""
     stage_files: dict[str, str] = {}
     """File in the folder that holds each stage's output."""
+    chosen: dict[str, ParameterValue] = {}
+    """Values of parameters that the case leaves open, as they were chosen."""
     launch: dict[str, Any] = {}
     """What the loader needs: entry points, grid, workspace."""
     why_not_run: str | None = None

@@ -63,11 +63,16 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
         variant = _variant(case.variant)
 
         def build_into(empty: Path) -> None:
-            artifact = variant.build(case, key, empty)
+            artifact = with_choices(variant.build(case, key, empty), variant)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 
         folder = cache.store(key, build_into)
     return Built(artifact=read_artifact(folder), folder=folder, cached=cached)
+
+
+def with_choices(artifact: Artifact, variant: Variant) -> Artifact:
+    """Return an artifact that says what was chosen for parameters that its case leaves open."""
+    return artifact.model_copy(update={"chosen": {**variant.chosen(artifact.case), **artifact.chosen}})
 
 
 def read_artifact(folder: Path) -> Artifact:

@@ -23,6 +23,7 @@ SUMMARY_COLUMNS = (
     "label",
     "variant",
     "params",
+    "chosen",
     "status",
     "phase",
     "reason",

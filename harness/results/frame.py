@@ -9,7 +9,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from harness.results.result import BY_NAME, SEQ, Result, printed_params
+from harness.results.result import BY_NAME, PRINTED, SEQ, Result, printed_params
 
 if TYPE_CHECKING:
     import pandas
@@ -22,9 +22,9 @@ _all_fields = operator.itemgetter(*Result.model_fields)
 def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
     """Return results as a table: a row each, columns in the order of the fields of `Result`.
 
-    Instead of `params` there are its printable text and a column `param.<name>` for each parameter, instead
-    of `stage_s` a column `stage_s.<stage>` in seconds.  An integer or truth value that can be missing has one
-    of pandas' nullable types; a missing float is NaN.
+    Instead of `params` and `chosen` there are their printable texts, and a column `param.<name>` for each
+    parameter that is set; instead of `stage_s` a column `stage_s.<stage>` in seconds.  An integer or truth
+    value that can be missing has one of pandas' nullable types; a missing float is NaN.
     """
     rows, columns = iter(results), _Columns()
     while columns.add(itertools.islice(rows, BATCH)):
@@ -65,7 +65,8 @@ class _Columns:
         for field, named in self._numbers.items():
             named.add(found[field])
         self._parameters.add(found["params"])
-        found["params"] = tuple(map(printed_params, found["params"]))
+        for field in PRINTED:
+            found[field] = tuple(map(printed_params, found[field]))
         found["status"] = tuple(status.value for status in found["status"])
         for name, parts in self._plain.items():
             parts.append(_column(name, found[name]))

@@ -58,6 +58,8 @@ class Result(BaseModel):
     cu_seqlens_kv: str | None = None
     model_width: int | None = None
     params: dict[str, ParameterValue] = {}
+    chosen: dict[str, ParameterValue] = {}
+    """Values of parameters that were left open, as variant, target or compiler chose them."""
     threads: int | None = None
 
     max_abs_error: float | None = None
@@ -177,6 +179,9 @@ COUNTED = tuple(name for name, field in Result.model_fields.items() if field.ann
 
 MEASURED = ("time_s", "time_low_s", "time_high_s", "speedup", "tflops", "fraction_of_peak")
 """Fields that follow from a time, and so are never 0."""
+
+PRINTED = ("params", "chosen")
+"""Fields that are shown as a text, `tile_kv=64 tile_q=32`."""
 
 BY_NAME = ("stage_s", "instructions")
 """Fields of which each entry has a column of its own."""

@@ -11,7 +11,7 @@ from harness.measure.rounds import TimedRound
 from harness.measure.statistics import nested_interval, noise, paired_ratio
 from harness.printable import printable, shell_line
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
 from harness.problem.fields import problem_fields
 from harness.results.result import Result
 from harness.status import Status
@@ -114,7 +114,7 @@ class RowMaker:
             variant=case.variant,
             target=case.target,
             device=NO_DEVICE if is_left_alone else record.device,
-            params=case.params,
+            params={**options_without_columns(case), **case.params},
             peak_bytes=record.peak_bytes,
             **problem_columns(case.problem),
             **option_columns(case),
@@ -142,9 +142,14 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
 
 
 def option_columns(case: Case) -> dict[str, Any]:
-    """Return the columns of the target's options."""
+    """Return the columns of the target's options that have one."""
     threads = case.target_options.get("threads")
     return {"threads": threads if isinstance(threads, int) else None}
+
+
+def options_without_columns(case: Case) -> dict[str, ParameterValue]:
+    """Return the target's options that stand among the parameters."""
+    return {name: value for name, value in case.target_options.items() if name not in Result.model_fields}
 
 
 def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> dict[str, Any]:
@@ -158,6 +163,7 @@ def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> di
     return {
         "executor": artifact.executor,
         "recompute_factor": recompute_factor,
+        "chosen": artifact.chosen,
         "build_s": artifact.build_seconds,
         "stage_s": artifact.stage_seconds,
         **metrics.model_dump(),

@@ -92,9 +92,7 @@ class _Tile:
     alignment: TileAlignment
 
     @classmethod
-    def of(
-        cls, distributor: Distributor, transfer: ir.OpView, layout: Layout, element: ir.Type
-    ) -> "_Tile":
+    def of(cls, distributor: Distributor, transfer: ir.OpView, layout: Layout, element: ir.Type) -> "_Tile":
         """Return the tile of a transfer."""
         first, axes = FIRST_INDEX[transfer.operation.name], open_axes(transfer)
         buffer = distributor.scalar(transfer.operands[first - 1])

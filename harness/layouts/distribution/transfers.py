@@ -103,7 +103,9 @@ def alignment_of(transfer: ir.OpView, first: int, layout: Layout) -> TileAlignme
     operands = list(transfer.operands)
     buffer = operands[first - 1]
     strides = _byte_strides(buffer)
-    start = math.gcd(_alignment_of_buffer(buffer), _divisor_at(operands[first : first + len(strides)], strides))
+    start = math.gcd(
+        _alignment_of_buffer(buffer), _divisor_at(operands[first : first + len(strides)], strides)
+    )
     return TileAlignment(layout, tuple(strides[-len(layout.axes) :]), start)
 
 
@@ -115,7 +117,9 @@ def _alignment_of_buffer(buffer: ir.Value) -> int:
         return bytes_of(buffer.type.element_type)
     part = buffer.owner.opview
     whole = part.operands[0]
-    return math.gcd(_alignment_of_buffer(whole), _divisor_at(mixed_values(part, "offsets"), _byte_strides(whole)))
+    return math.gcd(
+        _alignment_of_buffer(whole), _divisor_at(mixed_values(part, "offsets"), _byte_strides(whole))
+    )
 
 
 def _divisor_at(indices: Sequence[Size], strides: Sequence[int]) -> int:

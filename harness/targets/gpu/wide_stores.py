@@ -1,4 +1,4 @@
-"""The `wide-stores` stage: results pass through shared memory on their way out, where that makes fewer stores.
+"""The `wide-stores` stage: results pass through shared memory on their way out, for fewer stores.
 
 A product leaves each lane pairs of neighbours.  Through shared memory a lane gets 16 bytes of a row, and the
 lanes of a warp whole rows.  The memory is that of operands that nobody reads any more: a workgroup needs no
@@ -78,7 +78,7 @@ def store_wide(function: ir.OpView, tiling: WarpTiling) -> None:
 
 
 def _passage(write: ir.OpView, tiling: WarpTiling) -> Passage | None:
-    """Return how a result can pass, if an operation writes one whose rows lanes can store 16 bytes at once."""
+    """Return how a result can pass, if an operation writes one that lanes can store 16 bytes at a time."""
     if write.operation.name != "vector.transfer_write" or in_shared_memory(write.operands[1]):
         return None
     tile = write.operands[0].type

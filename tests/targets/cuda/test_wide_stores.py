@@ -20,8 +20,10 @@ PROBLEMS = {
     "wider-v": AttentionProblem(heads=1, seq_q=130, seq_kv=70, head_dim=64, head_dim_v=128, dtype="f16"),
     "48-columns": AttentionProblem(heads=1, seq_q=100, head_dim=48, dtype="bf16"),
     "single-precision": AttentionProblem(heads=1, seq_q=70, head_dim=64, dtype="f32", causal=True),
-    "rows-without-keys": AttentionProblem(heads=1, seq_q=130, seq_kv=65, head_dim=64, dtype="f16", causal=True),
-}  # fmt: skip
+    "rows-without-keys": AttentionProblem(
+        heads=1, seq_q=130, seq_kv=65, head_dim=64, dtype="f16", causal=True
+    ),
+}
 GLOBAL_STORE = re.compile(r"^\s*(?:@%p\d+ )?(st\.global[.\w]*)", re.MULTILINE)
 
 

@@ -42,7 +42,10 @@ def build(problem: AttentionProblem, folder: Path, chip: str = "sm_80", **params
         AttentionProblem(heads=1, seq_q=64, head_dim=16, dtype="f32"),
         AttentionProblem(heads=1, seq_q=64, seq_kv=90, head_dim=32, dtype="f16", causal=True, scale=-0.3),
     ],
-    ids=["ragged-causal", "grouped-cross", "rows-without-keys", "top-left", "single-precision", "negative-scale"],
+    ids=[
+        "ragged-causal", "grouped-cross", "rows-without-keys", "top-left", "single-precision",
+        "negative-scale",
+    ],
 )  # fmt: skip
 def test_attention_is_right_and_the_checks_find_nothing(problem: AttentionProblem, tmp_path: Path) -> None:
     artifact = build(problem, tmp_path)

@@ -30,8 +30,10 @@ def flash_attention(
     tile_kv: tl.constexpr,
     precision: tl.constexpr,
 ):
-    """Compute a tile of queries: `softmax(scale · q · kᵀ) · v`, with `score_scale · exponent_scale` the scale times
-    log2(e).  The second one is positive, and a part of the exponent's fused multiply-add.
+    """Compute a tile of queries: `softmax(scale · q · kᵀ) · v`.
+
+    `score_scale · exponent_scale` is the scale times log2(e); the second one is positive, and a part of the
+    exponent's fused multiply-add.
 
     `query` and `output` are `[batch, heads, seq_q, …]`, `key` and `value` `[batch, kv_heads, seq_kv, …]`.
     If causal, query i sees keys j ≤ i + shift.  A query without keys gives zeros.
@@ -67,9 +69,7 @@ def flash_attention(
         if score_scale != 1:
             scores = scores * score_scale
         v = tl.load(values + places[:, None] * width_v + columns_v[None, :])
-        maximum, total, result = _online_softmax(
-            scores, v, maximum, total, result, exponent_scale, precision
-        )
+        maximum, total, result = _online_softmax(scores, v, maximum, total, result, exponent_scale, precision)
     for start in tl.range(unmasked_end, end, tile_kv):
         places = start + tl.arange(0, tile_kv)
         inside = places < seq_kv
@@ -82,9 +82,7 @@ def flash_attention(
             visible = visible & (places[None, :] <= rows[:, None] + shift)
         scores = tl.where(visible, scores, float("-inf"))
         v = tl.load(values + places[:, None] * width_v + columns_v[None, :], mask=inside[:, None], other=0.0)
-        maximum, total, result = _online_softmax(
-            scores, v, maximum, total, result, exponent_scale, precision
-        )
+        maximum, total, result = _online_softmax(scores, v, maximum, total, result, exponent_scale, precision)
 
     result = result / tl.where(total == 0.0, 1.0, total)[:, None]
     o_rows = output + head.to(tl.int64) * seq_q * width_v + rows[:, None] * width_v

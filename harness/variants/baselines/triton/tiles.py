@@ -1,7 +1,7 @@
 """How the Triton baseline divides its work: the best tiles that are known for a chip and the width of rows.
 
-They are the best of those with 64 to 128 queries, 32 to 128 keys, 4 or 8 warps and 2 to 4 stages, by a model of
-the machine code of a problem of 4096 keys and 32 heads without a mask (docs/measurement.md tells how).
+They are the best of those with 64 or 128 queries, 32 to 128 keys, 4 or 8 warps and 2 to 4 stages in a model
+of the machine code: f16, 4096 queries and keys, 32 heads, no mask.
 """
 
 from dataclasses import dataclass
