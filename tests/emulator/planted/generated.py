@@ -16,14 +16,14 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "flash",
         "no barrier after Q is in shared memory",
-        dropped(BARRIER, 0, 5),
+        dropped(BARRIER, 0, 7),
         "race",
         checks_within_warps=True,
     ),
     bug(
         "flash",
         "no barrier before the warps read K and V",
-        dropped(BARRIER, 2, 5),
+        dropped(BARRIER, 2, 7),
         "order",
         "race",
         "uninitialized",
@@ -32,7 +32,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "flash",
         "no barrier between the loops, which share their memory",
-        dropped(BARRIER, 3, 5),
+        dropped(BARRIER, 3, 7),
         "order",
         "race",
         "values",
@@ -40,7 +40,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "flash",
         "no barrier before the warps read K and V that a mask cuts",
-        dropped(BARRIER, 4, 5),
+        dropped(BARRIER, 4, 7),
         "order",
         "race",
         "uninitialized",
@@ -124,8 +124,37 @@ BUGS: tuple[PlantedBug, ...] = (
     ),
     bug(
         "flash",
+        "no barrier before the output is put over K and V",
+        dropped(BARRIER, 5, 7),
+        "order",
+        "race",
+        "values",
+    ),
+    bug(
+        "flash",
+        "no barrier before lanes take other parts of the output",
+        dropped(BARRIER, 6, 7),
+        "order",
+        "race",
+        "values",
+        checks_within_warps=True,
+    ),
+    bug(
+        "flash",
+        "a part of the output is put where its neighbour lies",
+        replaced(
+            r"store (<2 x half> %\d+), ptr addrspace\(3\) (%\d+), align 4",
+            r"%near = getelementptr i8, ptr addrspace(3) \2, i64 16\n"
+            r"  store \1, ptr addrspace(3) %near, align 4",
+            2,
+            16,
+        ),
+        "values",
+    ),
+    bug(
+        "flash",
         "the output written over Q",
-        replaced(r"getelementptr half, ptr %3,", "getelementptr half, ptr %0,", 0, 1),
+        replaced(r"getelementptr half, ptr %3,", "getelementptr half, ptr %0,", 0, 4),
         "read-only",
         "values",
     ),
@@ -205,7 +234,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "naive",
         "no barrier before the loop for the maximum fills memory again",
-        dropped(BARRIER, 2, 7),
+        dropped(BARRIER, 2, 9),
         "in-flight",
         "race",
         "values",
@@ -213,7 +242,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "naive",
         "no barrier before the loop for the sum",
-        dropped(BARRIER, 4, 7),
+        dropped(BARRIER, 4, 9),
         "order",
         "race",
         "uninitialized",
@@ -241,14 +270,14 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "unfused",
         "no barrier after Q is in shared memory",
-        dropped(BARRIER, 0, 4),
+        dropped(BARRIER, 0, 6),
         "race",
         checks_within_warps=True,
     ),
     bug(
         "unfused",
         "no barrier before the warps read K",
-        dropped(BARRIER, 2, 4),
+        dropped(BARRIER, 2, 6),
         "order",
         "race",
         "uninitialized",
@@ -257,7 +286,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "unfused",
         "no barrier before the warps read V",
-        dropped(BARRIER, 3, 4),
+        dropped(BARRIER, 3, 6),
         "order",
         "race",
         "uninitialized",
@@ -275,8 +304,8 @@ BUGS: tuple[PlantedBug, ...] = (
         "unfused",
         "scores stored 64 bytes too far",
         replaced(
-            r"store (<2 x float> %\d+), ptr (%\d+), align 4",
-            r"%far = getelementptr i8, ptr \2, i64 64\n  store \1, ptr %far, align 4",
+            r"store (<2 x float> %\d+), ptr (%\d+), align 8",
+            r"%far = getelementptr i8, ptr \2, i64 64\n  store \1, ptr %far, align 8",
             0,
             32,
         ),
@@ -312,7 +341,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "flash of 10 queries",
         "rows of the output behind the last one are written",
-        replaced(r"br i1 %\d+, (label %\d+, label %\.critedge)$", r"br i1 true, \1", 0, 1),
+        replaced(r"br i1 %\d+, (label %\d+, label %\d+)$", r"br i1 true, \1", 2, 3),
         "out-of-bounds",
     ),
     bug(
@@ -361,7 +390,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "flash in f32",
         "no barrier before V is copied over Q, whose rows are shorter",
-        dropped(BARRIER, 1, 3),
+        dropped(BARRIER, 1, 5),
         "order",
         "race",
         "values",

@@ -102,7 +102,7 @@ def test_a_positive_scale_is_a_part_of_the_exponents_multiply_add(tmp_path: Path
         text = (folder / artifact.stage_files["ptx"]).read_text()
         products[scale] = len(re.findall(r"\bmul(?:\.rn)?(?:\.ftz)?\.f32", text))
     scores_of_a_lane = TILES["tile_q"] * TILES["tile_kv"] // (32 * TILES["warps"])
-    assert products[0.3] + scores_of_a_lane <= products[-0.3]
+    assert products[0.3] + scores_of_a_lane // 2 < products[-0.3], "one product a row instead of one a score"
 
 
 @pytest.mark.extra("triton")
