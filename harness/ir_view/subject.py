@@ -38,7 +38,7 @@ def build_subject(built: "BuiltArtifact") -> Subject:
 
     case = built.case
     variant = plugins.variant(case.variant)
-    chosen = " ".join(f"{key}={value}" for key, value in variant.chosen(case).items())
+    chosen = " ".join(f"{key}={value}" for key, value in built.artifact.chosen.items())
     return Subject(
         title=case.describe() + (f" · {chosen} (chosen by {variant.chooser(case)})" if chosen else ""),
         stages=stage_outputs(built),

@@ -42,7 +42,7 @@ def stage(artifact: Artifact, folder: Path, name: str) -> str:
 def test_an_nvidia_build_has_stages_and_figures(target, tmp_path):
     artifact = build(Iree(), target, tmp_path)
     assert list(artifact.stage_files) == [
-        "payload", "dispatches", "configured", "llvm", "linked", "optimized", "ptx", "module",
+        "payload", "dispatches", "configured", "tuned", "llvm", "linked", "optimized", "ptx", "module",
     ]  # fmt: skip
     assert "iree_linalg_ext.attention" in stage(artifact, tmp_path, "payload")
     assert "mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>" in stage(
@@ -108,6 +108,32 @@ def test_set_tiles_take_the_place_of_iree_s(tmp_path):
     assert (theirs.workgroup_tiles[theirs.queries], theirs.key_tiles[theirs.keys]) == (64, 64)
     assert theirs.changed(IreeTiles(tile_q=128, tile_kv=32)).lowering in tuned
     assert theirs.lowering not in tuned
+
+
+@pytest.mark.usefixtures("no_emulator")
+def test_whole_rows_of_the_output_are_computed_at_once_unless_set_otherwise(tmp_path):
+    (tmp_path / "own").mkdir()
+    artifact = build(Iree(), "cuda:sm_80", tmp_path)
+    own = build(Iree(), "cuda:sm_80", tmp_path / "own", tile_v=32)
+    theirs = configuration(stage(artifact, tmp_path, "configured"))
+    assert theirs.workgroup_tiles[theirs.columns] == 32
+    assert theirs.with_whole_rows(64).lowering in stage(artifact, tmp_path, "tuned")
+    assert artifact.chosen == {
+        "tile_q": 64, "tile_kv": 64, "tile_v": 64, "subgroups": 4, "intrinsic": "NV_MMA_SYNC_F32_16x8x16_F16",
+    }  # fmt: skip
+    assert "tuned" not in own.stage_files
+    assert "tile_v" not in own.chosen
+
+
+@pytest.mark.usefixtures("no_emulator")
+def test_a_choice_without_matrix_instructions_is_left_to_iree(tmp_path):
+    case = Case(
+        problem=PROBLEM.model_copy(update={"dtype": "f32"}), variant="iree", target="cuda:sm_80", params={}
+    )
+    artifact = Iree().build(case, "key", tmp_path)
+    assert "tuned" not in artifact.stage_files
+    assert artifact.chosen == {}
+    assert artifact.refusal is None
 
 
 @pytest.mark.usefixtures("no_emulator")

@@ -103,9 +103,25 @@ def test_subgroups_share_queries_evenly(tiles):
         configuration(configured()).changed(IreeTiles(**tiles))
 
 
+def test_the_choice_is_told_as_parameters_say_it():
+    sizes = {"tile_q": 64, "tile_kv": 64, "tile_v": 32, "subgroups": 4}
+    assert configuration(configured()).tiles == IreeTiles(**sizes)
+    one = configuration(configured().replace(VIRTUAL, LAYOUT))
+    assert one.tiles == IreeTiles(**sizes, intrinsic="MFMA_F32_16x16x16_F16")
+
+
+@pytest.mark.parametrize(("columns", "tile"), [(64, 64), (128, 128), (32, 32), (80, 32), (256, 32)])
+def test_whole_rows_are_those_that_tiles_divide_and_that_have_room(columns, tile):
+    choice = configuration(configured()).with_whole_rows(columns)
+    assert choice.workgroup_tiles == [1, 64, 0, 0, tile]
+    assert choice.key_tiles == configuration(configured()).key_tiles
+
+
 def test_without_matrix_instructions_there_are_no_tiles_to_set():
     lanes = "lane_basis = [[1, 1, 1, 2, 16], [1, 0, 3, 4]], thread = [0, 0, 4, 0]"
     choice = configuration(configured(qk=lanes, pv=lanes))
+    assert choice.tiles is None
+    assert choice.with_whole_rows(64) is choice
     with pytest.raises(BuildError, match="IREE chose no matrix instruction"):
         choice.changed(IreeTiles(tile_q=64))
 

@@ -162,6 +162,9 @@ def test_without_triton_the_line_says_what_to_install(monkeypatch: pytest.Monkey
         ("sm_80", 64, TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3)),
         ("sm_80", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=3)),
         ("sm_80", 256, TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)),
+        ("sm_90a", 64, TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3)),
+        ("sm_90a", 128, TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3)),
+        ("sm_100", 128, TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)),
         ("sm_89", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=3)),
     ],
 )

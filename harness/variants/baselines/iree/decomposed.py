@@ -1,8 +1,7 @@
 """The variant `iree-decomposed`: IREE's attention op, tiled and taken apart by transform scripts.
 
 What IREE otherwise does with the op within its passes is done here step by step, in view: grid, online form,
-key loop, decomposition to linalg.  IREE lowers the result.  Tiles, layouts and threads are those that IREE
-chooses for the op, where parameters do not say otherwise.
+key loop, decomposition to linalg.  IREE lowers the result.  Tiles, layouts and threads are those of `iree`.
 """
 
 import re
@@ -15,7 +14,7 @@ from harness.variants.baselines.iree.compilation import STAGES, Compilation, Sta
 from harness.variants.baselines.iree.targets import iree_target
 from harness.variants.baselines.iree.tiling import OPERATION, Configuration, configuration
 from harness.variants.baselines.iree.transforms import script
-from harness.variants.baselines.iree.variant import Iree, IreeAttentionParameters, IreeParameters
+from harness.variants.baselines.iree.variant import Iree, IreeAttentionParameters, best_known
 
 GRID_DIMENSIONS = ("x", "y", "z")
 """From the innermost dimension of the grid outwards; what is beyond shares the last."""
@@ -38,7 +37,7 @@ class IreeDecomposed(Iree):
 
     name = "iree-decomposed"
     summary = "IREE's attention op tiled and decomposed by transform scripts, then lowered by IREE"
-    parameters: ClassVar[type[IreeParameters]] = IreeDecomposedParameters
+    parameters: ClassVar[type[IreeDecomposedParameters]] = IreeDecomposedParameters
     stages = (
         *STAGES[:1],
         StageName("configured", "what IREE would choose, whose tiles and layouts are used"),
@@ -60,9 +59,9 @@ class IreeDecomposed(Iree):
 
     def lower(self, case: Case, compilation: Compilation) -> None:
         """Take the op apart before IREE lowers it."""
-        parameters = IreeDecomposedParameters.model_validate(case.params)
+        parameters = self.parameters.model_validate(case.params)
         compilation.advance("configured")
-        chosen = configuration(compilation.text("configured")).changed(parameters)
+        chosen = best_known(configuration(compilation.text("configured")), parameters, case.problem)
         compilation.go_back_to("dispatches")
         compilation.transform("grid", grid_script(chosen))
         compilation.transform("online", script("online"))

@@ -15,13 +15,19 @@ WORKGROUP, REDUCTION, SUBGROUPS = "workgroup = [", "reduction = [", "subgroup_ba
 
 BRACKETS = {"<": ">", "{": "}", "[": "]", "(": ")"}
 
+WIDEST_ROW = 128
+"""Columns of the output up to which a workgroup has registers and shared memory for whole rows."""
+
 NO_MATRIX_INSTRUCTION = (
     "IREE chose no matrix instruction for this problem, and only tiles for matrix instructions can be set"
 )
 
 
 class IreeTiles(Parameters):
-    """Tiles and layouts of IREE's attention op on a GPU; what is not set IREE chooses."""
+    """Tiles and layouts of IREE's attention op on a GPU.
+
+    What is not set IREE chooses, but for `tile_v`: workgroups compute whole rows, where they have the room.
+    """
 
     tile_q: int | None = Field(default=None, ge=1, le=1024)
     """Queries of a workgroup."""
@@ -65,6 +71,35 @@ class Configuration:
     def key_tiles(self) -> list[int]:
         """Return the tile of one step over the keys."""
         return _sizes(self.lowering, REDUCTION) or _sizes(self.lowering, f"partial_{REDUCTION}") or []
+
+    @property
+    def tiles(self) -> IreeTiles | None:
+        """Return the tiles as parameters say them, without an instruction where the two products have two.
+
+        None where there are no matrix instructions.
+        """
+        instructions = set(re.findall(r"#iree_gpu\.(?:virtual_)?mma_layout<(\w+)", self.decomposition))
+        subgroups = _sizes(self.decomposition, SUBGROUPS)
+        if not instructions or subgroups is None:
+            return None
+        return IreeTiles(
+            tile_q=self.workgroup_tiles[self.queries],
+            tile_kv=self.key_tiles[self.keys],
+            tile_v=self.workgroup_tiles[self.columns],
+            subgroups=subgroups[self.queries],
+            intrinsic=instructions.pop() if len(instructions) == 1 else None,
+        )
+
+    def with_whole_rows(self, columns: int) -> "Configuration":
+        """Return the configuration with workgroups that compute all columns of the output.
+
+        IREE's own choice computes 32 or 64 in one, and the same scores in each: with 128 columns up to four
+        times.  Where it chose no matrix instruction, or rows are too wide, nothing changes.
+        """
+        chosen = self.tiles
+        if chosen is None or columns > WIDEST_ROW or not chosen.tile_v or columns % chosen.tile_v:
+            return self
+        return self.changed(IreeTiles(tile_v=columns))
 
     def changed(self, tiles: IreeTiles) -> "Configuration":
         """Return the configuration with what is set.

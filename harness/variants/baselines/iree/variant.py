@@ -1,6 +1,7 @@
 """The IREE baselines: `iree` (its attention op) and `iree-unfused` (three linalg ops).
 
-IREE chooses tiles, layouts and vectorization itself, where parameters do not say otherwise.
+IREE chooses tiles, layouts and vectorization itself, where parameters do not say otherwise.  On GPUs the
+attention op computes whole rows of its output in one workgroup, which IREE can but does not choose.
 """
 
 import importlib.metadata
@@ -15,14 +16,14 @@ from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.emulator import ARTIFACT_FOLDER
 from harness.errors import BuildError, UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
 from harness.toolchains.iree import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.iree import payload as iree_payload
 from harness.variants.baselines.iree.compilation import MODULE_FILE, STAGES, Compilation, Image, StageName
 from harness.variants.baselines.iree.executor import Executor, choose_executor
 from harness.variants.baselines.iree.targets import IreeTarget, iree_target
-from harness.variants.baselines.iree.tiling import IreeTiles, configuration
+from harness.variants.baselines.iree.tiling import Configuration, IreeTiles, configuration
 
 PACKAGES = ("iree-base-compiler", "iree-base-runtime")
 
@@ -60,6 +61,10 @@ class IreeVariant(Variant):
     def lower(self, case: Case, compilation: Compilation) -> None:
         """Lower the module to where it is not IREE's choice any more; here, everything is IREE's choice."""
         return
+
+    def chosen_tiles(self, case: Case, compilation: Compilation) -> dict[str, ParameterValue]:
+        """Return the values of parameters that the case leaves open, of those that lowering has chosen."""
+        return {}
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why this form cannot be built for the target."""
@@ -117,6 +122,7 @@ class IreeVariant(Variant):
             executor=executor.name,
             loader=executor.loader,
             loaders=executor.loaders,
+            chosen=self.chosen_tiles(case, compilation),
             stage_seconds=compilation.stage_seconds,
             stage_files=compilation.stage_files,
             launch={
@@ -138,8 +144,8 @@ class Iree(IreeVariant):
     """IREE's attention op, which it tiles and vectorizes as online attention."""
 
     name = "iree"
-    summary = "IREE's attention op, with its default tiles if not set otherwise"
-    parameters: ClassVar[type[IreeParameters]] = IreeAttentionParameters
+    summary = "IREE's attention op, with its own tiles, but whole rows of the output, if not set otherwise"
+    parameters: ClassVar[type[IreeAttentionParameters]] = IreeAttentionParameters
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why IREE's attention op cannot be built, or would be wrong, for the target."""
@@ -160,13 +166,44 @@ class Iree(IreeVariant):
         return iree_payload.attention_op_operands(problem)
 
     def lower(self, case: Case, compilation: Compilation) -> None:
-        """Put tiles that parameters set in the place of IREE's own."""
-        tiles = IreeAttentionParameters.model_validate(case.params)
+        """Put tiles that parameters set, and whole rows of the output, in the place of IREE's own."""
+        tiles = self.parameters.model_validate(case.params)
         require_gpu_for(tiles, compilation.target, case)
-        if tiles.any_set:
-            compilation.advance("configured")
-            chosen = configuration(compilation.text("configured")).changed(tiles)
+        if compilation.target.driver is None:
+            return
+        compilation.advance("configured")
+        theirs = _choice(compilation, tiles)
+        if theirs is None:
+            return
+        chosen = best_known(theirs, tiles, case.problem)
+        if chosen != theirs:
             compilation.transform("tuned", chosen.tuning_script())
+
+    def chosen_tiles(self, case: Case, compilation: Compilation) -> dict[str, ParameterValue]:
+        """Return the tiles that the case leaves open, as they were chosen for matrix instructions."""
+        given = self.parameters.model_validate(case.params)
+        theirs = _choice(compilation, given)
+        tiles = None if theirs is None else best_known(theirs, given, case.problem).tiles
+        found = {} if tiles is None else tiles.model_dump(exclude_none=True)
+        return {name: value for name, value in found.items() if getattr(given, name) is None}
+
+
+def _choice(compilation: Compilation, tiles: IreeTiles) -> Configuration | None:
+    """Return IREE's choice for the op; None where it made none that can be read, and nothing of it is set."""
+    if "configured" not in compilation.stage_files:
+        return None
+    try:
+        return configuration(compilation.text("configured"))
+    except BuildError:
+        if tiles.any_set:
+            raise
+        return None
+
+
+def best_known(theirs: Configuration, tiles: IreeTiles, problem: AttentionProblem) -> Configuration:
+    """Return IREE's choice with what is set, and with whole rows of the output where `tile_v` is not."""
+    chosen = theirs if tiles.tile_v is not None else theirs.with_whole_rows(problem.head_dim_v)
+    return chosen.changed(tiles)
 
 
 class IreeUnfused(IreeVariant):

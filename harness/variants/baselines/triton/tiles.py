@@ -29,27 +29,27 @@ SINGLE_PRECISION = TritonTiles(tile_q=64, tile_kv=32, warps=4, pipeline=2)
 LONGEST_ROWS = TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)
 """For rows that are longer than those below: with fewer warps accumulators do not fit into registers."""
 
-WARP_INSTRUCTIONS = {
+Tiles = dict[int, TritonTiles]
+"""By the most columns of K and V together."""
+
+AMPERE: Tiles = {
     128: TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3),
     256: TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=3),
 }
-"""For chips with matrix instructions of a warp, by the most columns of K and V together."""
-
-WARP_GROUP_INSTRUCTIONS = {
-    128: TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3),
-    256: TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=3),
+HOPPER: Tiles = {
+    128: TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3),
+    256: TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3),
 }
-"""Likewise, for chips with matrix instructions of four warps."""
-
-WITH_WARP_GROUPS = (9, 10)
-"""Generations of such chips: Hopper, and Blackwell of data centres."""
+BEST_KNOWN = {8: AMPERE, 9: HOPPER, 12: AMPERE}
+"""By the generation of chips: those of 8 and 12 have the same matrix instructions, of a warp."""
+OTHERS: Tiles = {128: TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3)}
+"""Of chips whose best tiles are not known."""
 
 
 def default_tiles(problem: AttentionProblem, chip: str) -> TritonTiles:
     """Return the best known tiles for a problem's type and widths on a chip."""
     if problem.dtype == "f32":
         return SINGLE_PRECISION
-    generation = capability(chip)[0] // 10
-    by_columns = WARP_GROUP_INSTRUCTIONS if generation in WITH_WARP_GROUPS else WARP_INSTRUCTIONS
+    by_columns = BEST_KNOWN.get(capability(chip)[0] // 10, OTHERS)
     columns = problem.head_dim + problem.head_dim_v
     return next((tiles for most, tiles in by_columns.items() if columns <= most), LONGEST_ROWS)
