@@ -20,6 +20,14 @@ def test_the_key_is_stable() -> None:
     assert find_key(example_case()) == find_key(example_case())
 
 
+def test_an_artifact_says_what_its_variant_chose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from attention_example.variant import NumpyAttention
+
+    monkeypatch.setattr(NumpyAttention, "chosen", lambda self, case: {"block": 4})
+    built = build_case(example_case(), ArtifactCache(tmp_path))
+    assert built.artifact.chosen == {"block": 4}
+
+
 @pytest.mark.parametrize("change", ["parameters", "variant", "code", "tools", "device", "source"])
 def test_the_key_changes_with_all_that_the_build_depends_on(
     change: str, monkeypatch: pytest.MonkeyPatch

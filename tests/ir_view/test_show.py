@@ -9,6 +9,7 @@ from rich.console import Console
 
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact, StaticMetrics
+from harness.building.case_build import with_choices
 from harness.costs.costs import Costs, NotCountable, Traffic
 from harness.errors import InputError
 from harness.ir_view import tables
@@ -19,6 +20,7 @@ from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
 from harness.ir_view.subject import Subject, build_subject, describe_metrics
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.variants.flash import Flash
 
 MLIR = """module {
   func.func @f(%arg0: tensor<4x?xf32> {harness.buffer = "query"}, %arg1: index) -> f32 {
@@ -235,10 +237,13 @@ def test_numbers_of_stages_are_never_cut(built, stage_width):
 
 
 def test_the_title_says_which_tile_sizes_the_target_chose(built):
-    assert build_subject(built).title.endswith(" · tile_q=4 tile_kv=4 (chosen by cpu)")
-    case = built.case.model_copy(update={"params": {"tile_q": 2}})
-    given = BuiltArtifact(built.artifact.model_copy(update={"case": case}), built.folder)
-    assert build_subject(given).title.endswith("tile_q=2 · tile_kv=4 (chosen by cpu)")
+    def title(**params: int) -> str:
+        case = built.case.model_copy(update={"params": params})
+        artifact = built.artifact.model_copy(update={"case": case})
+        return build_subject(BuiltArtifact(with_choices(artifact, Flash()), built.folder)).title
+
+    assert title().endswith(" · tile_q=4 tile_kv=4 (chosen by cpu)")
+    assert title(tile_q=2).endswith("tile_q=2 · tile_kv=4 (chosen by cpu)")
 
 
 @pytest.mark.parametrize(

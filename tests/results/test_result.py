@@ -91,6 +91,14 @@ def test_params_are_printable():
     assert frame["params"].tolist() == ["pack=True tile_q=32", ""]
 
 
+def test_choices_are_printable():
+    frame = results_frame(
+        [example_result("a", chosen={"tile_q": 64, "scores": "ahead"}), example_result("b")]
+    )
+    assert frame["chosen"].tolist() == ["scores=ahead tile_q=64", ""]
+    assert "param.tile_q" not in frame
+
+
 @pytest.mark.parametrize(
     ("column", "dtype"),
     [

@@ -52,6 +52,19 @@ def test_without_any_sample_that_counts_the_row_says_why_it_has_no_time() -> Non
     assert row.reason == "no time: the device was slowed down in all 2 samples (power cap)"
 
 
+def test_options_of_a_target_stand_among_the_parameters_unless_they_have_a_column() -> None:
+    options = {"threads": 2, "output_stores": "direct"}
+    case = CASE.model_copy(update={"params": {"tile_q": 8}, "target_options": options})
+    row = ROWS.success(CaseRecord(case), Status.BUILT)
+    assert (row.params, row.threads) == ({"output_stores": "direct", "tile_q": 8}, 2)
+
+
+def test_what_was_chosen_is_a_column() -> None:
+    artifact = Artifact(case=CASE, key="k", executor="none", loader="m:f", chosen={"tile_kv": 32})
+    row = ROWS.success(CaseRecord(CASE, artifact=artifact), Status.BUILT)
+    assert row.chosen == {"tile_kv": 32}
+
+
 def test_what_repeats_a_failure_is_read_by_a_shell_as_it_was_meant() -> None:
     rows = RowMaker(experiment="tiny", run="r", source=("my $(touch x);.toml",), command="check")
     row = rows.failure(CaseRecord(CASE), Status.CRASHED, "run", "SIGSEGV")
