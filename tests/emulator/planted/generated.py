@@ -398,7 +398,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "flash in large tiles",
         "no barrier before V is overwritten",
-        dropped(BARRIER, 2, 7),
+        dropped(BARRIER, 2, 9),
         "order",
         "race",
         "uninitialized",
@@ -407,7 +407,7 @@ BUGS: tuple[PlantedBug, ...] = (
     bug(
         "flash in large tiles",
         "no barrier before the next K is copied over this one",
-        dropped(BARRIER, 3, 7),
+        dropped(BARRIER, 3, 9),
         "order",
         "race",
         "uninitialized",
