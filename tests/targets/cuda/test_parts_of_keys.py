@@ -69,7 +69,7 @@ def test_division_at_every_step_is_right_in_parts(tmp_path: Path) -> None:
     assert_right(build(SHAPES["causal"], tmp_path, kv_splits=3, division="every-step"), tmp_path)
 
 
-@pytest.mark.parametrize("distribution", ["large-logits", "negative-logits"])
+@pytest.mark.parametrize("distribution", ["large-logits", "negative-logits", "minus-infinity-columns"])
 def test_parts_are_right_for_extreme_inputs(distribution: str, tmp_path: Path) -> None:
     assert_right(build(SHAPES["causal"], tmp_path, kv_splits=2), tmp_path, distribution)
 
