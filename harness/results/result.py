@@ -123,6 +123,8 @@ class Result(BaseModel):
     occupancy: float | None = None
     intrinsics: str | None = None
     instructions: dict[str, int] = {}
+    model: dict[str, float | str] = {}
+    """What bounds the code in a model of its main loop (`harness.bounds`); nothing in it is measured."""
     code_bytes: int | None = None
     workspace_bytes: int | None = None
     peak_bytes: int | None = None
@@ -178,7 +180,7 @@ COUNTED = tuple(name for name, field in Result.model_fields.items() if field.ann
 MEASURED = ("time_s", "time_low_s", "time_high_s", "speedup", "tflops", "fraction_of_peak")
 """Fields that follow from a time, and so are never 0."""
 
-BY_NAME = ("stage_s", "instructions")
+BY_NAME = ("stage_s", "instructions", "model")
 """Fields of which each entry has a column of its own."""
 
 TIMING_FIELDS = (
