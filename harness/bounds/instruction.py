@@ -8,8 +8,8 @@ SPECIAL = "special"
 FMA = "fma"
 ALU = "alu"
 UNIFORM = "uniform"
-"""Pipes of a sub-core: matrix products; exponentials and reciprocals; multiplications and additions; comparisons,
-logic and conversions; what a warp computes once for all lanes.  A vendor may have others."""
+"""Pipes of a sub-core: matrix products; exponentials and reciprocals; multiplications and additions;
+comparisons, logic and conversions; what a warp computes once for all lanes.  A vendor may have others."""
 
 ISSUE = "issue"
 SHARED = "shared"

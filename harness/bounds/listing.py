@@ -27,9 +27,10 @@ class LoopListing:
     multiprocessor: Multiprocessor
 
     def busy(self, instruction: Instruction) -> tuple[str, float]:
-        """Return what an instruction keeps busy longest besides its turn to be issued, and for how many cycles.
+        """Return what an instruction keeps busy longest, and for how many cycles.
 
-        Cycles of a pipe are those of a sub-core, of a memory those of the multiprocessor.
+        Its turn to be issued does not count.  Cycles of a pipe are those of a sub-core, of a memory those of
+        the multiprocessor.
         """
         found = {
             SHARED: instruction.shared_bytes / self.multiprocessor.shared_bytes_per_cycle,

@@ -147,7 +147,7 @@ def _scores(loop: KernelLoop) -> float | None:
 
 
 def _of_grid(loop: KernelLoop, multiprocessor: Multiprocessor, cycles: float) -> float | None:
-    """Return the fraction of the peak of all multiprocessors until the one with the most workgroups is done."""
+    """Return the fraction of the whole chip's peak until the busiest multiprocessor is done."""
     if loop.grid is None:
         return None
     most = -(-loop.grid // multiprocessor.count)

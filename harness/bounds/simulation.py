@@ -1,12 +1,12 @@
 """A simulation of one multiprocessor whose warps repeat a loop, in order, as its instructions say.
 
-Each sub-core issues at most one instruction a cycle: of the warps that could, the one that issued last, else
-the oldest (greedy-then-oldest).  An instruction is issued when its warp's stall is over, its flags are down,
-the groups it waits for have arrived, and its pipe is free.  Shared memory and the second-level cache serve in
-order of issue.
+Its sub-cores are alike, so one of them is simulated, with its share of the warps, of shared memory and of the
+second-level cache.  It issues at most one instruction a cycle: of the warps that could first, the one that
+issued last, else the oldest (greedy-then-oldest).  An instruction is issued when its warp's stall is over,
+its flags are down, the groups it waits for have arrived, and its pipe is free.  Memories serve in order of
+issue.
 """
 
-import heapq
 import itertools
 import math
 from collections.abc import Sequence
@@ -19,22 +19,19 @@ FLAGS = 8
 GROUPS_KEPT = 8
 WARM_UP = 2
 """Iterations of each warp that are not counted."""
-COUNTED = 6
+COUNTED = 4
 COOL_DOWN = 1
 """Iterations after those, in which a warp is still in the way of others."""
+ITERATIONS = WARM_UP + COUNTED + 1 + COOL_DOWN
 SHARED_QUEUE = 64.0
 """Cycles of work that may wait for shared memory before nothing more is issued to it; assumed."""
-ITERATIONS = WARM_UP + COUNTED + 1 + COOL_DOWN
-OFFSETS = (0.13, 0.37)
-"""Between the starts of two workgroups, in lengths of an iteration: how they meet changes the result, so several
-are averaged."""
+OFFSETS = (0.13, 0.37, 0.61)
+"""Between the starts of two workgroups, in lengths of an iteration: how they meet changes the result, so
+several are averaged."""
 
 
 def cycles_per_iteration(
-    trace: Sequence[Instruction],
-    warps: int,
-    workgroups: int,
-    multiprocessor: Multiprocessor,
+    trace: Sequence[Instruction], warps: int, workgroups: int, multiprocessor: Multiprocessor
 ) -> float:
     """Return the cycles in which a multiprocessor completes one iteration of one workgroup.
 
@@ -45,10 +42,15 @@ def cycles_per_iteration(
             `workgroups` times the result.
         multiprocessor: what executes them.
     """
+    used = min(multiprocessor.sub_cores, warps * workgroups)
+    warps_here = -(-warps // multiprocessor.sub_cores)
+    workgroups_here = workgroups if warps >= used else -(-warps * workgroups // used)
     length = sum(instruction.stall for instruction in trace)
-    offsets = [share * length for share in (OFFSETS if workgroups > 1 else OFFSETS[:1])]
-    found = [_Simulation(trace, warps, workgroups, multiprocessor, offset).run() for offset in offsets]
-    return sum(found) / len(found)
+    offsets = [share * length for share in (OFFSETS if workgroups_here > 1 else OFFSETS[:1])]
+    found = [
+        _SubCore(trace, warps_here, workgroups_here, multiprocessor, used).run(offset) for offset in offsets
+    ]
+    return sum(found) / len(found) * workgroups_here / workgroups
 
 
 class _Warp:
@@ -62,12 +64,10 @@ class _Warp:
         "position",
         "product_groups",
         "ready",
-        "sub_core",
         "workgroup",
     )
 
-    def __init__(self, sub_core: int, workgroup: int, start: float) -> None:
-        self.sub_core = sub_core
+    def __init__(self, workgroup: int, start: float) -> None:
         self.workgroup = workgroup
         self.position = 0
         self.ready = start
@@ -82,8 +82,8 @@ class _Warp:
         """When it began each iteration."""
 
 
-class _Simulation:
-    """One run from a start with given offsets."""
+class _SubCore:
+    """A sub-core with the warps that it holds."""
 
     def __init__(
         self,
@@ -91,151 +91,141 @@ class _Simulation:
         warps: int,
         workgroups: int,
         multiprocessor: Multiprocessor,
-        offset: float,
+        sharers: int,
     ) -> None:
+        """Prepare a run; `sharers` sub-cores divide the memories among themselves."""
         self.trace = trace
+        self.warps_of_workgroup, self.workgroups = warps, workgroups
         self.chip = multiprocessor
-        self.warps_of_workgroup = warps
-        sub_cores = multiprocessor.sub_cores
-        self.warps = [
-            _Warp((workgroup * warps + warp) % sub_cores, workgroup, workgroup * offset)
-            for workgroup in range(workgroups)
-            for warp in range(warps)
-        ]
-        self.pipes: list[dict[str, float]] = [{} for _ in range(sub_cores)]
-        """When each pipe of each sub-core takes the next instruction."""
-        self.issue = [0.0] * sub_cores
-        self.last_issued = [-1] * sub_cores
-        self.ended = 0.0
-        """When the last warp was done."""
+        self.shared_rate = multiprocessor.shared_bytes_per_cycle / sharers
+        self.l2_rate = multiprocessor.l2_bytes_per_cycle / sharers
+        self.pipes: dict[str | None, float] = {}
+        """When each pipe takes the next instruction."""
+        self.issue = 0.0
         self.shared_free = 0.0
         self.l2_free = 0.0
-        self.at_barrier: list[list[int]] = [[] for _ in range(workgroups)]
-        self.queue: list[tuple[float, bool, int]] = []
-        """Warps by the earliest time at which they may issue; the one that issued last comes first."""
+        self.at_barrier: list[list[_Warp]] = [[] for _ in range(workgroups)]
 
-    def run(self) -> float:
+    def run(self, offset: float) -> float:
         """Simulate until each warp has done its iterations; return the mean cycles of one of a workgroup."""
-        for number, warp in enumerate(self.warps):
-            heapq.heappush(self.queue, (warp.ready, True, number))
-        while self.queue:
-            time, is_other, number = heapq.heappop(self.queue)
-            warp = self.warps[number]
-            instruction = self.trace[warp.position]
-            earliest = self._earliest(warp, instruction)
-            is_other_now = self.last_issued[warp.sub_core] != number
-            if earliest > time or is_other_now != is_other:
-                heapq.heappush(self.queue, (max(earliest, time), is_other_now, number))
-                continue
+        numbers = range(self.workgroups)
+        every = [_Warp(number, number * offset) for number in numbers for _ in range(self.warps_of_workgroup)]
+        running, last = list(every), every[0]
+        time = 0.0
+        while running:
+            time = math.inf
+            for candidate in running:
+                earliest = self._earliest(candidate)
+                if earliest < time or (earliest == time and candidate is last):
+                    time, warp = earliest, candidate
             if warp.position == 0:
                 if len(warp.marks) == ITERATIONS:
-                    self.ended = time
+                    running.remove(warp)
                     continue
                 warp.marks.append(time)
-            self._issue(warp, number, instruction, time)
-        return self._mean_cycles()
+            self._issue(warp, time)
+            last = warp
+        return self._mean_cycles([warp.marks for warp in every], time)
 
-    def _mean_cycles(self) -> float:
+    def _mean_cycles(self, marks: list[list[float]], end: float) -> float:
         """Return the cycles of one iteration of a workgroup while all warps were there.
 
-        A workgroup begins an iteration with its last warp.  Where some warps were done before others had begun,
-        the mean is of all iterations from the first to the last.
+        A workgroup begins an iteration with its last warp.  Where some warps were done before others had
+        begun, the mean is of all iterations from the first to the last.
         """
-        marks = [warp.marks[: WARM_UP + COUNTED + 1] for warp in self.warps]
-        if min(of_warp[-1] for of_warp in marks) <= max(of_warp[WARM_UP] for of_warp in marks):
-            first = min(of_warp[0] for of_warp in marks)
-            return (self.ended - first) / (len(self.at_barrier) * ITERATIONS)
+        counted = [of_warp[WARM_UP : WARM_UP + COUNTED + 1] for of_warp in marks]
+        begun, ended = max(times[0] for times in counted), min(times[-1] for times in counted)
+        if ended <= begun:
+            return (end - min(of_warp[0] for of_warp in marks)) / (self.workgroups * ITERATIONS)
         count = self.warps_of_workgroup
         workgroups = [
-            [max(begun) for begun in zip(*marks[first : first + count], strict=True)]
-            for first in range(0, len(marks), count)
+            [max(times) for times in zip(*counted[first : first + count], strict=True)]
+            for first in range(0, len(counted), count)
         ]
-        begun = max(of_workgroup[WARM_UP] for of_workgroup in workgroups)
-        ended = min(of_workgroup[-1] for of_workgroup in workgroups)
-        done = sum(_iterations(of_workgroup, begun, ended) for of_workgroup in workgroups)
-        return (ended - begun) / done
+        begun, ended = max(times[0] for times in workgroups), min(times[-1] for times in workgroups)
+        return (ended - begun) / sum(_iterations(times, begun, ended) for times in workgroups)
 
-    def _earliest(self, warp: _Warp, instruction: Instruction) -> float:
-        """Return when a warp that is ready finds its sub-core, the pipe and a queue free."""
-        earliest = max(warp.ready, self.issue[warp.sub_core])
+    def _earliest(self, warp: _Warp) -> float:
+        """Return when a warp that is ready finds the sub-core, the pipe and a queue free."""
+        instruction = self.trace[warp.position]
+        earliest = max(warp.ready, self.issue)
         if instruction.shared_bytes:
             earliest = max(earliest, self.shared_free - SHARED_QUEUE)
         if instruction.pipe is None or instruction.is_queued:
             return earliest
-        return max(earliest, math.floor(self.pipes[warp.sub_core].get(instruction.pipe, 0.0)))
+        return max(earliest, self.pipes.get(instruction.pipe, 0.0) // 1)
 
-    def _issue(self, warp: _Warp, number: int, instruction: Instruction, time: float) -> None:
-        """Let a warp's instruction take its turns, and put the warp back for its next one."""
-        self.issue[warp.sub_core] = time + 1
-        self.last_issued[warp.sub_core] = number
+    def _issue(self, warp: _Warp, time: float) -> None:
+        """Let a warp's instruction take its turns, and find out when the next one is ready."""
+        instruction = self.trace[warp.position]
+        self.issue = time + 1
         done, read = self._executed(warp, instruction, time)
+        flags = warp.flags
         if instruction.result_flag is not None:
-            warp.flags[instruction.result_flag] = max(warp.flags[instruction.result_flag], done)
+            flags[instruction.result_flag] = max(flags[instruction.result_flag], done)
         if instruction.operand_flag is not None:
-            warp.flags[instruction.operand_flag] = max(warp.flags[instruction.operand_flag], read)
+            flags[instruction.operand_flag] = max(flags[instruction.operand_flag], read)
         if instruction.order is Order.COMMIT_COPIES:
             warp.copy_groups = [*warp.copy_groups[1 - GROUPS_KEPT :], warp.copies_end]
         warp.position = (warp.position + 1) % len(self.trace)
         warp.ready = max(time + instruction.stall, self._awaited(warp))
         if instruction.order is Order.BARRIER:
-            self._arrive(warp, number, time)
-        else:
-            heapq.heappush(self.queue, (warp.ready, False, number))
+            self._arrive(warp, time)
 
     def _executed(self, warp: _Warp, instruction: Instruction, time: float) -> tuple[float, float]:
         """Occupy pipes and memories; return when the result is there, and when the operands are read."""
-        begun = time
+        begun, read = time, time + self.chip.operand_read_cycles
         if instruction.pipe is not None:
-            pipes = self.pipes[warp.sub_core]
-            free = max(pipes.get(instruction.pipe, 0.0), time)
-            pipes[instruction.pipe] = free + instruction.pipe_cycles
+            free = max(self.pipes.get(instruction.pipe, 0.0), time) + instruction.pipe_cycles
+            self.pipes[instruction.pipe] = free
             if instruction.is_queued:
-                begun = pipes[instruction.pipe]
-        read = time + self.chip.operand_read_cycles
+                begun = free
         if instruction.shared_bytes:
-            self.shared_free = max(self.shared_free, time)
-            self.shared_free += instruction.shared_bytes / self.chip.shared_bytes_per_cycle
-            begun = max(begun, self.shared_free)
-            read = max(read, self.shared_free)
+            self.shared_free = max(self.shared_free, time) + instruction.shared_bytes / self.shared_rate
+            begun, read = max(begun, self.shared_free), max(read, self.shared_free)
         if instruction.l2_bytes:
-            self.l2_free = max(self.l2_free, time) + instruction.l2_bytes / self.chip.l2_bytes_per_cycle
+            self.l2_free = max(self.l2_free, time) + instruction.l2_bytes / self.l2_rate
             arrived = self.l2_free + self.chip.l2_latency
             if instruction.is_copy:
                 warp.copies_end = max(warp.copies_end, arrived)
             else:
                 begun = max(begun, arrived)
+        done = begun + instruction.latency
         if instruction.commits_products:
-            warp.product_groups = [
-                *warp.product_groups[1 - GROUPS_KEPT :],
-                begun + instruction.latency,
-            ]
-        return begun + instruction.latency, read
+            warp.product_groups = [*warp.product_groups[1 - GROUPS_KEPT :], done]
+        return done, read
 
     def _awaited(self, warp: _Warp) -> float:
         """Return when all that a warp's next instruction waits for is there."""
         instruction = self.trace[warp.position]
-        times = [warp.flags[flag] for flag in instruction.waits]
+        latest = 0.0
+        for flag in instruction.waits:
+            latest = max(latest, warp.flags[flag])
         if instruction.order is Order.AWAIT_COPIES:
-            times += warp.copy_groups[: max(0, len(warp.copy_groups) - instruction.outstanding)]
-        elif instruction.order is Order.AWAIT_PRODUCTS:
-            times += warp.product_groups[: max(0, len(warp.product_groups) - instruction.outstanding)]
-        return max(times, default=0.0)
+            return max(latest, _arrived(warp.copy_groups, instruction.outstanding))
+        if instruction.order is Order.AWAIT_PRODUCTS:
+            return max(latest, _arrived(warp.product_groups, instruction.outstanding))
+        return latest
 
-    def _arrive(self, warp: _Warp, number: int, time: float) -> None:
+    def _arrive(self, warp: _Warp, time: float) -> None:
         """Let a warp wait at the barrier, or all go on if it is the last."""
         waiting = self.at_barrier[warp.workgroup]
-        waiting.append(number)
+        waiting.append(warp)
         if len(waiting) < self.warps_of_workgroup:
+            warp.ready = math.inf
             return
-        for other in waiting:
-            released = self.warps[other]
-            released.ready = max(released.ready, time + self.chip.barrier_latency)
-            heapq.heappush(self.queue, (released.ready, self.last_issued[released.sub_core] != other, other))
+        for released in waiting:
+            released.ready = max(self._awaited(released), time + self.chip.barrier_latency)
         waiting.clear()
 
 
+def _arrived(groups: list[float], outstanding: int) -> float:
+    """Return when all but the last groups, so many of them, have arrived."""
+    return max(groups[: max(0, len(groups) - outstanding)], default=0.0)
+
+
 def _iterations(marks: Sequence[float], begun: float, ended: float) -> float:
-    """Return how many iterations, parts of one included, lie between two times; marks are their beginnings."""
+    """Return how many iterations, parts included, lie between two times; marks are their beginnings."""
     done = 0.0
     for start, end in itertools.pairwise(marks):
         if end > start:

@@ -45,7 +45,10 @@ def _loop(listing: LoopListing) -> Iterator[str]:
 def _row(number: str, text: str, *cells: str) -> str:
     shown = text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1] + "…"
     kind, pipe, cycles, stall, waits, raises = cells
-    return f"{number:>5}  {shown:<{TEXT_WIDTH}}  {kind:<8}  {pipe:<8}{cycles:>6}{stall:>7}  {waits:<10}{raises}".rstrip()
+    line = (
+        f"{number:>5}  {shown:<{TEXT_WIDTH}}  {kind:<8}  {pipe:<8}{cycles:>6}{stall:>7}  {waits:<11}{raises}"
+    )
+    return line.rstrip()
 
 
 def _busy(listing: LoopListing, line: ListedInstruction) -> tuple[str, str]:
@@ -77,11 +80,9 @@ def _summary(listing: LoopListing) -> Iterator[str]:
         f"with {residency.registers} registers a thread and {residency.shared_bytes} bytes of shared memory; "
         f"there would be room for, by {fit}"
     )
-    if model.grid_fraction_of_peak is not None:
-        yield (
-            f"of this grid, if its workgroups do equal work: {model.grid_fraction_of_peak:.3f} of the dense peak"
-        )
     yield f"modelled fraction of the dense peak: {model.fraction_of_peak:.3f}, bound by {model.bound}"
+    if model.grid_fraction_of_peak is not None:
+        yield f"of the whole call, if its workgroups do equal work: {model.grid_fraction_of_peak:.3f}"
 
 
 def _per_score(model: LoopModel) -> Iterator[str]:

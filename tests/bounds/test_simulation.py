@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from harness.bounds.instruction import ALU, FMA, TENSOR, Instruction, Order
 from harness.bounds.multiprocessor import Multiprocessor
 from harness.bounds.pipe_cycles import pipe_cycles
-from harness.bounds.simulation import cycles_per_iteration
+from harness.bounds.simulation import COUNTED, SHARED_QUEUE, cycles_per_iteration
 
 CHIP = Multiprocessor(
     lanes=32,
@@ -117,4 +117,5 @@ def test_no_loop_is_faster_than_its_busiest_part(
     trace: list[Instruction], warps: int, workgroups: int
 ) -> None:
     bound = max(pipe_cycles(trace, warps, CHIP).values())
-    assert cycles(*trace, warps=warps, workgroups=workgroups) >= 0.9 * bound
+    queued = SHARED_QUEUE / COUNTED
+    assert cycles(*trace, warps=warps, workgroups=workgroups) >= 0.9 * bound - queued

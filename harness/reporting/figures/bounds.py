@@ -1,4 +1,4 @@
-"""What bounds each variant's code in a model: busy cycles by part of a multiprocessor, stacked and hatched."""
+"""What bounds each variant's code in a model: busy cycles by part of a multiprocessor, hatched stacks."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ ROOM_FOR_TEXT = 1.5
 TEXT_SIZE = 6.0
 SIMULATED = "modelled time"
 NOTE = (
-    "Modelled, nothing is measured: cycles that each part of a multiprocessor is busy with 1000 scores. Parts work "
-    "at the same time: a stack is no time. The line is the simulated time; beside it the fraction of the dense "
-    "peak, and the part that is busy longest."
+    "Modelled, nothing is measured: cycles that each part of a multiprocessor is busy with 1000 scores. "
+    "Parts work at the same time: a stack is no time. The line is the simulated time; beside it the fraction "
+    "of the dense peak, and the part that is busy longest."
 )
 
 

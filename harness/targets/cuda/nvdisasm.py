@@ -50,7 +50,7 @@ def disassembled(cubin: bytes) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "kernels.cubin")
         file.write_bytes(cubin)
-        command = [disassembler, "--print-code", "--print-instruction-encoding", str(file)]
+        command = [disassembler, "--print-code", "--no-dataflow", "--print-instruction-encoding", str(file)]
         try:
             done = run_program(command, TIME_LIMIT_S)
         except subprocess.TimeoutExpired:

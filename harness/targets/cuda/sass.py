@@ -1,7 +1,7 @@
 """NVIDIA's machine code as `nvdisasm` prints it with its encoding: instructions with their control codes.
 
-Control codes, 21 bits from bit 105 of the 128 of an instruction on, are not documented by NVIDIA.  Where they lie:
-Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (2018), section 2.1.
+Control codes, 21 bits from bit 105 of the 128 of an instruction on, are not documented by NVIDIA.  Where they
+lie: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (2018), section 2.1.
 """
 
 import re
@@ -110,7 +110,8 @@ class SassFunction:
 def parse(disassembly: str) -> dict[str, SassFunction]:
     """Return the functions of a disassembly by name; lines that are none of theirs are passed over."""
     functions: dict[str, SassFunction] = {}
-    name, labels = None, {}
+    name: str | None = None
+    labels: dict[str, int] = {}
     instructions: list[SassInstruction] = []
     first_line: re.Match[str] | None = None
     for line in disassembly.splitlines():

@@ -3,10 +3,7 @@
 import pytest
 from sass_text import Line, disassembly
 
-from harness import plugins
-from harness.api import build
 from harness.bounds.loop_model import LoopModel, Unmodelled
-from harness.problem.attention_problem import AttentionProblem
 from harness.targets.cuda.kernel_bounds import kernel_bounds
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.lowering.buffers import Buffer
@@ -56,7 +53,7 @@ def test_a_kernel_without_products_is_passed_over() -> None:
 
 def test_two_kernels_with_products_have_no_one_model() -> None:
     text = disassembly("scores", LOOP) + disassembly("values", LOOP)
-    with pytest.raises(Unmodelled, match="one kernel .* found scores, values"):
+    with pytest.raises(Unmodelled, match=r"one kernel .* found scores, values"):
         kernel_bounds(text, [kernel("scores"), kernel("values")], {}, "sm_80")
 
 
