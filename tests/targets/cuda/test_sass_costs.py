@@ -19,9 +19,9 @@ def cost(text: str, chip=AMPERE, **control: object) -> Instruction:
 @pytest.mark.parametrize(
     ("text", "ampere", "hopper"),
     [
-        ("HMMA.16816.F32 R4, R8, R12, R4", ("tensor", 8), ("tensor", 4 / 0.62)),
-        ("HMMA.16816.F32.BF16 R4, R8, R12, R4", ("tensor", 8), ("tensor", 4 / 0.62)),
-        ("HMMA.1688.F32.TF32 R4, R8, R12, R4", ("tensor", 8), ("tensor", 4 / 0.62)),
+        ("HMMA.16816.F32 R4, R8, R12, R4", ("tensor", 8), ("tensor", 4 / 0.629)),
+        ("HMMA.16816.F32.BF16 R4, R8, R12, R4", ("tensor", 8), ("tensor", 4 / 0.629)),
+        ("HMMA.1688.F32.TF32 R4, R8, R12, R4", ("tensor", 8), ("tensor", 4 / 0.629)),
         ("MUFU.EX2 R3, R3", ("special", 8), ("special", 8)),
         ("FFMA R4, R8, R12, R4", ("fma", 2), ("fma", 1)),
         ("IMAD.MOV.U32 R4, RZ, RZ, R8", ("fma", 2), ("fma", 2)),
