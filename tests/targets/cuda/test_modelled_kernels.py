@@ -72,7 +72,21 @@ def test_a_chip_without_a_model_has_other_metrics() -> None:
     assert metrics.registers
 
 
-OPTIONS = "--dtype f16 --heads 8 --seq 1024 --head-dim 64 --set tile_q=64 --set tile_kv=64 --bounds".split()
+OPTIONS = [
+    "--dtype",
+    "f16",
+    "--heads",
+    "8",
+    "--seq",
+    "1024",
+    "--head-dim",
+    "64",
+    "--set",
+    "tile_q=64",
+    "--set",
+    "tile_kv=64",
+    "--bounds",
+]
 
 
 def test_the_command_prints_the_loop(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The model beside published throughput: the table of docs/model.md says what the model says, and its error."""
+"""The model beside published throughput: the table of docs/model.md, and the errors that it states."""
 
 import gzip
 import re
