@@ -41,7 +41,7 @@ BAR = 0.62
 INCHES_OF_BAR = 0.32
 INCHES_OF_PANEL = 0.75
 """Of a panel besides its bars: title, ticks and label."""
-ROOM_FOR_TEXT = 1.5
+ROOM_FOR_TEXT = 1.9
 """End of the scale over the longest bar."""
 TEXT_SIZE = 6.0
 SIMULATED = "modelled time"
