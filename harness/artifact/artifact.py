@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from harness.bounds.loop_model import LoopModel
 from harness.errors import HarnessError
 from harness.numbers import Count, Duration, Share
 from harness.problem.case import Case, ParameterValue
@@ -56,6 +57,8 @@ class StaticMetrics(BaseModel):
     """Matrix instructions in the device code, joined with commas; `none` where it has none."""
     instructions: dict[str, Count] = {}
     """Machine instructions in the code by class, all kernels together; empty where they are not known."""
+    model: LoopModel | None = None
+    """What bounds the kernel that multiplies matrices, in a model; nothing in it is measured."""
     code_bytes: Count | None = None
     workspace_bytes: Count | None = None
     """Scratch memory that a call needs besides inputs and output."""

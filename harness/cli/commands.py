@@ -216,6 +216,13 @@ def ir(
             "--counts", help="What one call executes and moves; with --stage also how often operations occur."
         ),
     ] = False,
+    bounds: Annotated[
+        bool,
+        typer.Option(
+            "--bounds",
+            help="What bounds the machine code's main loop in a model, instruction by instruction.",
+        ),
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -230,6 +237,7 @@ def ir(
     Of a named schedule, show the IR after each step, on a small problem and without a build.
     """
     from harness.api import build
+    from harness.ir_view.bounds import bounds_text
     from harness.ir_view.request import problem_of, settings_of
     from harness.ir_view.show import show
     from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
@@ -242,6 +250,9 @@ def ir(
     problem = problem_of(context.obj)
     with schedule_hint(variant):
         built = build(problem, variant=variant, target=target, params=params, **target_options)
+    if bounds:
+        typer.echo(bounds_text(built, other_options=bool(stage or diff or counts)))
+        return
     show(build_subject(built), stage=stage, diff=diff, counts=counts)
 
 

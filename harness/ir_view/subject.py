@@ -53,6 +53,7 @@ def describe_metrics(metrics: StaticMetrics) -> str:
     What is not known is left out.
     """
     shared = None if metrics.shared_bytes is None else f"{metrics.shared_bytes / 1024:.3g} KiB"
+    model = metrics.model
     occupancy = None if metrics.occupancy is None else f"{metrics.occupancy:.0%}"
     values = {
         "registers": metrics.registers,
@@ -60,6 +61,9 @@ def describe_metrics(metrics: StaticMetrics) -> str:
         "shared memory": shared,
         "occupancy": occupancy,
         "bank conflicts": metrics.bank_conflicts,
+        "modelled": None
+        if model is None
+        else f"{model.fraction_of_peak:.0%} of peak, bound by {model.bound}",
     }
     return " · ".join(f"{name} {value}" for name, value in values.items() if value is not None)
 

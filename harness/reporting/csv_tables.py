@@ -43,6 +43,8 @@ SUMMARY_COLUMNS = (
     "shared_bytes",
     "occupancy",
     "bank_conflicts",
+    "model.fraction_of_peak",
+    "model.bound",
     "noise",
     "busy",
     "flop_convention",

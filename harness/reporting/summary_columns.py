@@ -120,7 +120,7 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
         Column("noise\n(%)", lambda row: percent(row["noise"], digits=2), "noise", dispensable=3),
         Column("busy", lambda row: _busy(row["busy"]), "busy", is_number=False, dispensable=1),
     ]
-    return [column for column in columns if frame[column.source].notna().any()]
+    return [column for column in columns if column.source in frame and frame[column.source].notna().any()]
 
 
 def _build_columns(beside_times: bool) -> list[Column]:
@@ -140,6 +140,12 @@ def _build_columns(beside_times: bool) -> list[Column]:
             "bank\nconflicts",
             lambda row: _whole(row["bank_conflicts"]),
             "bank_conflicts",
+            dispensable=rank,
+        ),
+        Column(
+            "modelled\n% of peak",
+            lambda row: percent(row["model.fraction_of_peak"]),
+            "model.fraction_of_peak",
             dispensable=rank,
         ),
     ]

@@ -23,8 +23,9 @@ def results_frame(results: Iterable[Result]) -> "pandas.DataFrame":
     """Return results as a table: a row each, columns in the order of the fields of `Result`.
 
     Instead of `params` and `chosen` there are their printable texts, and a column `param.<name>` for each
-    parameter that is set; instead of `stage_s` a column `stage_s.<stage>` in seconds.  An integer or truth
-    value that can be missing has one of pandas' nullable types; a missing float is NaN.
+    parameter that is set; instead of `stage_s` a column `stage_s.<stage>` in seconds, and so on for the
+    fields of `BY_NAME`.  An integer or truth value that can be missing has one of pandas' nullable types; a
+    missing float is NaN.
     """
     rows, columns = iter(results), _Columns()
     while columns.add(itertools.islice(rows, BATCH)):
@@ -80,7 +81,7 @@ class _Columns:
         for field in Result.model_fields:
             if field in BY_NAME:
                 for name, values in self._numbers[field].columns():
-                    columns[f"{field}.{name}"] = pandas.Series(values, dtype="float64")
+                    columns[f"{field}.{name}"] = pandas.Series(values, dtype=_named_dtype(values))
                 continue
             parts = self._plain[field]
             if field == "seq_q":
@@ -145,6 +146,11 @@ def _plain_type(annotation: Any) -> Any:
     """Return `int` of `int | None`, and so on."""
     alternatives = [kind for kind in get_args(annotation) if kind is not type(None)]
     return alternatives[0] if alternatives else annotation
+
+
+def _named_dtype(values: Sequence[Any]) -> str:
+    """Return the dtype of an entry's column: numbers, unless the entry is a word."""
+    return "str" if any(isinstance(value, str) for value in values) else "float64"
 
 
 def _common_dtype(values: list[Any]) -> str:

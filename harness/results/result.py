@@ -125,6 +125,8 @@ class Result(BaseModel):
     occupancy: float | None = None
     intrinsics: str | None = None
     instructions: dict[str, int] = {}
+    model: dict[str, float | str] = {}
+    """What bounds the code in a model of its main loop (`harness.bounds`); nothing in it is measured."""
     code_bytes: int | None = None
     workspace_bytes: int | None = None
     peak_bytes: int | None = None
@@ -183,7 +185,7 @@ MEASURED = ("time_s", "time_low_s", "time_high_s", "speedup", "tflops", "fractio
 PRINTED = ("params", "chosen")
 """Fields that are shown as a text, `tile_kv=64 tile_q=32`."""
 
-BY_NAME = ("stage_s", "instructions")
+BY_NAME = ("stage_s", "instructions", "model")
 """Fields of which each entry has a column of its own."""
 
 TIMING_FIELDS = (

@@ -166,7 +166,8 @@ def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> di
         "chosen": artifact.chosen,
         "build_s": artifact.build_seconds,
         "stage_s": artifact.stage_seconds,
-        **metrics.model_dump(),
+        **metrics.model_dump(exclude={"model"}),
+        "model": metrics.model.columns() if metrics.model is not None else {},
     }
 
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict
 
 from harness.artifact.artifact import Artifact
+from harness.bounds.loop_model import Unmodelled
 from harness.plugins import chip_of as chip_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 
 if TYPE_CHECKING:
     from mlir import ir
+
+    from harness.bounds.listing import LoopListing
 
 
 GridOrder = Literal["longest-first", "row-major"]
@@ -139,6 +142,13 @@ class Target(ABC):
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return the values of options that the case leaves open and this target chooses for it."""
         return {}
+
+    def bounds(self, artifact: Artifact, folder: Path) -> "LoopListing":
+        """Return the main loop of an artifact in that folder, with what bounds it in a model.
+
+        Raises `Unmodelled` with the reason where there is no model.
+        """
+        raise Unmodelled(f"no model of what bounds code for {self.name}")
 
     @abstractmethod
     def compile(

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from harness.errors import InputError
 from harness.results.frame import results_frame
-from harness.results.result import TIMING_FIELDS, Result
+from harness.results.result import BY_NAME, TIMING_FIELDS, Result
 from harness.results.run_folder import RunFolder, load
 from harness.status import Status
 
@@ -60,20 +60,29 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
             params={"tile_q": 32, "tile_kv": 64},
             stage_s={"payload": 0.1, "llvm": 0.2},
             instructions={"matrix": 8, "float": 5},
+            model={"fraction_of_peak": 0.5, "bound": "tensor"},
         ),
         failed_result("b"),
     ]
-    expected = [field for field in Result.model_fields if field not in ("stage_s", "instructions")]
+    expected = [field for field in Result.model_fields if field not in BY_NAME]
     expected.insert(expected.index("seq_q"), "seq")
     after_params = expected.index("params") + 1
     expected[after_params:after_params] = ["param.tile_kv", "param.tile_q"]
     after_build = expected.index("build_s") + 1
     expected[after_build:after_build] = ["stage_s.payload", "stage_s.llvm"]
     after_intrinsics = expected.index("intrinsics") + 1
-    expected[after_intrinsics:after_intrinsics] = ["instructions.matrix", "instructions.float"]
+    expected[after_intrinsics:after_intrinsics] = [
+        "instructions.matrix",
+        "instructions.float",
+        "model.fraction_of_peak",
+        "model.bound",
+    ]
     frame = results_frame(results)
     assert list(frame.columns) == expected
     assert frame["instructions.matrix"].tolist()[0] == 8
+    assert frame["model.fraction_of_peak"].dtype == "float64"
+    assert frame["model.bound"].tolist()[0] == "tensor"
+    assert frame["model.bound"].isna().tolist() == [False, True]
     assert frame["seq"].tolist() == frame[["seq_q", "seq_kv"]].max(axis=1).tolist()
     assert frame["seq"].dtype == "int64"
 

@@ -6,6 +6,7 @@ import pytest
 from example_cases import example_case
 
 from harness.artifact.artifact import Artifact, StaticMetrics
+from harness.bounds.loop_model import LoopModel, Residency
 from harness.measure.rounds import TimedRound
 from harness.results.result import Result
 from harness.results.row_maker import (
@@ -132,6 +133,31 @@ def test_the_recompute_factor_is_what_is_executed_over_what_is_needed() -> None:
         metrics=StaticMetrics(flops_executed=3 * problem.flops()),
     )
     assert artifact_columns(artifact, problem)["recompute_factor"] == 3.0
+
+
+def test_what_is_modelled_has_columns_and_no_time() -> None:
+    room = Residency(registers=128, shared_bytes=1024, limits={"registers": 4})
+    model = LoopModel(
+        kernel="attention",
+        lanes=32,
+        warps=4,
+        residency=room,
+        cycles=500.0,
+        fraction_of_peak=0.5,
+        bound="tensor",
+        pipe_cycles={"tensor": 300.0},
+        instructions={"matrix": 16},
+        scores=4096.0,
+    )
+    metrics = StaticMetrics(model=model)
+    artifact = Artifact(
+        case=CASE, key="k", executor="none", loader="package.module:function", metrics=metrics
+    )
+    row = ROWS.success(CaseRecord(CASE, artifact=artifact), Status.BUILT)
+    assert row.model == model.columns()
+    assert row.model["matrix_per_score"] == 16 * 4 * 32 / 4096
+    assert row.time_s is None
+    assert row.fraction_of_peak is None
 
 
 def test_throughput_is_the_problem_s_operations_over_the_time() -> None:

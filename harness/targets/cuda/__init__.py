@@ -10,6 +10,10 @@ from harness.targets.gpu.target import GpuTarget
 from harness.toolchains.nvidia import INSTALL, version
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.artifact.artifact import Artifact
+    from harness.bounds.listing import LoopListing
     from harness.targets.gpu.vendor import Vendor
 
 METRICS_BY_TOOL = {"ptxas": "registers, spills, occupancy", "nvdisasm": "machine instructions"}
@@ -64,6 +68,12 @@ class CudaTarget(GpuTarget):
         is_complete = len(found) == len(METRICS_BY_TOOL)
         hint = "" if is_complete else f": install {INSTALL}"
         return Capability(action="metrics", available=is_complete, detail="; ".join(parts) + hint)
+
+    def bounds(self, artifact: "Artifact", folder: "Path") -> "LoopListing":
+        """Return the main loop of machine code, with what bounds it in a model; see `Target.bounds`."""
+        from harness.targets.cuda.loop_listing import loop_listing
+
+        return loop_listing(artifact, folder)
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """PTX runs on its chip and on later ones, with a chip's own instructions on that chip only."""

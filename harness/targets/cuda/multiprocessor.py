@@ -93,16 +93,21 @@ def occupancy(threads: int, registers: int, shared_bytes: int, chip: str) -> flo
 
 def resident_workgroups(threads: int, registers: int, shared_bytes: int, chip: str) -> int:
     """Return how many copies of a workgroup a multiprocessor has room for."""
+    return min(resident_limits(threads, registers, shared_bytes, chip).values())
+
+
+def resident_limits(threads: int, registers: int, shared_bytes: int, chip: str) -> dict[str, int]:
+    """Return how many copies of a workgroup each resource of a multiprocessor is enough for."""
     limits = multiprocessor(chip)
     warps = _warps(threads)
     of_warp = _rounded_up(registers * WARP_LANES, REGISTER_MULTIPLE)
     of_workgroup = _rounded_up(shared_bytes, SHARED_MULTIPLE) + SYSTEM_BYTES
-    return min(
-        limits.workgroups,
-        limits.warps // warps,
-        REGISTERS // of_warp // warps,
-        limits.shared_bytes // of_workgroup,
-    )
+    return {
+        "workgroups": limits.workgroups,
+        "warps": limits.warps // warps,
+        "registers": REGISTERS // of_warp // warps,
+        "shared memory": limits.shared_bytes // of_workgroup,
+    }
 
 
 def _warps(threads: int) -> int:

@@ -3,6 +3,7 @@
 Names: CUDA Binary Utilities, "Instruction Set Reference".
 """
 
+import functools
 import re
 import subprocess
 import tempfile
@@ -38,25 +39,28 @@ selects.  `local` is memory of a lane's own, where registers are spilled to."""
 REST = "integer"
 
 
-def machine_instructions(cubin: bytes) -> dict[str, int] | None:
-    """Return how many instructions of each class machine code has; None where there is no disassembler."""
+def disassembled(cubin: bytes) -> str | None:
+    """Return machine code as text, each instruction with its encoding.
+
+    None where there is no disassembler, or it does not know the code.
+    """
     disassembler = program("nvdisasm")
     if disassembler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "kernels.cubin")
         file.write_bytes(cubin)
-        command = [disassembler, "--print-code", "--no-dataflow", str(file)]
+        command = [disassembler, "--print-code", "--no-dataflow", "--print-instruction-encoding", str(file)]
         try:
             done = run_program(command, TIME_LIMIT_S)
         except subprocess.TimeoutExpired:
             return None
-    return counted(done.stdout) if done.returncode == 0 else None
+    return done.stdout if done.returncode == 0 else None
 
 
 def counted(disassembly: str) -> dict[str, int]:
     """Return how many instructions of each class a disassembly lists."""
-    counts = Counter(_class_of(name) for name in INSTRUCTION.findall(disassembly))
+    counts = Counter(map(class_of, INSTRUCTION.findall(disassembly)))
     return {name: counts[name] for name in [*CLASSES, REST] if counts[name]}
 
 
@@ -70,5 +74,7 @@ def together(counts: Iterable[Mapping[str, int] | None]) -> dict[str, int]:
     return dict(total)
 
 
-def _class_of(name: str) -> str:
+@functools.cache
+def class_of(name: str) -> str:
+    """Return the class of an opcode without its modifiers, `matrix` of `HMMA`."""
     return next((known for known, pattern in CLASSES.items() if pattern.fullmatch(name)), REST)

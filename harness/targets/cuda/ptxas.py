@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.processes.programs import run_program
 from harness.targets.cuda.multiprocessor import resident_workgroups
-from harness.targets.cuda.nvdisasm import machine_instructions
+from harness.targets.cuda.nvdisasm import counted, disassembled
 from harness.targets.cuda.ptx import with_residents
 from harness.targets.gpu.kernel_metrics import KernelMetrics
 from harness.targets.gpu.launch import GpuKernel
@@ -29,13 +29,18 @@ class Assembled:
     ptx: bytes
     cubin: bytes
     kernels: list[KernelMetrics]
-    instructions: dict[str, int] | None = None
-    """Machine instructions by class (`harness.targets.cuda.nvdisasm`); None where nothing counts them."""
+    disassembly: str | None = None
+    """As `harness.targets.cuda.nvdisasm` has it; None where there is no disassembler."""
 
     @property
     def spills(self) -> int:
         """Registers that are spilled, in all kernels."""
         return sum(kernel.spills or 0 for kernel in self.kernels)
+
+    @property
+    def instructions(self) -> dict[str, int] | None:
+        """Machine instructions by class; None where nothing counts them."""
+        return None if self.disassembly is None else counted(self.disassembly)
 
 
 def assemble(ptx: bytes, chip: str, kernels: Sequence[GpuKernel] = ()) -> Assembled | None:
@@ -55,7 +60,7 @@ def assemble(ptx: bytes, chip: str, kernels: Sequence[GpuKernel] = ()) -> Assemb
         told = machine_code(assembler, with_residents(ptx.decode(), counts).encode(), chip)
         if told is not None and told.spills < assembled.spills:
             assembled = told
-    return replace(assembled, instructions=machine_instructions(assembled.cubin))
+    return replace(assembled, disassembly=disassembled(assembled.cubin))
 
 
 def _residents_of_spilling(assembled: Assembled, kernels: Sequence[GpuKernel], chip: str) -> dict[str, int]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mlir import ir
 
+from harness.bounds.loop_model import LoopModel
 from harness.emulator.device_code import EmulatorCode
 from harness.errors import BuildError
 from harness.layouts.analysis import LayoutAnalysis
@@ -35,6 +36,8 @@ class DeviceCode:
     """Matrix instructions, as the column of this name has them."""
     instructions: Mapping[str, int] = field(default_factory=dict)
     """Machine instructions by class."""
+    model: LoopModel | None = None
+    """What bounds the kernels in a model, where there is one."""
     code_bytes: int | None = None
 
 

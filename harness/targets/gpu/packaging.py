@@ -63,6 +63,7 @@ def static_metrics(code: DeviceCode, launch: GpuLaunch) -> StaticMetrics:
             "occupancy": code.occupancy,
             "intrinsics": code.intrinsics,
             "instructions": dict(code.instructions),
+            "model": code.model,
             "code_bytes": code.code_bytes,
             "workspace_bytes": launch.workspace_bytes,
         }

@@ -123,7 +123,7 @@ def test_where_kernels_spill_the_assembler_is_told_how_many_workgroups_there_are
 
     monkeypatch.setattr(ptxas, "program", lambda name: name)
     monkeypatch.setattr(ptxas, "machine_code", machine_code)
-    monkeypatch.setattr(ptxas, "machine_instructions", lambda cubin: None)
+    monkeypatch.setattr(ptxas, "disassembled", lambda cubin: None)
     kernel = GpuKernel(name="softmax", buffers=(), grid=1, threads=128, shared_bytes=38 * 1024)
     assembled = ptxas.assemble(PTX.encode(), "sm_80", [kernel])
     assert (b"minnctapersm" in assembled.ptx, assembled.spills) == (is_told, min(spills_when_told, 2))
@@ -166,16 +166,16 @@ def test_counts_of_several_kernels_are_known_only_together():
     assert nvdisasm.together([{"matrix": 1}, None]) == {}
 
 
-def test_without_a_disassembler_nothing_is_counted(monkeypatch):
+def test_without_a_disassembler_there_is_no_text(monkeypatch):
     monkeypatch.setattr(nvdisasm, "program", lambda name: None)
-    assert nvdisasm.machine_instructions(b"machine code") is None
+    assert nvdisasm.disassembled(b"machine code") is None
 
 
 @pytest.mark.extra("cuda")
 def test_the_disassembler_counts_what_the_assembler_made():
     assembled = ptxas.assemble(SMALL_KERNEL, "sm_80")
     assert assembled.instructions["branch"] >= 1
-    assert nvdisasm.machine_instructions(b"no machine code") is None
+    assert nvdisasm.disassembled(b"no machine code") is None
 
 
 def test_the_doctor_says_what_is_missing_for_figures(monkeypatch):

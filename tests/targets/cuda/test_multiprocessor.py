@@ -8,6 +8,7 @@ from harness.targets.cuda.multiprocessor import (
     MULTIPROCESSORS,
     occupancy,
     require_shared_memory,
+    resident_limits,
     resident_workgroups,
 )
 from harness.targets.gpu.launch import GpuKernel
@@ -29,6 +30,11 @@ def test_what_there_is_least_of_decides(threads, registers, shared_bytes, chip, 
     assert occupancy(threads, registers, shared_bytes, chip) == pytest.approx(expected)
     warps_of_all = resident_workgroups(threads, registers, shared_bytes, chip) * threads / 32
     assert warps_of_all / MULTIPROCESSORS[chip].warps == pytest.approx(expected)
+
+
+def test_each_resource_has_a_limit_of_its_own() -> None:
+    limits = resident_limits(threads=128, registers=128, shared_bytes=46080, chip="sm_80")
+    assert limits == {"workgroups": 32, "warps": 16, "registers": 4, "shared memory": 3}
 
 
 def test_a_workgroup_that_needs_too_much_shared_memory_is_unsupported() -> None:

@@ -187,13 +187,13 @@ def _compiled(problem: AttentionProblem, chip: str, tiles: TritonTiles) -> "Trit
 def _assembled(code: "TritonCode") -> "Assembled":
     """Return the machine code with registers and spills, which only the assembler that made it knows."""
     from harness.targets.cuda import ptxas
-    from harness.targets.cuda.nvdisasm import machine_instructions
+    from harness.targets.cuda.nvdisasm import disassembled
     from harness.variants.baselines.triton.compilation import assembler
 
     source = code.texts["ptx"].encode()
     again = ptxas.machine_code(str(assembler(code.chip)), source, code.chip)
     kernels = again.kernels if again is not None else []
-    return ptxas.Assembled(source, code.cubin, kernels, machine_instructions(code.cubin))
+    return ptxas.Assembled(source, code.cubin, kernels, disassembled(code.cubin))
 
 
 def _launch(problem: AttentionProblem, code: "TritonCode", tiles: TritonTiles) -> "GpuLaunch":

@@ -1,0 +1,233 @@
+"""A simulation of one multiprocessor whose warps repeat a loop, in order, as its instructions say.
+
+Its sub-cores are alike, so one of them is simulated, with its share of the warps, of shared memory and of the
+second-level cache.  It issues at most one instruction a cycle: of the warps that could first, the one that
+issued last, else the oldest (greedy-then-oldest).  An instruction is issued when its warp's stall is over,
+its flags are down, the groups it waits for have arrived, and its pipe is free.  Memories serve in order of
+issue.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from harness.bounds.instruction import Instruction, Order
+from harness.bounds.multiprocessor import Multiprocessor
+
+FLAGS = 8
+"""More than any instruction names."""
+GROUPS_KEPT = 8
+WARM_UP = 2
+"""Iterations of each warp that are not counted."""
+COUNTED = 4
+COOL_DOWN = 1
+"""Iterations after those, in which a warp is still in the way of others."""
+ITERATIONS = WARM_UP + COUNTED + 1 + COOL_DOWN
+SHARED_QUEUE = 64.0
+"""Cycles of work that may wait for shared memory before nothing more is issued to it; assumed."""
+OFFSETS = (0.13, 0.37, 0.61)
+"""Between the starts of two workgroups, in lengths of an iteration: how they meet changes the result, so
+several are averaged."""
+
+
+def cycles_per_iteration(
+    trace: Sequence[Instruction], warps: int, workgroups: int, multiprocessor: Multiprocessor
+) -> float:
+    """Return the cycles in which a multiprocessor completes one iteration of one workgroup.
+
+    Args:
+        trace: what each warp executes in one iteration.
+        warps: of a workgroup.
+        workgroups: how many are there at a time; while they run together, `workgroups` iterations take
+            `workgroups` times the result.
+        multiprocessor: what executes them.
+    """
+    used = min(multiprocessor.sub_cores, warps * workgroups)
+    warps_here = -(-warps // multiprocessor.sub_cores)
+    workgroups_here = workgroups if warps >= used else -(-warps * workgroups // used)
+    length = sum(instruction.stall for instruction in trace)
+    offsets = [share * length for share in (OFFSETS if workgroups_here > 1 else OFFSETS[:1])]
+    found = [
+        _SubCore(trace, warps_here, workgroups_here, multiprocessor, used).run(offset) for offset in offsets
+    ]
+    return sum(found) / len(found) * workgroups_here / workgroups
+
+
+class _Warp:
+    """Where a warp is, and what it waits for; all times are in cycles."""
+
+    __slots__ = (
+        "copies_end",
+        "copy_groups",
+        "flags",
+        "marks",
+        "position",
+        "product_groups",
+        "ready",
+        "workgroup",
+    )
+
+    def __init__(self, workgroup: int, start: float) -> None:
+        self.workgroup = workgroup
+        self.position = 0
+        self.ready = start
+        """When it could issue its next instruction if nobody else were there."""
+        self.flags = [0.0] * FLAGS
+        """When each goes down."""
+        self.copies_end = 0.0
+        """When the copies that are in no group yet have arrived."""
+        self.copy_groups: list[float] = []
+        self.product_groups: list[float] = []
+        self.marks: list[float] = []
+        """When it began each iteration."""
+
+
+class _SubCore:
+    """A sub-core with the warps that it holds."""
+
+    def __init__(
+        self,
+        trace: Sequence[Instruction],
+        warps: int,
+        workgroups: int,
+        multiprocessor: Multiprocessor,
+        sharers: int,
+    ) -> None:
+        """Prepare a run; `sharers` sub-cores divide the memories among themselves."""
+        self.trace = trace
+        self.warps_of_workgroup, self.workgroups = warps, workgroups
+        self.chip = multiprocessor
+        self.shared_rate = multiprocessor.shared_bytes_per_cycle / sharers
+        self.l2_rate = multiprocessor.l2_bytes_per_cycle / sharers
+        self.pipes: dict[str | None, float] = {}
+        """When each pipe takes the next instruction."""
+        self.issue = 0.0
+        self.shared_free = 0.0
+        self.l2_free = 0.0
+        self.at_barrier: list[list[_Warp]] = [[] for _ in range(workgroups)]
+
+    def run(self, offset: float) -> float:
+        """Simulate until each warp has done its iterations; return the mean cycles of one of a workgroup."""
+        numbers = range(self.workgroups)
+        every = [_Warp(number, number * offset) for number in numbers for _ in range(self.warps_of_workgroup)]
+        running, last = list(every), every[0]
+        time = 0.0
+        while running:
+            time = math.inf
+            for candidate in running:
+                earliest = self._earliest(candidate)
+                if earliest < time or (earliest == time and candidate is last):
+                    time, warp = earliest, candidate
+            if warp.position == 0:
+                if len(warp.marks) == ITERATIONS:
+                    running.remove(warp)
+                    continue
+                warp.marks.append(time)
+            self._issue(warp, time)
+            last = warp
+        return self._mean_cycles([warp.marks for warp in every], time)
+
+    def _mean_cycles(self, marks: list[list[float]], end: float) -> float:
+        """Return the cycles of one iteration of a workgroup while all warps were there.
+
+        A workgroup begins an iteration with its last warp.  Where some warps were done before others had
+        begun, the mean is of all iterations from the first to the last.
+        """
+        counted = [of_warp[WARM_UP : WARM_UP + COUNTED + 1] for of_warp in marks]
+        begun, ended = max(times[0] for times in counted), min(times[-1] for times in counted)
+        if ended <= begun:
+            return (end - min(of_warp[0] for of_warp in marks)) / (self.workgroups * ITERATIONS)
+        count = self.warps_of_workgroup
+        workgroups = [
+            [max(times) for times in zip(*counted[first : first + count], strict=True)]
+            for first in range(0, len(counted), count)
+        ]
+        begun, ended = max(times[0] for times in workgroups), min(times[-1] for times in workgroups)
+        return (ended - begun) / sum(_iterations(times, begun, ended) for times in workgroups)
+
+    def _earliest(self, warp: _Warp) -> float:
+        """Return when a warp that is ready finds the sub-core, the pipe and a queue free."""
+        instruction = self.trace[warp.position]
+        earliest = max(warp.ready, self.issue)
+        if instruction.shared_bytes:
+            earliest = max(earliest, self.shared_free - SHARED_QUEUE)
+        if instruction.pipe is None or instruction.is_queued:
+            return earliest
+        return max(earliest, self.pipes.get(instruction.pipe, 0.0) // 1)
+
+    def _issue(self, warp: _Warp, time: float) -> None:
+        """Let a warp's instruction take its turns, and find out when the next one is ready."""
+        instruction = self.trace[warp.position]
+        self.issue = time + 1
+        done, read = self._executed(warp, instruction, time)
+        flags = warp.flags
+        if instruction.result_flag is not None:
+            flags[instruction.result_flag] = max(flags[instruction.result_flag], done)
+        if instruction.operand_flag is not None:
+            flags[instruction.operand_flag] = max(flags[instruction.operand_flag], read)
+        if instruction.order is Order.COMMIT_COPIES:
+            warp.copy_groups = [*warp.copy_groups[1 - GROUPS_KEPT :], warp.copies_end]
+        warp.position = (warp.position + 1) % len(self.trace)
+        warp.ready = max(time + instruction.stall, self._awaited(warp))
+        if instruction.order is Order.BARRIER:
+            self._arrive(warp, time)
+
+    def _executed(self, warp: _Warp, instruction: Instruction, time: float) -> tuple[float, float]:
+        """Occupy pipes and memories; return when the result is there, and when the operands are read."""
+        begun, read = time, time + self.chip.operand_read_cycles
+        if instruction.pipe is not None:
+            free = max(self.pipes.get(instruction.pipe, 0.0), time) + instruction.pipe_cycles
+            self.pipes[instruction.pipe] = free
+            if instruction.is_queued:
+                begun = free
+        if instruction.shared_bytes:
+            self.shared_free = max(self.shared_free, time) + instruction.shared_bytes / self.shared_rate
+            begun, read = max(begun, self.shared_free), max(read, self.shared_free)
+        if instruction.l2_bytes:
+            self.l2_free = max(self.l2_free, time) + instruction.l2_bytes / self.l2_rate
+            arrived = self.l2_free + self.chip.l2_latency
+            if instruction.is_copy:
+                warp.copies_end = max(warp.copies_end, arrived)
+            else:
+                begun = max(begun, arrived)
+        done = begun + instruction.latency
+        if instruction.commits_products:
+            warp.product_groups = [*warp.product_groups[1 - GROUPS_KEPT :], done]
+        return done, read
+
+    def _awaited(self, warp: _Warp) -> float:
+        """Return when all that a warp's next instruction waits for is there."""
+        instruction = self.trace[warp.position]
+        latest = 0.0
+        for flag in instruction.waits:
+            latest = max(latest, warp.flags[flag])
+        if instruction.order is Order.AWAIT_COPIES:
+            return max(latest, _arrived(warp.copy_groups, instruction.outstanding))
+        if instruction.order is Order.AWAIT_PRODUCTS:
+            return max(latest, _arrived(warp.product_groups, instruction.outstanding))
+        return latest
+
+    def _arrive(self, warp: _Warp, time: float) -> None:
+        """Let a warp wait at the barrier, or all go on if it is the last."""
+        waiting = self.at_barrier[warp.workgroup]
+        waiting.append(warp)
+        if len(waiting) < self.warps_of_workgroup:
+            warp.ready = math.inf
+            return
+        for released in waiting:
+            released.ready = max(self._awaited(released), time + self.chip.barrier_latency)
+        waiting.clear()
+
+
+def _arrived(groups: list[float], outstanding: int) -> float:
+    """Return when all but the last groups, so many of them, have arrived."""
+    return max(groups[: max(0, len(groups) - outstanding)], default=0.0)
+
+
+def _iterations(marks: Sequence[float], begun: float, ended: float) -> float:
+    """Return how many iterations, parts included, lie between two times; marks are their beginnings."""
+    done = 0.0
+    for start, end in itertools.pairwise(marks):
+        if end > start:
+            done += max(0.0, min(end, ended) - max(start, begun)) / (end - start)
+    return done

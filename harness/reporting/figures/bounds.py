@@ -1,0 +1,199 @@
+"""What bounds each variant's code in a model: busy cycles by part of a multiprocessor, hatched stacks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.reporting.figures.base import (
+    Figure,
+    FigureSettings,
+    NothingToDraw,
+    PanelColumn,
+    choose_rows,
+)
+from harness.reporting.figures.layout import check_readable, new_drawing, panel_grid
+from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.style import PAPER_WIDTH, paper_style
+from harness.reporting.frames import labels_in, records, varying
+from harness.reporting.units import is_number, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+COLUMN = "model."
+CYCLES = "_cycles"
+PARTS = ("tensor", "special", "fma", "alu", "uniform", "issue", "shared", "l2")
+"""In the order of the stack; what a vendor has besides follows."""
+COLORS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#ca9161", "#949494", "#56b4e9", "#cc78bc")
+"""Of the parts: seaborn's colour-blind palette."""
+HATCH = "////"
+"""Of what is modelled; measured bars of other figures have their series' own."""
+
+SCORES = 1000
+"""Cycles are of so many scores, so that tiles of several sizes can be compared."""
+BAR = 0.62
+"""Height of a bar over the distance between two."""
+INCHES_OF_BAR = 0.32
+INCHES_OF_PANEL = 0.75
+"""Of a panel besides its bars: title, ticks and label."""
+ROOM_FOR_TEXT = 1.9
+"""End of the scale over the longest bar."""
+TEXT_SIZE = 6.0
+SIMULATED = "modelled time"
+NOTE = (
+    "Modelled, nothing is measured: cycles that each part of a multiprocessor is busy with 1000 scores. "
+    "Parts work at the same time: a stack is no time. The line is the simulated time; beside it the fraction "
+    "of the dense peak, and the part that is busy longest."
+)
+
+
+class BoundsSettings(FigureSettings):
+    """`[figures] bounds = { … }`."""
+
+    panels: tuple[PanelColumn, ...] = ("target", "dtype", "head_dim", "mask")
+    """One panel for each combination of these that varies."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The bar of one series."""
+
+    parts: dict[str, float]
+    """Busy cycles of each part."""
+    simulated: float
+    text: str
+
+
+class Bounds(Figure):
+    """A stack of busy cycles for each series, with a line at the simulated time."""
+
+    name = "bounds"
+    summary = "modelled: cycles by part of a multiprocessor that each variant's main loop keeps busy"
+    settings = BoundsSettings
+
+    def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:
+        """Draw it; see `Figure.draw`.
+
+        Lengths change nothing in the model: of each series the row with the most keys is drawn.
+        """
+        shown = _modelled(choose_rows(frame, settings))
+        wanted = varying(shown, settings.panels)
+        shown = shown.sort_values(["seq_kv", "seq_q"]).drop_duplicates(["label", *wanted], keep="last")
+        columns = check_readable(shown, wanted, "seq_q")
+        labels, parts = labels_in(shown), _parts(shown)
+        grid = panel_grid(shown, [column for column in columns if column in wanted])
+        width = settings.size[0] if settings.size else PAPER_WIDTH
+        with paper_style():
+            legend = plan_legend([*parts, SIMULATED], settings.title, width)
+            drawing, all_axes = new_drawing(
+                grid,
+                INCHES_OF_PANEL + INCHES_OF_BAR * len(labels),
+                caption if settings.caption else None,
+                [NOTE],
+                size=settings.size,
+                heading_height=legend.height,
+            )
+            colors = dict(zip(parts, itertools.cycle(COLORS), strict=False))
+            stacks = [_stacks(panel.frame, parts) for panel in grid.panels]
+            longest = max(_length(stack) for of_panel in stacks for stack in of_panel.values())
+            for panel, axes, of_panel in zip(grid.panels, all_axes, stacks, strict=True):
+                _draw_panel(axes, of_panel, labels, colors, longest)
+                axes.set_title(panel.heading)
+                axes.set_yticks(range(len(labels)), [settings.display(label) for label in labels])
+                axes.set_xlabel(f"modelled cycles for {SCORES} scores")
+            add_legend(drawing, legend, [*(_part_handle(colors[part]) for part in parts), _line_handle()])
+        return drawing
+
+
+def _modelled(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that the model says all of."""
+    needed = [f"{COLUMN}{name}" for name in ("cycles", "scores", "fraction_of_peak", "bound")]
+    missing = [name for name in needed if name not in frame]
+    known = frame.dropna(subset=needed) if not missing else frame.iloc[:0]
+    if known.empty:
+        raise NothingToDraw("no case has a model of what bounds its code")
+    return known
+
+
+def _parts(frame: pd.DataFrame) -> list[str]:
+    """Return the parts that any row has busy cycles of, in the order of the stack."""
+    names = [
+        str(name) for name in frame.columns if str(name).startswith(COLUMN) and str(name).endswith(CYCLES)
+    ]
+    found = [
+        name.removeprefix(COLUMN).removesuffix(CYCLES) for name in names if bool((frame[name] > 0).any())
+    ]
+    return sorted(found, key=lambda part: PARTS.index(part) if part in PARTS else len(PARTS))
+
+
+def _stacks(frame: pd.DataFrame, parts: Sequence[str]) -> dict[str, Stack]:
+    """Return the stack of each label of a panel."""
+    return {str(row["label"]): _stack(row, parts) for row in records(frame)}
+
+
+def _stack(row: dict[str, Any], parts: Sequence[str]) -> Stack:
+    factor = SCORES / row[f"{COLUMN}scores"]
+    cycles = {part: row[f"{COLUMN}{part}{CYCLES}"] for part in parts}
+    fraction = percent(row[f"{COLUMN}fraction_of_peak"])
+    return Stack(
+        parts={part: value * factor for part, value in cycles.items() if is_number(value)},
+        simulated=row[f"{COLUMN}cycles"] * factor,
+        text=f"{fraction} % of peak, {row[f'{COLUMN}bound']}",
+    )
+
+
+def _length(stack: Stack) -> float:
+    return max(stack.simulated, sum(stack.parts.values()))
+
+
+def _draw_panel(
+    axes: Axes, stacks: dict[str, Stack], labels: Sequence[str], colors: dict[str, str], longest: float
+) -> None:
+    """Draw the stacks of one panel, the first label on top."""
+    for label, stack in stacks.items():
+        place, left = labels.index(label), 0.0
+        for part, cycles in stack.parts.items():
+            axes.barh(
+                place,
+                cycles,
+                BAR,
+                left=left,
+                color=colors[part],
+                hatch=HATCH,
+                edgecolor="white",
+                linewidth=0.4,
+                gid=part,
+            )
+            left += cycles
+        axes.vlines(
+            stack.simulated, place - BAR / 2 - 0.1, place + BAR / 2 + 0.1, color="0.1", gid="simulated"
+        )
+        axes.annotate(
+            stack.text,
+            (_length(stack), place),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=TEXT_SIZE,
+            gid="fraction",
+        )
+    axes.set_xlim(0, longest * ROOM_FOR_TEXT)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.grid(axis="x")
+
+
+def _part_handle(color: str) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=color, hatch=HATCH, edgecolor="white", linewidth=0.4)
+
+
+def _line_handle() -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color="0.1")

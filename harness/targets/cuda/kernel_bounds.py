@@ -1,0 +1,99 @@
+"""What bounds a kernel for NVIDIA's GPUs: its machine code's main loop, in the model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.bounds.instruction import Instruction
+from harness.bounds.loop_model import KernelLoop, LoopModel, Residency, Unmodelled, model_loop
+from harness.targets.cuda import sass_loops
+from harness.targets.cuda.modelled_chips import ModelledChip, modelled_chip
+from harness.targets.cuda.multiprocessor import resident_limits
+from harness.targets.cuda.nvdisasm import class_of
+from harness.targets.cuda.sass import SassFunction, SassInstruction, parse
+from harness.targets.cuda.sass_costs import costs
+from harness.targets.gpu.launch import GpuKernel
+
+TF32_PRODUCTS = 3
+"""Products of tf32 that make one of f32, in kernels of this harness and in Triton's."""
+
+
+@dataclass(frozen=True)
+class KernelBounds:
+    """A kernel's main loop, and what the model says of it."""
+
+    model: LoopModel
+    loop: tuple[SassInstruction, ...]
+    costs: tuple[Instruction, ...]
+    """Of each of these instructions."""
+
+
+def kernel_bounds(
+    disassembly: str, kernels: Sequence[GpuKernel], registers: Mapping[str, int], chip: str
+) -> KernelBounds:
+    """Model the kernel that multiplies matrices in a loop.
+
+    Args:
+        disassembly: of all kernels, with their encoding.
+        kernels: how they are launched.
+        registers: of a thread, by kernel.
+        chip: what the code is for.
+
+    Raises:
+        Unmodelled: there is no model of the chip or of an instruction, or not one such kernel.
+    """
+    assumed = modelled_chip(chip)
+    functions = parse(disassembly)
+    candidates = [
+        (kernel, functions[kernel.name])
+        for kernel in kernels
+        if kernel.name in functions and _multiplies_in_a_loop(functions[kernel.name])
+    ]
+    if len(candidates) != 1:
+        names = ", ".join(kernel.name for kernel, _ in candidates) or "none"
+        raise Unmodelled(f"the model is of one kernel with matrix instructions in a loop; found {names}")
+    kernel, function = candidates[0]
+    return _modelled(kernel, function, registers.get(kernel.name), assumed, chip)
+
+
+def _modelled(
+    kernel: GpuKernel, function: SassFunction, registers: int | None, assumed: ModelledChip, chip: str
+) -> KernelBounds:
+    if registers is None:
+        raise Unmodelled(f"it is not known how many registers {kernel.name} has")
+    residency = Residency(
+        registers=registers,
+        shared_bytes=kernel.shared_bytes,
+        limits=resident_limits(kernel.threads, registers, kernel.shared_bytes, chip),
+    )
+    loop = sass_loops.steady_state(function)
+    asked = tuple(costs(instruction, assumed) for instruction in loop)
+    modelled = KernelLoop(
+        kernel=kernel.name,
+        trace=asked,
+        classes=tuple(class_of(instruction.name) for instruction in loop),
+        warps=-(-kernel.threads // int(assumed.lanes.value)),
+        residency=residency,
+        grid=kernel.grid,
+        multiply_adds_per_score=multiply_adds_per_score(kernel),
+    )
+    model = model_loop(modelled, assumed.multiprocessor)
+    return KernelBounds(model, loop, asked)
+
+
+def multiply_adds_per_score(kernel: GpuKernel) -> int | None:
+    """Return how many multiply-adds of matrix products each score costs: one for each column of Q and of V.
+
+    None for a kernel that has not both, which computes scores, or products with V, alone.
+    """
+    buffers = {buffer.name: buffer for buffer in kernel.buffers}
+    if not {"query", "value"} <= buffers.keys():
+        return None
+    columns = buffers["query"].shape[-1] + buffers["value"].shape[-1]
+    return columns * (TF32_PRODUCTS if buffers["query"].dtype == "f32" else 1)
+
+
+def _multiplies_in_a_loop(function: SassFunction) -> bool:
+    return any(
+        sass_loops.matrix_instructions(function.instructions[loop.header : loop.end + 1])
+        for loop in sass_loops.loops(function)
+    )
