@@ -7,6 +7,7 @@ from generated_layouts import POWERS_OF_TWO, layouts
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.emulator.launching import DeviceBuffer
 from harness.layouts.alignment import BUFFER_ALIGNMENT, TileAlignment
 from harness.layouts.contiguous_accesses import contiguous_accesses
 from harness.layouts.instructions.registry import instruction
@@ -68,6 +69,13 @@ def test_a_tile_that_starts_anywhere_is_aligned_as_its_start_is(first: int, clai
 
 def test_buffers_in_shared_memory_begin_where_every_access_is_aligned() -> None:
     assert ALIGNMENT % BUFFER_ALIGNMENT == 0
+
+
+@pytest.mark.parametrize("size", [1, 66, 4096, 4098])
+def test_buffers_of_the_emulator_begin_where_every_access_is_aligned(size: int) -> None:
+    buffer = DeviceBuffer(size, "x")
+    assert buffer.address % BUFFER_ALIGNMENT == 0
+    buffer.free()
 
 
 def test_the_widest_access_of_a_tile_is_claimed_for_all_dtypes_and_widths() -> None:

@@ -33,7 +33,10 @@ class Driver(ABC):
 
     @abstractmethod
     def allocate(self, bytes_: int, name: str, *, is_input: bool) -> DeviceMemory:
-        """Return memory for a buffer of this name, an input if kernels only read it; raises `MemoryError`."""
+        """Return memory for a buffer of this name, an input if kernels only read it; raises `MemoryError`.
+
+        Kernels count on an address that is a multiple of `harness.layouts.alignment.BUFFER_ALIGNMENT` bytes.
+        """
 
     @abstractmethod
     def prepare(self, kernel: GpuKernel, arguments: Sequence[Any]) -> Enqueue:
