@@ -160,12 +160,12 @@ def test_without_triton_the_line_says_what_to_install(monkeypatch: pytest.Monkey
     ("chip", "head_dim", "tiles"),
     [
         ("sm_80", 64, TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3)),
-        ("sm_80", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=3)),
+        ("sm_80", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=4)),
         ("sm_80", 256, TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)),
         ("sm_90a", 64, TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3)),
-        ("sm_90a", 128, TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3)),
+        ("sm_90a", 128, TritonTiles(tile_q=128, tile_kv=128, warps=8, pipeline=3)),
         ("sm_100", 128, TritonTiles(tile_q=128, tile_kv=64, warps=8, pipeline=2)),
-        ("sm_89", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=3)),
+        ("sm_89", 128, TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=4)),
     ],
 )
 def test_the_best_known_tiles_depend_on_chip_and_width(chip: str, head_dim: int, tiles: TritonTiles) -> None:
@@ -178,4 +178,4 @@ def test_the_best_known_tiles_depend_on_chip_and_width(chip: str, head_dim: int,
 def test_tiles_that_are_set_are_not_chosen() -> None:
     problem = AttentionProblem(heads=1, seq_q=512, head_dim=128, dtype="f16")
     case = Case(problem=problem, variant="triton", target="cuda:sm_80", params={"tile_q": 64, "warps": 8})
-    assert Triton().chosen(case) == {"tile_kv": 32, "pipeline": 3}
+    assert Triton().chosen(case) == {"tile_kv": 32, "pipeline": 4}

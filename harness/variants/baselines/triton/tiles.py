@@ -1,7 +1,7 @@
 """How the Triton baseline divides its work: the best tiles that are known for a chip and the width of rows.
 
-They are the best of those with 64 or 128 queries, 32 to 128 keys, 4 or 8 warps and 2 to 4 stages in a model
-of the machine code: f16, 4096 queries and keys, 32 heads, no mask.
+They are the best of those with 64 or 128 queries, 32 to 128 keys, 4 or 8 warps and 2 to 4 stages that this
+harness's model of machine code has seen (`harness.bounds`): f16, 4096 queries and keys, 32 heads, no mask.
 """
 
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ Tiles = dict[int, TritonTiles]
 
 AMPERE: Tiles = {
     128: TritonTiles(tile_q=128, tile_kv=64, warps=4, pipeline=3),
-    256: TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=3),
+    256: TritonTiles(tile_q=128, tile_kv=32, warps=4, pipeline=4),
 }
 HOPPER: Tiles = {
     128: TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3),
-    256: TritonTiles(tile_q=64, tile_kv=64, warps=4, pipeline=3),
+    256: TritonTiles(tile_q=128, tile_kv=128, warps=8, pipeline=3),
 }
 BEST_KNOWN = {8: AMPERE, 9: HOPPER, 12: AMPERE}
 """By the generation of chips: those of 8 and 12 have the same matrix instructions, of a warp."""
