@@ -130,8 +130,8 @@ class _SubCore:
     def _mean_cycles(self, marks: list[list[float]], end: float) -> float:
         """Return the cycles of one iteration of a workgroup while all were there.
 
-        A workgroup begins an iteration with its last warp.  Where one was nearly done before another had warmed
-        up, iterations count from the first on; where it was done before another began, all of them count.
+        A workgroup begins an iteration with its last warp.  Where one was nearly done before another had
+        warmed up, iterations count from the first on; where it was done before another began, all of them do.
         """
         count = self.warps_of_workgroup
         workgroups = [
