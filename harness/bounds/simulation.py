@@ -128,22 +128,23 @@ class _SubCore:
         return self._mean_cycles([warp.marks for warp in every], time)
 
     def _mean_cycles(self, marks: list[list[float]], end: float) -> float:
-        """Return the cycles of one iteration of a workgroup while all warps were there.
+        """Return the cycles of one iteration of a workgroup while all were there.
 
-        A workgroup begins an iteration with its last warp.  Where some warps were done before others had
-        begun, the mean is of all iterations from the first to the last.
+        A workgroup begins an iteration with its last warp.  Where one was nearly done before another had
+        warmed up, iterations count from the first on; where it was done before another began, all of them do.
         """
-        counted = [of_warp[WARM_UP : WARM_UP + COUNTED + 1] for of_warp in marks]
-        begun, ended = max(times[0] for times in counted), min(times[-1] for times in counted)
-        if ended <= begun:
-            return (end - min(of_warp[0] for of_warp in marks)) / (self.workgroups * ITERATIONS)
         count = self.warps_of_workgroup
         workgroups = [
-            [max(times) for times in zip(*counted[first : first + count], strict=True)]
-            for first in range(0, len(counted), count)
+            [max(times) for times in zip(*marks[first : first + count], strict=True)]
+            for first in range(0, len(marks), count)
         ]
-        begun, ended = max(times[0] for times in workgroups), min(times[-1] for times in workgroups)
-        return (ended - begun) / sum(_iterations(times, begun, ended) for times in workgroups)
+        ended = min(of_warp[WARM_UP + COUNTED] for of_warp in marks)
+        for first in (WARM_UP, 0):
+            begun = max(of_workgroup[first] for of_workgroup in workgroups)
+            if ended > begun:
+                done = sum(_iterations(times, begun, ended) for times in workgroups)
+                return (ended - begun) / done
+        return (end - min(of_warp[0] for of_warp in marks)) / (self.workgroups * ITERATIONS)
 
     def _earliest(self, warp: _Warp) -> float:
         """Return when a warp that is ready finds the sub-core, the pipe and a queue free."""
