@@ -12,13 +12,6 @@ RowSums = Literal["after-loop", "every-tile"]
 Scores = Literal["ahead", "in-turn"]
 OutputStores = Literal["wide", "direct"]
 
-REGISTERS_TO_PLAN_WITH = 0.75
-"""Share of a lane's registers: two products at once gain nothing where an assembler has no room to order
-them."""
-
-ITERATIONS_WORTH_ONE_MORE = 32
-"""Tiles of keys from which on a product that is computed once too often does not matter."""
-
 
 class GpuOptions(TargetOptions):
     """How this harness's own kernels for GPUs are made; what is left open chip and problem decide."""
@@ -67,8 +60,8 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
     """Return the strategy for a tile.
 
     Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
-    a resident workgroup.  Scores are computed ahead where a second tile of them finds room in registers and
-    loops are long.
+    a resident workgroup.  Scores are computed in turn: ahead they do not pay for their registers yet, in the
+    model.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
@@ -76,18 +69,9 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
         query_operand=operand,
         staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
         row_sums=options.row_sums or "after-loop",
-        scores=options.scores or ("ahead" if _has_room_ahead(tile, holds_query=holds_query) else "in-turn"),
+        scores=options.scores or "in-turn",
         output_stores=options.output_stores or "wide",
     )
-
-
-def _has_room_ahead(tile: WorkgroupTile, *, holds_query: bool) -> bool:
-    """Return whether registers hold a second tile of scores, and loops are long enough for one more."""
-    found = tile.vendor.multiprocessors
-    if found is None or tile.problem.seq_kv < ITERATIONS_WORTH_ONE_MORE * tile.keys:
-        return False
-    needed = tile.registers(holds_query=holds_query, tiles_of_scores=2)
-    return needed <= REGISTERS_TO_PLAN_WITH * found.registers_of_lane
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:

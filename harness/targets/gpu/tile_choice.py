@@ -35,7 +35,7 @@ class WorkgroupTile:
     keys: int
     warps: int
 
-    def registers(self, *, holds_query: bool, tiles_of_scores: int = 1) -> int:
+    def registers(self, *, holds_query: bool) -> int:
         """Return about how many registers of 4 bytes a lane needs.
 
         Output and scores in f32, probabilities as an operand, Q as well where it is held, and the rest.
@@ -43,7 +43,7 @@ class WorkgroupTile:
         instruction = self.vendor.matrix_instructions[self.problem.dtype]
         rows_of_lane = self.queries / self.warps / instruction.lanes
         operand_words = itemsize(self.problem.dtype) / 4 * instruction.terms
-        words = self.problem.head_dim_v + self.keys * (tiles_of_scores + operand_words)
+        words = self.problem.head_dim_v + self.keys * (1 + operand_words)
         if holds_query:
             words += self.problem.head_dim * operand_words
         return round(rows_of_lane * words) + OTHER_REGISTERS

@@ -48,19 +48,6 @@ def test_q_leaves_registers_and_slots_are_given_up_where_rows_are_wide(
     assert (chosen.row_sums, chosen.scores, chosen.output_stores) == ("after-loop", "in-turn", "wide")
 
 
-@pytest.mark.parametrize(
-    ("fields", "scores"),
-    [
-        ({"heads": 1}, "ahead"),
-        ({}, "in-turn"),  # two bands of rows leave no registers
-        ({"heads": 1, "head_dim": 128}, "in-turn"),
-        ({"heads": 1, "seq_q": 1024}, "in-turn"),  # too few tiles for one more
-    ],
-)
-def test_scores_are_ahead_where_registers_and_long_loops_allow(fields: dict, scores: str) -> None:
-    assert choose(tile(**fields), GpuOptions()).scores == scores
-
-
 def test_what_options_say_is_not_chosen() -> None:
     given = {
         "query_operand": "registers",
