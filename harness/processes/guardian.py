@@ -4,7 +4,7 @@
 its own; `... PARENT program PATH ARGUMENT...` runs a program.  The guardian is a subreaper (prctl(2)):
 whatever loses its parent below it, sessions of their own included, becomes its child.  The kernel tells it of
 the end of its parent, whose process id is PARENT, by SIGTERM.  It ends as its program did, by the same signal
-if there was one.
+if there was one; a guardian that is itself sent a signal to end dies of that signal.
 
 It imports next to nothing, so that it costs neither time nor memory.
 """
@@ -79,21 +79,19 @@ def _run(kind: str, name: str, arguments: list[str]) -> None:
     sys.exit(0)
 
 
-def _wait(child: int) -> int | None:
-    """Wait for the program's end and return its status, or None when the guardian itself is to end."""
-    while signal.sigwait(WATCHED) == signal.SIGCHLD:
+def _wait(child: int) -> int:
+    """Wait for the program's end, or for a signal that ends the guardian itself; return the wait(2) status."""
+    while (number := signal.sigwait(WATCHED)) == signal.SIGCHLD:
         while True:
             ended, status = os.waitpid(-1, os.WNOHANG)
             if ended == child:
                 return status
             if ended == 0:
                 break
-    return None
+    return number  # what wait(2) says of a process that died of it
 
 
-def _end_as(status: int | None) -> NoReturn:
-    if status is None:
-        os._exit(128 + signal.SIGTERM)
+def _end_as(status: int) -> NoReturn:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

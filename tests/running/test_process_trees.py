@@ -160,5 +160,9 @@ def test_a_program_is_run_to_its_end(is_guarded: bool, monkeypatch: pytest.Monke
     assert (done.returncode, done.stdout, done.stderr) == (3, "given", "wrong\n")
 
 
+def test_a_program_that_exits_as_a_shell_tells_a_signal_is_not_taken_for_killed() -> None:
+    assert run_program(["sh", "-c", "exit 143"], 30).returncode == 143
+
+
 def test_a_program_that_dies_of_a_signal_does_so_under_a_guardian() -> None:
     assert run_program(["sh", "-c", "kill -SEGV $$"], 30).returncode == -signal.SIGSEGV

@@ -158,6 +158,19 @@ def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess, num
     assert failure.reason == f"the worker was killed from outside ({number.name})"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_worker_whose_guardian_is_killed_from_outside_says_so(
+    worker: WorkerProcess, number: signal.Signals
+) -> None:
+    worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    worker.send(BuildRequest(case=example_case("hang-build")), LIMIT_S)
+    psutil.Process(worker.pid).parent().send_signal(number)
+    with pytest.raises(WorkerFailure) as caught:
+        worker.receive()
+    assert (caught.value.status, caught.value.transient) == (Status.CRASHED, True)
+    assert caught.value.reason == f"the worker was killed from outside ({number.name})"
+
+
 def test_a_worker_that_the_kernel_kills_for_memory_is_out_of_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
