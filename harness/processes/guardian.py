@@ -80,7 +80,7 @@ def _run(kind: str, name: str, arguments: list[str]) -> None:
 
 
 def _wait(child: int) -> int:
-    """Wait for the program's end, or for a signal that ends the guardian itself; return the wait(2) status."""
+    """Return the wait(2) status of the program at its end, or of the guardian that a signal is to end."""
     while (number := signal.sigwait(WATCHED)) == signal.SIGCHLD:
         while True:
             ended, status = os.waitpid(-1, os.WNOHANG)
