@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.errors import HarnessError
 from harness.storage.folder_store import BUILDING, FolderStore
+from harness.storage.reading import read_bytes
 
 CACHE_DIR_VARIABLE = "HARNESS_CACHE_DIR"
 LIBRARIES = "emulator"
@@ -95,7 +96,7 @@ class ArtifactCache:
 
 def _is_described(folder: Path) -> bool:
     try:
-        Artifact.model_validate_json((folder / ARTIFACT_FILE).read_bytes())
+        Artifact.model_validate_json(read_bytes(folder / ARTIFACT_FILE))
     except (OSError, ValidationError):
         return False
     return True

@@ -13,6 +13,7 @@ from harness.errors import BuildError, HarnessError, InputError, StorageError, U
 from harness.experiment.case_settings import checked
 from harness.problem.case import Case, ParameterValue
 from harness.status import Status
+from harness.storage.reading import read_text
 from harness.targets.base import Target, TargetOptions
 from harness.targets.executors import chosen_here
 from harness.variants.base import Variant
@@ -77,7 +78,7 @@ def with_choices(artifact: Artifact, variant: Variant) -> Artifact:
 
 def read_artifact(folder: Path) -> Artifact:
     """Return the artifact in a folder, with what runs it on this machine as it is now."""
-    return chosen_here(Artifact.model_validate_json((folder / ARTIFACT_FILE).read_text()))
+    return chosen_here(Artifact.model_validate_json(read_text(folder / ARTIFACT_FILE)))
 
 
 def build(

@@ -7,7 +7,6 @@ file, the key, what was found and what was expected.
 import itertools
 import math
 import re
-import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -42,7 +41,8 @@ from harness.experiment.settings import (
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import DISTRIBUTIONS
-from harness.validation import messages, shown, unknown_name
+from harness.storage.reading import read_text, unusable
+from harness.validation import closest, messages, shown, unknown_name
 
 Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
 """For a table each combination of the options of each target, and of the parameters of each variant."""
@@ -288,22 +288,27 @@ def parse_experiment(text: str, path: Path) -> Experiment:
 
 def _text_of(path: Path) -> str:
     try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise InputError(f"{path}: is no regular file; expected an experiment in TOML")
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, "utf-8-sig")
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; expected an experiment in TOML") from error
+        raise InputError(f"{path}: no such file{_beside(path)}; expected an experiment in TOML") from error
     except IsADirectoryError as error:
         raise InputError(f"{path}: is a folder; expected an experiment in TOML") from error
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        raise InputError(f"{unusable(path, error)}; expected an experiment in TOML") from error
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not UTF-8 text (byte {error.start}); expected an experiment in TOML"
         ) from error
-    except ValueError as error:  # such as a byte 0 in the path
-        raise InputError(f"{str(path)!r}: {error}; expected an experiment in TOML") from error
+
+
+def _beside(path: Path) -> str:
+    """Return ` (did you mean X?)` where an experiment of a similar name lies in a missing one's folder."""
+    try:
+        names = sorted(file.name for file in path.parent.glob("*.toml"))
+    except OSError:
+        return ""
+    meant = closest(path.name, names)
+    return f" (did you mean {path.with_name(meant)}?)" if meant else ""
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:

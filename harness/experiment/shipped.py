@@ -4,6 +4,8 @@ import tomllib
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.storage.reading import exists, read_text
+from harness.validation import suggestion
 
 EXPERIMENTS_FOLDER = Path("experiments")
 NO_EXPERIMENTS = f"there is no folder {EXPERIMENTS_FOLDER}/ with experiments here"
@@ -17,10 +19,10 @@ def find_experiment(given: str) -> Path:
     path = Path(given)
     if "\0" in given:
         raise InputError(f"{given!r}: holds a byte 0; expected the path of an experiment in TOML")
-    if path.suffix or len(path.parts) != 1 or path.exists():
+    if path.suffix or len(path.parts) != 1 or exists(path):
         return path
     named = EXPERIMENTS_FOLDER / f"{given}.toml"
-    if not named.is_file():
+    if not exists(named):
         raise InputError(f"{named}: no such file; {_known_experiments(given)}")
     return named
 
@@ -33,7 +35,8 @@ def _known_experiments(given: str) -> str:
     known = [path.stem for path in experiment_files()]
     if not known:
         return f"{NO_EXPERIMENTS}; expected the path of an experiment in TOML"
-    return f"expected an experiment in TOML, one of {', '.join(known)}, or a path"
+    hint = suggestion(given, known)
+    return f"expected an experiment in TOML, one of {', '.join(known)}, or a path{hint}"
 
 
 def experiment_files() -> list[Path]:
@@ -44,6 +47,6 @@ def experiment_files() -> list[Path]:
 def question(path: Path) -> str:
     """Return an experiment's question without checking the rest of it."""
     try:
-        return str(tomllib.loads(path.read_text(encoding="utf-8-sig")).get("question", ""))
+        return str(tomllib.loads(read_text(path, "utf-8-sig")).get("question", ""))
     except (OSError, ValueError, RecursionError) as error:
         return f"cannot be read: {error}"

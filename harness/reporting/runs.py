@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import InputError
+from harness.printable import printable
 from harness.reporting.frames import RunLabels, prepare
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     experiments set up one figure, the first one's settings hold.  Raises `InputError` when a folder holds no
     results, or their format is another version's, and for another number of labels.
     """
-    from harness.results.run_folder import tables_of
+    from harness.results.run_folder import open_run, tables_of
 
     if not folders:
         raise InputError("no results folder given; expected at least one")
-    given = [_open(Path(folder)) for folder in folders]
-    names = _run_labels(given, labels)
+    given = [open_run(Path(folder)) for folder in folders]
+    names = _run_labels(given, [printable(label) for label in labels])
     opened = {run.path.resolve(): run for run in given}
     runs = list(opened.values())
     named = {Path(folder).resolve() for folder in folders}
@@ -83,20 +84,6 @@ def _run_labels(runs: Sequence[RunFolder], labels: Sequence[str]) -> RunLabels:
             f"{len(runs)} folders, in their order"
         )
     return {(run.experiment, run.run): label for run, label in zip(runs, labels, strict=True)}
-
-
-def _open(folder: Path) -> RunFolder:
-    from harness.results.run_folder import MANIFEST_FILE, RunFolder
-
-    if (folder / MANIFEST_FILE).exists():
-        return RunFolder.open(folder)
-    newest = RunFolder.latest_in(folder)
-    if newest is None:
-        problem = "holds no results" if folder.is_dir() else "no such folder"
-        raise InputError(
-            f"{folder}: {problem}; expected a run's folder with {MANIFEST_FILE}, or an experiment's folder"
-        )
-    return newest
 
 
 def _partial_note(run: RunFolder) -> str:

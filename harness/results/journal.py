@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from harness.errors import InputError, StorageError, cut
 from harness.printable import all_printable, printable
+from harness.storage.reading import open_to_read
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -59,7 +60,7 @@ class Journal(Generic[Record]):
         Raises `InputError`, with file and line, for a line that is not a record and not a torn last line.
         """
         try:
-            with self.path.open("rb") as file:
+            with open_to_read(self.path) as file:
                 for number, line in enumerate(file, start=1):
                     if line.endswith(b"\n"):
                         yield self._parse(line[:-1], number)

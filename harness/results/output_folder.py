@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.storage.reading import exists, unusable
 
 
 def ensure_writable_folder(path: Path, argument: str = "--out") -> Path:
@@ -14,15 +15,15 @@ def ensure_writable_folder(path: Path, argument: str = "--out") -> Path:
         with tempfile.TemporaryFile(dir=path):
             pass
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{argument} {path}: {reason}; expected a folder that can be written") from error
+        reason = unusable(path, error)
+        raise InputError(f"{argument} {reason}; expected a folder that can be written") from error
     return path
 
 
 def ensure_writable_file(path: Path, argument: str) -> Path:
     """Return a path; raises `InputError` unless a file can be written there, which may exist already."""
     ensure_writable_folder(path.parent, argument)
-    if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
+    if exists(path) and not (path.is_file() and os.access(path, os.W_OK)):
         found = "is a folder" if path.is_dir() else "cannot be written"
         raise InputError(f"{argument} {path}: {found}; expected a file that can be written")
     return path

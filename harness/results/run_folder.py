@@ -29,6 +29,7 @@ from harness.results.journal import Journal
 from harness.results.manifest import Manifest, timestamp
 from harness.results.result import Result
 from harness.storage.lock import FileLock, holder_of
+from harness.storage.reading import exists, read_text, unusable
 from harness.storage.replacing import remove_leftovers, replaced
 
 if TYPE_CHECKING:
@@ -277,24 +278,24 @@ def _some(runs: list[Path]) -> str:
 
 def open_run(path: Path) -> RunFolder:
     """Open a run's folder, or the newest run in an experiment's folder."""
-    if not path.is_dir():
-        raise InputError(f"{path}: no such folder; expected a run's folder or an experiment's")
-    if (path / MANIFEST_FILE).exists():
+    expected = f"expected a run's folder with {MANIFEST_FILE}, or an experiment's folder"
+    if exists(path / MANIFEST_FILE):
         return RunFolder.open(path)
-    latest = RunFolder.latest_in(path)
-    if latest is None:
-        raise InputError(
-            f"{path}: no results: expected a run's folder (with {MANIFEST_FILE}) or an experiment's folder"
-        )
-    return latest
+    newest = RunFolder.latest_in(path)
+    if newest is None:
+        problem = "holds no results" if path.is_dir() else "no such folder"
+        raise InputError(f"{path}: {problem}; {expected}")
+    return newest
 
 
 def run_paths(folder: Path) -> list[Path]:
     """Return the runs in an experiment's folder, the newest first."""
     try:
-        runs = [path for path in Path(folder).iterdir() if (path / MANIFEST_FILE).exists()]
+        runs = [path for path in Path(folder).iterdir() if exists(path / MANIFEST_FILE)]
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise unusable(folder, error) from error
     return sorted(runs, key=_age_key, reverse=True)
 
 
@@ -332,7 +333,7 @@ def paired_samples(rounds: Iterable[Round], *cases: str) -> list[list[list[float
 def _read_manifest(folder: Path) -> Manifest:
     file = folder / MANIFEST_FILE
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_text(file))
         texts = all_printable(content)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(f"{folder}: not a run folder: expected a {MANIFEST_FILE} in it") from error

@@ -24,7 +24,7 @@ from harness.artifact.artifact import Artifact
 from harness.building.case_build import read_artifact
 from harness.building.pool import Outcome
 from harness.digest import code_digest
-from harness.errors import HarnessError, InputError, one_line
+from harness.errors import HarnessError, InputError, cut, one_line
 from harness.experiment.experiment import Experiment, parse_experiment
 from harness.experiment.selection import select
 from harness.printable import printable
@@ -32,6 +32,7 @@ from harness.problem.case import Case
 from harness.results.manifest import DISTRIBUTION, Manifest
 from harness.running.build_only import BuiltCase
 from harness.status import Status
+from harness.storage.reading import exists, read_bytes, read_text, unusable
 from harness.workers.process import WorkerFailure
 from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
 
@@ -41,6 +42,9 @@ REQUIREMENTS_FILE = "requirements.txt"
 
 FORMAT_VERSION = 2
 """Raised when this package could not load what it built before; 2: loaders lie in the folders of rooms."""
+
+LONGEST_VERSION = 20
+"""Digits of a format version that are shown."""
 
 COPY_AGAIN = "copy the bundle again"
 
@@ -95,7 +99,7 @@ class Bundle:
     @property
     def digest(self) -> str:
         """Return the digest by which a bundle is known: of its index, which holds those of all artifacts."""
-        parts = [(self.folder / name).read_bytes() for name in (BUNDLE_FILE, REQUIREMENTS_FILE)]
+        parts = [read_bytes(self.folder / name) for name in (BUNDLE_FILE, REQUIREMENTS_FILE)]
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
     def require_digest(self, expected: str) -> None:
@@ -221,7 +225,11 @@ def _named_files(artifact: Artifact) -> Iterator[str]:
 
 def require_room(folder: Path) -> None:
     """Raise `InputError` unless a bundle can be written to a folder, which is new or empty."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    try:
+        is_free = not exists(folder) or (folder.is_dir() and not any(folder.iterdir()))
+    except OSError as error:
+        raise unusable(folder, error) from error
+    if not is_free:
         raise InputError(f"--bundle: {folder} exists already; expected a new or an empty folder")
 
 
@@ -262,16 +270,19 @@ def open_bundle(folder: Path) -> Bundle:
     """Open a bundle; raises `InputError` for what is none."""
     file = folder / BUNDLE_FILE
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
+        text = read_text(file)
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(
             f"--bundle: {folder}: expected a folder with a {BUNDLE_FILE}, as 'harness build' writes it"
         ) from error
+    except OSError as error:
+        raise InputError(f"--bundle: {unusable(file, error)}; expected what 'harness build' wrote") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not a bundle: not UTF-8 text (byte {error.start})") from error
     version = re.search(r'"format_version": *(\d+)', text)
-    if version is not None and int(version[1]) != FORMAT_VERSION:
-        raise InputError(
-            f"{file}: bundle format {version[1]}, this harness reads {FORMAT_VERSION}: build it anew"
-        )
+    if version is not None and version[1] != str(FORMAT_VERSION):
+        found = cut(version[1], LONGEST_VERSION)
+        raise InputError(f"{file}: bundle format {found}, this harness reads {FORMAT_VERSION}: build it anew")
     try:
         return Bundle(folder, BundleIndex.model_validate_json(text))
     except ValidationError as error:

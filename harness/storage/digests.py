@@ -4,6 +4,8 @@ import hashlib
 import json
 from pathlib import Path
 
+from harness.storage.reading import read_text
+
 DIGESTS_FILE = "digests.json"
 BLOCK_BYTES = 1 << 20
 
@@ -25,7 +27,7 @@ def write_digests(folder: Path) -> None:
 def difference(folder: Path) -> str | None:
     """Return None if a folder holds the files whose digests it notes and no others, else how it differs."""
     try:
-        noted = json.loads((folder / DIGESTS_FILE).read_text(encoding="utf-8"))
+        noted = json.loads(read_text(folder / DIGESTS_FILE))
         found = _digests(folder)
     except (OSError, ValueError, RecursionError) as error:
         return f"{DIGESTS_FILE} cannot be read ({type(error).__name__})"

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from harness.storage.reading import open_to_read
+
 
 class FileLock:
     """A lock that is held as long as a file of its own is open and locked; use `take`."""
@@ -66,7 +68,7 @@ class FileLock:
 def holder_of(path: Path) -> str:
     """Return what the holder of a lock wrote into its file, on one line; empty where nothing can be read."""
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             text = file.read(200).decode(errors="replace")
     except OSError:
         return ""

@@ -296,7 +296,7 @@ def test_folder(tmp_path: Path) -> None:
 
 def test_below_a_file(file: Path) -> None:
     file.write_text("")
-    with pytest.raises(InputError, match="cannot be read: Not a directory"):
+    with pytest.raises(InputError, match=r"x\.toml: Not a directory; expected an experiment in TOML"):
         load_experiment(file / "x.toml")
 
 

@@ -11,9 +11,12 @@ from harness.errors import InputError
 from harness.experiment import condition
 from harness.experiment.condition import holds, parse_condition
 from harness.experiment.experiment import MOST_CASES, load_experiment
+from harness.experiment.shipped import find_experiment
 from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
 
 PLAIN = {"heads": "4", "head_dim": "64", "seq": "64"}
+
+TOO_LONG = "x" * 5000
 
 
 @pytest.fixture(autouse=True)
@@ -147,6 +150,50 @@ class TestPaths:
             InputError, match=r"pipe.toml: is no regular file; expected an experiment in TOML"
         ):
             load_experiment(tmp_path / "pipe.toml")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["run", TOO_LONG],
+            ["run", f"{TOO_LONG}.toml"],
+            ["run", "--bundle", TOO_LONG],
+            ["build", "trial.toml", "--bundle", TOO_LONG],
+            ["check", "trial.toml", "--out", TOO_LONG],
+            ["check", "trial.toml", "--junit", f"{TOO_LONG}.xml"],
+            ["report", TOO_LONG],
+        ],
+    )
+    def test_a_path_that_is_too_long_is_one_line(
+        self,
+        arguments: list[str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("trial.toml").write_text(experiment())
+        assert main(arguments) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "File name too long" in line
+
+    def test_a_misspelt_file_is_suggested(self, tmp_path: Path) -> None:
+        (tmp_path / "tiles.toml").write_text("")
+        with pytest.raises(InputError, match=r"tiles\.tml: no such file \(did you mean .*/tiles\.toml\?\)"):
+            load_experiment(tmp_path / "tiles.tml")
+
+    def test_a_misspelt_name_is_suggested(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("experiments").mkdir()
+        Path("experiments/tiles.toml").write_text("")
+        with pytest.raises(InputError, match=r"or a path \(did you mean tiles\?\)"):
+            find_experiment("tils")
+
+    def test_a_list_of_thousands_of_lengths_is_cut(self, tmp_path: Path) -> None:
+        lengths = ", ".join(["65"] * 3000)
+        (tmp_path / "trial.toml").write_text(experiment(batch="3000", kv_lengths=f"[[{lengths}]]"))
+        with pytest.raises(InputError, match="kv_lengths must lie in") as caught:
+            load_experiment(tmp_path / "trial.toml")
+        assert len(str(caught.value)) < 500
 
     def test_a_byte_0_is_one_line(self) -> None:
         for argument in ("ex\0periment", "ex\0periment.toml"):

@@ -13,6 +13,7 @@ from harness.experiment.experiment import parse_experiment
 from harness.reporting import make_report, print_failures, print_tables, redraw, report, write_report
 from harness.reporting.drawing import parse_assignments
 from harness.reporting.figures.throughput import Throughput
+from harness.reporting.runs import read_runs
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.status import Status
@@ -256,6 +257,11 @@ def test_an_edited_experiment_redraws_a_run(write_run: WriteRun) -> None:
     edited = parse_experiment(EDITED, Path("edited.toml"))
     paths = make_report([folder], formats=("png",), experiment=edited)
     assert list(paths.figures) == ["matrix"]
+
+
+def test_a_label_does_not_steer_a_terminal(write_run: WriteRun) -> None:
+    runs = read_runs([write_run(RESULTS)], ["\x1b[31mred"])
+    assert list(runs.labels.values()) == ["\\x1b[31mred"]
 
 
 def test_runs_have_the_labels_that_they_are_given(write_run: WriteRun, tmp_path: Path) -> None:

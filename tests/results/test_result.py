@@ -183,7 +183,7 @@ def test_load_joins_several_runs_in_the_given_order(tmp_path):
 def test_load_of_nothing_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"missing: no such folder; expected a run's folder"):
         load(tmp_path / "missing")
-    with pytest.raises(InputError, match="no results: expected a run's folder"):
+    with pytest.raises(InputError, match="holds no results; expected a run's folder"):
         load(tmp_path)
 
 

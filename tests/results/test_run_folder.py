@@ -302,3 +302,11 @@ def test_a_table_made_in_many_batches_is_that_of_one(monkeypatch):
     monkeypatch.setattr("harness.results.frame.BATCH", 2)
     pandas.testing.assert_frame_equal(results_frame(rows), whole)
     assert whole["param.tile"].tolist()[2:4] == [pandas.NA, 3]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "results.jsonl", "rounds.jsonl"])
+def test_a_pipe_in_a_run_is_not_waited_for(folder, name):
+    (folder.path / name).unlink(missing_ok=True)
+    os.mkfifo(folder.path / name)
+    with pytest.raises(InputError, match=f"{name}: cannot read: is no regular file"):
+        (RunFolder.open(folder.path).results(), RunFolder.open(folder.path).rounds())

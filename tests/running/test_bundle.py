@@ -331,3 +331,25 @@ def test_a_loader_of_the_current_folder_is_a_row_and_never_imported(folder: Path
     assert done.returncode == 1
     assert "belongs to no package of this installation" in done.stderr
     assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"format_version": 2, "x": "\xff"}', r"bundle\.json: not a bundle: not UTF-8 text \(byte 28\)"),
+        (b'{"format_version": ' + b"9" * 5000 + b"}", r"bundle format 9{20}… \(4980 more characters\), this"),
+        (b"[]", r"bundle\.json: not a bundle: the file: "),
+    ],
+)
+def test_a_damaged_index_is_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / BUNDLE_FILE).write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        open_bundle(tmp_path)
+    assert len(caught.value.lines) == 1
+    assert len(str(caught.value)) < 500
+
+
+def test_a_pipe_for_an_index_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / BUNDLE_FILE)
+    with pytest.raises(InputError, match=r"--bundle: .*bundle\.json: is no regular file"):
+        open_bundle(tmp_path)
