@@ -7,7 +7,7 @@ wrong, one line a key: what was found, what is expected.
 import difflib
 import json
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -51,7 +51,7 @@ DEEPEST = 8
 CLOSE = 0.7
 """Similarity from which on a name is suggested; 1 is equal."""
 AS_CLOSE = 0.05
-"""Of names whose similarity differs by less than this the first known one is suggested."""
+"""Of names whose similarity differs by less than this, the one that begins most alike is suggested."""
 
 
 def closest(name: str, known: Collection[str]) -> str | None:
@@ -62,7 +62,13 @@ def closest(name: str, known: Collection[str]) -> str | None:
     highest = max(similarity.values(), default=0.0)
     if highest < CLOSE:
         return None
-    return next(other for other in known if similarity[other] > highest - AS_CLOSE)
+    candidates = [other for other in known if similarity[other] > highest - AS_CLOSE]
+    return max(candidates, key=lambda other: _common_beginning(other, name))
+
+
+def _common_beginning(one: str, other: str) -> int:
+    """Return how many letters two names have in common before the first that differs."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
@@ -94,10 +100,11 @@ def _plain(value: Any, depth: int) -> Any:
     return tuple(_plain(element, depth + 1) for element in value)
 
 
-def plain_entries(table: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return a table whose values are `plain`; a `ValueError` begins with the key."""
+def plain_entries(table: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a table of texts to values that are `plain`; a `ValueError` begins with the key."""
     entries = {}
-    for name, value in table.items():
+    for key, value in table.items():
+        name = key if isinstance(key, str) else shown(key)
         try:
             entries[name] = plain(value)
         except ValueError as error:
@@ -115,7 +122,7 @@ def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
     for name, value in found.items():
         if not isinstance(value, int | float | str | tuple | None):
             raise ValueError(f"{name}: found {shown(value)}, expected a number, a truth value or a text")
-    return model.model_validate_json(json.dumps(found, default=str), strict=True)
+    return model.model_validate_json(json.dumps(found, default=_described), strict=True)
 
 
 def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -139,7 +146,8 @@ def unknown_name(kind: str, name: Any, known: Iterable[str]) -> str:
     """Return the message for a name (of a variant, a target …) that is not one of the known ones."""
     names = list(known)
     hint = suggestion(name, names) if isinstance(name, str) else ""
-    return f"unknown {kind} {shortened(repr(name))}{hint}; expected one of {', '.join(names) or 'none'}"
+    named = shortened(repr(name)) if isinstance(name, str | None) else shown(name)
+    return f"unknown {kind} {named}{hint}; expected one of {', '.join(names) or 'none'}"
 
 
 def shown(value: Any) -> str:
@@ -153,7 +161,16 @@ def shown(value: Any) -> str:
     try:
         return shortened(json.dumps(value))
     except (TypeError, ValueError):
-        return shortened(f"{type(value).__name__} {value}")
+        return shortened(_described(value))
+
+
+def _described(value: Any) -> str:
+    """Return the type of a value that no file holds, and what it says of itself, if it does so."""
+    kind = type(value).__name__
+    try:
+        return f"{kind} {value}"
+    except Exception:
+        return kind
 
 
 def _shown_elements(value: Any, depth: int = 0) -> str:

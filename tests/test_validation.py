@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from harness.errors import LONGEST_LINE, MOST_LINES, InputError
+from harness.problem.attention_problem import AttentionProblem
 from harness.validation import closest, each_once, messages, plain, shown, unknown_name, validated
 
 
@@ -99,6 +100,40 @@ def test_whatever_is_shown_stays_on_a_line(name: str) -> None:
         "object": object(),
     }
     assert len(shown(values[name])) <= 60
+
+
+class Unspeakable:
+    def __repr__(self) -> str:
+        raise RuntimeError("says nothing of itself")
+
+
+@pytest.mark.parametrize("value", [Unspeakable(), [Unspeakable()], {Unspeakable(): 1}])
+def test_a_value_that_cannot_be_printed_is_named_by_its_type(value: Any) -> None:
+    assert "Unspeakable" in shown(value)
+    with pytest.raises(InputError, match="heads: found .*Unspeakable.*, expected an integer"):
+        AttentionProblem(heads=value, seq_q=8, head_dim=8)
+    assert unknown_name("variant", value, ["flash"]).startswith("unknown variant ")
+
+
+def test_a_key_that_cannot_be_printed_is_named_by_its_type() -> None:
+    with pytest.raises(ValidationError) as caught:
+        validated(Settings, {Unspeakable(): 1})  # type: ignore[dict-item]
+    (line,) = messages(caught.value, Settings)
+    assert line.startswith("Unspeakable: unknown key")
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("stile", ["title", "style"], "style"),
+        ("stile", ["style", "title"], "style"),
+        ("tile", ["tile_q", "tile_kv"], "tile_q"),
+    ],
+)
+def test_of_names_as_close_the_one_that_begins_alike_is_suggested(
+    name: str, known: list[str], meant: str
+) -> None:
+    assert closest(name, known) == meant
 
 
 def test_a_value_that_stands_twice_is_found_among_many() -> None:

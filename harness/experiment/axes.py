@@ -166,7 +166,7 @@ def _divided(fields: dict[str, Any], key: str, divisor: str) -> int:
 
 
 def _values(point: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in point.items())
+    return ", ".join(f"{name} = {shown(value)}" for name, value in point.items())
 
 
 def problem_values(problem: AttentionProblem) -> dict[str, Any]:

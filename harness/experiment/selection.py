@@ -12,7 +12,7 @@ from harness.experiment.case_settings import settings_model
 from harness.plugins import name_of
 from harness.problem.case import Case
 from harness.problem.dtypes import short_name
-from harness.validation import suggestion
+from harness.validation import shortened, suggestion
 
 CASE_KEYS = ("case", "variant", "target")
 
@@ -115,7 +115,7 @@ def _spelled(value: Any) -> str:
 
 def _why_none(cases: Sequence[Case], key: str) -> str:
     """Return why no case has the value that is asked for: the values that there are."""
-    values = list(dict.fromkeys(_spelled(_value(case, key)) for case in cases))
+    values = list(dict.fromkeys(shortened(_spelled(_value(case, key))) for case in cases))
     if values == ["none"]:
         return f"no case sets {key}; set it in the experiment to choose by it"
     return f"no case has it; found {', '.join(values[:MOST_VALUES_SHOWN])}" + (
