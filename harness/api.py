@@ -4,6 +4,7 @@ Everything is also reachable as `harness.NAME`.  Errors name the argument that i
 """
 
 import functools
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,8 +58,8 @@ class BuiltArtifact:
         Raises:
             InputError: there is no such stage, or its output is not text.
         """
-        if name not in self.artifact.stage_files:
-            raise InputError(f"stage: found {name!r}, expected one of {', '.join(self.stages)}")
+        if not isinstance(name, str) or name not in self.artifact.stage_files:
+            raise InputError(f"stage: found {shown(name)}, expected one of {', '.join(self.stages)}")
         try:
             return (self.folder / self.artifact.stage_files[name]).read_text()
         except UnicodeDecodeError as error:
@@ -194,7 +195,7 @@ def attention(
 def run(
     experiment: str | Path,
     *,
-    only: str | Sequence[str] = (),
+    only: str | Sequence[str] | None = None,
     out: str | Path = "results",
     resume: bool = False,
     timed: bool = True,
@@ -207,6 +208,10 @@ def run(
         out: folder for results; the run's own folder is made below it.
         resume: continue the experiment's newest unfinished run in `out`, else its newest.
         timed: whether to time what passed the check.
+
+    Raises:
+        InputError: an argument is of another kind, the experiment or a filter is wrong, or `out` cannot be
+            written.
     """
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
@@ -214,17 +219,23 @@ def run(
     from harness.running.progress import make_observer
     from harness.running.runner import run_experiment
 
-    plan = load_experiment(find_experiment(str(experiment)))
-    cases = plan.cases([only] if isinstance(only, str) else only)
-    ensure_writable_folder(Path(out), "out")
+    source = _path("experiment", experiment, "the path of an experiment, or its name")
+    folder = _path("out", out, "the path of a folder")
+    for name, given in (("resume", resume), ("timed", timed)):
+        if not isinstance(given, bool):
+            raise InputError(f"{name}: found {shown(given)}, expected True or False")
+    filters = _filters(only)
+    plan = load_experiment(find_experiment(source))
+    cases = plan.cases(filters)
+    ensure_writable_folder(Path(folder), "out")
     summary = run_experiment(
         plan,
         cases,
-        out=Path(out),
+        out=Path(folder),
         resume=resume,
         timed=timed,
         observer=make_observer(plain=False),
-        command=["harness.run", str(experiment)],
+        command=["harness.run", source],
     )
     return load(summary.folder)
 
@@ -233,14 +244,36 @@ def load(path: str | Path) -> "pandas.DataFrame":
     """Return the results table of a run folder, or of the newest run in an experiment's folder.
 
     Which run that is, if there are several, and how many cases its table lacks is said on standard error.
+
+    Raises:
+        InputError: the path is neither, or what it holds cannot be read.
     """
     from harness.results.run_folder import choice_of
     from harness.results.run_folder import load as load_results
 
-    frame = load_results(path)
-    for line in choice_of(path):
+    folder = _path("path", path, "the path of a run's folder or an experiment's")
+    frame = load_results(folder)
+    for line in choice_of(folder):
         print(f"harness: {line}", file=sys.stderr)
     return frame
+
+
+def _path(argument: str, given: str | Path, expected: str) -> str:
+    """Return a path as text; raises `InputError` that names the argument for what is none."""
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise InputError(f"{argument}: found {shown(given)}, expected {expected}")
+    return text
+
+
+def _filters(only: str | Sequence[str] | None) -> list[str]:
+    """Return filters of cases as a list; raises `InputError` for what is none."""
+    if only is None:
+        return []
+    filters = [only] if isinstance(only, str) else only
+    if not isinstance(filters, list | tuple) or not all(isinstance(text, str) for text in filters):
+        raise InputError(f'only: found {shown(only)}, expected filters such as "seq=32", one or several')
+    return list(filters)
 
 
 def _mapping(params: Mapping[str, ParameterValue] | None) -> Mapping[str, ParameterValue]:

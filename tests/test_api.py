@@ -119,6 +119,33 @@ def test_what_is_no_problem_is_not_built(problem: Any) -> None:
         harness.build(problem)
 
 
+@pytest.mark.parametrize("path", [5, None, float("nan"), b"x", [], ["x"]])
+def test_what_is_no_path_is_not_loaded(path: Any) -> None:
+    with pytest.raises(InputError, match=r"^path: found .+, expected the path of a run's folder"):
+        harness.load(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"experiment": 5}, "experiment: found 5, expected the path of an experiment"),
+        ({"experiment": None}, "experiment: found null, expected the path of an experiment"),
+        ({"only": 5}, "only: found 5, expected filters"),
+        ({"only": 0}, "only: found 0, expected filters"),
+        ({"only": [5]}, r"only: found \[5\], expected filters"),
+        ({"only": {"seq": 32}}, 'only: found {"seq": 32}, expected filters such as "seq=32"'),
+        ({"only": {}}, "only: found {}, expected filters"),
+        ({"out": 5}, "out: found 5, expected the path of a folder"),
+        ({"resume": "no"}, 'resume: found "no", expected True or False'),
+        ({"timed": 1}, "timed: found 1, expected True or False"),
+        ({"only": None}, r"x\.toml: no such file"),
+    ],
+)
+def test_what_is_wrong_with_the_arguments_of_run_is_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        harness.run(**{"experiment": "x.toml", **arguments})
+
+
 def test_attention_takes_threads_as_the_target_does() -> None:
     inputs = make_inputs(PROBLEM)
     arrays = (inputs.q, inputs.k, inputs.v)
