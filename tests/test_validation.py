@@ -110,7 +110,7 @@ class Unspeakable:
 @pytest.mark.parametrize("value", [Unspeakable(), [Unspeakable()], {Unspeakable(): 1}])
 def test_a_value_that_cannot_be_printed_is_named_by_its_type(value: Any) -> None:
     assert "Unspeakable" in shown(value)
-    with pytest.raises(InputError, match="heads: found .*Unspeakable.*, expected an integer"):
+    with pytest.raises(InputError, match=r"heads: found .*Unspeakable.*, expected an integer"):
         AttentionProblem(heads=value, seq_q=8, head_dim=8)
     assert unknown_name("variant", value, ["flash"]).startswith("unknown variant ")
 
