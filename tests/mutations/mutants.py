@@ -247,10 +247,10 @@ MUTANTS = {
         "tests/running/test_runner.py::test_each_start_has_new_processes",
     ),
     "fixed-order": Mutant(
-        "every round has the same order",
+        "every turn has the same order",
         ROUNDS,
-        "RoundTimer._take_round",
-        "orders[len(self.rounds) % len(orders)]",
+        "RoundTimer._take_turn",
+        "orders[self._turns % len(orders)]",
         "orders[0]",
         f"{OF_ROUNDS}test_each_candidate_follows_each_other_one_equally_often",
     ),

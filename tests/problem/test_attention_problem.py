@@ -150,7 +150,7 @@ def test_problem_survives_json():
         ({"head_dim": -8}, "head_dim: found -8, expected a positive integer"),
         ({"dtype": "f8"}, "dtype: found \"f8\", expected 'f32', 'f16' or 'bf16'"),
         ({"window": (-2, 0)}, "window: found -2, expected at least -1"),
-        ({"softcap": 0}, "softcap: found 0, expected a positive integer"),
+        ({"softcap": 0}, "softcap: found 0, expected a positive number"),
         ({"softcap": float("inf")}, "softcap: found Infinity, expected a finite number"),
         ({"scale": float("nan")}, "scale: found NaN, expected a finite number"),
         ({"kv_lengths": (1, 2)}, "kv_lengths has 2 values for batch 1"),

@@ -48,6 +48,13 @@ def test_q_leaves_registers_and_slots_are_given_up_where_rows_are_wide(
     assert (chosen.row_sums, chosen.scores, chosen.output_stores) == ("after-loop", "in-turn", "wide")
 
 
+def test_a_slot_is_given_up_where_registers_are_full() -> None:
+    hopper = nvidia_vendor("sm_90a")  # whose shared memory holds two workgroups with two slots each
+    full = WorkgroupTile(problem(head_dim=128), hopper, 128, 64, warps=4)
+    assert [full.resident(slots, holds_query=False) for slots in (1, 2)] == [2, 2]
+    assert choose(full, GpuOptions()).staging_slots == 1
+
+
 def test_what_options_say_is_not_chosen() -> None:
     given = {
         "query_operand": "registers",

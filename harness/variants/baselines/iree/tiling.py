@@ -199,10 +199,16 @@ def bracketed(text: str) -> str:
     raise ValueError("a bracket is not closed")
 
 
+LEAST_OPERANDS = 4
+"""Of the op: queries, keys, values and the output."""
+
+
 def _roles(maps: str) -> tuple[int, int, int]:
     """Return the positions of queries, keys and output columns, by which operands they index."""
     found = re.findall(r"affine_map<\([^)]*\) -> \(([^)]*)\)>", maps)
     operands = [[int(dim) for dim in re.findall(r"d(\d+)", results)] for results in found]
+    if len(operands) < LEAST_OPERANDS:
+        raise ValueError(f"indexing maps {maps}")
     query, key, value, output = operands[0], operands[1], operands[2], operands[-3]
     queries = [dim for dim in output if dim in query and dim not in key]
     keys = [dim for dim in key if dim in value and dim not in query]

@@ -189,8 +189,8 @@ class Iree(IreeVariant):
 
 
 def _choice(compilation: Compilation, tiles: IreeTiles) -> Configuration | None:
-    """Return IREE's choice for the op; None where it made none that can be read, and nothing of it is set."""
-    if "configured" not in compilation.stage_files:
+    """Return IREE's choice for the op on a GPU; None where none can be read, and nothing of it is set."""
+    if compilation.target.driver is None or "configured" not in compilation.stage_files:
         return None
     try:
         return configuration(compilation.text("configured"))
