@@ -1,4 +1,4 @@
-"""Where in memory arrays begin, varied on purpose.
+"""Where in memory arrays, stack and code lie, varied on purpose.
 
 How an array lies to pages, caches and other arrays is worth percents, and an allocator always answers alike:
 what one process has by chance, it has for all its life, and often the next one, too.  A process that is to be
@@ -6,13 +6,21 @@ measured asks for other addresses than the last one (Mytkowicz et al., *Producin
 anything obviously wrong*, 2009), so that chance is seen as the variation that it is.
 """
 
+import mmap
 import random
+from collections.abc import Callable
 
 import numpy as np
 
 CACHE_LINE = 64
 PAGE = 4096
 MOST_BALLAST = 2**20
+
+MOST_PAGES = 4096
+"""Pages by which the code that two processes load may lie apart."""
+
+MOST_CALLS = 64
+"""Calls by which the stacks of two processes may differ: some hundred bytes each, together several pages."""
 
 
 class Placement:
@@ -47,3 +55,21 @@ class Placement:
 
 placement = Placement()
 """Of this process."""
+
+
+def elsewhere(work: Callable[[], None]) -> None:
+    """Do `work` with its stack, and the code that it loads, at other addresses in each process.
+
+    Processes that are forks of one another have the same addresses otherwise.
+    """
+    chosen = random.SystemRandom()
+    with mmap.mmap(-1, PAGE * (1 + chosen.randrange(MOST_PAGES)), prot=mmap.PROT_READ):
+        _call_deeper(chosen.randrange(MOST_CALLS), work)
+
+
+def _call_deeper(calls: int, work: Callable[[], None]) -> None:
+    """Do `work` below so many more calls, through `map`, whose calls lie on the stack of the processor."""
+    if calls == 0:
+        work()
+    else:
+        next(map(_call_deeper, (calls - 1,), (work,)))

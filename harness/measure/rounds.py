@@ -85,7 +85,7 @@ def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFai
 class RoundTimer:
     """Starts candidates, samples them in turns and decides when it is enough.
 
-    A round has as many turns as short samples fit into `min_sample_s`, by the slowest candidate.
+    A round has so many turns that every candidate is sampled for about `min_sample_s`.
 
     Rounds of a start go on until they have taken as long as starting took: what an interval gains for the
     time is then at least half of what the best share between starts and rounds would gain, however start and
@@ -134,7 +134,6 @@ class RoundTimer:
         self._sample_peak = sample_peak
         self._clock = clock
         self._slow: set[str] = set()
-        self._longest_sample_s = 0.0
         self._turns = 0
         self._widths: dict[str, float] = {}
 
@@ -197,10 +196,10 @@ class RoundTimer:
         """Sample every candidate in a few turns."""
         self._load.start()
         peak_flops = self._sample_peak()
+        began = self._clock()
         samples: dict[str, list[Sample]] = {}
-        turns = max(1, int(self._settings.min_sample_s / max(TURN_S, self._longest_sample_s)))
-        self._longest_sample_s = 0.0
-        for _ in range(turns):
+        self._take_turn(samples)
+        while samples and self._clock() - began < self._settings.min_sample_s * len(samples):
             self._take_turn(samples)
         if samples:
             self.rounds.append(_round_of(samples, self._load.share(), self._start, peak_flops))
@@ -230,7 +229,6 @@ class RoundTimer:
             self._leave(candidate, failure)
             return None
         took = self._clock() - start
-        self._longest_sample_s = max(self._longest_sample_s, took)
         if took > self._settings.budget_s:
             self._slow.add(candidate)
         return sample

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     status = _wait(child)
     end_descendants()
-    _end_as(status)
+    end_as(status)
 
 
 def _run(kind: str, name: str, arguments: list[str]) -> None:
@@ -91,7 +91,8 @@ def _wait(child: int) -> int:
     return number  # what wait(2) says of a process that died of it
 
 
-def _end_as(status: int) -> NoReturn:
+def end_as(status: int) -> NoReturn:
+    """End this process as another one did, of which wait(2) says `status`."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -41,6 +41,12 @@ class CaseRecord:
         """What runs the case's code."""
         return self.artifact.executor if self.artifact is not None else "none"
 
+    @property
+    def loader_module(self) -> str | None:
+        """The module that loads the case's code, if anything does."""
+        loader = self.artifact.loader if self.artifact is not None else ""
+        return loader.partition(":")[0] or None
+
     def note_build(self, built: Built) -> None:
         """Keep what a build left behind."""
         self.artifact, self.folder = built.artifact, built.folder

@@ -70,7 +70,7 @@ class CheckPool:
     def _worker(self, record: CaseRecord) -> WorkerProcess:
         if record.executor == "emulator" and self._emulating:
             return self._emulating.pop()
-        return self._stack.enter_context(self._context.worker(record.case))
+        return self._stack.enter_context(self._context.worker(record))
 
     def _ended(self) -> Iterator[CheckedCase]:
         """Wait until a check ends, if any goes on; yield what has ended."""

@@ -1,6 +1,5 @@
 """What all groups of a run share: settings, workers, the journal and the rows so far."""
 
-import random
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +25,6 @@ from harness.workers.process import WorkerFailure, WorkerProcess
 
 LOGS = "logs"
 EXPECTATIONS = ".expectations"
-MOST_PADDING = 4096
-"""Bytes by which the environments of workers differ at most: a page."""
 
 
 @dataclass
@@ -94,12 +91,12 @@ class RunContext:
         """Seconds that loading, one checked run or one sample may take."""
         return self.experiment.limits.run_timeout_s
 
-    def worker(self, case: Case) -> WorkerProcess:
-        """Start a worker to run a case in, with an environment of another size each time."""
+    def worker(self, record: CaseRecord) -> WorkerProcess:
+        """Start a worker to run a built case in."""
         return WorkerProcess(
-            threads=case_threads(case),
+            threads=case_threads(record.case),
             memory_gb=self.experiment.limits.memory_gb,
-            padding=random.randrange(MOST_PADDING),
+            modules=[record.loader_module] if record.loader_module else [],
         )
 
     def announce(self, phase: str) -> Callable[[Case], None]:

@@ -1,7 +1,7 @@
 """Timing the checked cases of one group: their workers take turns, rounds are journaled, rows are made.
 
-A case's process is replaced by a new one for each start (`harness.measure.rounds`), whose arrays, stack and
-code lie elsewhere.
+Each start (`harness.measure.rounds`) gives a case's worker a new life, whose arrays, stack and code lie
+elsewhere.
 """
 
 import random
@@ -69,7 +69,7 @@ class _GroupTiming:
         record = self._records[self._baseline.id]
         if record.folder is None:
             return
-        worker = self._new_worker(record)
+        worker = self._stack.enter_context(self._context.worker(record))
         try:
             load_case(worker, record, self._context.step_limit_s)
         except CheckFailure as failed:
@@ -100,14 +100,13 @@ class _GroupTiming:
         return rounds
 
     def _start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
-        """Give candidates new processes, and bind them to the same inputs, those of the first distribution.
+        """Give candidates new lives, and bind them to the same inputs, those of the first distribution.
 
-        The first start uses the processes that the cases were checked in.
+        The first start uses the lives that the cases were checked in.
         """
         if not self._is_first_start:
-            for case_id in candidates:  # all at once: they start side by side
-                self._workers[case_id].close()
-                self._workers[case_id] = self._new_worker(self._records[case_id])
+            for case_id in candidates:  # all at once: they begin side by side
+                self._workers[case_id].restart()
         failures = {}
         for case_id in candidates:
             self._context.observer.started(self._records[case_id].case, "time")
@@ -130,9 +129,6 @@ class _GroupTiming:
             load_case(worker, self._records[case_id], limit_s)
         placement = random.getrandbits(32)
         bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
-
-    def _new_worker(self, record: CaseRecord) -> WorkerProcess:
-        return self._stack.enter_context(self._context.worker(record.case))
 
     def finish_rows(self, rounds: list[TimedRound]) -> None:
         """Make the rows of what was timed, the baseline's first: without it the others are timed again."""

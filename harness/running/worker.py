@@ -10,13 +10,14 @@ import argparse
 import contextlib
 import dataclasses
 import faulthandler
+import importlib
 import os
 import resource
 import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from harness import plugins
 from harness.artifact.artifact import Artifact, BoundCall, Executable
@@ -32,7 +33,8 @@ from harness.errors import (
     is_no_room,
     one_line,
 )
-from harness.machine.placement import placement
+from harness.machine.placement import elsewhere, placement
+from harness.processes.lives import begin_anew, live
 from harness.workers.protocol import (
     REQUESTS,
     BindRequest,
@@ -51,6 +53,7 @@ from harness.workers.protocol import (
     PeakMeasured,
     PeakRequest,
     Ran,
+    RestartRequest,
     RunRequest,
     Sampled,
     SampleRequest,
@@ -76,6 +79,7 @@ class Worker:
             CheckRequest: self._check,
             SampleRequest: self._sample,
             PeakRequest: self._peak,
+            RestartRequest: self._restart,
         }
 
     def serve(self, requests: BinaryIO, responses: BinaryIO) -> None:
@@ -174,6 +178,9 @@ class Worker:
         chip = plugins.chip_of(request.target)
         return PeakMeasured(flops=target.peak_flops(chip, request.dtype, options))
 
+    def _restart(self, request: RestartRequest) -> NoReturn:
+        begin_anew()
+
     def _bound_call(self) -> BoundCall:
         if self._call is None:
             raise RuntimeError("a run was asked for before bind")
@@ -233,14 +240,23 @@ def main() -> None:
     parser.add_argument("--requests", type=int, required=True, help="file descriptor to read from")
     parser.add_argument("--responses", type=int, required=True, help="file descriptor to write to")
     parser.add_argument("--memory-gb", type=float, help="limit of this process's memory")
+    parser.add_argument("modules", nargs="*", help="what all lives need besides")
     arguments = parser.parse_args()
     faulthandler.enable()
     if arguments.memory_gb is not None:
         limit_memory(arguments.memory_gb)
+    for module in arguments.modules:
+        with contextlib.suppress(Exception):  # the request that needs it says what is wrong
+            importlib.import_module(module)
     for descriptor in (arguments.requests, arguments.responses):
         os.set_inheritable(descriptor, False)
-    with os.fdopen(arguments.requests, "rb") as requests, os.fdopen(arguments.responses, "wb") as responses:
-        Worker().serve(requests, responses)
+
+    def serve() -> None:
+        requests, responses = os.fdopen(arguments.requests, "rb"), os.fdopen(arguments.responses, "wb")
+        with requests, responses:
+            Worker().serve(requests, responses)
+
+    live(lambda: elsewhere(serve))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +30,7 @@ from harness.workers.protocol import (
     Greeting,
     Request,
     Response,
+    RestartRequest,
 )
 
 Answer = TypeVar("Answer", bound=Response)
@@ -50,8 +51,6 @@ READ_BYTES = 1 << 16
 
 SENT_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 """Signals that no fault of a program's own raises."""
-
-PADDING_VARIABLE = "HARNESS_PADDING"
 
 TELLING_WORDS = ("Assertion", "LLVM ERROR", "what():", "terminate called", "fatal error", "error:")
 """What a compiler's or a runtime's last words contain, most telling first."""
@@ -112,15 +111,16 @@ class WorkerProcess:
 
     A worker works in a folder of its own below the artifact cache, which is also its folder for temporary
     files: what a killed one leaves there is removed by the next worker or build.  It imports nothing from the
-    folder that this process works in.  A worker that has died stays dead; every later request says so.
+    folder that this process works in.  It can begin anew (`restart`).  A worker that has died stays dead;
+    every later request says so.
     """
 
     def __init__(
-        self, *, threads: int | None = None, memory_gb: float | None = None, padding: int = 0
+        self, *, threads: int | None = None, memory_gb: float | None = None, modules: Sequence[str] = ()
     ) -> None:
         """Start a worker whose libraries use `threads` threads (None: as many as they like).
 
-        `padding` is a number of bytes that its environment is larger by, which moves its stack.
+        It imports `modules` once for all of its lives.
         """
         self._stack = ExitStack()
         self._scratch = self._stack.enter_context(scratch_folder())
@@ -136,17 +136,19 @@ class WorkerProcess:
         self._timeout = 0.0
         self._out_of_memory = OutOfMemoryCount()
         try:
-            self._process = self._start(threads, memory_gb, padding)
+            self._process = self._start(threads, memory_gb, modules)
         except BaseException:
             self._stack.close()
             raise
 
-    def _start(self, threads: int | None, memory_gb: float | None, padding: int) -> "subprocess.Popen[bytes]":
+    def _start(
+        self, threads: int | None, memory_gb: float | None, modules: Sequence[str]
+    ) -> "subprocess.Popen[bytes]":
         request_read, self._requests = os.pipe()
         self._stack.callback(os.close, self._requests)
         self._responses, response_write = os.pipe()
         self._stack.callback(os.close, self._responses)
-        arguments = ["--requests", str(request_read), "--responses", str(response_write)]
+        arguments = ["--requests", str(request_read), "--responses", str(response_write), *modules]
         if memory_gb is not None:
             arguments += ["--memory-gb", str(memory_gb)]
         try:
@@ -158,7 +160,7 @@ class WorkerProcess:
                 pass_fds=(request_read, response_write),
                 process_group=0,
                 cwd=self._scratch,
-                env={**worker_environment(threads, self._scratch), PADDING_VARIABLE: "x" * padding},
+                env=worker_environment(threads, self._scratch),
             )
         finally:
             os.close(request_read)
@@ -192,6 +194,14 @@ class WorkerProcess:
         if not isinstance(response, answer):
             raise TypeError(f"{type(request).__name__} is answered by another type than {answer.__name__}")
         return response
+
+    def restart(self) -> None:
+        """Begin a new life of the worker, without waiting: what it has loaded, bound and started is gone.
+
+        The next request waits for it, and says so if the worker has died.
+        """
+        self.send(RestartRequest(), STARTUP_LIMIT_S)
+        self._pid = None
 
     def send(self, request: Request, timeout_s: float) -> None:
         """Ask without waiting; `receive` then waits for the answer until the time-out.

@@ -101,8 +101,14 @@ class PeakRequest(_Message):
     target_options: dict[str, ParameterValue] = {}
 
 
+class RestartRequest(_Message):
+    """Begin a new life: a process as the worker's was before the first request; answered by `Greeting`."""
+
+    kind: Literal["restart"] = "restart"
+
+
 class Greeting(_Message):
-    """What a worker says first: it has started, and which process it is."""
+    """What a worker says first in each of its lives: it has started, and which process it is."""
 
     kind: Literal["greeting"] = "greeting"
     pid: Annotated[int, Field(gt=0)]
@@ -197,7 +203,8 @@ Request = Annotated[
     | RunRequest
     | CheckRequest
     | SampleRequest
-    | PeakRequest,
+    | PeakRequest
+    | RestartRequest,
     Field(discriminator="kind"),
 ]
 Response = Annotated[
@@ -215,6 +222,7 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     CheckRequest: Checked,
     SampleRequest: Sampled,
     PeakRequest: PeakMeasured,
+    RestartRequest: Greeting,
 }
 """What each request is answered by, if it does not fail."""
 

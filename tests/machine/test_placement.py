@@ -1,7 +1,12 @@
+import ctypes
+import mmap
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from harness.machine.placement import CACHE_LINE, PAGE, Placement
+from harness.machine.placement import CACHE_LINE, PAGE, Placement, elsewhere
 from harness.problem.dtypes import numpy_dtype
 
 
@@ -34,3 +39,34 @@ def test_moved_arrays_hold_the_same_values_elsewhere() -> None:
     assert np.array_equal(moved, array)
     assert not np.shares_memory(moved, array)
     assert moved.flags.c_contiguous
+
+
+def addresses_in_forks(count: int) -> list[tuple[int, int]]:
+    """Return where forks of this process have their stack and what they map anew."""
+    found = []
+    for _ in range(count):
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            elsewhere(lambda: os.write(writing, f"{stack_address()} {mapping_address()}".encode()))  # noqa: B023
+            os._exit(0)
+        os.wait()
+        stack, mapping = os.read(reading, 100).split()
+        found.append((int(stack), int(mapping)))
+        os.close(reading)
+        os.close(writing)
+    return found
+
+
+def stack_address() -> int:
+    """Return the stack pointer in the system call that reads it (proc(5))."""
+    return int(Path("/proc/self/syscall").read_text().split()[-2], 16)
+
+
+def mapping_address() -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(mmap.mmap(-1, 1 << 24)))
+
+
+def test_stack_and_mappings_of_forks_lie_elsewhere() -> None:
+    found = addresses_in_forks(12)
+    assert len({stack for stack, _ in found}) > 4
+    assert len({mapping for _, mapping in found}) > 4

@@ -103,6 +103,14 @@ def test_each_candidate_follows_each_other_one_equally_often() -> None:
     assert Counter(order[0] for order in orders) == {"a": 4, "b": 4, "c": 4}
 
 
+def test_a_hiccup_ends_its_round_and_leaves_the_next_ones_as_long() -> None:
+    short = 2.0**-10
+    machine = Machine({"a": lambda count: 0.5 if count == 3 else short, "b": steady(short)}, sample_s=short)
+    machine.timer(min_rounds=6, max_rounds=6, min_sample_s=8 * short).run()
+    warm_up, with_hiccup, others = 1, 3, 5 * 8
+    assert machine.turns.count("b") == warm_up + with_hiccup + others
+
+
 def test_warm_up_samples_are_not_counted() -> None:
     machine = Machine({"a": lambda count: 1.0 if count == 0 else 1e-3})
     rounds = machine.timer(max_rounds=6, min_rounds=6).run()

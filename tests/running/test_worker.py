@@ -84,6 +84,36 @@ def failure_of(worker: WorkerProcess, request: Request, timeout_s: float = LIMIT
     return caught.value
 
 
+def test_a_new_life_has_nothing_of_the_last_one(worker: WorkerProcess) -> None:
+    load(worker, "numpy-attention")
+    first = worker.pid
+    worker.restart()
+    failure = failure_of(worker, RunRequest())
+    assert "a run was asked for before bind" in failure.reason
+    assert worker.pid != first
+    assert not psutil.pid_exists(first)
+
+
+def test_a_new_life_does_what_the_first_did(worker: WorkerProcess) -> None:
+    folder = build(worker, "numpy-attention")
+    for _ in range(3):
+        worker.restart()
+        worker.request(LoadRequest(folder=folder), LIMIT_S, Done)
+        worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S, Done)
+        worker.request(RunRequest(), LIMIT_S, Ran)
+
+
+def test_a_worker_that_has_died_does_not_begin_anew(worker: WorkerProcess) -> None:
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.restart()
+    assert "killed from outside" in failure_of(worker, RunRequest()).reason
+
+
+def test_a_module_that_cannot_be_imported_leaves_the_worker_alive() -> None:
+    with WorkerProcess(threads=1, modules=["json.decoder", "no_such_module"]) as worker:
+        assert "before bind" in failure_of(worker, RunRequest()).reason
+
+
 def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, tmp_path: Path) -> None:
     expectation = tmp_path / "expected"
     request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
