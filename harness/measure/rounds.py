@@ -2,11 +2,12 @@
 
 On a shared machine times drift by tens of percent, ratios of neighbours in time by one, and the nearer the
 neighbours the less.  So a round consists of quick turns: in each every candidate has one short sample, in an
-order that differs from turn to turn (`harness.measure.order`), and candidates are compared by their medians
-within rounds.  A process keeps its luck, where its memory and its code lie, as long
-as it lives; so candidates are started anew some times, with rounds in each start
-(`harness.measure.statistics.nested_interval`).  Nothing in here knows of processes: the caller gives the
-sampler and what starts candidates.
+order that differs from turn to turn (`harness.measure.order`), and what was faster or slower for all in a
+turn is taken off (`harness.measure.turns`).  Candidates are compared within rounds.
+
+A process keeps its luck, where its memory and its code lie, as long as it lives; so candidates are started
+anew some times, with rounds in each start (`harness.measure.statistics.nested_interval`).  Nothing in here
+knows of processes: the caller gives the sampler and what starts candidates.
 """
 
 import time
@@ -21,6 +22,7 @@ from harness.artifact.artifact import Sample
 from harness.experiment.settings import TimingSettings
 from harness.measure.order import balanced_orders
 from harness.measure.statistics import min_samples, nested_interval, paired_ratio, relative_width
+from harness.measure.turns import typical_seconds
 from harness.workers.process import WorkerFailure
 
 LOAD_WINDOW_S = 1.0
@@ -45,7 +47,7 @@ class TimedRound:
     """Some quick turns of every candidate."""
 
     seconds: dict[str, float]
-    """Time of one call by case id: the median of the turns."""
+    """Time of one call by case id, typical of the turns (`harness.measure.turns.typical_seconds`)."""
     load: float
     """Share of the machine's processors that others used meanwhile."""
     start: int = 0
@@ -290,7 +292,12 @@ def _round_of(
     """Return a round of samples; those of a device that was slowed down do not count."""
     counted = {case: [one for one in taken if one.throttled is None] for case, taken in samples.items()}
     return TimedRound(
-        seconds={case: median(one.seconds for one in taken) for case, taken in counted.items() if taken},
+        seconds=typical_seconds(
+            {
+                case: [one.seconds if one.throttled is None else None for one in taken]
+                for case, taken in samples.items()
+            }
+        ),
         load=load,
         start=start,
         launch_s=_medians(counted, "launch_s"),

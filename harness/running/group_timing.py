@@ -6,10 +6,12 @@ elsewhere.
 
 import random
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from harness.artifact.artifact import Sample
 from harness.digest import digest
+from harness.machine.cores import available_cores
 from harness.measure.rounds import TURN_S, MachineLoad, RoundTimer, TimedRound
 from harness.problem.case import Case
 from harness.results.manifest import timestamp
@@ -107,28 +109,34 @@ class _GroupTiming:
         if not self._is_first_start:
             for case_id in candidates:  # all at once: they begin side by side
                 self._workers[case_id].restart()
-        failures = {}
         for case_id in candidates:
             self._context.observer.started(self._records[case_id].case, "time")
-            try:
-                self._prepare(case_id)
-            except CheckFailure as failed:
-                failures[case_id] = failed.failure
+        with ThreadPoolExecutor(available_cores()) as threads:
+            prepared = list(threads.map(self._prepare, candidates))
+        failures = {
+            case_id: failure
+            for case_id, failure in zip(candidates, prepared, strict=True)
+            if failure is not None
+        }
         self._is_first_start = False
         self._load.follow([*(worker.pid for worker in self._workers.values()), *self._peak.pids])
         return failures
 
-    def _prepare(self, case_id: str) -> None:
-        """Load a candidate into its worker, if that is new, and bind it; raises `CheckFailure`."""
+    def _prepare(self, case_id: str) -> WorkerFailure | None:
+        """Load a candidate into its worker, if that is new, and bind it; return what failed, if anything."""
         worker, check, limit_s = (
             self._workers[case_id],
             self._context.experiment.check,
             self._context.step_limit_s,
         )
-        if not self._is_first_start:
-            load_case(worker, self._records[case_id], limit_s)
         placement = random.getrandbits(32)
-        bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
+        try:
+            if not self._is_first_start:
+                load_case(worker, self._records[case_id], limit_s)
+            bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
+        except CheckFailure as failed:
+            return failed.failure
+        return None
 
     def finish_rows(self, rounds: list[TimedRound]) -> None:
         """Make the rows of what was timed, the baseline's first: without it the others are timed again."""

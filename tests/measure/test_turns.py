@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from harness.measure.turns import typical_seconds
+
+
+def test_of_one_candidate_it_is_the_median() -> None:
+    assert typical_seconds({"a": [1.0, 2.0, 9.0]}) == {"a": 2.0}
+
+
+def test_two_candidates_are_compared_turn_by_turn() -> None:
+    """Each turn is as slow as it likes: the ratio is 2 in all of them but one."""
+    typical = typical_seconds({"a": [1.0, 3.0, 5.0, 7.0], "b": [2.0, 6.0, 10.0, 70.0]})
+    assert typical["b"] / typical["a"] == pytest.approx(2.0)
+
+
+def test_a_slow_turn_moves_no_candidate() -> None:
+    steady = typical_seconds({"a": [1.0] * 5, "b": [2.0] * 5, "c": [3.0] * 5})
+    slow = typical_seconds({"a": [1.0, 1, 1.4, 1, 1], "b": [2.0, 2, 2.8, 2, 2], "c": [3.0, 3, 4.2, 3, 3]})
+    assert slow == pytest.approx(steady)
+
+
+def test_a_hiccup_of_one_candidate_is_no_slow_turn() -> None:
+    typical = typical_seconds({"a": [1.0, 9.0, 1.0], "b": [2.0, 2.0, 2.0], "c": [3.0, 3.0, 3.0]})
+    assert typical == pytest.approx({"a": 1.0, "b": 2.0, "c": 3.0})
+
+
+def test_missing_samples_are_not_compared_with_other_turns() -> None:
+    """The machine is twice as slow in the turns in which c has samples."""
+    typical = typical_seconds(
+        {"a": [1.0, 1.0, 1.0, 2.0, 2.0], "b": [3.0, 3.0, 3.0, 6.0, 6.0], "c": [None, None, None, 4.0, 4.0]}
+    )
+    assert typical == pytest.approx({"a": 1.0, "b": 3.0, "c": 2.0})
+
+
+def test_a_candidate_without_samples_is_left_out() -> None:
+    assert typical_seconds({"a": [None, None], "b": [1.0, 1.0]}) == {"b": 1.0}
+
+
+def test_a_candidate_may_have_fewer_turns() -> None:
+    typical = typical_seconds({"a": [1.0, 2.0, 1.0], "b": [3.0, 6.0, 3.0], "c": [50.0]})
+    assert typical == pytest.approx({"a": 1.0, "b": 3.0, "c": 50.0})
+
+
+def test_without_a_complete_candidate_each_has_its_own_median() -> None:
+    assert typical_seconds({"a": [None, 2.0], "b": [1.0, None]}) == pytest.approx({"a": 2.0, "b": 1.0})
+
+
+def test_ratios_vary_less_than_those_of_medians_where_the_machine_has_two_speeds() -> None:
+    random = np.random.default_rng(3)
+    polished, medians = [], []
+    for _ in range(200):
+        speeds = np.where(random.random(15) < 0.5, 1.0, 1.4)
+        times = speeds * random.lognormal(0, 0.03, (6, 15))
+        typical = typical_seconds({str(number): list(row) for number, row in enumerate(times)})
+        polished.append(np.log(typical["1"] / typical["0"]))
+        medians.append(np.log(np.median(times[1]) / np.median(times[0])))
+    assert np.std(polished) < 0.8 * np.std(medians)
+    assert abs(np.mean(polished)) < 0.005
