@@ -5,6 +5,7 @@ Twins must not be told apart, and a slowdown that was planted must be found: `ex
 
 import time
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 from pydantic import Field
@@ -14,6 +15,9 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
 from harness.variants.flash import Flash, FlashParameters
+
+EMPTY_SAMPLES = 9
+EMPTY_SAMPLE_S = 0.001
 
 
 class TwinParameters(FlashParameters):
@@ -78,7 +82,9 @@ class SlowedExecutable(Executable):
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Bind the code to inputs."""
-        return SlowedCall(self._executable.bind(inputs), self._by)
+        call = SlowedCall(self._executable.bind(inputs), self._by)
+        call.measure_itself()
+        return call
 
 
 class SlowedCall(BoundCall):
@@ -87,19 +93,44 @@ class SlowedCall(BoundCall):
     def __init__(self, call: BoundCall, by: float) -> None:
         self._call = call
         self._by = by
+        self._own_s = 0.0
+        """What taking the time takes, which counts as a part of the wait."""
 
     def poison(self) -> None:
         """Fill outputs and scratch memory with NaN."""
         self._call.poison()
 
+    def measure_itself(self) -> None:
+        """Find out by how much such a call takes longer than the call in it, without a wait."""
+        self._own_s = max(0.0, _typical_seconds(SlowedCall(NoCall(), by=0.0)) - _typical_seconds(NoCall()))
+
     def run(self) -> None:
         """Run, then spin for a share of the time that it took."""
         started = time.perf_counter()
         self._call.run()
-        end = started + (1 + self._by) * (time.perf_counter() - started)
+        ended = time.perf_counter()
+        end = ended + self._by * (ended - started) - self._own_s
         while time.perf_counter() < end:
             pass
 
     def output(self) -> np.ndarray:
         """Return the output of the last run."""
         return self._call.output()
+
+
+class NoCall(BoundCall):
+    """A call that does nothing."""
+
+    def poison(self) -> None:
+        """Nothing to fill."""
+
+    def run(self) -> None:
+        """Do nothing."""
+
+    def output(self) -> np.ndarray:
+        """Return nothing."""
+        return np.empty(0)
+
+
+def _typical_seconds(call: BoundCall) -> float:
+    return median(call.sample(EMPTY_SAMPLE_S).seconds for _ in range(EMPTY_SAMPLES))

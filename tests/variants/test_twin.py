@@ -59,5 +59,16 @@ def test_a_slowed_call_takes_longer_by_its_share(by: float, monkeypatch: pytest.
     assert clock.now == pytest.approx(1 + by, abs=0.005)
 
 
+def test_what_slowing_itself_takes_is_a_part_of_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at the clock takes a millisecond: three of them, beside the one of the wait, are not added."""
+    clock = Clock()
+    monkeypatch.setattr(twin.time, "perf_counter", clock)
+    call = twin.SlowedCall(Call(clock), 0.03)
+    call.measure_itself()
+    before = clock.now
+    call.run()
+    assert clock.now - before == pytest.approx(1.03, abs=0.0011)
+
+
 def test_only_calls_of_the_cpu_are_slowed() -> None:
     assert "target cpu" in str(plugins.variant("slowed-twin").supports(PROBLEM, "cuda:sm_80"))
