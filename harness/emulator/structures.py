@@ -1,4 +1,4 @@
-"""The structures of `runtime/launch.h`."""
+"""The structures of `harness/emulator/runtime/launch.h`."""
 
 import ctypes
 

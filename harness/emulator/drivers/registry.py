@@ -1,4 +1,4 @@
-"""What stub drivers are told and asked: `runtime/registry.h`."""
+"""What stub drivers are told and asked: `harness/emulator/runtime/registry.h`."""
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
