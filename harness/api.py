@@ -30,12 +30,16 @@ CACHED_EXECUTABLES = 32
 """Executables that `attention` keeps loaded."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BuiltArtifact:
     """A built case and the folder that holds its binary and the IR of every stage."""
 
     artifact: Artifact
     folder: Path
+
+    def __repr__(self) -> str:
+        """Return what was built and where it lies, `<BuiltArtifact flash · cpu · b1 … in FOLDER>`."""
+        return f"<{type(self).__name__} {self.case.describe()} in {self.folder}>"
 
     @property
     def case(self) -> Case:
@@ -88,6 +92,10 @@ class CheckedExecutable(Executable):
     def __init__(self, problem: AttentionProblem, executable: Executable) -> None:
         self.problem = problem
         self.executable = executable
+
+    def __repr__(self) -> str:
+        """Return whose code it is, and which problem it computes."""
+        return f"<{type(self.executable).__name__} of {self.problem.describe()}>"
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Check the inputs and prepare a call; raises `InputError` naming the argument that is wrong."""

@@ -35,6 +35,8 @@ class Result(BaseModel):
     """The command that reruns this case alone, on rows that are failures."""
     transient: bool = False
     """Whether its worker was killed from outside, so that a resumed run tries again."""
+    elapsed_s: float | None = None
+    """What the case took in all: planning, building or finding what was built, checking and timing it."""
 
     batch: int
     heads: int
