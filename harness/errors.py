@@ -26,6 +26,8 @@ class InputError(HarnessError):
     """
 
     def __init__(self, *lines: str) -> None:
+        self.mistakes = lines
+        """All lines, uncut, for an error that tells of others', too."""
         self.lines = tuple(map(_readable, lines[:MOST_LINES]))
         if len(lines) > MOST_LINES:
             self.lines += (f"and {len(lines) - MOST_LINES} more mistakes",)

@@ -317,7 +317,7 @@ def parse_experiment(text: str, path: Path) -> Experiment:
     try:
         experiment.cases()
     except InputError as error:
-        raise InputError(*dict.fromkeys([*experiment.mistakes_in_plan(), *error.lines])) from error
+        raise InputError(*dict.fromkeys([*experiment.mistakes_in_plan(), *error.mistakes])) from error
     return experiment
 
 

@@ -27,7 +27,7 @@ def noting(mistakes: list[str]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        mistakes += error.lines
+        mistakes += error.mistakes
 
 
 class Repair:
