@@ -57,6 +57,10 @@ class BuildError(HarnessError):
     """A compiler refused the code that a variant generated; the message holds its diagnostics."""
 
 
+class KilledError(HarnessError):
+    """Somebody ended a program that a build runs: no fault of the case, and the next try may succeed."""
+
+
 class EmulatorFindingsError(HarnessError):
     """The emulator's checks found mistakes in the code that it ran; the message lists the first of them."""
 
@@ -106,7 +110,7 @@ def one_line(error: Exception) -> str:
     raised, see `raised_in`, comes first.  A message that is too long is cut.
     """
     lines = [line.strip() for line in str(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
-    if isinstance(error, InputError | UnsupportedError | BuildError | EmulatorFindingsError):
+    if isinstance(error, InputError | UnsupportedError | BuildError | KilledError | EmulatorFindingsError):
         message = " · ".join(lines[:3])
     else:
         message = ": ".join(
