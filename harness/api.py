@@ -21,6 +21,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import Inputs
 from harness.problem.signature import with_arguments
+from harness.storage.reading import read_text
 from harness.validation import shown
 
 if TYPE_CHECKING:
@@ -60,12 +61,14 @@ class BuiltArtifact:
         """Return a stage's output as text.
 
         Raises:
-            InputError: there is no such stage, or its output is not text.
+            InputError: there is no such stage, or its output cannot be read or is not text.
         """
         if not isinstance(name, str) or name not in self.artifact.stage_files:
             raise InputError(f"stage: found {shown(name)}, expected one of {', '.join(self.stages)}")
         try:
-            return (self.folder / self.artifact.stage_files[name]).read_text()
+            return read_text(self.folder / self.artifact.stage_files[name])
+        except OSError as error:
+            raise InputError(f"stage: {self.folder}: {name!r} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"stage: the output of {name!r} is binary") from error
 
