@@ -21,6 +21,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import Inputs
 from harness.problem.signature import with_arguments
+from harness.storage.reading import read_text
 from harness.validation import shown
 
 if TYPE_CHECKING:
@@ -30,12 +31,16 @@ CACHED_EXECUTABLES = 32
 """Executables that `attention` keeps loaded."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BuiltArtifact:
     """A built case and the folder that holds its binary and the IR of every stage."""
 
     artifact: Artifact
     folder: Path
+
+    def __repr__(self) -> str:
+        """Return what was built and where it lies, `<BuiltArtifact flash · cpu · b1 … in FOLDER>`."""
+        return f"<{type(self).__name__} {self.case.describe()} in {self.folder}>"
 
     @property
     def case(self) -> Case:
@@ -56,12 +61,14 @@ class BuiltArtifact:
         """Return a stage's output as text.
 
         Raises:
-            InputError: there is no such stage, or its output is not text.
+            InputError: there is no such stage, or its output cannot be read or is not text.
         """
         if not isinstance(name, str) or name not in self.artifact.stage_files:
             raise InputError(f"stage: found {shown(name)}, expected one of {', '.join(self.stages)}")
         try:
-            return (self.folder / self.artifact.stage_files[name]).read_text()
+            return read_text(self.folder / self.artifact.stage_files[name])
+        except OSError as error:
+            raise InputError(f"stage: {self.folder}: {name!r} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"stage: the output of {name!r} is binary") from error
 
@@ -88,6 +95,10 @@ class CheckedExecutable(Executable):
     def __init__(self, problem: AttentionProblem, executable: Executable) -> None:
         self.problem = problem
         self.executable = executable
+
+    def __repr__(self) -> str:
+        """Return whose code it is, and which problem it computes."""
+        return f"<{type(self.executable).__name__} of {self.problem.describe()}>"
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Check the inputs and prepare a call; raises `InputError` naming the argument that is wrong."""

@@ -45,6 +45,8 @@ def _sources(package: str) -> Iterator[tuple[Path, Path]]:
     if specification is None:
         return
     for folder in map(Path, specification.submodule_search_locations or []):
-        yield from ((folder, path) for path in sorted(folder.rglob("*")) if path.suffix in SOURCES)
+        yield from (
+            (folder, path) for path in sorted(folder.rglob("*")) if path.suffix in SOURCES and path.is_file()
+        )
     if not specification.submodule_search_locations and specification.origin:
         yield Path(specification.origin).parent, Path(specification.origin)

@@ -26,6 +26,8 @@ class InputError(HarnessError):
     """
 
     def __init__(self, *lines: str) -> None:
+        self.mistakes = lines
+        """All lines, uncut, for an error that tells of others', too."""
         self.lines = tuple(map(_readable, lines[:MOST_LINES]))
         if len(lines) > MOST_LINES:
             self.lines += (f"and {len(lines) - MOST_LINES} more mistakes",)
@@ -53,6 +55,10 @@ class UnsupportedError(HarnessError):
 
 class BuildError(HarnessError):
     """A compiler refused the code that a variant generated; the message holds its diagnostics."""
+
+
+class KilledError(HarnessError):
+    """Somebody ended a program that a build runs: no fault of the case, and the next try may succeed."""
 
 
 class EmulatorFindingsError(HarnessError):
@@ -104,7 +110,7 @@ def one_line(error: Exception) -> str:
     raised, see `raised_in`, comes first.  A message that is too long is cut.
     """
     lines = [line.strip() for line in str(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
-    if isinstance(error, InputError | UnsupportedError | BuildError | EmulatorFindingsError):
+    if isinstance(error, InputError | UnsupportedError | BuildError | KilledError | EmulatorFindingsError):
         message = " · ".join(lines[:3])
     else:
         message = ": ".join(

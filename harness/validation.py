@@ -198,7 +198,8 @@ def messages(
 
     Keys are dotted and start with `prefix`; `extra_keys` are allowed at the top beside the model's fields.
     A union's alternatives, which pydantic reports one by one, become one message; that a key is missing is
-    not said where another is probably this one misspelt.
+    not said where another is probably this one misspelt.  Where a table's own validator raises an error of
+    several lines, each is a message.
     """
     expectations: dict[str, list[str]] = {}
     found: dict[str, str] = {}
@@ -222,7 +223,11 @@ def messages(
         else:
             found.setdefault(key, f"found {shown(detail['input'])}")
             expectations.setdefault(key, []).append(_expected(detail))
-    return [_message(key, what, expectations.get(key, [])) for key, what in found.items()]
+    return [
+        _message(key, line, expectations.get(key, []))
+        for key, what in found.items()
+        for line in what.split("\n")
+    ]
 
 
 def _message(key: str, what: str, expectations: list[str]) -> str:

@@ -53,6 +53,13 @@ def test_an_option_that_is_almost_right_is_suggested() -> None:
         build(thread=2)
 
 
+def test_what_was_built_is_printed_on_one_short_line() -> None:
+    built = build_with(block=8)
+    described = "numpy-attention · numpy · b1 h2 s16 d8 f32 full · block=8 threads=1"
+    assert f"{built}" == repr(built) == f"<BuiltArtifact {described} in {built.folder}>"
+    assert repr(built.executable()) == "<NumpyExecutable of b1 h2 s16 d8 f32 full>"
+
+
 @pytest.mark.parametrize("params", [None, {"tile_q": 4, "tile_kv": 5}])
 def test_attention_is_what_the_oracle_expects_whatever_the_tiles(params: dict[str, Any] | None) -> None:
     problem = AttentionProblem(heads=4, kv_heads=2, seq_q=9, seq_kv=13, head_dim=8, causal=True)

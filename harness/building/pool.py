@@ -1,6 +1,7 @@
 """A few persistent workers that compute keys and build cases; a worker that dies is replaced."""
 
 import select
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ class Outcome:
 
     case: Case
     answer: Response | WorkerFailure
+    seconds: float = 0.0
+    """How long the answer took."""
 
 
 class BuildPool:
@@ -27,7 +30,8 @@ class BuildPool:
         self._timeout_s = timeout_s
         self._memory_gb = memory_gb
         self._idle: list[WorkerProcess] = []
-        self._busy: dict[WorkerProcess, Case] = {}
+        self._busy: dict[WorkerProcess, tuple[Case, float]] = {}
+        """What each is asked about, and since when."""
 
     def run(
         self, requests: Iterable[KeyRequest | BuildRequest], on_start: Callable[[Case], None]
@@ -50,8 +54,9 @@ class BuildPool:
 
     def _send(self, request: KeyRequest | BuildRequest) -> None:
         """Give a request to a worker that is alive: one that died while idle is no fault of this case."""
+        started = time.perf_counter()
         worker = self._living_worker()
-        self._busy[worker] = request.case
+        self._busy[worker] = request.case, started
         worker.send(request, self._timeout_s)
 
     def _living_worker(self) -> WorkerProcess:
@@ -71,11 +76,13 @@ class BuildPool:
         ]
         outcomes = []
         for worker in over:
-            case = self._busy.pop(worker)
+            case, started = self._busy.pop(worker)
+            answer: Response | WorkerFailure
             try:
-                outcomes.append(Outcome(case, worker.receive()))
+                answer = worker.receive()
             except WorkerFailure as failure:
-                outcomes.append(Outcome(case, failure))
+                answer = failure
+            outcomes.append(Outcome(case, answer, time.perf_counter() - started))
             self._put_back(worker)
         return outcomes
 

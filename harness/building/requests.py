@@ -31,6 +31,7 @@ def find_keys(
     requests = [KeyRequest(case=record.case) for record in records.values()]
     for outcome in builders.run(requests, on_start):
         record = records[outcome.case.id]
+        record.elapsed_s += outcome.seconds
         if isinstance(outcome.answer, KeyFound):
             record.key, record.device = outcome.answer.key, outcome.answer.device
         elif isinstance(outcome.answer, WorkerFailure):
@@ -53,6 +54,7 @@ def build_cases(
     ]
     for outcome in builders.run(requests, on_start):
         record = by_id[outcome.case.id]
+        record.elapsed_s += outcome.seconds
         if isinstance(outcome.answer, Built):
             record.note_build(outcome.answer)
             refusal = outcome.answer.artifact.refusal

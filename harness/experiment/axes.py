@@ -114,13 +114,17 @@ class ProblemAxes(_ProblemTable):
     @model_validator(mode="after")
     def _unambiguous(self) -> Self:
         """Refuse two keys that set the same field, and a size that no key sets."""
-        for key, fixed in (("seq", "seq_q"), ("seq", "seq_kv"), ("tokens", "batch"), ("hidden", "heads")):
-            if getattr(self, key) is not None and getattr(self, fixed) is not None:
-                raise ValueError(f"{key} and {fixed} both set {fixed}; expected one of them")
+        mistakes = [
+            f"{key} and {fixed} both set {fixed}; expected one of them"
+            for key, fixed in (("seq", "seq_q"), ("seq", "seq_kv"), ("tokens", "batch"), ("hidden", "heads"))
+            if getattr(self, key) is not None and getattr(self, fixed) is not None
+        ]
         if self.heads is None and self.hidden is None:
-            raise ValueError("heads is missing; expected heads, or hidden = heads · head_dim")
+            mistakes.append("heads is missing; expected heads, or hidden = heads · head_dim")
         if self.seq is None and self.seq_q is None and self.cu_seqlens_q is None:
-            raise ValueError("seq is missing; expected seq, or seq_q and seq_kv")
+            mistakes.append("seq is missing; expected seq, or seq_q and seq_kv")
+        if mistakes:
+            raise ValueError("\n".join(mistakes))
         return self
 
     def problems(self) -> Iterator[AttentionProblem]:

@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -27,7 +27,7 @@ from harness.errors import HarnessError, InputError
 from harness.experiment.axes import PROBLEM_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
-from harness.experiment.figure_settings import parse_settings
+from harness.experiment.mistakes import Repair, noting, with_known_names, wrong_names
 from harness.experiment.problem_table import ProblemTable
 from harness.experiment.selection import select
 from harness.experiment.settings import (
@@ -40,9 +40,8 @@ from harness.experiment.settings import (
 )
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.problem.inputs import DISTRIBUTIONS
 from harness.storage.reading import read_text, unusable
-from harness.validation import closest, messages, shown, unknown_name
+from harness.validation import closest, messages, shown
 
 Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
 """For a table each combination of the options of each target, and of the parameters of each variant."""
@@ -127,7 +126,7 @@ class Experiment(BaseModel):
 
     def _cases(self) -> Iterator[Case]:
         """Yield every case of every product of axes."""
-        tables = self._tables()
+        tables = self.tables()
         plans = [
             (
                 {target: self._target_options(target, key, table) for target in self.targets},
@@ -150,7 +149,37 @@ class Experiment(BaseModel):
                                 target_options=target_options,
                             )
 
-    def _tables(self) -> dict[str, ProblemTable]:
+    def mistakes_in_plan(self, guessed: Collection[str] = ()) -> list[str]:
+        """Return all that stands in the way of a plan of cases, one line each.
+
+        Of the tables `guessed` only the settings count: their problems are not those of the file.
+        """
+        found: list[str] = []
+        tables = self.tables()
+        is_small = sum(table.count for table in tables.values()) <= MOST_CASES
+        for key, table in tables.items():
+            for target in self.targets:
+                with noting(found):
+                    self._target_options(target, key, table)
+            for variant in self.variants:
+                with noting(found):
+                    self._parameters(variant, key, table)
+            if is_small and key not in guessed:
+                self._note_mistakes_in_problems(key, table, found)
+        return list(dict.fromkeys(found))
+
+    def _note_mistakes_in_problems(self, key: str, table: ProblemTable, found: list[str]) -> None:
+        """Note the first point of a table that is no problem, and conditions that those before it break."""
+        problems = []
+        with noting(found):
+            for problem in self._problems(key, table):
+                problems.append(problem)
+        for variant in self.variants:
+            with noting(found):
+                for problem in problems:
+                    self._takes_part(variant, problem, key, table)
+
+    def tables(self) -> dict[str, ProblemTable]:
         """Return `[problem]`, then each `[[problems]]`, by their keys."""
         first = {} if self.problem is None else {"problem": self.problem}
         return first | {f"problems[{index}]": table for index, table in enumerate(self.problems)}
@@ -274,16 +303,34 @@ def parse_experiment(text: str, path: Path) -> Experiment:
             f"{path}: problems: found [problems.…], expected [[problems]] before it; settings that belong to "
             "[problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
         )
+    mistakes: list[str] = []
+    repair = Repair(_with_tuples(data))
+    experiment = _validated(repair, mistakes)
+    if experiment is not None:
+        experiment._path, experiment._text = path, text
+        mistakes += wrong_names(experiment)
+    lines = [f"{path}: {mistake}" for mistake in mistakes]
+    if experiment is None:
+        raise InputError(*lines)
+    if lines:
+        raise InputError(*lines, *with_known_names(experiment).mistakes_in_plan(repair.guessed))
     try:
-        experiment = Experiment.model_validate(_with_tuples(data), strict=True)
-    except ValidationError as error:
-        raise InputError(*(f"{path}: {message}" for message in messages(error, Experiment))) from error
-    experiment._path, experiment._text = path, text
-    wrong_names = list(_wrong_names(experiment))
-    if wrong_names:
-        raise InputError(*(f"{path}: {message}" for message in wrong_names))
-    experiment.cases()
+        experiment.cases()
+    except InputError as error:
+        raise InputError(*dict.fromkeys([*experiment.mistakes_in_plan(), *error.mistakes])) from error
     return experiment
+
+
+def _validated(repair: Repair, mistakes: list[str]) -> Experiment | None:
+    """Return the experiment without what is wrong, noting that; None where too little is left of it."""
+    while True:
+        try:
+            return Experiment.model_validate(repair.data, strict=True)
+        except ValidationError as error:
+            if not repair.explains(error):
+                mistakes += messages(error, Experiment)
+            if not repair.apply(error):
+                return None
 
 
 def _text_of(path: Path) -> str:
@@ -342,59 +389,3 @@ def _with_tuples(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_with_tuples(element) for element in value)
     return value
-
-
-def _wrong_names(experiment: Experiment) -> Iterator[str]:
-    """Yield a message for each name that means nothing: variants, targets, chips, distributions, figures."""
-    for variant in experiment.variants:
-        if variant not in plugins.names("variant"):
-            yield f"variants: {plugins.unknown('variant', variant)}"
-    for target in experiment.targets:
-        yield from _wrong_target(target)
-    if experiment.baseline is not None and experiment.baseline not in experiment.variants:
-        yield f"baseline: {unknown_name('variant', experiment.baseline, experiment.variants)}"
-    yield from _not_listed(experiment, experiment, "")
-    for key, table in experiment._tables().items():
-        yield from _not_listed(experiment, table, f"{key}.")
-    for variant in experiment.check.supported:
-        if variant not in experiment.variants:
-            yield f"check.supported: {unknown_name('variant', variant, experiment.variants)}"
-    for distribution in experiment.check.distributions:
-        if distribution not in DISTRIBUTIONS:
-            yield f"check.distributions: {unknown_name('distribution', distribution, DISTRIBUTIONS)}"
-    for figure in experiment.figures:
-        if figure not in plugins.names("figure"):
-            yield f"figures.{figure}: {plugins.unknown('figure', figure)}"
-        else:
-            yield from _wrong_figure_settings(figure, experiment.figures[figure], experiment.variants)
-
-
-def _not_listed(experiment: Experiment, owner: Experiment | ProblemTable, prefix: str) -> Iterator[str]:
-    """Yield a message for each variant or target that has settings and does not take part."""
-    for name in owner.variant:
-        if name not in experiment.variants:
-            listed = ", ".join(experiment.variants)
-            yield f"{prefix}variant.{name}: 'variants' does not list it; expected one of {listed}"
-    target_names = dict.fromkeys(plugins.name_of(target) for target in experiment.targets)
-    for name in owner.target:
-        if name not in target_names:
-            listed = ", ".join(target_names)
-            yield f"{prefix}target.{name}: 'targets' does not list it; expected one of {listed}"
-
-
-def _wrong_figure_settings(figure: str, settings: Any, variants: Sequence[str]) -> Iterator[str]:
-    """Yield a message for each setting that a figure does not take."""
-    try:
-        parse_settings(plugins.load("figure", figure), settings, variants)
-    except InputError as error:
-        yield from error.lines
-    except HarnessError as error:
-        yield str(error)
-
-
-def _wrong_target(target: str) -> Iterator[str]:
-    """Yield a message if a target, or the chip after its colon, is unknown."""
-    try:
-        plugins.check_target(target)
-    except HarnessError as error:
-        yield f"targets: {error}"

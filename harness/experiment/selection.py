@@ -30,10 +30,16 @@ def select(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
     filters that no case fulfils together.
     """
     selected = list(cases)
-    for key, wanted in _parse(only, _known_keys(cases)).items():
-        for value in wanted:
-            if not any(_matches(case, key, value) for case in cases):
-                raise InputError(f"--only {key}={value}: {_why_none(cases, key)}")
+    filters = _parse(only, _known_keys(cases))
+    mistakes = [
+        f"--only {key}={value}: {_why_none(cases, key)}"
+        for key, wanted in filters.items()
+        for value in wanted
+        if not any(_matches(case, key, value) for case in cases)
+    ]
+    if mistakes:
+        raise InputError(*mistakes)
+    for key, wanted in filters.items():
         selected = [case for case in selected if any(_matches(case, key, value) for value in wanted)]
     if not selected:
         raise InputError(f"--only {' '.join(only)}: no case fulfils all of these together")
@@ -43,15 +49,19 @@ def select(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
 def _parse(only: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
     """Return the wanted values by key."""
     wanted: dict[str, list[str]] = {}
+    mistakes = []
     for text in only:
         key, equals, values = text.partition("=")
         key = key.strip()
         if not equals or not values.strip():
-            raise InputError(f"--only {text!r}: expected KEY=VALUE, such as variant=flash or seq=256,512")
-        if key not in keys:
+            mistakes.append(f"--only {text!r}: expected KEY=VALUE, such as variant=flash or seq=256,512")
+        elif key not in keys:
             hint = suggestion(key, keys)
-            raise InputError(f"--only {text}: unknown key {key!r}{hint}; expected one of {', '.join(keys)}")
+            expected = ", ".join(keys)
+            mistakes.append(f"--only {text}: unknown key {key!r}{hint}; expected one of {expected}")
         wanted.setdefault(key, []).extend(value.strip() for value in values.split(",") if value.strip())
+    if mistakes:
+        raise InputError(*mistakes)
     return wanted
 
 

@@ -26,7 +26,7 @@ def memory_kills(proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
     A control group (version 2: `memory.events`, version 1: `memory.oom_control`) counts the kills of its own
     processes, whatever ran out of memory, so those of other users do not count.
     """
-    for file in (*_group_files(proc, cgroups), proc / "vmstat"):
+    for file in (*group_files(proc, cgroups), proc / "vmstat"):
         try:
             found = re.search(r"^oom_kill (\d+)$", file.read_text(), re.MULTILINE)
         except (OSError, UnicodeDecodeError):
@@ -36,7 +36,8 @@ def memory_kills(proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
     return None
 
 
-def _group_files(proc: Path, cgroups: Path) -> list[Path]:
+def group_files(proc: Path, cgroups: Path) -> list[Path]:
+    """Return where the control groups that this process is in may count kills: beside their other figures."""
     try:
         lines = (proc / "self" / "cgroup").read_text().splitlines()
     except OSError:

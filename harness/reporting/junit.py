@@ -17,9 +17,9 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def write_junit(results: Iterable[Result], path: Path) -> None:
     """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped.
 
-    A case's time is that of its build.  A build with nothing to run it on counts as skipped too, since
-    nothing was checked.  Raises `InputError`
-    if the file cannot be written.
+    A case's time is what it took in all; in rows of older versions, what its build took.  A build with
+    nothing to run it on counts as skipped too, since nothing was checked.  Raises `InputError` if the file
+    cannot be written.
     """
     rows = list(results)
     suite = ElementTree.Element(
@@ -29,7 +29,7 @@ def write_junit(results: Iterable[Result], path: Path) -> None:
         failures=str(sum(row.status.is_failure for row in rows)),
         errors="0",
         skipped=str(sum(_is_skipped(row) for row in rows)),
-        time=f"{sum(row.build_s or 0.0 for row in rows):.3f}",
+        time=f"{sum(map(_seconds, rows)):.3f}",
     )
     for row in rows:
         suite.append(_test_case(row))
@@ -43,6 +43,10 @@ def write_junit(results: Iterable[Result], path: Path) -> None:
         raise InputError(f"--junit {path}: {error.strerror}; expected a file that can be written") from error
 
 
+def _seconds(row: Result) -> float:
+    return row.elapsed_s if row.elapsed_s is not None else row.build_s or 0.0
+
+
 def _is_skipped(row: Result) -> bool:
     return not row.status.is_failure and not row.status.is_checked
 
@@ -53,7 +57,7 @@ def _test_case(row: Result) -> ElementTree.Element:
         "testcase",
         classname=f"{row.experiment}.{row.target}.{row.variant}",
         name=f"{describe_problem(dict(row))}{params} [{row.case}]",
-        time=f"{row.build_s or 0.0:.3f}",
+        time=f"{_seconds(row):.3f}",
     )
     reason = NOT_IN_XML.sub("", row.reason or _default_reason(row))
     if row.status.is_failure:

@@ -10,7 +10,17 @@ from harness.reporting.figures.base import Unreadable
 from harness.reporting.figures.layout import check_readable, panel_grid
 from harness.reporting.frames import is_missing, labels_in, records, units_of
 from harness.reporting.tables import markdown_rows
-from harness.reporting.units import EMPTY, Unit, interval, is_number, scaled, significant
+from harness.reporting.units import (
+    EMPTY,
+    UNCLEAR,
+    UNCLEAR_NOTE,
+    Unit,
+    interval,
+    is_number,
+    is_unclear,
+    scaled,
+    significant,
+)
 from harness.status import Status
 
 if TYPE_CHECKING:
@@ -30,6 +40,8 @@ class Cell:
     """Throughput, or what became of the case instead."""
     speedup: float | None = None
     interval: str = ""
+    is_unclear: bool = False
+    """Whether that interval does not tell the speed-up from 1."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +92,15 @@ def markdown_panel(table: PanelTable) -> str:
 
 
 def rich_panel(table: PanelTable, width: int) -> Table:
-    """Return a panel as a table for a terminal; a narrow one shows speed-ups with fewer digits, or none."""
+    """Return a panel as a table for a terminal; a narrow one shows speed-ups with fewer digits, or none.
+
+    Instead of the intervals, for which there is no room, a mark says which speed-ups may be none.
+    """
     from rich import box
     from rich.table import Table
 
-    for digits in (3, 2, 0):
-        texts = [[_text(cell, digits) for cell in cells] for _, cells in table.rows]
-        if _width(table, texts) <= width:
-            break
+    digits = _digits_that_fit(table, width)
+    texts = _texts(table, digits)
     shown = Table(
         title=table.title if digits else table.title_without_speedups,
         title_justify="left",
@@ -106,6 +119,17 @@ def rich_panel(table: PanelTable, width: int) -> Table:
 def has_busy_cells(tables: Sequence[PanelTable]) -> bool:
     """Whether `BUSY_NOTE` belongs below the tables."""
     return any(BUSY in cell.rate for table in tables for _, cells in table.rows for cell in cells)
+
+
+def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
+    """Return what the marks in the tables mean, as a terminal of this width shows them, a line for each."""
+    has_unclear = any(
+        UNCLEAR in text
+        for table in tables
+        for texts in _texts(table, _digits_that_fit(table, width))
+        for text in texts
+    )
+    return [BUSY_NOTE] * has_busy_cells(tables) + [UNCLEAR_NOTE] * has_unclear
 
 
 def _table(heading: str, frame: pd.DataFrame, unit: Unit, baseline: str | None) -> PanelTable:
@@ -127,7 +151,8 @@ def _cell(row: dict[str, Any], unit: Unit) -> Cell:
     if not is_number(row["speedup"]) or row["variant"] == row["baseline"]:
         return Cell(rate)
     bounds = interval(row["speedup_low"], row["speedup_high"]) if is_number(row["speedup_low"]) else ""
-    return Cell(rate, float(row["speedup"]), bounds)
+    unclear = is_unclear(row["speedup_low"], row["speedup_high"])
+    return Cell(rate, float(row["speedup"]), bounds, unclear)
 
 
 def _text(cell: Cell, digits: int = 3, with_interval: bool = False) -> str:
@@ -137,7 +162,19 @@ def _text(cell: Cell, digits: int = 3, with_interval: bool = False) -> str:
     words = [f"{significant(cell.speedup, digits)}×"]
     if with_interval and cell.interval:
         words.append(cell.interval)
+    if not with_interval and cell.is_unclear:
+        words[0] = UNCLEAR + words[0]
     return f"{cell.rate} ({' '.join(words)})"
+
+
+def _texts(table: PanelTable, digits: int) -> list[list[str]]:
+    """Return the cells of all rows for a terminal, speed-ups with so many digits."""
+    return [[_text(cell, digits) for cell in cells] for _, cells in table.rows]
+
+
+def _digits_that_fit(table: PanelTable, width: int) -> int:
+    """Return the digits of speed-ups with which a table fits; 0 where only one without them may."""
+    return next((digits for digits in (3, 2) if _width(table, _texts(table, digits)) <= width), 0)
 
 
 def _width(table: PanelTable, texts: Sequence[Sequence[str]]) -> int:

@@ -16,7 +16,7 @@ from harness.reporting.drawing import Drawn, check_wanted, draw_figures, parse_a
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
 from harness.reporting.figures.base import FORMATS, check_formats
 from harness.reporting.frames import sort_rows
-from harness.reporting.panel_tables import BUSY_NOTE, has_busy_cells, panel_tables, rich_panel
+from harness.reporting.panel_tables import panel_tables, rich_panel, terminal_notes
 from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
@@ -211,8 +211,8 @@ def _print_rows(rows: pd.DataFrame, console: Console, by_row: bool) -> None:
         console.print(summary_title(rows), markup=False, highlight=False, soft_wrap=True)
         for panel in panels:
             console.print(rich_panel(panel, console.width), soft_wrap=True)
-        if has_busy_cells(panels):
-            console.print(BUSY_NOTE, highlight=False)
+        for note in terminal_notes(panels, console.width):
+            console.print(note, highlight=False, soft_wrap=True)
         return
     if rows.empty:
         return

@@ -25,6 +25,8 @@ NEVER_SHOWN = ("causal_alignment", "scale")
 
 SAME_UNLESS_SAID = {"kv_heads": "heads", "head_dim_v": "head_dim", "seq_kv": "seq_q"}
 HEADERS = {"seq_q": "seq"}
+SPEEDUP, SPEEDUP_INTERVAL = "speedup", "speedup_low"
+"""The frame's columns that two columns of the summary show."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,11 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
             if len(baselines) > 1
             else []
         ),
-        Column(
-            f"speed-up{against}".replace(" vs", "\nvs"), lambda row: significant(row["speedup"]), "speedup"
-        ),
+        Column(f"speed-up{against}".replace(" vs", "\nvs"), lambda row: significant(row["speedup"]), SPEEDUP),
         Column(
             "speed-up\n[95 %]",
             lambda row: interval(row["speedup_low"], row["speedup_high"]),
-            "speedup_low",
+            SPEEDUP_INTERVAL,
             dispensable=7,
         ),
         Column(

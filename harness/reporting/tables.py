@@ -9,11 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.printable import markdown_text
 from harness.reporting.frames import records
-from harness.reporting.summary_columns import Column, measured_columns, problem_columns, summary_title
+from harness.reporting.summary_columns import (
+    SPEEDUP,
+    SPEEDUP_INTERVAL,
+    Column,
+    measured_columns,
+    problem_columns,
+    summary_title,
+)
+from harness.reporting.units import UNCLEAR, UNCLEAR_NOTE, is_number, is_unclear
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +43,8 @@ class Summary:
     """How many of the first columns say which problem a row belongs to."""
     hidden: int = 0
     """How many rows there are besides."""
+    unclear: tuple[bool, ...] = ()
+    """Of each row, whether its speed-up may be none."""
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -55,12 +65,14 @@ def summarize(frame: pd.DataFrame, most_rows: int | None = None) -> Summary:
     problem = problem_columns(frame)
     columns = [*problem, *measured_columns(frame)]
     shown = frame.head(len(frame) if most_rows is None else most_rows)
+    rows = records(shown)
     return Summary(
         title=summary_title(frame),
         columns=tuple(columns),
-        rows=tuple(tuple(column.cell(row) for column in columns) for row in records(shown)),
+        rows=tuple(tuple(column.cell(row) for column in columns) for row in rows),
         problem_columns=len(problem),
         hidden=len(frame) - len(shown),
+        unclear=tuple(_is_unclear(row) for row in rows),
     )
 
 
@@ -68,7 +80,8 @@ def rich_table(summary: Summary, width: int) -> Table:
     """Return the summary as a table for a terminal of this width.
 
     Numbers are never cut: where the width does not suffice, whole columns are left out, the most
-    dispensable first, and the caption names them.
+    dispensable first, and the caption names them.  Where the interval of speed-ups is left out, a mark says
+    which of them may be none.
     """
     from rich import box
     from rich.table import Table
@@ -76,10 +89,14 @@ def rich_table(summary: Summary, width: int) -> Table:
 
     widths = _column_widths(summary)
     shown, left_out = _columns_that_fit(summary, widths, width)
+    shows_intervals = any(summary.columns[index].source == SPEEDUP_INTERVAL for index in shown)
+    marks = ["" if shows_intervals or not unclear else UNCLEAR for unclear in summary.unclear]
+    notes = [f"left out for width: {', '.join(left_out)}"] * bool(left_out)
+    notes += [UNCLEAR_NOTE] * any(marks)
     table = Table(
         title=summary.title,
         title_justify="left",
-        caption=f"left out for width: {', '.join(left_out)}" if left_out else None,
+        caption="\n".join(notes) or None,
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -97,9 +114,17 @@ def rich_table(summary: Summary, width: int) -> Table:
         for index in shown:
             repeated = index < summary.problem_columns and not summary.begins_problem(number)
             style = STATUS_STYLES.get(row[status], FAILURE_STYLE) if index == status else ""
-            cells.append(Text("" if repeated else row[index], style=style))
+            mark = marks[number] if summary.columns[index].source == SPEEDUP else ""
+            cells.append(Text("" if repeated else mark + row[index], style=style))
         table.add_row(*cells)
     return table
+
+
+def _is_unclear(row: dict[str, Any]) -> bool:
+    """Whether a row's own speed-up may be none; that of a baseline is 1 by definition."""
+    if not is_number(row["speedup"]) or row["variant"] == row["baseline"]:
+        return False
+    return is_unclear(row["speedup_low"], row["speedup_high"])
 
 
 def _column_widths(summary: Summary) -> list[int]:

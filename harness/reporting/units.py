@@ -93,6 +93,15 @@ def interval(low: object, high: object, factor: float = 1.0) -> str:
     return f"[{scaled(low, factor)}, {scaled(high, factor)}]"
 
 
+UNCLEAR = "≈"
+UNCLEAR_NOTE = f"{UNCLEAR} no clear difference: the 95 % interval of the speed-up includes 1, or is not known"
+
+
+def is_unclear(low: object, high: object) -> bool:
+    """Whether the interval of a speed-up does not tell it from 1; one that is not known tells nothing."""
+    return not (is_number(low) and is_number(high)) or float(low) <= 1 <= float(high)  # type: ignore[arg-type]
+
+
 def percent(value: object, digits: int = 3) -> str:
     """Format a share as a number of per cent, without the sign: it belongs in the header."""
     return scaled(value, 100.0, digits)

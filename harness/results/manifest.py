@@ -61,7 +61,8 @@ class Manifest(BaseModel):
     """Digest of the harness's sources (`harness.digest`)."""
     git_commit: str | None = None
     git_dirty: bool | None = None
-    """Whether files differ from that commit; both None when the harness runs from no git checkout."""
+    """Whether tracked files of the package differ from that commit.  Both are None when the harness runs from
+    no git checkout."""
     python: str
     packages: dict[str, str]
     """Versions of the packages that the harness needs, and of optional ones where they are installed."""
@@ -180,6 +181,9 @@ def _version(distribution: str) -> str | None:
 def _git_state(package: Path) -> tuple[str | None, bool | None]:
     """Return commit and dirty flag of the harness's own checkout.
 
+    What lies beside the package, or is not tracked, does not run: a user's experiments and results are no
+    change of the code.
+
     An installed package may lie inside somebody else's repository (a virtual environment in a project's
     folder): only a repository whose root holds the package directly is the harness's.
     """
@@ -187,7 +191,7 @@ def _git_state(package: Path) -> tuple[str | None, bool | None]:
     if root is None or Path(root) != package.parent.resolve():
         return None, None
     commit = _git(package, "rev-parse", "HEAD")
-    changes = _git(package, "status", "--porcelain")
+    changes = _git(package, "status", "--porcelain", "--untracked-files=no", "--", ".")
     return commit, None if changes is None else bool(changes)
 
 

@@ -34,7 +34,10 @@ class Result(BaseModel):
     rerun: str | None = None
     """The command that reruns this case alone, on rows that are failures."""
     transient: bool = False
-    """Whether its worker was killed from outside, so that a resumed run tries again."""
+    """Whether its worker, or a program that it ran, was killed from outside, or memory was too short to try:
+    a resumed run tries again."""
+    elapsed_s: float | None = None
+    """What the case took in all: planning, building or finding what was built, checking and timing it."""
 
     batch: int
     heads: int

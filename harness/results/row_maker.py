@@ -1,6 +1,9 @@
 """Rows: what is known of a case, put into the columns of a `Result`."""
 
 import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +38,17 @@ class CaseRecord:
     distribution: str | None = None
     """Input distribution of that verdict."""
     peak_bytes: int | None = None
+    elapsed_s: float = 0.0
+    """What was spent on this case alone so far."""
+
+    @contextmanager
+    def elapsing(self) -> Iterator[None]:
+        """Count the time that passes in here as spent on this case."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.elapsed_s += time.perf_counter() - started
 
     @property
     def executor(self) -> str:
@@ -122,6 +136,7 @@ class RowMaker:
             device=NO_DEVICE if is_left_alone else record.device,
             params={**options_without_columns(case), **case.params},
             peak_bytes=record.peak_bytes,
+            elapsed_s=record.elapsed_s,
             **problem_columns(case.problem),
             **option_columns(case),
             **artifact_columns(record.artifact, case.problem),

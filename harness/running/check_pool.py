@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from harness.results.row_maker import CaseRecord
 from harness.running.checking import CheckFailure, check_case
 from harness.running.context import RunContext
+from harness.running.memory_needs import memory_shortage
 from harness.workers.process import WorkerFailure, WorkerProcess
 
 TIMED_EXECUTORS = ("native", "device")
@@ -50,6 +51,10 @@ class CheckPool:
         while waiting or self._running:
             while waiting and len(self._running) < self._at_a_time:
                 record = waiting.popleft()
+                shortage = memory_shortage(record.case.problem, self._context.experiment.limits.memory_gb)
+                if shortage is not None:
+                    yield CheckedCase(record, CheckFailure("check", shortage))
+                    continue
                 try:
                     self._start(record)
                 except WorkerFailure as failure:

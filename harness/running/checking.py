@@ -62,14 +62,15 @@ def check_case(
     Notes verdict and memory in the record.  Raises `CheckFailure` at the first output outside the tolerance,
     or when the worker fails; each step may take `timeout_s`.
     """
-    load_case(worker, record, timeout_s)
     distributions = list(expected)
     repeated = [] if record.executor == "emulator" else distributions[:1]
-    for distribution in [*repeated, *distributions]:
-        bind_inputs(worker, distribution, seed, timeout_s)
-        _run(worker, record, timeout_s)
-        file = None if dump is None else dump / f"{record.case.id}-{distribution}.npz"
-        _compare(worker, record, distribution, expected[distribution], timeout_s, file)
+    with record.elapsing():
+        load_case(worker, record, timeout_s)
+        for distribution in [*repeated, *distributions]:
+            bind_inputs(worker, distribution, seed, timeout_s)
+            _run(worker, record, timeout_s)
+            file = None if dump is None else dump / f"{record.case.id}-{distribution}.npz"
+            _compare(worker, record, distribution, expected[distribution], timeout_s, file)
 
 
 def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:

@@ -109,9 +109,10 @@ class RunContext:
         self.observer.kept(record.case, row)
 
     def finish(self, record: CaseRecord, row: Result) -> None:
-        """Journal a final row, unless the resumed run's journal holds the very same."""
-        if self.earlier.get(record.case.id) == row:
-            self.keep(record, row)
+        """Journal a final row, unless the resumed run's journal holds the same, however long it took."""
+        earlier = self.earlier.get(record.case.id)
+        if earlier is not None and row.model_copy(update={"elapsed_s": earlier.elapsed_s}) == earlier:
+            self.keep(record, earlier)
             return
         self.rows[record.case.id] = row
         self.folder.append_result(row)

@@ -124,16 +124,14 @@ class _GroupTiming:
 
     def _prepare(self, case_id: str) -> WorkerFailure | None:
         """Load a candidate into its worker, if that is new, and bind it; return what failed, if anything."""
-        worker, check, limit_s = (
-            self._workers[case_id],
-            self._context.experiment.check,
-            self._context.step_limit_s,
-        )
+        record, worker = self._records[case_id], self._workers[case_id]
+        check, limit_s = self._context.experiment.check, self._context.step_limit_s
         placement = random.getrandbits(32)
         try:
-            if not self._is_first_start:
-                load_case(worker, self._records[case_id], limit_s)
-            bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
+            with record.elapsing():
+                if not self._is_first_start:
+                    load_case(worker, record, limit_s)
+                bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
         except CheckFailure as failed:
             return failed.failure
         return None
@@ -164,7 +162,8 @@ class _GroupTiming:
 
     def _sample(self, case_id: str) -> Sample:
         request = SampleRequest(min_seconds=min(TURN_S, self._context.experiment.timing.min_sample_s))
-        taken = self._workers[case_id].request(request, self._context.step_limit_s, Sampled)
+        with self._records[case_id].elapsing():
+            taken = self._workers[case_id].request(request, self._context.step_limit_s, Sampled)
         return Sample(**taken.model_dump(exclude={"kind"}))
 
     def _drop(self, case_id: str, failure: WorkerFailure) -> None:

@@ -27,6 +27,7 @@ from harness.errors import (
     BuildError,
     EmulatorFindingsError,
     InputError,
+    KilledError,
     StorageError,
     UnsupportedError,
     causes,
@@ -196,6 +197,7 @@ def failure_kind(error: Exception) -> FailureKind:
         UnsupportedError: "unsupported",
         BuildError: "build-failed",
         EmulatorFindingsError: "wrong",
+        KilledError: "killed",
         MemoryError: "out-of-memory",
     }
     for error_type, kind in kinds.items():

@@ -20,7 +20,7 @@ def file_digest(file: Path) -> str:
 
 
 def write_digests(folder: Path) -> None:
-    """Note the digests of all files below a folder in it."""
+    """Note the digests of all files below a folder in it; what is no file, such as a pipe, never agrees."""
     (folder / DIGESTS_FILE).write_text(json.dumps(_digests(folder), indent=1), encoding="utf-8")
 
 
@@ -33,13 +33,16 @@ def difference(folder: Path) -> str | None:
         return f"{DIGESTS_FILE} cannot be read ({type(error).__name__})"
     if not isinstance(noted, dict):
         return f"{DIGESTS_FILE} holds no digests"
-    changed = sorted(name for name in {*noted, *found} if noted.get(name) != found.get(name))
+    changed = sorted(
+        name for name in {*noted, *found} if noted.get(name) != found.get(name) or found[name] is None
+    )
     return f"{changed[0]} is missing or has changed" if changed else None
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def _digests(folder: Path) -> dict[str, str | None]:
+    """Return the digest of each file, None for what is neither file nor folder: it is not opened."""
     return {
-        str(path.relative_to(folder)): file_digest(path)
+        str(path.relative_to(folder)): file_digest(path) if path.is_file() else None
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path != folder / DIGESTS_FILE
+        if not path.is_dir() and path != folder / DIGESTS_FILE
     }

@@ -18,6 +18,7 @@ from harness.storage.digests import difference, write_digests
 from harness.storage.lock import FileLock
 
 BUILDING = ".building"
+LOCK = ".lock"
 PRIVATE = 0o700
 """Mode of all folders, whatever the umask: what lies in them is executed."""
 
@@ -76,7 +77,7 @@ class FolderStore:
         with self._written():
             make_private(self.root)
             make_private(self.root / BUILDING)
-            lock = FileLock.take(self.root / BUILDING / f"{name}.lock", wait=True)
+            lock = FileLock.take(self.root / BUILDING / f"{name}{LOCK}", wait=True)
             assert lock is not None
         with lock:
             try:
@@ -87,8 +88,15 @@ class FolderStore:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def remove_abandoned(self) -> None:
-        """Remove the private folders of processes that died."""
-        for lock_file in (self.root / BUILDING).glob("*.lock"):
+        """Remove the private folders of processes that died.
+
+        A folder is made after its lock and removed before it, so one without a lock is one whose removal
+        failed: a process that was about to end may have written to it meanwhile.
+        """
+        for folder in (self.root / BUILDING).glob("*"):
+            if folder.suffix != LOCK and not folder.with_suffix(LOCK).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+        for lock_file in (self.root / BUILDING).glob(f"*{LOCK}"):
             try:
                 lock = FileLock.take(lock_file, create=False)
             except OSError:

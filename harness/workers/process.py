@@ -19,6 +19,7 @@ from harness.artifact.cache import CACHE_DIR_VARIABLE, cache_root
 from harness.errors import StorageError
 from harness.machine.memory_kills import OutOfMemoryCount
 from harness.processes import guardian
+from harness.processes.programs import SENT_FROM_OUTSIDE
 from harness.status import Status
 from harness.storage.folder_store import FolderStore
 from harness.workers.protocol import (
@@ -49,9 +50,6 @@ ANSWER_LIMIT = 16 << 20
 
 READ_BYTES = 1 << 16
 
-SENT_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that no fault of a program's own raises."""
-
 TELLING_WORDS = ("Assertion", "LLVM ERROR", "what():", "terminate called", "fatal error", "error:")
 """What a compiler's or a runtime's last words contain, most telling first."""
 
@@ -63,6 +61,7 @@ STATUS_OF: dict[FailureKind, Status] = {
     "crashed": Status.CRASHED,
     "wrong": Status.WRONG,
     "no-room": Status.CRASHED,
+    "killed": Status.CRASHED,
 }
 
 
@@ -86,7 +85,7 @@ class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a faul
         self.no_room = no_room
         """Whether a disk is full or cannot be written, which is no fault of the case."""
         self.transient = transient
-        """Whether the worker was killed from outside, so that the next try may well succeed."""
+        """Whether the worker, or a program that it ran, was killed from outside: the next try may succeed."""
         self.log = log
         """What the worker wrote during the request."""
 
@@ -231,11 +230,15 @@ class WorkerProcess:
         if self._pending:
             raise self._misbehaved("one request was answered twice")
         if isinstance(response, Failed):
+            if response.failure == "killed" and self._out_of_memory.has_grown():
+                reason = f"{response.message}, by the kernel, which was out of memory"
+                raise WorkerFailure(Status.OUT_OF_MEMORY, reason, log=self.log())
             raise WorkerFailure(
                 STATUS_OF[response.failure],
                 response.message,
                 bad_input=response.failure == "bad-input",
                 no_room=response.failure == "no-room",
+                transient=response.failure == "killed",
                 log=self.log(),
             )
         if not isinstance(response, self._expected):

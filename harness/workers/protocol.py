@@ -14,7 +14,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 
 FailureKind = Literal[
-    "bad-input", "unsupported", "build-failed", "out-of-memory", "crashed", "wrong", "no-room"
+    "bad-input", "unsupported", "build-failed", "out-of-memory", "crashed", "wrong", "no-room", "killed"
 ]
 
 AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]

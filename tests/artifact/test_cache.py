@@ -11,6 +11,7 @@ from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
 from harness.errors import BuildError, HarnessError, StorageError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.storage import folder_store
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
 SPAWN = multiprocessing.get_context("spawn")
@@ -164,6 +165,16 @@ def test_a_killed_build_leaves_nothing_to_find_and_the_next_store_cleans_up(cach
     assert _private_files(cache) == []
 
 
+def test_a_private_folder_whose_removal_failed_goes_with_the_next_store(cache, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_store.shutil, "rmtree", lambda folder, ignore_errors: None)
+        with pytest.raises(HarnessError):
+            cache.store("k", lambda folder: None)
+    assert len(_private_files(cache)) == 1
+    cache.store("k", _builder())
+    assert _private_files(cache) == []
+
+
 def test_cleaning_up_spares_a_build_that_is_under_way(cache):
     def build(folder):
         (folder / "half").touch()
@@ -210,7 +221,10 @@ def test_a_cache_that_cannot_be_written_is_refused_in_one_line(tmp_path):
         ArtifactCache(tmp_path / "file" / "cache").store("k", _unexpected_build)
 
 
-@pytest.mark.parametrize("damage", ["flipped", "truncated", "missing", "added", "no digests"])
+@pytest.mark.parametrize(
+    "damage",
+    ["flipped", "truncated", "missing", "added", "no digests", "pipe", "pipe added", "pipe of digests"],
+)
 def test_an_artifact_whose_files_have_changed_is_absent_and_built_again(cache, damage):
     folder = cache.store("k", _builder("the code"))
     code = folder / "code.bin"
@@ -222,6 +236,14 @@ def test_an_artifact_whose_files_have_changed_is_absent_and_built_again(cache, d
         code.unlink()
     elif damage == "added":
         (folder / "more.bin").touch()
+    elif damage == "pipe":
+        code.unlink()
+        os.mkfifo(code)
+    elif damage == "pipe added":
+        os.mkfifo(folder / "pipe")
+    elif damage == "pipe of digests":
+        (folder / "digests.json").unlink()
+        os.mkfifo(folder / "digests.json")
     else:
         (folder / "digests.json").unlink()
     assert cache.find("k") is None

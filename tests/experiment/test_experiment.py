@@ -296,3 +296,18 @@ class TestOnly:
         with pytest.raises(InputError) as caught:
             experiment.cases(only)
         assert str(caught.value).startswith(expected)
+
+    @pytest.mark.parametrize(
+        ("only", "expected"),
+        [
+            (["seq=63", "variant=flsh"], ["--only seq=63: no case", "--only variant=flsh: no case"]),
+            (["flash", "varant=flash"], ["--only 'flash': expected", "--only varant=flash: unknown key"]),
+        ],
+    )
+    def test_all_wrong_filters_are_told_at_once(
+        self, experiment: Experiment, only: list[str], expected: list[str]
+    ) -> None:
+        with pytest.raises(InputError) as caught:
+            experiment.cases(only)
+        assert len(caught.value.lines) == len(expected)
+        assert all(map(str.startswith, caught.value.lines, expected))

@@ -298,7 +298,9 @@ def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
     rows = [
         make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),
         make_result("unfused", 512, time_s=0.02, speedup=1.0, baseline="unfused", busy=True),
-        make_result("flash", 256, time_s=0.002, speedup=2.0, baseline="unfused"),
+        make_result(
+            "flash", 256, time_s=0.002, speedup=2.0, speedup_low=1.9, speedup_high=2.1, baseline="unfused"
+        ),
         make_result("flash", 512, status=Status.UNSUPPORTED, reason="tile too large"),
     ]
     text = printed(print_tables, rows, write_run)
@@ -307,7 +309,32 @@ def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
     assert ["unfused", "67.1", "53.7†"] in lines
     assert ["flash", "134", "(2.00×)", "unsupported"] in lines
     assert "† measured while others used the machine" in text
+    assert "≈" not in text
     assert "GFLOP/s (speed-up over unfused)" in text
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.98, 1.05), (1.0, 1.02), (None, None)])
+@pytest.mark.parametrize("by_row", [False, True])
+def test_a_speedup_that_may_be_none_is_marked_where_its_interval_has_no_room(
+    low: float | None, high: float | None, by_row: bool, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed = {"time_s": 0.002, "time_low_s": 0.001, "time_high_s": 0.003, "baseline": "unfused"}
+    rows = [
+        make_result("unfused", seq, speedup=1.0, speedup_low=1.0, speedup_high=1.0, **timed)
+        for seq in (256, 512)
+    ]
+    rows += [
+        make_result("flash", 256, speedup=1.02, speedup_low=low, speedup_high=high, **timed),
+        make_result("flash", 512, speedup=1.2, speedup_low=1.1, speedup_high=1.3, **timed),
+    ]
+    text = printed(functools.partial(print_tables, by_row=by_row), rows, write_run, width=60)
+    assert "≈1.02" in text
+    assert "≈ no clear difference: the 95 % interval of the speed-up includes 1" in text
+    assert "≈1.0" not in text.replace("≈1.02", "")
+    assert "≈1.2" not in text
+    if low is not None:
+        wide = printed(functools.partial(print_tables, by_row=True), rows, write_run, width=200)
+        assert "≈" not in wide
 
 
 def test_a_row_for_each_case_can_be_asked_for(write_run: WriteRun) -> None:
@@ -352,9 +379,9 @@ def test_an_output_folder_that_cannot_be_written_is_refused(write_run: WriteRun,
         write_report([write_run(RESULTS)], tmp_path / "file" / "report")
 
 
-def printed(print_something: object, results: list[Result], write_run: WriteRun) -> str:
+def printed(print_something: object, results: list[Result], write_run: WriteRun, width: int = 150) -> str:
     stream = io.StringIO()
-    print_something([write_run(results)], Console(file=stream, width=150))  # type: ignore[operator]
+    print_something([write_run(results)], Console(file=stream, width=width))  # type: ignore[operator]
     return stream.getvalue()
 
 

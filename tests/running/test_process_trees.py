@@ -12,8 +12,9 @@ import psutil
 import pytest
 from example_cases import example_case
 
+from harness.errors import KilledError
 from harness.processes.guardian import GUARDED_VARIABLE
-from harness.processes.programs import run_program
+from harness.processes.programs import killed_by, run_program
 from harness.results.run_folder import RunFolder
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -162,6 +163,35 @@ def test_a_program_is_run_to_its_end(is_guarded: bool, monkeypatch: pytest.Monke
 
 def test_a_program_that_exits_as_a_shell_tells_a_signal_is_not_taken_for_killed() -> None:
     assert run_program(["sh", "-c", "exit 143"], 30).returncode == 143
+
+
+@pytest.mark.parametrize("is_guarded", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_program_that_somebody_ends_is_told_from_one_that_refuses(
+    number: signal.Signals, is_guarded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_guarded:
+        monkeypatch.setenv(GUARDED_VARIABLE, "1")
+    with pytest.raises(KilledError, match=rf"^sh was killed from outside \({number.name}\)$"):
+        run_program(["sh", "-c", f"kill -{int(number)} $$"], 30)
+
+
+@pytest.mark.parametrize(
+    ("status", "diagnostics", "number"),
+    [
+        (1, "Killed\nLinking failed; escaped command line returned exit code 35072:", signal.SIGKILL),
+        (1, "cc: fatal error: Killed signal terminated program cc1", signal.SIGKILL),
+        (1, "collect2: fatal error: ld terminated with signal 15 [Terminated]", signal.SIGTERM),
+        (254, "clang: error: unable to execute command: Killed", signal.SIGKILL),
+        (-signal.SIGSEGV, "", None),
+        (1, "error: the variable Killed is unknown", None),
+        (0, "Killed", None),
+    ],
+)
+def test_a_compiler_tells_that_a_program_of_its_own_was_killed(
+    status: int, diagnostics: str, number: signal.Signals | None
+) -> None:
+    assert killed_by(status, diagnostics) == number
 
 
 def test_a_program_that_dies_of_a_signal_does_so_under_a_guardian() -> None:

@@ -190,6 +190,23 @@ def test_a_passed_row_has_what_was_measured_and_counted(sweep: RunSummary) -> No
     assert "source" in row.stage_s
 
 
+@pytest.mark.parametrize(("variant", "least_s"), [("hang-build", 1.5), ("hang", 1.0)])
+def test_a_row_tells_how_long_its_build_and_check_took(
+    sweep: RunSummary, variant: str, least_s: float
+) -> None:
+    (row,) = [result for result in sweep.results if result.variant == variant]
+    assert row.elapsed_s is not None
+    assert row.elapsed_s >= least_s
+
+
+def test_what_a_row_took_includes_its_timing(tmp_path: Path) -> None:
+    timing = {"min_sample_s": 1.0, "starts": 1, "min_rounds": 1, "max_rounds": 2, "interval": 1e-9}
+    (row,) = run(example_experiment(["numpy-attention"], timing=timing), tmp_path).results
+    assert row.samples == 2
+    assert row.elapsed_s is not None
+    assert row.elapsed_s >= 2.0
+
+
 def test_the_baseline_is_the_first_case_of_its_variant(sweep: RunSummary) -> None:
     assert sweep.results[0].params == {"block": 4}
     assert sweep.results[0].speedup == 1.0

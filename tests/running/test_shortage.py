@@ -90,19 +90,21 @@ def test_only_what_came_of_a_full_disk_stops_a_run(failure: WorkerFailure, stops
 def test_a_case_whose_worker_was_killed_from_outside_is_repeated_by_a_resume(
     tmp_path: Path, example_plugin: Path
 ) -> None:
-    experiment = example_experiment(["killed", "segfault"])
+    experiment = example_experiment(["killed", "tool-killed", "segfault"])
     first = run(experiment, tmp_path)
-    assert [(row.status, row.transient) for row in first.results] == [
-        (Status.CRASHED, True),
-        (Status.CRASHED, False),
+    assert [(row.status, row.phase, row.transient) for row in first.results] == [
+        (Status.CRASHED, "run", True),
+        (Status.CRASHED, "build", True),
+        (Status.CRASHED, "run", False),
     ]
+    assert str(first.results[1].reason).startswith("sh was killed from outside (SIGTERM)")
 
-    checked: list[str] = []
+    repeated: list[str] = []
 
     class Counts(Quiet):
         def started(self, case: Case, phase: str) -> None:
-            if phase == "check":
-                checked.append(case.variant)
+            if phase == "build":
+                repeated.append(case.variant)
 
     run(experiment, tmp_path, Counts(), resume=True)
-    assert checked == ["killed"]
+    assert repeated == ["killed", "tool-killed"]

@@ -14,6 +14,7 @@ from harness.artifact.artifact import Artifact
 from harness.errors import BuildError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.processes.programs import run_program
 
 CALLS_BEFORE_DEATH = 3
 
@@ -138,6 +139,17 @@ class OutOfMemory(Misbehaving):
             blocks = []
             while len(blocks) < 1000:
                 blocks.append(np.empty(2**23))
+
+
+class ToolKilled(NumpyAttention):
+    """A compiler that somebody ends."""
+
+    name = "tool-killed"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Run a program that is ended as `kill` does."""
+        run_program(["sh", "-c", "kill $$"], 30)
+        return super().build(case, key, folder)
 
 
 class Killed(Misbehaving):

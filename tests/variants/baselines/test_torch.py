@@ -129,9 +129,10 @@ def test_loading_sets_the_number_of_threads(tmp_path):
 
 
 @BOTH
-def test_missing_torch_names_what_to_install(variant, monkeypatch):
+@pytest.mark.parametrize("target", ["cpu", "cuda", "cuda:sm_80"])
+def test_missing_torch_names_what_to_install(variant, target, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert variant.supports(SMALL, "cpu") == "install attention-harness[baselines]"
+    assert variant.supports(SMALL, target) == "install attention-harness[baselines]"
 
 
 def test_asking_and_building_do_not_import_torch():

@@ -20,12 +20,11 @@ SMALL = AttentionProblem(heads=2, seq_q=8, head_dim=8, causal=True)
 
 def build(variant, folder: Path, **params) -> Artifact:
     case = Case(problem=SMALL, variant=variant.name, target="cuda:sm_80", params=params)
-    assert variant.supports(SMALL, case.target) is None
     return variant.build(case, "key", folder)
 
 
 @pytest.mark.parametrize("variant", [Torch(), TorchUnfused()], ids=lambda variant: variant.name)
-def test_a_build_needs_neither_pytorch_nor_a_device(variant, tmp_path):
+def test_a_build_imports_no_pytorch_and_needs_no_device(variant, tmp_path):
     artifact = build(variant, tmp_path)
     assert artifact.executor == "none"
     assert (artifact.why_not_run or "").startswith("no device")

@@ -1,8 +1,8 @@
 """The PyTorch baselines: `torch` (its fused attention) and `torch-unfused` (three library calls).
 
-PyTorch is the optional extra `baselines`: without it both variants are unsupported on the CPU, and only
-built for a GPU; nothing else changes.  There is no code to generate, so a build writes down which calls will
-be made with which arguments; `torch_calls` makes them.
+PyTorch is the optional extra `baselines`: without it both variants are unsupported, and nothing else changes.
+There is no code to generate, so a build writes down which calls will be made with which arguments; `calls`
+makes them, and `device` on a GPU.
 """
 
 import importlib.metadata
@@ -42,7 +42,7 @@ class TorchVariant(Variant):
 
     is_baseline = True
     loader: ClassVar[str]
-    """Name of the function that loads it, in `torch_calls` and in `torch_device`."""
+    """Name of the function that loads it, in `calls` and in `device`."""
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why PyTorch cannot compute this problem; does not import PyTorch."""
@@ -51,7 +51,7 @@ class TorchVariant(Variant):
             return f"PyTorch runs on the targets cpu and cuda here, not on {name}"
         if name == "cpu" and chip not in CHIPS:
             return f"PyTorch chooses its instruction set itself, {chip} cannot be asked for; use cpu"
-        if name == "cpu" and importlib.util.find_spec("torch") is None:
+        if importlib.util.find_spec("torch") is None:
             return MISSING
         return self.refuses(problem)
 
