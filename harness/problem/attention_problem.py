@@ -26,8 +26,8 @@ from harness.problem.dtypes import DTypeName, itemsize, short_name
 from harness.validation import messages, plain_entries, shown
 
 FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
-"""Q·Kᵀ and P·V, a multiplication and an addition each.  Pairs that causality, a window or lengths hide are not
-counted; those that a boolean mask hides are."""
+"""Q·Kᵀ and P·V, a multiplication and an addition each.  Pairs that causality, a window or lengths hide are
+not counted; those that a boolean mask hides are."""
 
 LARGEST_SIZE = 2**31 - 1
 """Largest size of a dimension: kernels count in 32-bit integers (`cu_seqlens`, grids)."""
