@@ -108,11 +108,6 @@ def body_of(operation: ir.OpView, region: int = 0) -> ir.Block:
     return blocks[0]
 
 
-def terminator_of(block: ir.Block) -> ir.OpView:
-    """Return a block's last operation."""
-    return block.operations[len(block.operations) - 1]
-
-
 def is_integer(kind: ir.Type) -> bool:
     """Whether a type is a scalar integer or index."""
     return isinstance(kind, ir.IndexType | ir.IntegerType)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from mlir import ir
 
 from harness.ir.constants import constant_index
+from harness.ir.for_loop import ForLoop
 
 AFFINE = ("affine.apply", "affine.max", "affine.min")
 ONE_OF_BOTH = ("arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui")
@@ -36,7 +37,7 @@ def _of_block_argument(value: ir.BlockArgument) -> int:
     loop = value.owner.owner.operation
     if loop.name != "scf.for" or value.arg_number != 0:
         return 1
-    start, _, step = list(loop.operands)[:3]
+    start, _, step = ForLoop(loop).bounds
     return math.gcd(known_divisor(start), known_divisor(step))
 
 

@@ -21,6 +21,16 @@ def operations_within(operation: ir.OpView | ir.Operation) -> Iterator[ir.OpView
                     yield from operations_within(nested)
 
 
+def terminator_of(block: ir.Block) -> ir.OpView:
+    """Return a block's last operation."""
+    return block.operations[len(block.operations) - 1]
+
+
+def producer_of(value: ir.Value) -> ir.OpView | None:
+    """Return the operation that a value is a result of; None for an argument of a block."""
+    return ir.OpResult(value).owner.opview if isinstance(value, ir.OpResult) else None
+
+
 def enclosing_function(operation: ir.OpView | ir.Operation) -> ir.OpView:
     """Return the function that an operation stands in; the outermost operation if there is none."""
     outer = operation.operation

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
+from harness.ir.for_loop import ForLoop
 from harness.layouts.layout import Layout
 
 WORKGROUP_SPACE = "#gpu.address_space<workgroup>"
@@ -119,14 +120,8 @@ def _transpose(operation: ir.OpView) -> Iterator[Link]:
 
 def _loop(operation: ir.OpView) -> Iterator[Link]:
     """A value that a loop carries lies the same way in every iteration, before and after."""
-    block = operation.regions[0].blocks[0]
-    carried = zip(
-        list(operation.operands)[3:],
-        list(block.arguments)[1:],
-        list(block.operations)[-1].operands,
-        operation.results,
-        strict=True,
-    )
+    loop = ForLoop(operation)
+    carried = zip(loop.initial_values, loop.carried, loop.yielded, operation.results, strict=True)
     for start, inside, yielded, result in carried:
         if is_vector(result):
             yield Link(inside, result, same, same)

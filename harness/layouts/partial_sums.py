@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import gpu
 
-from harness.ir.walk import operations_within
+from harness.ir.for_loop import ForLoop, initial_operand
+from harness.ir.walk import operations_within, producer_of
 from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.constraints import is_vector, reduced_axis
 from harness.layouts.distribution.reductions import PARTIAL, lane_masks
-
-FIRST_CARRIED = 3
-"""Operands of a loop before what it carries: bounds and step."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class CarriedSum:
     @property
     def start(self) -> ir.Value:
         """The value before the first iteration."""
-        return self.loop.operands[FIRST_CARRIED + self.number]
+        return ForLoop(self.loop).initial_values[self.number]
 
     @property
     def result(self) -> ir.OpResult:
@@ -50,7 +48,7 @@ def defer_row_sums(function: ir.OpView, analysis: LayoutAnalysis) -> None:
     for found in _carried_sums(function):
         if (_is_zero(found.start) or found.start in deferred) and _cluster(found, analysis) is not None:
             deferred[found.result] = found
-    starts = {(found.loop.operation, FIRST_CARRIED + found.number) for found in deferred.values()}
+    starts = {(found.loop.operation, initial_operand(found.number)) for found in deferred.values()}
     for found in deferred.values():
         found.reduction.attributes[PARTIAL] = ir.UnitAttr.get()
         _add_up_for_uses(found, starts, analysis)
@@ -96,16 +94,14 @@ def _carried_sums(function: ir.OpView) -> list[CarriedSum]:
 
 def _adding_reduction(loop: ir.OpView, number: int) -> ir.OpView | None:
     """Return the reduction that adds to a carried value, if scaling is all else that happens to it."""
-    body = loop.regions[0].blocks[0]
-    carried = body.arguments[1 + number]
-    yielded = body.operations[len(body.operations) - 1].operands[number]
-    reduction = _producer(yielded)
+    carried, yielded = ForLoop(loop).carried[number], ForLoop(loop).yielded[number]
+    reduction = producer_of(yielded)
     if reduction is None or reduction.name != "vector.multi_reduction" or not _adds(reduction):
         return None
     if len(list(yielded.uses)) != 1:
         return None
     start = reduction.operands[1]
-    scaling = _producer(start)
+    scaling = producer_of(start)
     if start == carried:
         users = [reduction]
     elif scaling is not None and scaling.name == "arith.mulf" and _only_one_is(scaling, carried):
@@ -118,11 +114,6 @@ def _adding_reduction(loop: ir.OpView, number: int) -> ir.OpView | None:
     return reduction if is_used_once else None
 
 
-def _producer(value: ir.Value) -> ir.OpView | None:
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.opview
-
-
 def _only_one_is(product: ir.OpView, factor: ir.Value) -> bool:
     return [operand == factor for operand in product.operands].count(True) == 1
 
@@ -132,7 +123,7 @@ def _adds(reduction: ir.OpView) -> bool:
 
 
 def _is_zero(value: ir.Value) -> bool:
-    producer = _producer(value)
+    producer = producer_of(value)
     if producer is None or producer.name != "arith.constant":
         return False
     constant = ir.DenseElementsAttr(producer.attributes["value"])

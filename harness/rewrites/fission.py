@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import func, scf
 
+from harness.ir.walk import terminator_of
 from harness.rewrites.copies import Copies, copy_with
 from harness.rewrites.dependencies import operands_within, producers_in
 from harness.rewrites.errors import RewriteRefusedError
@@ -138,7 +139,7 @@ def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Seque
 def _part_of(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> _Part:
     """Return what a kernel does, given what the kernel before it leaves."""
     if kernel.leaves is None:
-        end = grid.body.operations[len(grid.body.operations) - 1]
+        end = terminator_of(grid.body)
         operations = (*_needed(grid, operands_within(end), before), end)
     else:
         operations = _needed(grid, [kernel.leaves.tile], before)

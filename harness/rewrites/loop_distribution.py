@@ -12,6 +12,7 @@ from mlir import ir
 from mlir.dialects import func, scf
 
 from harness.ir.constants import constant_index
+from harness.ir.for_loop import ForLoop
 from harness.ir.walk import enclosing_function
 from harness.payloads.attention_steps import stored
 from harness.rewrites.copies import Copies, copy_with
@@ -81,7 +82,7 @@ def _nest_of(loop: ir.OpView) -> _Nest:
     function = enclosing_function(loop)
     if grid.name != "scf.forall" or grid.operation.parent != function.operation:
         raise RewriteRefusedError(loop, "it does not stand in a grid of a function")
-    first, end, step = (constant_index(bound) for bound in list(loop.operands)[:3])
+    first, end, step = (constant_index(bound) for bound in ForLoop(loop).bounds)
     if (first, step) != (0, 1) or end is None:
         raise RewriteRefusedError(loop, "it does not count from 0 to a known number")
     points = tuple(ir.DenseI64ArrayAttr(grid.attributes["staticUpperBound"]))

@@ -11,6 +11,7 @@ from mlir import ir
 
 from harness.dialect import operations as attn
 from harness.ir.builder import Size
+from harness.ir.walk import producer_of, terminator_of
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import Ranges, as_value
 from harness.rewrites.structured import StructuredView
@@ -44,7 +45,7 @@ def hiding_of(view: StructuredView, loop: int) -> Hiding | None:
         return Hiding(0, 0.0)
     if operation.name.startswith("linalg.") and len(operation.results) == 1:
         block = operation.regions[0].blocks[0]
-        combiner = _producer(block.operations[len(block.operations) - 1].operands[0])
+        combiner = producer_of(terminator_of(block).operands[0])
         if combiner is not None and combiner.name in _IDEMPOTENT:
             return None
         operand = _vanishing_operand(view, combiner, loop)
@@ -88,7 +89,7 @@ def _vanishing_operand(view: StructuredView, combiner: ir.OpView | None, loop: i
     terms = [value for value in combiner.operands if _argument(value) != init]
     if len(terms) != 1:
         return None
-    factor = _producer(terms[0])
+    factor = producer_of(terms[0])
     factors = list(factor.operands) if factor is not None and factor.name == "arith.mulf" else terms
     for value in factors:
         operand = _argument(value)
@@ -99,12 +100,8 @@ def _vanishing_operand(view: StructuredView, combiner: ir.OpView | None, loop: i
 
 def _argument(value: ir.Value) -> int | None:
     """Return which argument of the body a value is, through conversions."""
-    producer = _producer(value)
+    producer = producer_of(value)
     while producer is not None and producer.name in _CONVERSIONS:
         value = producer.operands[0]
-        producer = _producer(value)
+        producer = producer_of(value)
     return ir.BlockArgument(value).arg_number if isinstance(value, ir.BlockArgument) else None
-
-
-def _producer(value: ir.Value) -> ir.OpView | None:
-    return ir.OpResult(value).owner.opview if isinstance(value, ir.OpResult) else None

@@ -13,6 +13,7 @@ from mlir.dialects import linalg, tensor
 
 from harness.ir import builder as b
 from harness.ir.slices import kept_dimensions, mixed_values, reassociation
+from harness.ir.walk import terminator_of
 from harness.payloads.arguments import UNDOES_PADDING
 from harness.rewrites.dimensions import size_of
 from harness.rewrites.errors import RewriteRefusedError
@@ -228,7 +229,7 @@ def _clamped(part: Range, low: b.Size, size: b.Size) -> tuple[Range, tuple[b.Siz
 
 def _pad_value(operation: ir.OpView) -> ir.Value | None:
     block = operation.regions[0].blocks[0]
-    value = block.operations[len(block.operations) - 1].operands[0]
+    value = terminator_of(block).operands[0]
     if isinstance(value, ir.OpResult) and value.owner.operation.block == block:
         return None
     return None if isinstance(value, ir.BlockArgument) and value.owner == block else value

@@ -22,6 +22,7 @@ from harness.dialect import operations as attn
 from harness.dialect.decomposition import LOG2_E, safe_quotient
 from harness.ir import builder as b
 from harness.ir.constants import constant_float, constant_index, constant_of_fill
+from harness.ir.for_loop import ForLoop
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import add, as_value, floor_divide, minimum, multiply
 
@@ -69,12 +70,12 @@ def split_reduction(loop: ir.OpView, parts: int) -> ir.OpView:
     reduction = running_reduction(loop)
     length, step = _length_and_step(loop)
     _check_starts_from_nothing(reduction)
-    first_state = list(loop.operands)[3:]
+    first_state = ForLoop(loop).initial_values
     with ir.InsertionPoint(loop), loop.location:
         over_parts = scf.ForOp(b.index(0), b.index(parts), b.index(1), first_state)
         with ir.InsertionPoint(over_parts.body):
             bounds = _bounds_of_part(over_parts.induction_variable, parts, length, step)
-            operands = [*bounds, loop.operands[2], *map(_made_anew, first_state)]
+            operands = [*bounds, ForLoop(loop).step, *map(_made_anew, first_state)]
             part = loop.operation.clone().opview
             for number, value in enumerate(operands):
                 part.operands[number] = value
@@ -92,9 +93,8 @@ def split_reduction(loop: ir.OpView, parts: int) -> ir.OpView:
 
 def running_reduction(loop: ir.OpView) -> RunningReduction:
     """Return what a loop carries; raises `RewriteRefusedError` for anything but a running softmax."""
-    body = loop.regions[0].blocks[0]
-    yielded = list(body.operations[len(body.operations) - 1].operands)
-    softmaxes = [attn.Softmax(op) for op in body.operations if op.name in attn.SOFTMAX_NAMES]
+    yielded = ForLoop(loop).yielded
+    softmaxes = [attn.Softmax(op) for op in ForLoop(loop).body.operations if op.name in attn.SOFTMAX_NAMES]
     if len(softmaxes) != 1 or len(yielded) != 3:
         raise RewriteRefusedError(
             loop, "it does not carry maximum, total and output of one running softmax and nothing else"
@@ -117,10 +117,9 @@ def running_reduction(loop: ir.OpView) -> RunningReduction:
 
 def _position(loop: ir.OpView, yielded: list[ir.Value], value: ir.Value, initial: ir.Value) -> int:
     """Return which of the carried values is a statistic that the softmax continues from its initial value."""
-    arguments = list(loop.regions[0].blocks[0].arguments)[1:]
     found = [
         number
-        for number, (argument, next_value) in enumerate(zip(arguments, yielded, strict=True))
+        for number, (argument, next_value) in enumerate(zip(ForLoop(loop).carried, yielded, strict=True))
         if next_value == value and argument == initial
     ]
     if len(found) != 1:
@@ -129,7 +128,7 @@ def _position(loop: ir.OpView, yielded: list[ir.Value], value: ir.Value, initial
 
 
 def _length_and_step(loop: ir.OpView) -> tuple[int, int]:
-    first, length, step = (constant_index(bound) for bound in list(loop.operands)[:3])
+    first, length, step = (constant_index(bound) for bound in ForLoop(loop).bounds)
     if first != 0 or length is None or step is None:
         raise RewriteRefusedError(loop, "it does not go from 0 to a known end in constant steps")
     return length, step
@@ -137,7 +136,7 @@ def _length_and_step(loop: ir.OpView) -> tuple[int, int]:
 
 def _check_starts_from_nothing(reduction: RunningReduction) -> None:
     """Check that what the loop starts from changes nothing when it is merged."""
-    start = reduction.state(list(reduction.loop.operands)[3:])
+    start = reduction.state(ForLoop(reduction.loop).initial_values)
     lowest = constant_of_fill(start.maximum)
     sums = [constant_of_fill(value) for value in (start.output, start.total)]
     if sums != [0.0, 0.0] or lowest is None or lowest > -1e29:

@@ -14,6 +14,7 @@ from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.ir.affine_form import AffineForm
 from harness.ir.constants import constant_index
+from harness.ir.for_loop import ForLoop
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import (
     add,
@@ -61,7 +62,7 @@ def split_at_masks(loop: ir.OpView, row_bounds: TileBounds | None = None) -> lis
             (bounds.whole_first, bounds.whole_end, False),
             (_later(bounds.whole_first, bounds.whole_end), bounds.end, True),
         ]
-        carried = list(loop.operands)[3:]
+        carried = ForLoop(loop).initial_values
         made = []
         for first, end, is_masked in segments:
             if first == end or (isinstance(first, int) and isinstance(end, int) and end < first):
@@ -79,7 +80,7 @@ def _segment(
     loop: ir.OpView, first: b.Size, end: b.Size, carried: list[ir.Value], is_masked: bool
 ) -> ir.OpView:
     """Copy the loop for some of its tiles."""
-    operands = [as_value(first), as_value(end), loop.operands[2], *carried]
+    operands = [as_value(first), as_value(end), ForLoop(loop).step, *carried]
     segment = loop.operation.clone().opview
     for position, value in enumerate(operands):
         segment.operands[position] = value
@@ -104,10 +105,11 @@ def _remove_mask(operation: ir.OpView) -> None:
 
 def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | None) -> TileBounds:
     """Intersect what the masks allow."""
-    start, step = folded(loop.operands[0]), constant_index(loop.operands[2])
+    lower, upper, by = ForLoop(loop).bounds
+    start, step = folded(lower), constant_index(by)
     if step is None or not is_multiple(start, step):
         raise RewriteRefusedError(loop, "it does not start at a tile and go on in constant steps")
-    length = folded(loop.operands[1])
+    length = folded(upper)
     first: b.Size = start
     whole_first: b.Size = start
     end: b.Size = length
@@ -124,7 +126,7 @@ def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | No
             end = minimum(end, bounds.end)
             continue
         mask = attn.Mask(operation)
-        axis = _loop_dimension(mask, loop.regions[0].blocks[0].arguments[0])
+        axis = _loop_dimension(mask, ForLoop(loop).position)
         for expression in mask.visible.results:
             form = AffineForm.of(expression)
             coefficient = form.dimensions.get(axis, 0)
@@ -176,8 +178,7 @@ def _loop_dimension(mask: attn.Mask, position: ir.Value) -> int:
 
 
 def _check_leaves_nothing_else(loop: ir.OpView) -> None:
-    block = loop.regions[0].blocks[0]
-    for value in block.operations[len(block.operations) - 1].operands:
+    for value in ForLoop(loop).yielded:
         name = ir.OpResult(value).owner.name if isinstance(value, ir.OpResult) else "a block argument"
         if name not in (*attn.SOFTMAX_NAMES, attn.BatchMatmul.NAME):
             raise RewriteRefusedError(
@@ -191,7 +192,7 @@ def _check_feeds_running_softmax(mask: ir.OpView, loop: ir.OpView) -> None:
         user = use.owner.opview
         if user.name in MASKS:
             continue
-        carried = list(loop.regions[0].blocks[0].arguments)[1:]
+        carried = ForLoop(loop).carried
         if user.name not in attn.SOFTMAX_NAMES or attn.Softmax(user).initial_maximum not in carried:
             raise RewriteRefusedError(
                 mask, f"it feeds {user.name}, not a softmax whose maximum the loop carries"

@@ -8,7 +8,8 @@ from mlir.dialects import func
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import decompose, decompose_all
 from harness.ir import builder as b
-from harness.ir.walk import enclosing_function, functions_of, operations_within
+from harness.ir.for_loop import ForLoop
+from harness.ir.walk import enclosing_function, functions_of, operations_within, terminator_of
 from harness.payloads.attention_steps import stored
 from harness.problem.attention_problem import AttentionProblem
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
@@ -266,7 +267,7 @@ def visit_tiles_of_sequences(module: ir.Module, problem: AttentionProblem) -> No
         if loop.name == "scf.for":
             first_row, rows = _rows_of(attn.RowMask(mask))
             with ir.InsertionPoint(loop), loop.location:
-                step = ir.IntegerAttr(loop.operands[2].owner.attributes["value"]).value
+                step = ir.IntegerAttr(ForLoop(loop).step.owner.attributes["value"]).value
                 bounds = key_tile_bounds(sequences, first_row, rows, step)
             split_at_masks(loop, bounds)
 
@@ -294,7 +295,7 @@ def to_linalg(module: ir.Module) -> None:
 def returned(function: func.FuncOp) -> ir.Value:
     """Return the value that a function returns."""
     block = function.entry_block
-    value: ir.Value = block.operations[len(block.operations) - 1].operands[0]
+    value: ir.Value = terminator_of(block).operands[0]
     return value
 
 

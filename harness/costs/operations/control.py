@@ -8,7 +8,8 @@ from harness.costs.expressions import Constant, Expression, Variable, selected
 from harness.costs.memory import Memory, is_memory
 from harness.costs.operations.storage import either, insert
 from harness.costs.trees import NOTHING, Carried, CostTree, FinalValue, Loop, branch, loop, sequence
-from harness.costs.walk import Handler, Walk, body_of, is_integer, operand_groups, terminator_of
+from harness.costs.walk import Handler, Walk, body_of, is_integer, operand_groups
+from harness.ir.walk import terminator_of
 
 Bounds = tuple[Expression, Expression, Expression]
 

@@ -15,7 +15,8 @@ from harness.costs.memory import is_memory
 from harness.costs.operations.arithmetic import FUSED_MULTIPLY_ADD
 from harness.costs.operations.kinds import Kind
 from harness.costs.trees import NOTHING, CostTree, Fixed, nest, sequence
-from harness.costs.walk import Handler, Walk, body_of, terminator_of
+from harness.costs.walk import Handler, Walk, body_of
+from harness.ir.walk import terminator_of
 
 PREFIX = "linalg."
 

@@ -3,6 +3,7 @@
 from mlir import ir
 from mlir.dialects import scf
 
+from harness.ir.for_loop import ForLoop
 from harness.layouts.constraints import is_vector
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_value import LaneValue
@@ -10,16 +11,16 @@ from harness.layouts.distribution.lane_value import LaneValue
 
 def distribute_loop(distributor: Distributor, operation: ir.OpView) -> None:
     """Swap what the loop carries for its fragments."""
-    bounds = distributor.scalars(list(operation.operands)[:3])
+    old = ForLoop(operation)
+    bounds = distributor.scalars(old.bounds)
     starts: list[ir.Value] = []
-    for start in list(operation.operands)[3:]:
+    for start in old.initial_values:
         starts += _flat(distributor, start)
     loop = scf.ForOp(*bounds, starts)
-    body = operation.regions[0].blocks[0]
-    distributor.define(body.arguments[0], loop.induction_variable)
-    _define_from(distributor, list(body.arguments)[1:], list(loop.inner_iter_args))
+    distributor.define(old.position, loop.induction_variable)
+    _define_from(distributor, old.carried, list(loop.inner_iter_args))
     with ir.InsertionPoint(loop.body):
-        *operations, terminator = body.operations
+        *operations, terminator = old.body.operations
         distributor.run(operations)
         yielded: list[ir.Value] = []
         for value in terminator.operands:

@@ -5,7 +5,7 @@ import math
 from mlir import ir
 from mlir.dialects import arith, func, scf
 
-from harness.ir.walk import functions_of
+from harness.ir.walk import functions_of, terminator_of
 from harness.targets.cpu.register_tiles import INNER_LOOP
 from harness.targets.lowering.grid_points import coordinates_of
 
@@ -24,7 +24,7 @@ def _number_grid(function: func.FuncOp) -> int:
     grid = _grid_loop(block)
     if grid is None:
         sizes: list[int] = []
-        place = block.operations[len(block.operations) - 1]
+        place = terminator_of(block)
         contents = list(block.operations)[:-1]
     else:
         sizes = list(ir.DenseI64ArrayAttr(grid.attributes["staticUpperBound"]))

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from mlir import ir
 from mlir.dialects import func
 
+from harness.ir.for_loop import ForLoop
 from harness.ir.slices import kept_dimensions
 from harness.ir.walk import functions_of, operations_within
 from harness.payloads.arguments import DIMENSIONS, FREE_LAYOUT
@@ -152,9 +153,8 @@ def _same_storage(operation: ir.OpView) -> Iterator[tuple[ir.Value, ir.Value]]:
     elif operation.name == "tensor.insert_slice":
         yield operands[1], operation.results[0]
     elif operation.name == "scf.for":
-        body = operation.regions[0].blocks[0]
-        yielded = body.operations[len(body.operations) - 1].operands
-        carried = zip(operands[3:], list(body.arguments)[1:], yielded, operation.results, strict=True)
+        loop = ForLoop(operation)
+        carried = zip(loop.initial_values, loop.carried, loop.yielded, operation.results, strict=True)
         for initial, argument, next_value, result in carried:
             if not _is_tensor(initial):
                 continue

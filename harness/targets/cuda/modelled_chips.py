@@ -4,10 +4,11 @@ None of it was measured here.  Rates are of one sub-core, of which a multiproces
 its clock, unless they say otherwise.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from harness.bounds.loop_model import Unmodelled
 from harness.bounds.multiprocessor import Multiprocessor
+from harness.targets.cuda.multiprocessor import WARP_LANES, multiprocessor_count
 
 GUIDE = 'CUDA C++ Programming Guide 13.0, "Arithmetic Instructions", throughput per compute capability'
 A100 = "NVIDIA A100 Tensor Core GPU Architecture (white paper, 2020)"
@@ -103,33 +104,22 @@ AMPERE = ModelledChip(
     barrier_latency=Stated(16, ASSUMED),
     operand_read_cycles=Stated(10, ASSUMED),
     sub_cores=Stated(4, A100),
-    multiprocessors=Stated(108, A100),
-    lanes=Stated(32, "CUDA C++ Programming Guide 13.0"),
+    multiprocessors=Stated(multiprocessor_count("sm_80"), A100),
+    lanes=Stated(WARP_LANES, "CUDA C++ Programming Guide 13.0"),
 )
 
-HOPPER = ModelledChip(
+HOPPER = replace(
+    AMPERE,
     name="sm_90",
     multiply_adds=Stated(512, f"{H100}: 989 TFLOP/s dense f16 at 1830 MHz on 132 multiprocessors"),
     mma_share=Stated(0.629, f"{LUO}: mma.sync reaches 62.9 % of the peak on average"),
     float_lanes=Stated(32, GUIDE),
-    integer_multiply_lanes=Stated(16, GUIDE),
-    compare_lanes=Stated(16, GUIDE),
-    special_lanes=Stated(4, GUIDE),
-    uniform_cycles=Stated(2, ASSUMED),
-    shared_bytes=Stated(128, "CUDA C++ Programming Guide 13.0, 32 banks of 4 bytes a clock"),
     l2_bytes=Stated(38.8, "assumed: the A100's 5120 bytes a clock, for 132 multiprocessors"),
     l2_latency=Stated(263, AFTER_LUO),
-    shared_latency=Stated(29, AFTER_LUO),
-    shuffle_latency=Stated(23, ASSUMED),
-    special_latency=Stated(22, ASSUMED),
-    matrix_latency=Stated(20, ASSUMED),
-    other_latency=Stated(12, ASSUMED),
-    barrier_latency=Stated(16, ASSUMED),
-    operand_read_cycles=Stated(10, ASSUMED),
     sub_cores=Stated(4, H100),
-    multiprocessors=Stated(132, f"{H100}: SXM5"),
-    lanes=Stated(32, "CUDA C++ Programming Guide 13.0"),
+    multiprocessors=Stated(multiprocessor_count("sm_90"), f"{H100}: SXM5"),
 )
+"""What is not named here is as in AMPERE."""
 
 MODELLED = {chip.name: chip for chip in (AMPERE, HOPPER)}
 

@@ -9,13 +9,16 @@ from harness.layouts.shared_memory_model import SharedMemoryModel, consecutive_p
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.multiprocessor import (
     REGISTERS_OF_LANE,
+    WARP_LANES,
     multiprocessor_count,
     require_shared_memory,
     resident_workgroups,
 )
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Staging, Vendor
 
-SHARED_MEMORY = SharedMemoryModel(banks=32, word_bytes=4, phases=consecutive_phases(32, pass_bytes=128))
+SHARED_MEMORY = SharedMemoryModel(
+    banks=32, word_bytes=4, phases=consecutive_phases(WARP_LANES, pass_bytes=128)
+)
 """CUDA C++ Programming Guide, "Shared Memory": an access of 16 bytes is done for 8 lanes at a time, one of 8
 bytes for 16."""
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, scf
 
+from harness.ir.for_loop import ForLoop
 from harness.ir.walk import operations_within
-
-FIRST_CARRIED = 3
-"""Operands of a loop before what it carries: bounds and step."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class EarlyProduct:
 
     def emit(self, iteration: ir.Value) -> ir.Value:
         """Emit the product of another iteration."""
-        known: dict[ir.Value, ir.Value] = {self.loop.regions[0].blocks[0].arguments[0]: iteration}
+        known: dict[ir.Value, ir.Value] = {ForLoop(self.loop).position: iteration}
         for operation in (*self.sources, self.product):
             copy = operation.operation.clone()
             for number, operand in enumerate(operation.operands):
@@ -78,11 +76,11 @@ def _sources(product: ir.OpView, loop: ir.OpView) -> list[ir.OpView] | None:
 def _carry(found: EarlyProduct) -> None:
     """Replace the loop by one that carries the product of its next iteration."""
     old = found.loop
-    lower, upper, step = list(old.operands)[:FIRST_CARRIED]
+    lower, upper, step = ForLoop(old).bounds
     with ir.InsertionPoint(old), old.location:
         some = arith.cmpi(arith.CmpIPredicate.slt, lower, upper)
         first = found.emit(arith.select(some, lower, arith.constant(ir.IndexType.get(), 0)))
-        loop = scf.ForOp(lower, upper, step, [*list(old.operands)[FIRST_CARRIED:], first])
+        loop = scf.ForOp(lower, upper, step, [*ForLoop(old).initial_values, first])
     for name in old.attributes:
         loop.operation.attributes[name] = old.attributes[name]
     body, new = old.regions[0].blocks[0], loop.body

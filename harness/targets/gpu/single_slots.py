@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import arith, gpu
 
+from harness.ir.for_loop import ForLoop
 from harness.targets.gpu.staged_tile import Staged, index, is_before, wait_for_readers, when
 from harness.targets.gpu.vendor import Staging
 
@@ -26,12 +27,11 @@ def can_take_turns(group: Sequence[Staged]) -> bool:
 
 def read_in_turn(loop: ir.OpView, group: Sequence[Staged], staging: Staging) -> None:
     """Copy each operand while those before it are in use; the last one waits for its own iteration."""
-    lower, upper, step = list(loop.operands)[:3]
+    lower, upper, step = ForLoop(loop).bounds
     ordered = _in_order(group)
     memory = [found.allocated(slots=1) for found in ordered]
-    body = loop.regions[0].blocks[0]
-    operations = list(body.operations)
-    iteration = body.arguments[0]
+    operations = list(ForLoop(loop).body.operations)
+    iteration = ForLoop(loop).position
     with ir.InsertionPoint(loop), loop.location:
         zero = index(0)
         wait_for_readers(loop)

@@ -13,6 +13,7 @@ of a copy, lie in different banks.
 from mlir import ir
 from mlir.dialects import affine, arith, gpu
 
+from harness.ir.for_loop import ForLoop
 from harness.ir.walk import operations_within
 from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 from harness.targets.gpu.single_slots import can_take_turns, read_in_turn
@@ -82,7 +83,7 @@ def _read_once(found: Staged) -> None:
 
 def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: int) -> None:
     """Copy the tiles of the first iteration before the loop, and in each iteration those of the next."""
-    lower, upper, step = list(loop.operands)[:3]
+    lower, upper, step = ForLoop(loop).bounds
     memory = [found.allocated(slots) for found in group]
 
     def copy_all(iteration: ir.Value, slot: ir.Value) -> None:
@@ -93,9 +94,8 @@ def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: i
         wait_for_readers(loop)
         when(is_before(lower, upper), lambda: copy_all(lower, index(0)))
         staging.commit()
-    body = loop.regions[0].blocks[0]
-    iteration = body.arguments[0]
-    with ir.InsertionPoint.at_block_begin(body), loop.location:
+    iteration = ForLoop(loop).position
+    with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:
         slot, other = _slots(iteration, lower, step, slots)
         staging.wait()
         gpu.barrier()

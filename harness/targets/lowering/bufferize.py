@@ -4,7 +4,7 @@ from mlir import ir
 from mlir.dialects import func
 
 from harness.errors import BuildError
-from harness.ir.walk import functions_of
+from harness.ir.walk import functions_of, terminator_of
 from harness.targets.lowering.transforms import run_passes
 
 
@@ -26,7 +26,7 @@ def bufferize(module: ir.Module) -> None:
 def _return_nothing(function: func.FuncOp) -> None:
     """Drop the returned buffer, which is the argument that the kernel wrote in place."""
     block = function.entry_block
-    returned = block.operations[len(block.operations) - 1]
+    returned = terminator_of(block)
     if [value for value in returned.operands if value not in list(block.arguments)]:
         raise BuildError(
             f"kernel {function.name} returns a buffer of its own: its output was not bufferized in place"

@@ -18,6 +18,7 @@ from harness.costs.operations.integers import INTEGERS, integer_constant
 from harness.costs.trees import CostTree, Fixed, loop, sequence
 from harness.costs.walk import Walk
 from harness.ir import builder as b
+from harness.ir.for_loop import ForLoop
 from harness.ir.walk import functions_of
 
 ITERATIONS = "iterations"
@@ -112,7 +113,7 @@ def _iterations(walk: Walk, block: ir.Block) -> CostTree:
         if operation.name == "scf.for":
             variable, body = Variable(), operation.regions[0].blocks[0]
             walk.define(body.arguments[0], variable)
-            lower, upper, step = (walk.integer(bound) for bound in list(operation.operands)[:3])
+            lower, upper, step = (walk.integer(bound) for bound in ForLoop(operation).bounds)
             inside = sequence([Fixed({ITERATIONS: 1}), _iterations(walk, body)])
             parts.append(loop(variable, (lower, upper, step), inside))
         else:

@@ -10,6 +10,7 @@ from generated_attention import GENERATED
 
 from planted import (
     generated,
+    generated_forms,
     hand_written_amd,
     hand_written_intel,
     hand_written_nvidia,
@@ -22,6 +23,7 @@ BUGS: tuple[PlantedBug, ...] = (
     *iree_nvidia.BUGS,
     *iree_amd.BUGS,
     *generated.BUGS,
+    *generated_forms.BUGS,
     *hand_written_nvidia.BUGS,
     *hand_written_amd.BUGS,
     *hand_written_intel.BUGS,
@@ -39,9 +41,9 @@ which names the instruction, the line, the lane and the workgroup; `order` are r
 order of lanes and warps. What only `values` notice, only inputs show that make a difference.
 
 The kernels are IREE's attention (f16, one head, 128 queries and keys, head dimension 64), as the LLVM back
-ends get it, those that the harness generates for sm_80 (256 queries and keys, causal; twice 10
-queries, once with the keys in two parts; once f32), and those of `tests/emulator/kernels`. Written by
-`python -m planted.all_bugs` in `tests/emulator`.
+ends get it, those that the harness generates for sm_80 (256 queries and keys, causal, also in tiles of 128
+queries and with scores computed an iteration ahead; twice 10 queries, once with the keys in two parts; once
+f32), and those of `tests/emulator/kernels`. Written by `python -m planted.all_bugs` in `tests/emulator`.
 """
 
 

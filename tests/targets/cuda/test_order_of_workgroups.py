@@ -3,26 +3,13 @@
 from pathlib import Path
 
 import pytest
+from emulated_runs import assert_right, build, text
 
 from harness import plugins
-from harness.artifact.artifact import Artifact
-from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.problem.inputs import make_inputs
 
 LONGEST_FIRST, ROW_MAJOR = "longest-first", "row-major"
-
-
-def build(variant: str, problem: AttentionProblem, folder: Path, order: str | None) -> Artifact:
-    params = {} if order is None else {"grid_order": order}
-    case = Case(problem=problem, variant=variant, target="cuda:sm_80", params=params)
-    folder.mkdir(exist_ok=True)
-    return plugins.variant(variant).build(case, "key", folder)
-
-
-def text(artifact: Artifact, folder: Path, stage: str) -> str:
-    return (folder / artifact.stage_files[stage]).read_text()
 
 
 def problem(**fields: object) -> AttentionProblem:
@@ -30,7 +17,7 @@ def problem(**fields: object) -> AttentionProblem:
 
 
 def test_tiles_of_queries_that_see_more_keys_come_first_in_all_heads(tmp_path: Path) -> None:
-    artifact = build("flash", problem(causal=True), tmp_path, None)
+    artifact = build(problem(causal=True), tmp_path)
     assert "in (3, 4)" in text(artifact, tmp_path, "bufferized")
     ordered = text(artifact, tmp_path, "grid-ordered")
     assert "in (4, 3)" in ordered
@@ -41,13 +28,13 @@ def test_tiles_of_queries_that_see_more_keys_come_first_in_all_heads(tmp_path: P
 def test_without_loops_that_depend_on_the_point_the_code_is_the_same(variant: str, tmp_path: Path) -> None:
     codes = []
     for order in (LONGEST_FIRST, ROW_MAJOR):
-        artifact = build(variant, problem(), tmp_path / order, order)
+        artifact = build(problem(), tmp_path / order, variant, params={"grid_order": order})
         codes.append(text(artifact, tmp_path / order, "ptx"))
     assert codes[0] == codes[1]
 
 
 def test_the_parameter_switches_it_off(tmp_path: Path) -> None:
-    artifact = build("flash", problem(causal=True), tmp_path, ROW_MAJOR)
+    artifact = build(problem(causal=True), tmp_path, params={"grid_order": ROW_MAJOR})
     assert "in (4, 3)" not in text(artifact, tmp_path, "grid-ordered")
 
 
@@ -57,13 +44,8 @@ def test_the_parameter_switches_it_off(tmp_path: Path) -> None:
     ids=["square", "few-keys", "top-left", "grouped"],
 )
 def test_every_order_is_right_and_the_checks_find_nothing(fields: dict, tmp_path: Path) -> None:
-    shape = problem(causal=True, **fields)
-    artifact = build("flash", shape, tmp_path, LONGEST_FIRST)
-    inputs = make_inputs(shape, seed=3)
-    call = artifact.load(tmp_path).bind(inputs)
-    call.poison()
-    call.run()
-    assert expect(inputs, shape).check(call.output()).ok
+    artifact = build(problem(causal=True, **fields), tmp_path, params={"grid_order": LONGEST_FIRST})
+    assert_right(artifact, tmp_path)
 
 
 def test_what_is_left_open_is_the_targets_choice() -> None:

@@ -2,37 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+from emulated_runs import assert_right, build
 
-from harness import plugins
-from harness.artifact.artifact import Artifact
-from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
-from harness.problem.inputs import make_inputs
-
-
-def build(problem: AttentionProblem, folder: Path, **params: int | str) -> Artifact:
-    case = Case(problem=problem, variant="flash", target="cuda:sm_80", params=params)
-    assert plugins.variant("flash").supports(problem, case.target) is None
-    return plugins.variant("flash").build(case, "key", folder)
-
-
-def output(artifact: Artifact, folder: Path, distribution: str = "normal") -> np.ndarray:
-    call = artifact.load(folder).bind(make_inputs(artifact.case.problem, distribution, seed=3))
-    call.poison()
-    call.run()
-    return call.output()
-
-
-def assert_right(artifact: Artifact, folder: Path, distribution: str = "normal") -> None:
-    problem = artifact.case.problem
-    verdict = expect(make_inputs(problem, distribution, seed=3), problem).check(
-        output(artifact, folder, distribution)
-    )
-    assert verdict.ok, verdict
-
 
 SHAPES = {
     "decode": AttentionProblem(heads=2, seq_q=1, seq_kv=300, head_dim=64, dtype="f16"),
@@ -60,18 +33,20 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_parts_are_right_and_the_checks_find_nothing(shape: str, tmp_path: Path) -> None:
-    artifact = build(SHAPES[shape], tmp_path, kv_splits=3)
+    artifact = build(SHAPES[shape], tmp_path, params={"kv_splits": 3})
     assert [kernel["name"] for kernel in artifact.launch["kernels"]] == ["parts", "combine"]
     assert_right(artifact, tmp_path)
 
 
 def test_division_at_every_step_is_right_in_parts(tmp_path: Path) -> None:
-    assert_right(build(SHAPES["causal"], tmp_path, kv_splits=3, division="every-step"), tmp_path)
+    assert_right(
+        build(SHAPES["causal"], tmp_path, params={"kv_splits": 3, "division": "every-step"}), tmp_path
+    )
 
 
 @pytest.mark.parametrize("distribution", ["large-logits", "negative-logits", "minus-infinity-columns"])
 def test_parts_are_right_for_extreme_inputs(distribution: str, tmp_path: Path) -> None:
-    assert_right(build(SHAPES["causal"], tmp_path, kv_splits=2), tmp_path, distribution)
+    assert_right(build(SHAPES["causal"], tmp_path, params={"kv_splits": 2}), tmp_path, distribution)
 
 
 def test_few_workgroups_go_over_long_rows_in_parts_by_themselves(tmp_path: Path) -> None:
@@ -88,7 +63,7 @@ def test_a_large_grid_is_one_kernel(tmp_path: Path) -> None:
 
 
 def test_only_rows_that_exist_are_kept_between_the_kernels(tmp_path: Path) -> None:
-    artifact = build(SHAPES["decode"], tmp_path, kv_splits=3)
+    artifact = build(SHAPES["decode"], tmp_path, params={"kv_splits": 3})
     shapes = {buffer["name"]: buffer["shape"] for buffer in artifact.launch["kernels"][0]["buffers"]}
     assert shapes["partial_output"] == [1, 2, 3, 1, 64]
     assert shapes["partial_maximum"] == shapes["partial_total"] == [1, 2, 3, 1]
@@ -99,7 +74,6 @@ def test_parts_execute_what_one_part_does(causal: bool, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=200, head_dim=32, dtype="f16", causal=causal)
     executed = []
     for splits in (1, 3):
-        folder = tmp_path / str(splits)
-        folder.mkdir()
-        executed.append(build(problem, folder, kv_splits=splits).metrics.flops_executed)
+        artifact = build(problem, tmp_path / str(splits), params={"kv_splits": splits})
+        executed.append(artifact.metrics.flops_executed)
     assert executed[0] == executed[1]

@@ -4,14 +4,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from emulated_runs import assert_right, build
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness import plugins
-from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
-from harness.problem.inputs import make_inputs
 
 WIDTHS = st.sampled_from([16, 32, 48, 64, 96])
 
@@ -33,17 +31,11 @@ def problems(draw: st.DrawFn) -> AttentionProblem:
     )
 
 
-def assert_right(variant: str, problem: AttentionProblem) -> None:
-    case = Case(problem=problem, variant=variant, target="cuda:sm_80")
-    assume(plugins.variant(variant).supports(problem, case.target) is None)
-    inputs = make_inputs(problem, seed=1)
-    with tempfile.TemporaryDirectory() as folder:
-        artifact = plugins.variant(variant).build(case, "key", Path(folder))
-        call = artifact.load(Path(folder)).bind(inputs)
-        call.poison()
-        call.run()
-        verdict = expect(inputs, problem).check(call.output())
-    assert verdict.ok, verdict
+def assert_right_if_supported(variant: str, problem: AttentionProblem) -> None:
+    assume(plugins.variant(variant).supports(problem, "cuda:sm_80") is None)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        assert_right(build(problem, folder, variant), folder)
 
 
 VARIANTS = pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
@@ -54,7 +46,7 @@ ANY = {"derandomize": True, "deadline": None, "suppress_health_check": list(Heal
 @settings(max_examples=3, **ANY)
 @given(problem=problems())
 def test_a_few_problems(variant: str, problem: AttentionProblem) -> None:
-    assert_right(variant, problem)
+    assert_right_if_supported(variant, problem)
 
 
 @pytest.mark.slow
@@ -62,4 +54,4 @@ def test_a_few_problems(variant: str, problem: AttentionProblem) -> None:
 @settings(max_examples=60, **ANY)
 @given(problem=problems())
 def test_many_problems(variant: str, problem: AttentionProblem) -> None:
-    assert_right(variant, problem)
+    assert_right_if_supported(variant, problem)

@@ -4,38 +4,13 @@ import itertools
 from pathlib import Path
 
 import pytest
+from emulated_runs import assert_right, build, text
 
-from harness import plugins
-from harness.artifact.artifact import Artifact
-from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
-from harness.problem.inputs import make_inputs
 
 RAGGED = AttentionProblem(heads=1, seq_q=200, head_dim=64, dtype="f16", causal=True)
 CROSS = AttentionProblem(heads=2, kv_heads=1, seq_q=150, seq_kv=330, head_dim=128, dtype="bf16")
-
-
-def build(
-    problem: AttentionProblem, folder: Path, variant: str = "flash", tile_q: int = 128, **options
-) -> Artifact:
-    params = {"tile_q": tile_q}
-    case = Case(problem=problem, variant=variant, target="cuda:sm_80", params=params, target_options=options)
-    return plugins.variant(variant).build(case, "key", folder)
-
-
-def text(artifact: Artifact, folder: Path, stage: str) -> str:
-    return (folder / artifact.stage_files[stage]).read_text()
-
-
-def assert_right(artifact: Artifact, folder: Path, distribution: str = "normal") -> None:
-    problem = artifact.case.problem
-    inputs = make_inputs(problem, distribution, seed=3)
-    call = artifact.load(folder).bind(inputs)
-    call.poison()
-    call.run()
-    verdict = expect(inputs, problem).check(call.output())
-    assert verdict.ok, verdict
+SMALL, LARGE = {"tile_q": 64}, {"tile_q": 128}
 
 
 @pytest.mark.parametrize("problem", [RAGGED, CROSS], ids=["ragged", "cross"])
@@ -47,7 +22,7 @@ def test_every_strategy_is_right_and_the_checks_find_nothing(
     problem: AttentionProblem, query_operand: str, staging_slots: int, scores: str, tmp_path: Path
 ) -> None:
     options = {"query_operand": query_operand, "staging_slots": staging_slots, "scores": scores}
-    artifact = build(problem, tmp_path, **options)
+    artifact = build(problem, tmp_path, params=LARGE, **options)
     assert artifact.metrics.bank_conflicts == 0
     assert_right(artifact, tmp_path)
 
@@ -55,17 +30,17 @@ def test_every_strategy_is_right_and_the_checks_find_nothing(
 @pytest.mark.parametrize("variant", ["naive", "unfused"])
 def test_other_variants_have_large_tiles_with_all_strategies(variant: str, tmp_path: Path) -> None:
     options = {"query_operand": "shared-memory", "staging_slots": 1}
-    assert_right(build(RAGGED, tmp_path, variant, **options), tmp_path)
+    assert_right(build(RAGGED, tmp_path, variant, params=LARGE, **options), tmp_path)
 
 
 @pytest.mark.parametrize("distribution", ["large-logits", "negative-logits", "minus-infinity-columns"])
 def test_sums_after_the_loop_are_right_for_any_scores(distribution: str, tmp_path: Path) -> None:
-    assert_right(build(RAGGED, tmp_path, tile_q=64, row_sums="after-loop"), tmp_path, distribution)
+    assert_right(build(RAGGED, tmp_path, params=SMALL, row_sums="after-loop"), tmp_path, distribution)
 
 
 def test_rows_that_see_no_key_are_zero_with_sums_after_the_loop(tmp_path: Path) -> None:
     unequal = AttentionProblem(heads=1, seq_q=200, seq_kv=70, head_dim=64, dtype="f16", causal=True)
-    assert_right(build(unequal, tmp_path, row_sums="after-loop"), tmp_path)
+    assert_right(build(unequal, tmp_path, params=LARGE, row_sums="after-loop"), tmp_path)
 
 
 def shuffles_in_loops(distributed: str) -> int:
@@ -82,15 +57,14 @@ def test_sums_after_the_loop_halve_its_shuffles(tmp_path: Path) -> None:
     counts = {}
     for row_sums in ("every-tile", "after-loop"):
         folder = tmp_path / row_sums
-        folder.mkdir()
-        artifact = build(RAGGED, folder, tile_q=64, row_sums=row_sums)
+        artifact = build(RAGGED, folder, params=SMALL, row_sums=row_sums)
         counts[row_sums] = shuffles_in_loops(text(artifact, folder, "distributed"))
         assert ("partial-sums" in artifact.stage_files) == (row_sums == "after-loop")
     assert counts["after-loop"] * 2 == counts["every-tile"] > 0
 
 
 def test_sums_stay_in_parts_from_one_loop_to_the_next(tmp_path: Path) -> None:
-    shown = text(build(RAGGED, tmp_path), tmp_path, "partial-sums")
+    shown = text(build(RAGGED, tmp_path, params=LARGE), tmp_path, "partial-sums")
     assert shown.count("scf.for %") == 2
     assert shown.count("partial}") + shown.count("partial,") == 2
     assert shown.count("gpu.subgroup_reduce") == 1
@@ -98,13 +72,12 @@ def test_sums_stay_in_parts_from_one_loop_to_the_next(tmp_path: Path) -> None:
 
 
 def test_a_total_that_every_step_divides_by_is_added_up_in_every_step(tmp_path: Path) -> None:
-    case = Case(problem=RAGGED, variant="flash", target="cuda:sm_80", params={"division": "every-step"})
-    artifact = plugins.variant("flash").build(case, "key", tmp_path)
+    artifact = build(RAGGED, tmp_path, params={"division": "every-step"})
     assert "gpu.subgroup_reduce" not in text(artifact, tmp_path, "partial-sums")
 
 
 def test_q_is_read_again_in_each_loop(tmp_path: Path) -> None:
-    artifact = build(RAGGED, tmp_path, query_operand="shared-memory")
+    artifact = build(RAGGED, tmp_path, params=LARGE, query_operand="shared-memory")
     before, after = (text(artifact, tmp_path, stage) for stage in ("staged", "read-again"))
     query = "memref<1x128x72xf16, #gpu.address_space<workgroup>>, vector<128x64xf16>"
     reads = [
@@ -119,8 +92,7 @@ def test_one_slot_each_takes_half_the_memory_and_two_barriers(tmp_path: Path) ->
     found = {}
     for slots in (1, 2):
         folder = tmp_path / str(slots)
-        folder.mkdir()
-        found[slots] = build(RAGGED, folder, tile_q=64, staging_slots=slots)
+        found[slots] = build(RAGGED, folder, params=SMALL, staging_slots=slots)
         staged = text(found[slots], folder, "staged")
         assert f"memref<{slots}x64x72xf16" in staged
     kernels = [artifact.launch["kernels"][0]["shared_bytes"] for artifact in found.values()]
@@ -128,7 +100,7 @@ def test_one_slot_each_takes_half_the_memory_and_two_barriers(tmp_path: Path) ->
 
 
 def test_scores_ahead_are_those_of_the_next_tile_and_the_loop_carries_them(tmp_path: Path) -> None:
-    shown = text(build(RAGGED, tmp_path, tile_q=64, scores="ahead"), tmp_path, "scores-ahead")
+    shown = text(build(RAGGED, tmp_path, params=SMALL, scores="ahead"), tmp_path, "scores-ahead")
     loops = [line for line in shown.splitlines() if "scf.for %" in line]
     assert len(loops) == 2
     assert all(line.count("vector<64x64xf32>") == 2 for line in loops)
@@ -140,4 +112,4 @@ def test_scores_ahead_are_those_of_the_next_tile_and_the_loop_carries_them(tmp_p
 
 def test_a_loop_that_has_no_iteration_reads_no_tile_that_does_not_exist(tmp_path: Path) -> None:
     unequal = AttentionProblem(heads=1, seq_q=200, seq_kv=64, head_dim=64, dtype="f16", causal=True)
-    assert_right(build(unequal, tmp_path, scores="ahead"), tmp_path)
+    assert_right(build(unequal, tmp_path, params=LARGE, scores="ahead"), tmp_path)

@@ -4,13 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from emulated_runs import assert_right, build, text
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.problem.inputs import make_inputs
 
 RAGGED = AttentionProblem(heads=2, seq_q=77, seq_kv=139, head_dim=64, dtype="f16", causal=True)
 PROBLEMS = {
@@ -27,25 +26,9 @@ PROBLEMS = {
 GLOBAL_STORE = re.compile(r"^\s*(?:@%p\d+ )?(st\.global[.\w]*)", re.MULTILINE)
 
 
-def build(problem: AttentionProblem, folder: Path, variant: str = "flash", **options) -> Artifact:
-    folder.mkdir(exist_ok=True)
-    case = Case(problem=problem, variant=variant, target="cuda:sm_80", target_options=options)
-    return plugins.variant(variant).build(case, "key", folder)
-
-
-def assert_right(artifact: Artifact, folder: Path) -> None:
-    problem = artifact.case.problem
-    inputs = make_inputs(problem, seed=3)
-    call = artifact.load(folder).bind(inputs)
-    call.poison()
-    call.run()
-    verdict = expect(inputs, problem).check(call.output())
-    assert verdict.ok, verdict
-
-
 def stores(artifact: Artifact, folder: Path) -> list[str]:
     """Return the instructions that store to global memory."""
-    return GLOBAL_STORE.findall((folder / artifact.stage_files["ptx"]).read_text())
+    return GLOBAL_STORE.findall(text(artifact, folder, "ptx"))
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

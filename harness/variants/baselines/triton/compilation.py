@@ -13,10 +13,9 @@ from triton.compiler import ASTSource
 
 from harness.problem.attention_problem import AttentionProblem
 from harness.targets.cuda.chips import capability
+from harness.targets.cuda.multiprocessor import WARP_LANES
 from harness.variants.baselines.triton.kernel import flash_attention
 from harness.variants.baselines.triton.tiles import TritonTiles
-
-WARP_LANES = 32
 
 POINTERS = ("query", "key", "value", "output")
 POINTER_TYPES = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32"}

@@ -1,0 +1,105 @@
+"""Bad input: exit status 2, one line, and nothing has run."""
+
+from pathlib import Path
+
+import pytest
+from recorded_calls import EXPERIMENT, Calls, error_line
+
+from harness.__main__ import main
+
+pytestmark = pytest.mark.usefixtures("calls")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            '"flash"',
+            '"flsh"',
+            "variants: unknown variant 'flsh' (did you mean flash?); expected one of flash, ",
+        ),
+        (
+            "head_dim",
+            "head_dmi",
+            "problem.head_dmi: unknown key (did you mean head_dim?); allowed: dtype, ",
+        ),
+        ("64, 128", "64, -128", "problem.seq: found -128, expected a positive integer"),
+        (
+            "[problem]",
+            '[check]\nsupported = ["naive"]\n[problem]',
+            "check.supported: unknown variant 'naive'; expected one of unfused, flash",
+        ),
+        ("heads = 4", "heads = 4\nkv_heads = 3", "problem: heads 4 is not a multiple of kv_heads 3 (in "),
+        (
+            "heads = 4",
+            'heads = 4\ndtype = "f8"',
+            "problem.dtype: found \"f8\", expected 'f32', 'f16' or 'bf16'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_in_an_experiment(
+    capsys: pytest.CaptureFixture[str],
+    calls: Calls,
+    command: str,
+    old: str,
+    new: str,
+    expected: str,
+) -> None:
+    Path("wrong.toml").write_text(EXPERIMENT.replace(old, new, 1))
+    assert error_line(capsys, command, "wrong.toml").startswith(f"wrong.toml: {expected}")
+    assert calls.runs == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run", "missing.toml"], "missing.toml: no such file; expected an experiment in TOML"),
+        (
+            ["run", "missing"],
+            "experiments/missing.toml: no such file; expected an experiment in TOML, one of trial",
+        ),
+        (["run", "experiments"], "experiments: is a folder; expected an experiment in TOML"),
+        (
+            ["run", "trial", "--only", "variant=torch"],
+            "--only variant=torch: no case has it; found unfused, flash",
+        ),
+        (
+            ["run", "trial", "--out", "file/x"],
+            "--out file/x: Not a directory; expected a folder that can be",
+        ),
+        (
+            ["check", "trial", "--out", "file"],
+            "--out file: File exists; expected a folder that can be written",
+        ),
+        (
+            ["check", "trial", "--junit", "file/x.xml"],
+            "--junit file: File exists; expected a folder that can",
+        ),
+        (
+            ["report", "results", "--out", "file"],
+            "--out file: File exists; expected a folder that can be written",
+        ),
+        (["run"], "found neither, expected either an EXPERIMENT or --bundle DIR"),
+        (["run", "trial", "--fast"], "No such option: --fast (see 'harness run --help')"),
+        (["run", "trial", "--jobs", "0"], "Invalid value for '--jobs': "),
+        (["list", "variant"], "Invalid value for 'what': 'variant' is not one of 'variants', "),
+        (["rn"], "No such command 'rn'. Did you mean 'run'? (see 'harness --help')"),
+    ],
+)
+def test_on_the_command_line(
+    capsys: pytest.CaptureFixture[str], calls: Calls, arguments: list[str], expected: str
+) -> None:
+    Path("file").write_text("")
+    assert error_line(capsys, *arguments).startswith(expected)
+    assert calls.runs == []
+    assert calls.reports == []
+
+
+def test_every_mistake_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("wrong.toml").write_text(EXPERIMENT.replace("64, 128", "0").replace("heads = 4", "heads = 0"))
+    assert main(["run", "wrong.toml"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "harness: wrong.toml: problem.heads: found 0, expected a positive integer",
+        "harness: wrong.toml: problem.seq: found 0, expected a positive integer",
+    ]

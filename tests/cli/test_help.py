@@ -1,0 +1,87 @@
+"""The program as a shell has it: help, completion, the module, a closed pipe."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from harness.__main__ import main
+
+pytestmark = pytest.mark.usefixtures("calls")
+
+CLOSED_PIPE = """
+import os, sys
+from harness.__main__ import main
+
+reader, writer = os.pipe()
+os.dup2(writer, 1)
+os.close(reader)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", [["list", "variants"], ["doctor"], ["--help"]])
+def test_a_closed_pipe_is_no_failed_case(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED_PIPE, *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    assert main(arguments) == 0
+    commands = capsys.readouterr().out.partition("Commands:")[2].split("\n")
+    assert [line.split()[0] for line in commands if line.strip()] == [
+        "run",
+        "build",
+        "check",
+        "report",
+        "ir",
+        "layout",
+        "list",
+        "doctor",
+    ]
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from harness.__main__ import main; main(['--help'])\n"
+        "heavy = {'mlir', 'iree', 'torch', 'pandas', 'numpy', 'matplotlib', 'pydantic', 'rich'}\n"
+        "print('imported:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "imported: []"
+
+
+def test_the_module_can_be_run() -> None:
+    command = [sys.executable, "-m", "harness", "run", "missing.toml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "harness: missing.toml: no such file; expected an experiment in TOML\n"
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+@pytest.mark.parametrize("command", [[], ["run"], ["ir"]])
+def test_help_has_a_short_name(capsys: pytest.CaptureFixture[str], command: list[str], option: str) -> None:
+    assert main([*command, option]) == 0
+    assert capsys.readouterr().out.startswith("Usage: harness")
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_has_a_short_name(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert main([option]) == 0
+    assert capsys.readouterr().out.startswith("attention-harness ")
+
+
+def test_a_shell_can_complete_commands() -> None:
+    asked = {"_HARNESS_COMPLETE": "complete_bash", "COMP_WORDS": "harness ch", "COMP_CWORD": "1"}
+    completed = subprocess.run(
+        [sys.executable, "-c", "import sys; from harness.__main__ import main; sys.exit(main())"],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.stdout.split() == ["check"]

@@ -1,0 +1,51 @@
+"""Building a variant for NVIDIA's GPUs in this process, running it on the emulator and judging the output."""
+
+from pathlib import Path
+
+import numpy as np
+
+from harness import plugins
+from harness.artifact.artifact import Artifact
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case, ParameterValue
+from harness.problem.inputs import make_inputs
+
+SEED = 3
+
+
+def build(
+    problem: AttentionProblem,
+    folder: Path,
+    variant: str = "flash",
+    chip: str = "sm_80",
+    params: dict[str, ParameterValue] | None = None,
+    **options: ParameterValue,
+) -> Artifact:
+    """Build a case that the variant supports into a folder; `options` are the target's."""
+    target = f"cuda:{chip}"
+    assert plugins.variant(variant).supports(problem, target) is None
+    folder.mkdir(exist_ok=True)
+    case = Case(problem=problem, variant=variant, target=target, params=params or {}, target_options=options)
+    return plugins.variant(variant).build(case, "key", folder)
+
+
+def text(artifact: Artifact, folder: Path, stage: str) -> str:
+    """Return the output of a stage."""
+    return (folder / artifact.stage_files[stage]).read_text()
+
+
+def output(artifact: Artifact, folder: Path, distribution: str = "normal") -> np.ndarray:
+    """Compute once, with everything that is not an input poisoned before; what the checks find is raised."""
+    call = artifact.load(folder).bind(make_inputs(artifact.case.problem, distribution, SEED))
+    call.poison()
+    call.run()
+    return call.output()
+
+
+def assert_right(artifact: Artifact, folder: Path, distribution: str = "normal") -> None:
+    """Compute once and compare with the oracle."""
+    problem = artifact.case.problem
+    expected = expect(make_inputs(problem, distribution, SEED), problem)
+    verdict = expected.check(output(artifact, folder, distribution))
+    assert verdict.ok, verdict
