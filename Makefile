@@ -6,6 +6,9 @@ INSTALLED := $(VENV)/.installed
 EXTRAS_VENV := .venv-extras
 EXTRAS_INSTALLED := $(EXTRAS_VENV)/.installed
 
+# Every worker is a process of its own: without bytecode each one, and pytest, would compile all sources.
+run test test-extras: export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: help run test test-extras lint types clean
 
 help:

@@ -1,10 +1,10 @@
 """A guardian runs one program and ends all that it started: when it ends, or when the guardian's parent does.
 
 `python -P -m harness.processes.guardian PARENT module NAME ARGUMENT...` runs a Python module in a process of
-its own; `python -I -S guardian.py PARENT program PATH ARGUMENT...` runs a program.  The guardian is a subreaper (prctl(2)):
-whatever loses its parent below it, sessions of their own included, becomes its child.  The kernel tells it of
-the end of its parent, whose process id is PARENT, by SIGTERM.  It ends as its program did, by the same signal
-if there was one; a guardian that is itself sent a signal to end dies of that signal.
+its own; `python -I -S guardian.py PARENT program PATH ARGUMENT...` runs a program.  The guardian is a
+subreaper (prctl(2)): whatever loses its parent below it, sessions of their own included, becomes its child.
+The kernel tells it of the end of its parent, whose process id is PARENT, by SIGTERM.  It ends as its program
+did, by the same signal if there was one; a guardian that is itself sent a signal to end dies of that signal.
 
 It imports next to nothing, so that it costs neither time nor memory.
 """
