@@ -22,8 +22,9 @@ help:
 run: $(INSTALLED)
 	@$(BIN)/harness run experiments/seq_sweep.toml
 
+# Files are taken in their order: by number of tests, files of few long tests would come last.
 test: $(INSTALLED)
-	@$(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist loadfile
+	@$(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Here a missing extra fails a test instead of skipping it.
 test-extras: $(EXTRAS_INSTALLED)

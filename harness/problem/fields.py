@@ -7,6 +7,7 @@ results are made of these, so that a field is declared once, in the model.
 import ast
 import inspect
 import re
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,8 +75,10 @@ def _field_docstrings() -> dict[str, str]:
 
     They are read here, not by pydantic when the model is made: few processes want them.
     """
-    (definition,) = ast.parse(inspect.getsource(AttentionProblem)).body
-    assert isinstance(definition, ast.ClassDef)
+    module = ast.parse(inspect.getsource(sys.modules[AttentionProblem.__module__]))
+    definition = next(
+        part for part in module.body if isinstance(part, ast.ClassDef) and part.name == AttentionProblem.__name__
+    )
     found = {}
     for field, below in pairwise(definition.body):
         match field, below:

@@ -22,7 +22,7 @@ AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", defer_build=True)
 
 
 class KeyRequest(_Message):
@@ -226,5 +226,6 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
 }
 """What each request is answered by, if it does not fail."""
 
-REQUESTS: TypeAdapter[Request] = TypeAdapter(Request)
-RESPONSES: TypeAdapter[Response] = TypeAdapter(Response)
+# A worker reads requests only, and its parent answers: each side makes what it needs when it needs it.
+REQUESTS: TypeAdapter[Request] = TypeAdapter(Request, config=ConfigDict(defer_build=True))
+RESPONSES: TypeAdapter[Response] = TypeAdapter(Response, config=ConfigDict(defer_build=True))
