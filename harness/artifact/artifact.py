@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from harness.bounds.loop_model import LoopModel
 from harness.errors import HarnessError
@@ -25,7 +25,7 @@ ExecutorName = Literal["native", "device", "emulator", "none"]
 class Loader(BaseModel):
     """One way to run an artifact's code."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     executor: ExecutorName
     function: str
@@ -39,7 +39,7 @@ class Loader(BaseModel):
 class StaticMetrics(BaseModel):
     """What is known of a build without running it; None is "not known for this kind of artifact"."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     registers: Count | None = None
     """Registers of a thread (vector registers of a lane, on AMD), the most of all kernels."""
@@ -69,7 +69,7 @@ class StaticMetrics(BaseModel):
 class Artifact(BaseModel):
     """A built case: a folder of files (binary, IR of every stage) described by its `artifact.json`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     case: Case
     key: str
@@ -80,7 +80,7 @@ class Artifact(BaseModel):
     loaders: tuple[Loader, ...] = ()
     """All ways to run it, the preferred ones first, where the machine that runs it decides; see
     `harness.targets.executors`."""
-    metrics: StaticMetrics = Field(default_factory=StaticMetrics)
+    metrics: StaticMetrics = StaticMetrics()
     stage_seconds: dict[str, Duration] = {}
     """Build time of each named stage."""
     stage_files: dict[str, str] = {}

@@ -20,7 +20,7 @@ class Unmodelled(HarnessError):  # noqa: N818 - an outcome, not an error
 class Residency(BaseModel):
     """What decides how many workgroups a multiprocessor holds at a time."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     registers: Count
     """Of a thread."""
@@ -38,7 +38,7 @@ class Residency(BaseModel):
 class LoopModel(BaseModel):
     """What bounds a kernel in the steady state of its loop.  All of it is modelled, nothing is measured."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kernel: str
     lanes: Count

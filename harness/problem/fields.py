@@ -77,7 +77,9 @@ def _field_docstrings() -> dict[str, str]:
     """
     module = ast.parse(inspect.getsource(sys.modules[AttentionProblem.__module__]))
     definition = next(
-        part for part in module.body if isinstance(part, ast.ClassDef) and part.name == AttentionProblem.__name__
+        part
+        for part in module.body
+        if isinstance(part, ast.ClassDef) and part.name == AttentionProblem.__name__
     )
     found = {}
     for field, below in pairwise(definition.body):

@@ -22,7 +22,7 @@ AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class KeyRequest(_Message):
@@ -226,6 +226,5 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
 }
 """What each request is answered by, if it does not fail."""
 
-# A worker reads requests only, and its parent answers: each side makes what it needs when it needs it.
-REQUESTS: TypeAdapter[Request] = TypeAdapter(Request, config=ConfigDict(defer_build=True))
-RESPONSES: TypeAdapter[Response] = TypeAdapter(Response, config=ConfigDict(defer_build=True))
+REQUESTS: TypeAdapter[Request] = TypeAdapter(Request)
+RESPONSES: TypeAdapter[Response] = TypeAdapter(Response)
