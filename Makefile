@@ -6,6 +6,9 @@ INSTALLED := $(VENV)/.installed
 EXTRAS_VENV := .venv-extras
 EXTRAS_INSTALLED := $(EXTRAS_VENV)/.installed
 
+# Every worker is a process of its own: without bytecode each one, and pytest, would compile all sources.
+run test test-extras: export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: help run test test-extras lint types clean
 
 help:
@@ -19,8 +22,9 @@ help:
 run: $(INSTALLED)
 	@$(BIN)/harness run experiments/seq_sweep.toml
 
+# Files are taken in their order: by number of tests, files of few long tests would come last.
 test: $(INSTALLED)
-	@$(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist loadfile
+	@$(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Here a missing extra fails a test instead of skipping it.
 test-extras: $(EXTRAS_INSTALLED)

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from caches import empty_cache
 
 from harness import api
 from harness.__main__ import main
@@ -138,7 +139,7 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HARNESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("HARNESS_CACHE_DIR", str(empty_cache(tmp_path_factory.mktemp("cache"))))
         patch.setattr(api, "build", build_once)
         yield
 

@@ -28,8 +28,10 @@ causal = [false, true]
 [timing]
 interval = 0.5
 min_sample_s = 0.001
-budget_s = 2
-starts = 2
+min_rounds = 2
+max_rounds = 4
+budget_s = 1
+starts = 1
 
 [figures]
 throughput = {}

@@ -29,8 +29,11 @@ def cache_root() -> Path:
 
 
 def compiled_libraries() -> FolderStore:
-    """Return the store of libraries that are compiled on this machine once, below the cache's folder."""
-    return FolderStore(cache_root() / LIBRARIES, ADVICE)
+    """Return the store of libraries that are compiled on this machine once, below the cache's folder.
+
+    Caches may share one through a symbolic link: libraries name each other by where they really are.
+    """
+    return FolderStore((cache_root() / LIBRARIES).resolve(), ADVICE)
 
 
 class ArtifactCache:

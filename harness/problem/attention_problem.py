@@ -49,7 +49,7 @@ class AttentionProblem(BaseModel):
     A query that sees no key gives 0.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     def __init__(self, **fields: Any) -> None:
         """Make a problem of its fields; raises `InputError`, a line for each field that is wrong."""

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from caches import empty_cache
 from planted_kernel_bugs import BUGS, DOCUMENT, FOLDER, PlantedBug, case_of, document, planted
 
 REQUESTS = sorted({(bug.experiment, bug.only) for bug in BUGS})
@@ -14,7 +15,7 @@ REQUESTS = sorted({(bug.experiment, bug.only) for bug in BUGS})
 
 def check(experiment: str, only: tuple[str, ...], folder: Path, site: Path | None) -> tuple[int, dict]:
     """Return the exit status of `harness check` for one case, and its row."""
-    environment = {**os.environ, "HARNESS_CACHE_DIR": str(folder / "cache")}
+    environment = {**os.environ, "HARNESS_CACHE_DIR": str(empty_cache(folder / "cache"))}
     if site is not None:
         environment["PYTHONPATH"] = str(site)
     command = [sys.executable, "-m", "harness", "check", str(FOLDER / f"{experiment}.toml"), "--plain"]

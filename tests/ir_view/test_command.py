@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from caches import empty_cache
 
 from harness.__main__ import main
 from harness.named_schedules import registry
@@ -26,7 +27,7 @@ FLASH = ["ir", "flash", *SMALL]
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HARNESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("HARNESS_CACHE_DIR", str(empty_cache(tmp_path_factory.mktemp("cache"))))
         yield
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from caches import empty_cache
 from example_cases import example_case
 
 import harness
@@ -66,10 +67,13 @@ def sign_again(bundle: Path) -> None:
 
 
 def command(arguments: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    cache = folder / "cache"
+    if not cache.exists():
+        empty_cache(cache)
     return subprocess.run(
         [sys.executable, "-m", "harness", *arguments],
         cwd=folder,
-        env={**os.environ, "HARNESS_CACHE_DIR": str(folder / "cache"), **variables},
+        env={**os.environ, "HARNESS_CACHE_DIR": str(cache), **variables},
         capture_output=True,
         text=True,
         check=False,

@@ -255,7 +255,8 @@ def test_all_rows_of_a_run_are_compared_with_the_same_peak(
     growing = itertools.count(1e9, 1e9)
     monkeypatch.setattr(PeakSampler, "sample", lambda self: next(growing))
     problem = {"seq": [8, 16, 32], "heads": 2, "head_dim": 4}
-    summary = run(example_experiment(["numpy-attention"], problem=problem), tmp_path)
+    timing = {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 1}
+    summary = run(example_experiment(["numpy-attention"], problem=problem, timing=timing), tmp_path)
     assert list(RunFolder.open(summary.folder).manifest.peaks.values()) == [12e9]  # after three groups
     assert [row.peak_tflops for row in summary.results] == [12e-3] * 3
     assert RunFolder.open(summary.folder).results() == summary.results

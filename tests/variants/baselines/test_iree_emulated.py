@@ -3,6 +3,7 @@
 from io import StringIO
 
 import pytest
+from caches import empty_cache
 
 from harness.emulator.native_library import compiler
 from harness.experiment.experiment import load_experiment
@@ -36,7 +37,7 @@ enabled = false
 @pytest.mark.skipif(compiler() is None, reason="no C compiler")
 @pytest.mark.skipif(bool(devices("rocm")), reason="a device is here")
 def test_device_code_is_executed_and_right(tmp_path, monkeypatch):
-    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(empty_cache(tmp_path / "cache")))
     file = tmp_path / "gpu.toml"
     file.write_text(EXPERIMENT)
     experiment = load_experiment(file)
