@@ -22,6 +22,9 @@ from harness.layouts.offsets import constant_part
 
 LAST_AXIS = -1
 
+BY_STEP = "by_step"
+"""Attribute of a read of an operand, of which each load is for one step of a product."""
+
 
 def bytes_of(element: ir.Type) -> int:
     """Return the bytes of an element."""

@@ -15,6 +15,7 @@ from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
+from harness.targets.gpu.operand_loads import load_by_step
 from harness.targets.gpu.rereading import read_again_in_loops
 from harness.targets.gpu.scores_ahead import compute_scores_ahead
 from harness.targets.gpu.staging import stage_matrix_operands
@@ -59,6 +60,11 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "read-again",
             "operands that registers have no room for are read from shared memory in each iteration",
             _read_again,
+        ),
+        Stage(
+            "loads-by-step",
+            "a load of operands is for one step of a product, where registers are full",
+            _load_by_step,
         ),
         Stage(
             "wide-stores",
@@ -136,6 +142,14 @@ def _read_again(build: KernelBuild) -> str | None:
         return None
     for function in functions_of(build.module):
         read_again_in_loops(function)
+    return str(build.module)
+
+
+def _load_by_step(build: KernelBuild) -> str | None:
+    if build.strategy.operand_loads == "several-steps":
+        return None
+    for function in functions_of(build.module):
+        load_by_step(function)
     return str(build.module)
 
 

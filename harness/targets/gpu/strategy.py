@@ -11,6 +11,7 @@ QueryOperand = Literal["registers", "shared-memory"]
 RowSums = Literal["after-loop", "every-tile"]
 Scores = Literal["ahead", "in-turn"]
 OutputStores = Literal["wide", "direct"]
+OperandLoads = Literal["one-step", "several-steps"]
 
 
 class GpuOptions(TargetOptions):
@@ -28,6 +29,9 @@ class GpuOptions(TargetOptions):
     output_stores: OutputStores | None = None
     """Whether results pass through shared memory, so that lanes store 16 bytes of a row, where that makes
     fewer stores and needs no more memory, or are stored as lanes hold them."""
+    operand_loads: OperandLoads | None = None
+    """Steps of a product's depth that one load from shared memory is for, where an instruction loads several
+    matrices: those of one step take the fewest registers."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Strategy:
     row_sums: RowSums
     scores: Scores
     output_stores: OutputStores
+    operand_loads: OperandLoads
 
     def chosen(self, options: GpuOptions) -> dict[str, ParameterValue]:
         """Return what the options left open, by their names."""
@@ -52,6 +57,7 @@ DEFAULT = Strategy(
     row_sums="after-loop",
     scores="in-turn",
     output_stores="wide",
+    operand_loads="several-steps",
 )
 """Of kernels that nothing is known of."""
 
@@ -60,8 +66,9 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
     """Return the strategy for a tile.
 
     Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
-    a resident workgroup, and where registers are full: what chooses between slots takes some.  Scores are
-    computed in turn: ahead they do not pay for their registers yet, in the model.
+    a resident workgroup, and where registers are full: what chooses between slots takes some.  There, loads
+    are for one step of a product, too.  Scores are computed in turn: ahead they do not pay for their
+    registers yet, in the model.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
@@ -71,13 +78,15 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
         row_sums=options.row_sums or "after-loop",
         scores=options.scores or "in-turn",
         output_stores=options.output_stores or "wide",
+        operand_loads=options.operand_loads
+        or ("one-step" if tile.fills_registers(holds_query=holds_query) else "several-steps"),
     )
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:
-    staging, found = tile.vendor.staging, tile.vendor.multiprocessors
+    staging = tile.vendor.staging
     most = 1 if staging is None else staging.slots
-    if found is not None and tile.registers(holds_query=holds_query) > found.registers_of_lane:
+    if tile.fills_registers(holds_query=holds_query):
         return 1
     with_one, with_most = (tile.resident(slots, holds_query=holds_query) for slots in (1, most))
     return 1 if with_one > with_most else most

@@ -71,8 +71,12 @@ class WorkgroupTile:
 
     def holds_query(self) -> bool:
         """Return whether Q finds room in registers beside the rest."""
+        return not self.fills_registers(holds_query=True)
+
+    def fills_registers(self, *, holds_query: bool) -> bool:
+        """Return whether a lane has fewer registers than it needs; no where that is not known."""
         found = self.vendor.multiprocessors
-        return found is None or self.registers(holds_query=True) <= found.registers_of_lane
+        return found is not None and self.registers(holds_query=holds_query) > found.registers_of_lane
 
     def fits(self) -> bool:
         """Return whether all but Q finds room in registers, and a workgroup on a multiprocessor."""

@@ -88,6 +88,25 @@ def test_q_is_read_again_in_each_loop(tmp_path: Path) -> None:
     assert all(line.startswith(" " * 8) for line in reads[1])
 
 
+@pytest.mark.parametrize("problem", [RAGGED, CROSS], ids=["ragged", "cross"])
+def test_loads_for_one_step_of_a_product_are_as_many_and_right(
+    problem: AttentionProblem, tmp_path: Path
+) -> None:
+    counts, texts = {}, set()
+    for choice in ("one-step", "several-steps"):
+        folder = tmp_path / choice
+        folder.mkdir()
+        artifact = build(problem, folder, query_operand="shared-memory", operand_loads=choice)
+        assert artifact.metrics.bank_conflicts == 0
+        assert ("loads-by-step" in artifact.stage_files) == (choice == "one-step")
+        distributed = text(artifact, folder, "distributed")
+        counts[choice] = distributed.count("numTiles = 4")
+        texts.add(distributed)
+        assert_right(artifact, folder)
+    assert counts["one-step"] == counts["several-steps"] > 0
+    assert len(texts) == 2
+
+
 def test_one_slot_each_takes_half_the_memory_and_two_barriers(tmp_path: Path) -> None:
     found = {}
     for slots in (1, 2):

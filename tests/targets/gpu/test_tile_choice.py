@@ -55,12 +55,24 @@ def test_a_slot_is_given_up_where_registers_are_full() -> None:
     assert choose(full, GpuOptions()).staging_slots == 1
 
 
+@pytest.mark.parametrize(
+    ("head_dim", "queries", "loads"),
+    [(64, 128, "several-steps"), (128, 64, "several-steps"), (128, 128, "one-step")],
+)
+def test_loads_are_for_one_step_of_a_product_where_registers_are_full(
+    head_dim: int, queries: int, loads: str
+) -> None:
+    given = WorkgroupTile(problem(head_dim=head_dim), A100, queries, 64, warps=4)
+    assert choose(given, GpuOptions()).operand_loads == loads
+
+
 def test_what_options_say_is_not_chosen() -> None:
     given = {
         "query_operand": "registers",
         "row_sums": "every-tile",
         "scores": "ahead",
         "output_stores": "direct",
+        "operand_loads": "several-steps",
     }
     options = GpuOptions(**given)
     chosen = choose(tile(head_dim=128), options)

@@ -52,11 +52,18 @@ def is_transposed(layout: Layout, element_bits: int) -> bool | None:
 
 
 @functools.lru_cache(maxsize=256)
-def matrix_loads(layout: Layout) -> tuple[MatrixLoad, ...]:
-    """Return the loads that fill the registers of a layout, each of as many matrices as can be."""
+def matrix_loads(layout: Layout, *, by_step: bool = False) -> tuple[MatrixLoad, ...]:
+    """Return the loads that fill the registers of a layout, each of as many matrices as can be.
+
+    They take fragments in the order of their numbers; `by_step` those of one step of the depth after those of
+    another, so that a load has what one step of a product needs, where there is enough of it.
+    """
     places = [
         (fragment, pair) for fragment in range(layout.fragments) for pair in range(layout.registers // PAIR)
     ]
+    if by_step:
+        depth = 0 if is_transposed(layout, ELEMENT_BITS) else 1
+        places.sort(key=lambda place: constant_part(layout, depth, place[0], 0))
     count = MOST_MATRICES
     while count > 1:
         groups = [tuple(places[at : at + count]) for at in range(0, len(places), count)]

@@ -9,8 +9,8 @@ from harness.layouts.bank_conflicts import conflicts
 from harness.layouts.constraints import in_shared_memory
 from harness.layouts.distribution.addresses import TileAddresses, tile_addresses
 from harness.layouts.distribution.distributor import Distributor
-from harness.layouts.distribution.nvidia.ldmatrix import SIDE, is_transposed, matrix_loads
-from harness.layouts.distribution.transfers import start_of
+from harness.layouts.distribution.nvidia.ldmatrix import SIDE, MatrixLoad, is_transposed, matrix_loads
+from harness.layouts.distribution.transfers import BY_STEP, start_of
 from harness.layouts.formulas import Formula, formula
 from harness.layouts.layout import Layout, Level
 from harness.layouts.register_pairs import PAIR
@@ -30,10 +30,11 @@ def distribute_matrix_read(distributor: Distributor, read: ir.OpView) -> None:
     layout, element = distributor.layout(result), result.type.element_type
     buffer = distributor.scalar(read.operands[0])
     start = start_of(distributor, read, 1, buffer)
-    _count_bank_conflicts(distributor, layout, buffer.type.shape[-1], element)
+    loads = matrix_loads(layout, by_step=BY_STEP in read.attributes)
+    _count_bank_conflicts(distributor, loads, buffer.type.shape[-1], element)
     pieces: list[ir.Value] = []
     known: dict[tuple[Formula, Formula], TileAddresses] = {}
-    for load in matrix_loads(layout):
+    for load in loads:
         count = len(load.matrices)
         in_tile = (_of_lane(layout, 0, load.lane_rows), _of_lane(layout, 1, load.lane_columns))
         if in_tile not in known:
@@ -43,12 +44,14 @@ def distribute_matrix_read(distributor: Distributor, read: ir.OpView) -> None:
         is_column_major = bool(is_transposed(layout, element.width))
         loaded = nvgpu.ldmatrix(kind, known[in_tile].buffer, at, is_column_major, count)
         pieces.append(vector.shape_cast(ir.VectorType.get([count * PAIR], element), loaded))
-    distributor.define_fragments(result, regrouped(pieces, layout.registers))
+    numbers = [fragment for load in loads for fragment, pair in load.matrices if pair == 0]
+    fragments = dict(zip(numbers, regrouped(pieces, layout.registers), strict=True))
+    distributor.define_fragments(result, [fragments[number] for number in range(layout.fragments)])
 
 
 @functools.lru_cache(maxsize=256)
 def conflicts_of_matrix_loads(
-    layout: Layout, pitch: int, element_bytes: int, memory: SharedMemoryModel
+    loads: tuple[MatrixLoad, ...], pitch: int, element_bytes: int, memory: SharedMemoryModel
 ) -> int:
     """Return the extra passes of the `ldmatrix` that read a tile whose rows are `pitch` elements apart.
 
@@ -56,7 +59,7 @@ def conflicts_of_matrix_loads(
     stands for all.
     """
     extra = 0
-    for load in matrix_loads(layout):
+    for load in loads:
         lanes = [{Level.LANE: lane} for lane in range(SIDE * len(load.matrices))]
         addresses = [
             (
@@ -71,10 +74,12 @@ def conflicts_of_matrix_loads(
     return extra
 
 
-def _count_bank_conflicts(distributor: Distributor, layout: Layout, pitch: int, element: ir.Type) -> None:
+def _count_bank_conflicts(
+    distributor: Distributor, loads: tuple[MatrixLoad, ...], pitch: int, element: ir.Type
+) -> None:
     memory = distributor.analysis.tiling.shared_memory
     if memory is not None:
-        distributor.bank_conflicts += conflicts_of_matrix_loads(layout, pitch, element.width // 8, memory)
+        distributor.bank_conflicts += conflicts_of_matrix_loads(loads, pitch, element.width // 8, memory)
 
 
 def regrouped(pieces: list[ir.Value], size: int) -> list[ir.Value]:
