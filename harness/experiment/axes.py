@@ -180,3 +180,6 @@ def problem_values(problem: AttentionProblem) -> dict[str, Any]:
 
 PROBLEM_NAMES = ("seq", *AttentionProblem.model_fields)
 """The names that `problem_values` defines."""
+
+CONDITION_NAMES = (*PROBLEM_NAMES, "target")
+"""What a variant's `where` may ask about: the problem, and the name of the target."""

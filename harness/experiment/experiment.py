@@ -24,7 +24,7 @@ from pydantic import (
 
 from harness import plugins
 from harness.errors import HarnessError, InputError
-from harness.experiment.axes import PROBLEM_NAMES, problem_values
+from harness.experiment.axes import CONDITION_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
 from harness.experiment.mistakes import Repair, noting, with_known_names, wrong_names
@@ -137,8 +137,9 @@ class Experiment(BaseModel):
         self._require_few(list(tables.values()), plans)
         for (key, table), (options, parameters) in zip(tables.items(), plans, strict=True):
             for problem in self._problems(key, table):
-                variants = [one for one in self.variants if self._takes_part(one, problem, key, table)]
                 for target in self.targets:
+                    asked = {**problem_values(problem), "target": target}
+                    variants = [one for one in self.variants if self._takes_part(one, asked, key, table)]
                     for target_options, variant in itertools.product(options[target], variants):
                         for params in parameters[variant]:
                             yield Case(
@@ -205,12 +206,13 @@ class Experiment(BaseModel):
         except ValueError as error:
             raise self._error(key, str(error)) from error
 
-    def _takes_part(self, variant: str, problem: AttentionProblem, key: str, table: ProblemTable) -> bool:
+    def _takes_part(self, variant: str, asked: dict[str, Any], key: str, table: ProblemTable) -> bool:
+        """Return whether a variant has cases of a problem and target, of which `asked` has the values."""
         settings = table.variant.get(variant, self.variant.get(variant))
         if settings is None or settings.where is None:
             return True
         try:
-            return holds(parse_condition(settings.where, PROBLEM_NAMES), problem_values(problem))
+            return holds(parse_condition(settings.where, CONDITION_NAMES), asked)
         except ValueError as error:
             owner = f"{key}." if variant in table.variant else ""
             raise self._error(f"{owner}variant.{variant}.where", str(error)) from error

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from harness.experiment.axes import PROBLEM_NAMES, as_axis
+from harness.experiment.axes import CONDITION_NAMES, as_axis
 from harness.experiment.condition import parse_condition
 from harness.problem.case import ParameterValue
 from harness.validation import each_once
@@ -42,7 +42,7 @@ class VariantSettings(Section):
     """`[variant.NAME]`: the variant's parameters, each an axis, and the problems that it takes part in."""
 
     where: str | None = None
-    """A condition over the problem's fields, `seq <= 2048`; elsewhere the variant has no case."""
+    """A condition over problem and `target`, `seq <= 2048`; elsewhere the variant has no case."""
     parameters: SettingsAxes = {}
 
     inlined: ClassVar[str] = "parameters"
@@ -61,7 +61,7 @@ class VariantSettings(Section):
     @classmethod
     def _readable(cls, text: str | None) -> str | None:
         if text is not None:
-            parse_condition(text, PROBLEM_NAMES)
+            parse_condition(text, CONDITION_NAMES)
         return text
 
 

@@ -70,6 +70,11 @@ class Flash(GeneratedVariant):
             splits = target.key_splits(chip_of(case.target), tiling.grid_points, tiling.key_tiles) or 1
         return replace(tiling, key_splits=min(splits, tiling.key_tiles))
 
+    def resolved(self, case: Case) -> Case:
+        """Return the case with the number of parts of its keys."""
+        splits = self.tiling(case).key_splits
+        return case.model_copy(update={"params": {**case.params, "kv_splits": splits}})
+
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return what the target chose, the number of parts where it has more than one."""
         chosen, splits = super().chosen(case), self.tiling(case).key_splits

@@ -97,13 +97,16 @@ class GeneratedVariant(Variant):
         with mlir_context():
             module = self.kernels(case, record)
             executed = total(count(module, known=_known_lengths(case.problem))).matmul
-            artifact = plugins.target(case.target).compile(module, case, key, folder, flops_executed=executed)
+            artifact = plugins.target(case.target).compile(
+                module, self.resolved(case), key, folder, flops_executed=executed
+            )
         files = {}
         for number, (name, text) in enumerate(record.texts.items()):
             files[name] = f"schedule-{number:02}-{name}.mlir"
             (folder / files[name]).write_text(text)
         return artifact.model_copy(
             update={
+                "case": case,
                 "stage_files": {**files, **artifact.stage_files},
                 "stage_seconds": {**record.seconds, **artifact.stage_seconds},
             }
@@ -119,6 +122,10 @@ class GeneratedVariant(Variant):
         sizes = replace(preferred, query=query, key=key)
         return Tiling.of(case.problem, sizes)
 
+    def resolved(self, case: Case) -> Case:
+        """Return the case as its target gets it, with what decides how its kernels hold their tiles."""
+        return case
+
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return what the target chose: tile sizes, cut to the problem, the order of points, its options."""
         from harness import plugins
@@ -129,7 +136,7 @@ class GeneratedVariant(Variant):
         target = plugins.target(case.target)
         choices = sizes if target.grid_order is None else {**sizes, "grid_order": target.grid_order}
         left_open = {name: value for name, value in choices.items() if getattr(given, name) is None}
-        return {**left_open, **target.chosen(case)}
+        return {**left_open, **target.chosen(self.resolved(case))}
 
     def chooser(self, case: Case) -> str:
         """Return the target's name: tile sizes that are left open are its choice."""

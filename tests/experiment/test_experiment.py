@@ -161,6 +161,12 @@ class TestCases:
         assert flash == [(32, 64)]
         assert sum(case.variant == "unfused" for case in cases) == 4
 
+    def test_where_limits_a_variant_to_a_target(self, file: Path) -> None:
+        text = f'{HEAD}targets = ["cpu", "cpu:avx2"]\n'
+        cases = load(file, f"{text}{PROBLEM}[variant.flash]\nwhere = \"target == 'cpu'\"").cases()
+        assert [case.target for case in cases if case.variant == "flash"] == ["cpu"]
+        assert [case.target for case in cases if case.variant == "unfused"] == ["cpu", "cpu:avx2"]
+
     def test_target_options_are_axes(self, file: Path) -> None:
         cases = load(file, f"{HEAD}{PROBLEM}[target.cpu]\nthreads = [1, 2]").cases()
         assert [(case.target_options["threads"], case.variant) for case in cases] == [

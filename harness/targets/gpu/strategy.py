@@ -66,9 +66,9 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
     """Return the strategy for a tile.
 
     Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
-    a resident workgroup, and where registers are full: what chooses between slots takes some.  There, loads
-    are for one step of a product, too.  Scores are computed in turn: ahead they do not pay for their
-    registers yet, in the model.
+    a resident workgroup, where there is no next tile to copy ahead, and where registers are full: what
+    chooses between slots takes some.  There, loads are for one step of a product, too.  Scores are computed
+    in turn: ahead they do not pay for their registers yet, in the model.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
@@ -86,7 +86,7 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:
     staging = tile.vendor.staging
     most = 1 if staging is None else staging.slots
-    if tile.fills_registers(holds_query=holds_query):
+    if tile.iterations == 1 or tile.fills_registers(holds_query=holds_query):
         return 1
     with_one, with_most = (tile.resident(slots, holds_query=holds_query) for slots in (1, most))
     return 1 if with_one > with_most else most

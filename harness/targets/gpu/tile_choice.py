@@ -34,6 +34,14 @@ class WorkgroupTile:
     queries: int
     keys: int
     warps: int
+    parts: int = 1
+    """In which the keys are gone over, each by a workgroup of its own."""
+
+    @property
+    def iterations(self) -> int:
+        """Tiles of keys that the workgroup of the longest part goes over at most."""
+        tiles = -(-self.problem.seq_kv // self.keys)
+        return -(-tiles // self.parts)
 
     def registers(self, *, holds_query: bool) -> int:
         """Return about how many registers of 4 bytes a lane needs.
@@ -60,14 +68,20 @@ class WorkgroupTile:
         return query + others if keeps_query else max(query, others)
 
     def resident(self, slots: int, *, holds_query: bool) -> int:
-        """Return how many such workgroups a multiprocessor has room for; 1 where that is not known."""
+        """Return how many such workgroups a multiprocessor holds; 1 where that is not known.
+
+        No more than there is room for, and no more than the grid has for each.
+        """
         found = self.vendor.multiprocessors
         if found is None:
             return 1
         instruction = self.vendor.matrix_instructions[self.problem.dtype]
         registers = min(self.registers(holds_query=holds_query), found.registers_of_lane)
         shared_bytes = self.shared_bytes(slots, keeps_query=not holds_query)
-        return found.resident(self.warps * instruction.lanes, registers, shared_bytes)
+        room = found.resident(self.warps * instruction.lanes, registers, shared_bytes)
+        tiles = -(-self.problem.seq_q // self.queries)
+        workgroups = self.problem.batch * self.problem.heads * tiles * self.parts
+        return min(room, -(-workgroups // found.count))
 
     def holds_query(self) -> bool:
         """Return whether Q finds room in registers beside the rest."""

@@ -77,7 +77,10 @@ def strategy(vendor: Vendor, case: Case) -> Strategy:
     )
     rows = sizes.query_multiple
     queries = min(queries, -(-problem.seq_q // rows) * rows)
-    tile = WorkgroupTile(problem, vendor, queries, min(keys, problem.seq_kv), warps_for(vendor, problem))
+    keys, parts = min(keys, problem.seq_kv), case.params.get("kv_splits")
+    tile = WorkgroupTile(
+        problem, vendor, queries, keys, warps_for(vendor, problem), parts if isinstance(parts, int) else 1
+    )
     return choose(tile, options_of(case))
 
 

@@ -1,7 +1,10 @@
 """The rule for tiles, and what of them lies where: large ones where there is work and room enough."""
 
+from dataclasses import replace
+
 import pytest
 
+from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.targets.cuda.vendor import nvidia_vendor
@@ -95,6 +98,31 @@ def test_a_slot_is_given_up_only_for_a_resident_workgroup() -> None:
     assert [found.resident(slots, holds_query=False) for slots in (1, 2)] == [2, 1]
     assert found.shared_bytes(1, keeps_query=True) == 128 * 272 + 64 * 544
     assert found.shared_bytes(2, keeps_query=False) == 2 * 64 * 544
+
+
+@pytest.mark.parametrize(
+    ("seq_kv", "parts", "slots"),
+    [
+        (4096, 1, 2),  # 32 workgroups: each has a multiprocessor of its own
+        (4096, 6, 2),  # 192 workgroups: two for a multiprocessor, which has room for them
+        (4096, 32, 1),  # more than it has room for with two slots each
+        (4096, 64, 1),  # one tile a part: nothing is copied ahead
+        (64, 1, 1),
+    ],
+)
+def test_slots_are_those_of_a_part_of_the_keys(seq_kv: int, parts: int, slots: int) -> None:
+    decode = problem(head_dim=128, seq_q=1, seq_kv=seq_kv)
+    case = Case(problem=decode, variant="flash", target="cuda:sm_80", params={"kv_splits": parts})
+    assert strategy(A100, case).staging_slots == slots
+
+
+def test_the_parts_that_a_target_chooses_count_for_the_strategy() -> None:
+    decode = problem(head_dim=128, seq_q=1, seq_kv=4096)
+    case = Case(problem=decode, variant="flash", target="cuda:sm_80")
+    chosen = plugins.variant("flash").chosen(case)
+    assert (chosen["kv_splits"], chosen["staging_slots"]) == (6, 2)
+    one = WorkgroupTile(decode, A100, 16, 64, warps=1)
+    assert [replace(one, parts=parts).iterations for parts in (1, 6, 64)] == [64, 11, 1]
 
 
 def test_multiprocessors_are_idle_for_the_rest_of_a_round_and_for_rows_that_are_padding() -> None:
