@@ -41,14 +41,16 @@ BAR = 0.62
 INCHES_OF_BAR = 0.32
 INCHES_OF_PANEL = 0.75
 """Of a panel besides its bars: title, ticks and label."""
-ROOM_FOR_TEXT = 1.9
+ROOM_FOR_TEXT = 2.1
 """End of the scale over the longest bar."""
 TEXT_SIZE = 6.0
-SIMULATED = "modelled time"
+SIMULATED = "simulated time"
 NOTE = (
     "Modelled, nothing is measured: cycles that each part of a multiprocessor is busy with 1000 scores. "
-    "Parts work at the same time: a stack is no time. The line is the simulated time; beside it the fraction "
-    "of the dense peak, and the part that is busy longest."
+    "Parts work at the same time: the length of a stack is no time. The line is the simulated time; beside it "
+    "the fraction of the dense peak, and the part that is busy longest. tensor: matrix products; special: "
+    "exponentials; fma, alu, uniform: other arithmetic; issue: instructions that are issued; shared: shared "
+    "memory; l2: second-level cache."
 )
 
 
@@ -143,7 +145,7 @@ def _stack(row: dict[str, Any], parts: Sequence[str]) -> Stack:
     return Stack(
         parts={part: value * factor for part, value in cycles.items() if is_number(value)},
         simulated=row[f"{COLUMN}cycles"] * factor,
-        text=f"{fraction} % of peak, {row[f'{COLUMN}bound']}",
+        text=f"{fraction} % of peak, bound by {row[f'{COLUMN}bound']}",
     )
 
 

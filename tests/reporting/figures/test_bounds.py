@@ -65,7 +65,7 @@ def test_every_bar_is_hatched_because_it_is_modelled() -> None:
 
 def test_the_fraction_and_what_bounds_it_stand_beside_the_stack() -> None:
     (axes,) = draw(FLASH, TRITON).axes
-    assert words(axes) == ["60.0 % of peak, tensor", "70.0 % of peak, tensor"]
+    assert words(axes) == ["60.0 % of peak, bound by tensor", "70.0 % of peak, bound by tensor"]
 
 
 def test_a_line_is_at_the_simulated_time() -> None:
@@ -77,7 +77,7 @@ def test_a_line_is_at_the_simulated_time() -> None:
 def test_panels_are_problems_and_lengths_are_not() -> None:
     drawing = draw(FLASH, modelled("flash", 0.65, seq=512), modelled("flash", 0.5, head_dim=128))
     assert [axes.get_title() for axes in drawing.axes] == ["head dim 64", "head dim 128"]
-    assert [words(axes) for axes in drawing.axes] == [["65.0 % of peak, tensor"], ["50.0 % of peak, tensor"]]
+    assert [words(axes) for axes in drawing.axes] == [["65.0 % of peak, bound by tensor"], ["50.0 % of peak, bound by tensor"]]
 
 
 def test_cases_without_a_model_are_left_out() -> None:
