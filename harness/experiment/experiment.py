@@ -138,7 +138,7 @@ class Experiment(BaseModel):
         for (key, table), (options, parameters) in zip(tables.items(), plans, strict=True):
             for problem in self._problems(key, table):
                 for target in self.targets:
-                    asked = {**problem_values(problem), "target": target}
+                    asked = problem, target
                     variants = [one for one in self.variants if self._takes_part(one, asked, key, table)]
                     for target_options, variant in itertools.product(options[target], variants):
                         for params in parameters[variant]:
@@ -177,8 +177,8 @@ class Experiment(BaseModel):
                 problems.append(problem)
         for variant in self.variants:
             with noting(found):
-                for problem in problems:
-                    self._takes_part(variant, problem, key, table)
+                for asked in itertools.product(problems, self.targets):
+                    self._takes_part(variant, asked, key, table)
 
     def tables(self) -> dict[str, ProblemTable]:
         """Return `[problem]`, then each `[[problems]]`, by their keys."""
@@ -206,13 +206,19 @@ class Experiment(BaseModel):
         except ValueError as error:
             raise self._error(key, str(error)) from error
 
-    def _takes_part(self, variant: str, asked: dict[str, Any], key: str, table: ProblemTable) -> bool:
-        """Return whether a variant has cases of a problem and target, of which `asked` has the values."""
+    def _takes_part(
+        self, variant: str, asked: tuple[AttentionProblem, str], key: str, table: ProblemTable
+    ) -> bool:
+        """Return whether a variant has cases of a problem and a target."""
+        problem, target = asked
         settings = table.variant.get(variant, self.variant.get(variant))
         if settings is None or settings.where is None:
             return True
         try:
-            return holds(parse_condition(settings.where, CONDITION_NAMES), asked)
+            return holds(
+                parse_condition(settings.where, CONDITION_NAMES),
+                {**problem_values(problem), "target": target},
+            )
         except ValueError as error:
             owner = f"{key}." if variant in table.variant else ""
             raise self._error(f"{owner}variant.{variant}.where", str(error)) from error

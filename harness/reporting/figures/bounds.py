@@ -47,8 +47,8 @@ TEXT_SIZE = 6.0
 SIMULATED = "simulated time"
 NOTE = (
     "Modelled, nothing is measured: cycles that each part of a multiprocessor is busy with 1000 scores. "
-    "Parts work at the same time: the length of a stack is no time. The line is the simulated time; beside it "
-    "the fraction of the dense peak, and the part that is busy longest. tensor: matrix products; special: "
+    "Parts work at the same time: the length of a stack is no time. The line is the simulated time; beside "
+    "it the fraction of the dense peak, and the part that is busy longest. tensor: matrix products; special: "
     "exponentials; fma, alu, uniform: other arithmetic; issue: instructions that are issued; shared: shared "
     "memory; l2: second-level cache."
 )

@@ -77,7 +77,10 @@ def test_a_line_is_at_the_simulated_time() -> None:
 def test_panels_are_problems_and_lengths_are_not() -> None:
     drawing = draw(FLASH, modelled("flash", 0.65, seq=512), modelled("flash", 0.5, head_dim=128))
     assert [axes.get_title() for axes in drawing.axes] == ["head dim 64", "head dim 128"]
-    assert [words(axes) for axes in drawing.axes] == [["65.0 % of peak, bound by tensor"], ["50.0 % of peak, bound by tensor"]]
+    assert [words(axes) for axes in drawing.axes] == [
+        ["65.0 % of peak, bound by tensor"],
+        ["50.0 % of peak, bound by tensor"],
+    ]
 
 
 def test_cases_without_a_model_are_left_out() -> None:
