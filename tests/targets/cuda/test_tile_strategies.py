@@ -96,7 +96,7 @@ def test_loads_for_one_step_of_a_product_are_as_many_and_right(
     for choice in ("one-step", "several-steps"):
         folder = tmp_path / choice
         folder.mkdir()
-        artifact = build(problem, folder, query_operand="shared-memory", operand_loads=choice)
+        artifact = build(problem, folder, params=LARGE, operand_loads=choice)
         assert artifact.metrics.bank_conflicts == 0
         assert ("loads-by-step" in artifact.stage_files) == (choice == "one-step")
         distributed = text(artifact, folder, "distributed")
