@@ -36,6 +36,23 @@ def test_the_experiment_has_two_hundred_twins() -> None:
     assert {case.params["by"] for case in cases if case.variant == "slowed-twin"} == {0.03, 0.05}
 
 
+REFERENCE = Path(__file__).parents[2] / "results" / "reference" / "twins"
+PAGE = Path(__file__).parents[2] / "docs" / "measurement.md"
+
+
+@pytest.mark.parametrize("run", sorted(REFERENCE.iterdir()), ids=lambda run: run.name)
+def test_the_page_tells_what_the_full_runs_showed(run: Path) -> None:
+    frame = load([run])
+    busy = frame[frame["variant"] == "twin"]["busy"]
+    twins, *slowed = counts(frame)
+    machine = "one core busy" if busy.mean() > 0.5 else "quiet"
+    told = " | ".join(f"{count.excluding} of {count.all}" for count in [twins, *slowed])
+    assert f"| {machine} | {told} |" in PAGE.read_text()
+    assert twins.all == 200
+    assert twins.share <= MOST_TOLD_APART
+    assert all(planted.share >= LEAST_FOUND for planted in slowed)
+
+
 @contextmanager
 def core_kept_busy() -> Iterator[None]:
     process = multiprocessing.get_context("spawn").Process(target=spin, daemon=True)
