@@ -78,8 +78,8 @@ class Vendor:
     require_resources: Callable[[Sequence[GpuKernel]], None]
     """Raises `UnsupportedError` where a workgroup needs more than it may have."""
     code_generation: Callable[[], CodeGeneration]
-    device_loader: Loader
-    """What runs the device's code."""
+    device_loader: Loader | None
+    """What runs the device's code; None where nothing here does yet."""
     emulated_device: Device
     """What the emulator stands in for."""
     multiprocessors: Multiprocessors | None = None

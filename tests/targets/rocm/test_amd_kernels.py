@@ -1,0 +1,107 @@
+"""The variants' kernels for AMD's GPUs: built, executed by the emulator, and compared with the oracle."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import plugins
+from harness.artifact.artifact import Artifact
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.targets.gpu.pipeline import stages
+from harness.targets.rocm.chips import CHIPS
+from harness.targets.rocm.device_code import CODE_OBJECT_FILE
+from harness.targets.rocm.vendor import amd_vendor
+
+RAGGED = AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True)
+GROUPED = AttentionProblem(batch=2, heads=2, kv_heads=1, seq_q=70, seq_kv=150, head_dim=32, dtype="bf16")
+
+
+def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "gfx942", **params) -> Artifact:
+    case = Case(problem=problem, variant=variant, target=f"rocm:{chip}", params=params)
+    assert plugins.variant(variant).supports(problem, case.target) is None
+    return plugins.variant(variant).build(case, "key", folder)
+
+
+def assert_right(artifact: Artifact, folder: Path) -> None:
+    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
+    problem = artifact.case.problem
+    inputs = make_inputs(problem, seed=3)
+    call = artifact.load(folder).bind(inputs)
+    call.poison()
+    call.run()
+    verdict = expect(inputs, problem).check(call.output())
+    assert verdict.ok, verdict
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("problem", [RAGGED, GROUPED], ids=["ragged-causal-f16", "grouped-cross-bf16"])
+def test_flash_is_right_and_the_checks_find_nothing(
+    chip: str, problem: AttentionProblem, tmp_path: Path
+) -> None:
+    assert_right(build("flash", problem, tmp_path, chip), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variant", "chip"), [("naive", "gfx942"), ("unfused", "gfx942"), ("unfused", "gfx1100")]
+)
+def test_other_variants_are_right_and_the_checks_find_nothing(
+    variant: str, chip: str, tmp_path: Path
+) -> None:
+    assert_right(build(variant, RAGGED, tmp_path, chip), tmp_path)
+
+
+@pytest.mark.parametrize("variant", ["flash", "unfused"])
+def test_single_precision_is_right_on_cdna(variant: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=130, head_dim=32, dtype="f32")
+    artifact = build(variant, problem, tmp_path)
+    assert artifact.metrics.intrinsics == "v_mfma_f32_16x16x4_f32"
+    assert_right(artifact, tmp_path)
+
+
+def test_single_precision_is_refused_where_no_instruction_takes_it() -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f32")
+    reason = plugins.variant("flash").supports(problem, "rocm:gfx1100")
+    assert reason == "dtype f32: matrix instructions of gfx1100 take f16, bf16"
+
+
+@pytest.mark.parametrize(("queries", "waves"), [(1, 1), (33, 2)])
+def test_few_queries_have_few_waves(queries: int, waves: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=2, seq_q=queries, seq_kv=150, head_dim=32, dtype="f16", causal=True)
+    artifact = build("flash", problem, tmp_path)
+    assert artifact.metrics.workgroup_size == 64 * waves
+    assert_right(artifact, tmp_path)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str, tmp_path: Path) -> None:
+    artifact = build("flash", AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16"), tmp_path, chip)
+    assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+    (kernel,) = artifact.launch["kernels"]
+    assert artifact.metrics.spills == 0
+    assert ".private_segment_fixed_size: 0" in assembly
+    assert f".wavefront_size: {CHIPS[chip].wave_size}" in assembly
+    assert f".kernarg_segment_size: {8 * len(kernel['buffers'])}\n" in assembly
+    assert f".max_flat_workgroup_size: {kernel['threads']}\n" in assembly
+    assert 0 < artifact.metrics.shared_bytes == kernel["shared_bytes"]
+    assert 0 < (artifact.metrics.occupancy or 0) <= 1
+
+
+def test_machine_code_is_a_code_object_for_the_chip(tmp_path: Path) -> None:
+    build("flash", AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16"), tmp_path, "gfx1100")
+    code = (tmp_path / CODE_OBJECT_FILE).read_bytes()
+    assert code[:4] == b"\x7fELF"
+    assert b"amdgcn-amd-amdhsa--gfx1100" in code or b"amdgcn-amd-amdhsa-unknown-gfx1100" in code
+
+
+def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
+    artifact = build("flash", AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16"), tmp_path)
+    listed = [stage.name for stage in stages(amd_vendor("gfx942"))]
+    assert [name for name in listed if name in artifact.stage_files] == [
+        name for name in artifact.stage_files if name in listed
+    ]
+    assert {"distributed", "rocdl", "llvm-ir", "optimized", "rocmasm", "emulated"} <= set(
+        artifact.stage_files
+    )
