@@ -36,6 +36,10 @@ class Feature(StrEnum):
     """16 bytes of a lane go from global memory to LDS without registers: `gfx950-insts`."""
     LANE_SWAP = "lane swap"
     """`v_permlane32_swap_b32`, which exchanges the halves of two registers: `permlane32-swap`."""
+    ROW_EXCHANGE = "row exchange"
+    """`v_permlanex16_b32`: a lane reads a register of one in the other row of 16 lanes; `gfx10-insts`."""
+    PROPAGATING_MAXIMUM = "propagating maximum"
+    """A maximum that is NaN where an operand is: `ieee-minimum-maximum-insts`, on gfx950 of three."""
     BF16_CONVERSION = "bf16 conversion"
     """f32 is rounded to bf16 by one instruction: `bf16-cvt-insts`."""
 
@@ -83,6 +87,7 @@ CDNA4_FEATURES = CDNA2_FEATURES | {
     Feature.TRANSPOSED_LDS_READ,
     Feature.WIDE_LOAD_TO_LDS,
     Feature.LANE_SWAP,
+    Feature.PROPAGATING_MAXIMUM,
     Feature.BF16_CONVERSION,
 }
 
@@ -141,7 +146,7 @@ CHIPS = {
         workgroup_lds_bytes=64 * KIB,
         lds_multiple=512,
         lds_banks=32,
-        features=frozenset({Feature.WMMA_REPLICATED}),
+        features=frozenset({Feature.WMMA_REPLICATED, Feature.ROW_EXCHANGE}),
         simds=2,
     ),
     "gfx1201": Chip(
@@ -156,7 +161,14 @@ CHIPS = {
         workgroup_lds_bytes=64 * KIB,
         lds_multiple=512,
         lds_banks=32,
-        features=frozenset({Feature.WMMA, Feature.TRANSPOSED_GLOBAL_READ}),
+        features=frozenset(
+            {
+                Feature.WMMA,
+                Feature.ROW_EXCHANGE,
+                Feature.TRANSPOSED_GLOBAL_READ,
+                Feature.PROPAGATING_MAXIMUM,
+            }
+        ),
         simds=2,
     ),
 }

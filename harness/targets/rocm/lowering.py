@@ -4,18 +4,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from mlir import ir
-from mlir.dialects import llvm, vector
 
-from harness.ir.walk import operations_within
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import translated
 from harness.targets.lowering.transforms import run_passes
+from harness.targets.rocm.chips import CHIPS
 from harness.targets.rocm.device_code import device_code
+from harness.targets.rocm.own_instructions import use_instructions
 from harness.toolchains import amd
-
-EXPONENTIAL = "llvm.amdgcn.exp2.f32"
-"""`v_exp_f32`: it gives subnormal numbers as 0."""
 
 
 def _passes(chip: str) -> str:
@@ -39,27 +36,8 @@ def _passes(chip: str) -> str:
 
 
 def _to_rocdl(chip: str, module: ir.Module) -> None:
-    _use_exponential(module)
+    use_instructions(module, CHIPS[chip].features)
     run_passes(module, _passes(chip))
-
-
-def _use_exponential(module: ir.Module) -> None:
-    """Let powers of two be one instruction, in place."""
-    for operation in list(operations_within(module.operation)):
-        if operation.name == "math.exp2":
-            with ir.InsertionPoint(operation), operation.location:
-                result = _exponential(operation.operands[0])
-            operation.results[0].replace_all_uses_with(result)
-            operation.operation.erase()
-
-
-def _exponential(value: ir.Value) -> ir.Value:
-    kind = value.type
-    if isinstance(kind, ir.VectorType):
-        elements = [_exponential(vector.extract(value, [], [at])) for at in range(kind.shape[0])]
-        return vector.from_elements(kind, elements)
-    result: ir.Value = llvm.call_intrinsic(kind, EXPONENTIAL, [value], [], [])
-    return result
 
 
 def _to_llvm_ir(build: KernelBuild) -> str:

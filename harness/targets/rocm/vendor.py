@@ -30,7 +30,12 @@ def _nothing() -> None:
 
 
 COPIES_THROUGH_REGISTERS = Staging(
-    slots=1, commit=_nothing, wait=_nothing, padding_bytes=8, column_padding_bytes=8
+    slots=1,
+    commit=_nothing,
+    wait=_nothing,
+    padding_bytes=8,
+    column_padding_bytes=8,
+    is_through_registers=True,
 )
 
 

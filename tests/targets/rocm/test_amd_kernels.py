@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness import plugins
@@ -53,7 +54,7 @@ def test_other_variants_are_right_and_the_checks_find_nothing(
     assert_right(build(variant, RAGGED, tmp_path, chip), tmp_path)
 
 
-@pytest.mark.parametrize("variant", ["flash", "unfused"])
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
 def test_single_precision_is_right_on_cdna(variant: str, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=64, seq_kv=130, head_dim=32, dtype="f32")
     artifact = build(variant, problem, tmp_path)
@@ -89,6 +90,24 @@ def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str,
     assert 0 < (artifact.metrics.occupancy or 0) <= 1
 
 
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942"])
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16")
+    artifact = build("flash", problem, tmp_path, chip)
+    assert artifact.metrics.bank_conflicts == 0
+    assert artifact.metrics.spills == 0
+    assert "ds_read_u16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_one_slot_and_two_are_right(slots: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=70, seq_kv=200, head_dim=64, dtype="f16", causal=True)
+    options = {"staging_slots": slots}
+    case = Case(problem=problem, variant="flash", target="rocm:gfx942", target_options=options)
+    assert_right(plugins.variant("flash").build(case, "key", tmp_path), tmp_path)
+
+
 def test_machine_code_is_a_code_object_for_the_chip(tmp_path: Path) -> None:
     build("flash", AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16"), tmp_path, "gfx1100")
     code = (tmp_path / CODE_OBJECT_FILE).read_bytes()
@@ -105,3 +124,22 @@ def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
     assert {"distributed", "rocdl", "llvm-ir", "optimized", "rocmasm", "emulated"} <= set(
         artifact.stage_files
     )
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "gfx1201"])
+def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(chip: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16", causal=True)
+    executable = build("flash", problem, tmp_path, chip).load(tmp_path)
+    inputs = make_inputs(problem, seed=3)
+    inputs.k[0, 0, 40] = np.nan
+    is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
+    assert is_number.tolist() == [row < 40 for row in range(64)]
+
+
+def test_rows_of_a_wave_exchange_statistics_without_lds(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
+    for chip, uses_lds in (("gfx942", True), ("gfx1201", False)):
+        artifact = build("flash", problem, tmp_path, chip)
+        assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+        assert ("ds_bpermute" in assembly) is uses_lds
+        assert assembly.count("v_permlanex16_b32") == (0 if uses_lds else 2)
