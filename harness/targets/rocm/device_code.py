@@ -9,6 +9,7 @@ from harness.targets.object_files import code_bytes
 from harness.targets.rocm.chips import CHIPS
 from harness.targets.rocm.code_object import MATRIX_INSTRUCTION, kernel_metrics
 from harness.targets.rocm.compute_unit import occupancy
+from harness.targets.rocm.instruction_classes import instruction_classes
 
 CODE_OBJECT_FILE = "kernels.hsaco"
 
@@ -23,6 +24,7 @@ def device_code(assembly: str, code_object: bytes, kernels: Sequence[GpuKernel],
         kernels=metrics,
         occupancy=_least_occupancy(kernels, registers, chip),
         intrinsics=instructions(MATRIX_INSTRUCTION, [assembly]),
+        instructions=instruction_classes(assembly),
         code_bytes=code_bytes(code_object),
     )
 

@@ -23,6 +23,8 @@ MATRIX_INSTRUCTIONS: Mapping[Feature, tuple[MatrixInstruction, ...]] = {
 
 MOST_WAVES = 4
 KEY_TILE = 64
+LONG_ROW_BYTES = 512
+"""Of K and V together: head_dim 128 in 16 bits, of which 64 keys take half of what LDS has."""
 
 
 def _nothing() -> None:
@@ -75,6 +77,7 @@ def amd_vendor(name: str) -> Vendor:
             registers_of_lane=min(256, chip.registers_of_lane),
             resident=partial(resident_workgroups, chip=chip),
         ),
+        long_row_bytes=LONG_ROW_BYTES,
         staging=COPIES_THROUGH_REGISTERS,
         shared_memory=shared_memory(chip),
         code_generation=partial(_code_generation, name),

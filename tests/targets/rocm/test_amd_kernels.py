@@ -62,6 +62,13 @@ def test_single_precision_is_right_on_cdna(variant: str, tmp_path: Path) -> None
     assert_right(artifact, tmp_path)
 
 
+def test_wide_heads_in_single_precision_have_fewer_keys_in_a_tile(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=96, head_dim=128, dtype="f32")
+    artifact = build("flash", problem, tmp_path)
+    assert (artifact.metrics.shared_bytes or 0) <= CHIPS["gfx942"].workgroup_lds_bytes
+    assert_right(artifact, tmp_path)
+
+
 def test_single_precision_is_refused_where_no_instruction_takes_it() -> None:
     problem = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f32")
     reason = plugins.variant("flash").supports(problem, "rocm:gfx1100")
@@ -96,7 +103,8 @@ def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_
     problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16")
     artifact = build("flash", problem, tmp_path, chip)
     assert artifact.metrics.bank_conflicts == 0
-    assert artifact.metrics.spills == 0
+    assert (artifact.metrics.spills, artifact.metrics.instructions.get("local", 0)) == (0, 0)
+    assert artifact.metrics.instructions["matrix"] == 2 * (64 // 32) * head_dim // 8
     assert "ds_read_u16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
 
 
