@@ -15,7 +15,14 @@ from mlir.dialects import builtin
 
 from harness.errors import BuildError
 from harness.ir.walk import operations_within
-from harness.layouts.constraints import Link, is_copy, is_copy_out, is_vector, links
+from harness.layouts.constraints import (
+    Link,
+    is_copy,
+    is_copy_out,
+    is_vector,
+    links,
+    transposed_on_its_way,
+)
 from harness.layouts.conversion import Conflict, Conversion, convert
 from harness.layouts.layout import Layout
 from harness.layouts.through_shared_memory import exchanged
@@ -92,6 +99,23 @@ class LayoutAnalysis:
                 rows, columns = tile.shape
                 layout = self.tiling.copy(rows, columns, tile.element_type.width // 8)
                 self._assign(operation.operands[0], layout)
+            elif operation.name == "vector.transfer_write":
+                self._lay_out_transposing_copy(operation)
+
+    def _lay_out_transposing_copy(self, write: ir.OpView) -> None:
+        """A tile that is transposed on its way lies in runs along its rows when read, down them when written.
+
+        Raises `BuildError` where the lanes cannot share it in blocks.
+        """
+        read = transposed_on_its_way(write)
+        if read is None:
+            return
+        tile, pitch = read.results[0].type, write.operands[1].type.shape[-1]
+        rows, columns = tile.shape
+        element_bytes = tile.element_type.width // 8
+        as_read, as_written = self.tiling.transposing_copy(rows, columns, element_bytes, pitch)
+        self.layouts[read.results[0]] = as_read
+        self.layouts[write.operands[0]] = as_written.transposed()
 
     def _lay_out_results_of_products(self) -> None:
         """Results of products lie as the matrix instruction gives them."""

@@ -5,7 +5,7 @@ Lanes of a phase that access other words of one bank are served one after anothe
 
 import functools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from harness.layouts.contiguous_accesses import contiguous_accesses
 from harness.layouts.layout import Layout
@@ -34,6 +34,33 @@ def _conflicts(addresses: tuple[int, ...], bytes_: int, memory: SharedMemoryMode
         if words:
             extra += max(len(wanted) for wanted in words.values()) - 1
     return extra
+
+
+def least_conflicting_pitch(
+    layouts_at: Callable[[int], Sequence[Layout]],
+    columns: int,
+    element_bytes: int,
+    memory: SharedMemoryModel,
+    step_bytes: int,
+) -> int:
+    """Return the elements from one row to the next: the fewest with the fewest extra passes of all accesses.
+
+    Args:
+        layouts_at: how lanes hold the rows that they write and read there, by the pitch.
+        columns: elements of a row, the least that a pitch can be.
+        element_bytes: bytes of an element.
+        memory: the banks.
+        step_bytes: what pitches differ by, so that accesses stay aligned.
+    """
+    row = memory.banks * memory.word_bytes // element_bytes
+    found: dict[int, int] = {}
+    for pitch in range(columns, columns + row, step_bytes // element_bytes):
+        found[pitch] = sum(
+            conflicts_of_accesses(layout, pitch, element_bytes, memory) for layout in layouts_at(pitch)
+        )
+        if found[pitch] == 0:
+            break
+    return min(found, key=lambda pitch: found[pitch])
 
 
 @functools.lru_cache(maxsize=256)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from harness.ir.for_loop import ForLoop
+from harness.ir.walk import producer_of
 from harness.layouts.layout import Layout
 
 WORKGROUP_SPACE = "#gpu.address_space<workgroup>"
@@ -56,6 +57,17 @@ def is_copy(write: ir.OpView) -> bool:
         and read.name == "vector.transfer_read"
         and not in_shared_memory(read.operands[0])
     )
+
+
+def transposed_on_its_way(write: ir.OpView) -> ir.OpView | None:
+    """Return the `vector.transfer_read` of a tile that a write puts into shared memory transposed, if any."""
+    transpose = producer_of(write.operands[0])
+    if transpose is None or transpose.name != "vector.transpose" or not in_shared_memory(write.operands[1]):
+        return None
+    read = producer_of(transpose.operands[0])
+    if read is None or read.name != "vector.transfer_read" or in_shared_memory(read.operands[0]):
+        return None
+    return read
 
 
 def is_copy_out(write: ir.OpView) -> bool:

@@ -1,12 +1,19 @@
 """How the warps of a workgroup share a matrix product: each computes a band of its rows."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.errors import BuildError, UnsupportedError
+from harness.layouts.bank_conflicts import conflicts_of_accesses
 from harness.layouts.layout import Layout, lane, tiled, vector, warp
 from harness.layouts.matrix_instruction import MatrixInstruction
 from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, SharedMemoryModel
+
+BLOCK = 4
+"""Rows and columns of the blocks in which lanes transpose a tile."""
+LANES_DOWN = (4, 8, 16, 2, 1)
+"""Lanes next to each other that may have blocks below each other in a tile that is transposed."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,51 @@ class WarpTiling:
         )
         return _banded(inner, rows, columns, self.warps)
 
+    def can_transpose(self, rows: int, columns: int) -> bool:
+        """Return whether the threads can share the copy of a tile evenly that is transposed on its way."""
+        return bool(self._transposing_copies(rows, columns))
+
+    def transposing_copy(
+        self, rows: int, columns: int, element_bytes: int, pitch: int
+    ) -> tuple[Layout, Layout]:
+        """Return how threads share the copy of a tile that is transposed on its way: as read, as written.
+
+        A lane has square blocks: it reads runs along the rows and writes runs along the columns, which then
+        are rows, `pitch` elements apart.  Of the ways that there are, that with the fewest bank conflicts.
+        Raises `BuildError` where blocks do not divide the tile evenly.
+        """
+        copies, memory = self._transposing_copies(rows, columns), self.shared_memory
+        if not copies or memory is None:
+            raise BuildError(f"{self.threads} threads cannot share a tile of {rows}×{columns} in blocks")
+        best, least = copies[0], math.inf
+        for copy in copies:
+            extra = conflicts_of_accesses(copy[1].transposed(), pitch, element_bytes, memory)
+            if extra < least:
+                best, least = copy, extra
+            if extra == 0:
+                break
+        return best
+
+    def _transposing_copies(self, rows: int, columns: int) -> list[tuple[Layout, Layout]]:
+        """Return ways to share the copy: different numbers of neighbours that have blocks below each other.
+
+        The others are neighbours along the rows: as few lanes as can be lie below each other, so that what
+        they read together lies together.
+        """
+        found = []
+        for down in LANES_DOWN:
+            for along in _halves(self.lanes // down):
+                height = self.lanes // along * BLOCK
+                if rows % (self.warps * height) == 0 and columns % (along * BLOCK) == 0:
+                    further = self.lanes // along // down
+                    read, written = (
+                        _banded(_blocks(further, down, along, is_read), rows, columns, self.warps)
+                        for is_read in (True, False)
+                    )
+                    found.append((read, written))
+                    break
+        return found
+
     def can_copy(self, rows: int, columns: int, element_bytes: int) -> bool:
         """Return whether the threads can share the copy of a tile evenly, the widest access each."""
         if columns * element_bytes % WIDEST_ACCESS_BYTES:
@@ -85,6 +137,23 @@ class WarpTiling:
 
     def _bands(self, fragment: Layout, rows: int, columns: int) -> Layout:
         return _banded(fragment, rows, columns, self.warps)
+
+
+def _halves(number: int) -> Iterator[int]:
+    """Yield a number, its half, its quarter and so on."""
+    while number >= 1:
+        yield number
+        number //= 2
+
+
+def _blocks(further: int, down: int, along: int, is_read: bool) -> Layout:
+    """Return blocks of lanes, each with runs along its rows, or along its columns."""
+    lanes = lane("z", further), lane("y", along), lane("x", down)
+    row, column = vector("y", BLOCK), vector("x", BLOCK)
+    return Layout(
+        axes=((lanes[0], lanes[2], row), (lanes[1], column)),
+        order=(*lanes, *((row, column) if is_read else (column, row))),
+    )
 
 
 def _banded(fragment: Layout, rows: int, columns: int, warps: int) -> Layout:

@@ -9,6 +9,7 @@ import pytest
 from harness.experiment.experiment import Experiment, load_experiment
 from harness.machine.cores import available_cores
 from harness.problem.inputs import DISTRIBUTIONS
+from harness.targets.rocm.chips import CHIPS
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 
@@ -103,6 +104,16 @@ def test_the_matrix_of_own_gpu_kernels_has_every_kind_of_problem() -> None:
     assert {case.params.get("kv_splits", 1) for case in cases} >= {1, 2, 3}
     assert {problem.seq_q for problem in problems} >= {1, 5, 63, 64, 65, 129}
     assert {problem.seq_kv % 64 for problem in problems} >= {0, 1, 63}
+
+
+def test_the_matrix_of_kernels_for_amd_has_every_chip_with_whole_and_ragged_tiles() -> None:
+    cases = shipped("rocm_kernels").cases()
+    assert len(cases) == 240
+    assert {case.target for case in cases} == {f"rocm:{chip}" for chip in CHIPS}
+    assert {case.variant for case in cases} == {"unfused", "naive", "flash"}
+    problems = {case.problem for case in cases}
+    assert len(problems) == 16
+    assert {problem.seq_kv % 64 for problem in problems} == {0, 333 % 64}
 
 
 @pytest.mark.parametrize("name", ["correctness", "gpu_kernels"])

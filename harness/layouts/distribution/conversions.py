@@ -59,6 +59,7 @@ class _ExchangedElements:
         self._group = _mapped(exchange.group, number)
         self._giver = arith.xori(number, _mapped(exchange.difference, number))
         self._known: dict[tuple[int, int, int], ir.Value] = {}
+        self._words: dict[tuple[int, int, int], ir.Value] = {}
 
     def element(self, moves: tuple[Move, ...]) -> ir.Value:
         """Return an element, of which each group of lanes takes another."""
@@ -76,11 +77,34 @@ class _ExchangedElements:
         return self._known[key]
 
     def _shuffled(self, move: Move) -> ir.Value:
-        element, lanes = self._value.element(move.fragment, move.register), self._value.layout.lanes
-        if not self._exchange.difference.is_zero:
-            giver = arith.xori(self._giver, _word(move.offset))
-            return _shuffled(element, giver, lanes, gpu.ShuffleMode.IDX)
-        return shuffled_xor(element, move.offset, lanes) if move.offset else element
+        element = self._value.element(move.fragment, move.register)
+        if self._exchange.difference.is_zero and not move.offset:
+            return element
+        in_word = SHUFFLED_BITS // element.type.width
+        if in_word == 1 or self._value.layout.registers % in_word:
+            return self._from_giver(element, move.offset)
+        number, within = divmod(move.register, in_word)
+        return vector.extract(self._shuffled_word(move.fragment, number, in_word, move.offset), [], [within])
+
+    def _shuffled_word(self, fragment: int, number: int, elements: int, offset: int) -> ir.Value:
+        """Return a word of a fragment, so many elements, as another lane has it."""
+        key = (fragment, number, offset)
+        if key not in self._words:
+            first = number * elements
+            held = from_elements(
+                [self._value.element(fragment, first + within) for within in range(elements)]
+            )
+            word = ir.VectorType.get([1], ir.IntegerType.get_signless(SHUFFLED_BITS))
+            given = self._from_giver(vector.extract(vector.bitcast(word, held), [], [0]), offset)
+            self._words[key] = vector.bitcast(held.type, from_elements([given]))
+        return self._words[key]
+
+    def _from_giver(self, value: ir.Value, offset: int) -> ir.Value:
+        """Return the value of the lane that gives with an offset."""
+        lanes = self._value.layout.lanes
+        if self._exchange.difference.is_zero:
+            return shuffled_xor(value, offset, lanes)
+        return _shuffled(value, arith.xori(self._giver, _word(offset)), lanes, gpu.ShuffleMode.IDX)
 
 
 def _mapped(function: LinearMap, number: ir.Value) -> ir.Value:

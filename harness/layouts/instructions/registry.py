@@ -1,9 +1,9 @@
 """The matrix instructions of all vendors, by name."""
 
-from harness.layouts.instructions import nvidia
+from harness.layouts.instructions import amd, nvidia
 from harness.layouts.matrix_instruction import MatrixInstruction, named
 
-INSTRUCTIONS = (*nvidia.INSTRUCTIONS,)
+INSTRUCTIONS = (*nvidia.INSTRUCTIONS, *amd.INSTRUCTIONS, *amd.CHAINED_INSTRUCTIONS)
 
 
 def instruction(name: str) -> MatrixInstruction:

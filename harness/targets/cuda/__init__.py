@@ -27,7 +27,6 @@ class CudaTarget(GpuTarget):
     summary = "NVIDIA GPUs through layouts and PTX, or by IREE; on a device or on the emulator"
     driver = "NVIDIA's driver (libcuda.so.1)"
     default_chip = "sm_80"
-    builders = ("this harness", "IREE")
     descriptions: ClassVar[dict[str, str]] = {
         "sm_80": "Ampere: A100",
         "sm_86": "Ampere: A10, A40, RTX 30",

@@ -24,7 +24,7 @@ def execution(
     code: DeviceCode,
     emulation: EmulatorCode | str,
     launch: GpuLaunch,
-    device_loader: Loader,
+    device_loader: Loader | None,
     target: str,
     folder: Path,
 ) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def execution(
     """
     for name, content in code.files.items():
         (folder / name).write_bytes(content)
-    loaders = [device_loader]
+    loaders = [] if device_loader is None else [device_loader]
     refusal = None
     if isinstance(emulation, str):
         refusal = emulation
@@ -42,7 +42,8 @@ def execution(
         save(folder / ARTIFACT_FOLDER, [ImageCode(code.image, emulation)])
         loaders.append(EMULATOR_LOADER)
     choice = choose(loaders, target)
-    why_not = "; ".join(filter(None, (choice.why_not, refusal))) if choice.why_not else None
+    is_run = choice.executor != "none"
+    why_not = None if is_run else "; ".join(filter(None, (choice.why_not, refusal)))
     return {
         "executor": choice.executor,
         "loader": choice.function,

@@ -133,7 +133,7 @@ def _score_ahead(build: KernelBuild) -> str | None:
 def _stage(build: KernelBuild) -> str:
     if build.vendor.staging is not None:
         for function in functions_of(build.module):
-            stage_matrix_operands(function, build.vendor.staging, build.strategy.staging_slots)
+            stage_matrix_operands(function, build.vendor.staging, build.strategy.staging_slots, build.tiling)
     return str(build.module)
 
 

@@ -3,13 +3,22 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from mlir import ir
-from mlir.dialects import arith, gpu, scf, vector
+from mlir.dialects import affine, arith, gpu, scf, vector
 
+from harness.errors import BuildError
+from harness.layouts.analysis import wanted_operand
+from harness.layouts.bank_conflicts import least_conflicting_pitch
 from harness.layouts.constraints import is_vector
+from harness.layouts.layout import Layout
+from harness.layouts.warp_tiling import WarpTiling
 from harness.layouts.workgroup_memory import is_body_of_workgroup, workgroup_buffer
 from harness.targets.gpu.vendor import Staging
+
+PITCH_BYTES = 8
+"""Pitches that the bank model chooses from are multiples of this: pieces of 8 bytes stay aligned."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +26,7 @@ class Staged:
     """A read whose tile passes through shared memory."""
 
     staging: Staging
+    tiling: WarpTiling
     read: ir.OpView
     loop: ir.OpView | None
     """The loop that it is read in; None for one that is read once."""
@@ -27,28 +37,86 @@ class Staged:
         return self.read.results[0].type
 
     @property
-    def padding(self) -> int:
-        """Elements behind each row in shared memory."""
-        bits = self.tile.element_type.width
-        is_read_by_columns = bits == 32 and any(_runs_down_rows(use) for use in self.read.results[0].uses)
-        staging = self.staging
-        return (staging.column_padding_bytes if is_read_by_columns else staging.padding_bytes) * 8 // bits
+    def is_read_by_columns(self) -> bool:
+        """Whether a product adds up along the rows."""
+        return any(map(_runs_down_rows, self.read.results[0].uses))
+
+    @cached_property
+    def is_transposed(self) -> bool:
+        """Whether the tile lies transposed in shared memory, so that lanes read what they add up at once."""
+        is_wanted = self.staging.is_through_registers and self.is_read_by_columns
+        return is_wanted and self.tiling.can_transpose(*self.tile.shape)
+
+    @cached_property
+    def pitch(self) -> int:
+        """Elements from one row in shared memory to the next."""
+        bits, staging = self.tile.element_type.width, self.staging
+        if staging.is_through_registers:
+            return self._least_conflicting_pitch()
+        is_padded_for_columns = bits == 32 and self.is_read_by_columns
+        padding = staging.column_padding_bytes if is_padded_for_columns else staging.padding_bytes
+        return int(self.tile.shape[-1]) + padding * 8 // bits
 
     def allocated(self, slots: int) -> ir.Value:
         """Return memory for so many tiles, whose rows are longer than the tile's."""
-        rows, columns = self.tile.shape
-        return workgroup_buffer([slots, rows, columns + self.padding], self.tile.element_type, self.read)
+        rows = self.tile.shape[1 if self.is_transposed else 0]
+        return workgroup_buffer([slots, rows, self.pitch], self.tile.element_type, self.read)
 
     def copy_to(self, buffer: ir.Value, slot: ir.Value, iteration: ir.Value | None = None) -> None:
         """Emit a copy of the tile to a slot, which the lanes share; in a loop an iteration's."""
+        self.store(self.load(iteration), buffer, slot)
+
+    def load(self, iteration: ir.Value | None = None) -> ir.Value:
+        """Emit a read of the tile, which the lanes share; in a loop an iteration's."""
         indices = list(self.read.operands)[1:-1]
         if self.loop is not None and iteration is not None:
             indices = _indices_at(self.loop, self.read, iteration)
-        _copy(self.read, indices, buffer, slot)
+        copy = self.read.operation.clone()
+        for number, at in enumerate(indices):
+            copy.operands[1 + number] = at
+        return copy.results[0]
+
+    def store(self, tile: ir.Value, buffer: ir.Value, slot: ir.Value) -> None:
+        """Emit a write of a tile that was loaded to a slot."""
+        if self.is_transposed:
+            tile = vector.transpose(_transposed_type(self.tile), tile, [1, 0])
+        identity = _minor_identity(3, 2)
+        vector.TransferWriteOp(
+            None, tile, buffer, [slot, index(0), index(0)], identity, in_bounds=_in_bounds()
+        )
 
     def read_from(self, buffer: ir.Value, slot: ir.Value) -> None:
         """Replace the read by one from shared memory, at the insertion point."""
-        _read_from(self.read, buffer, slot)
+        padding = list(self.read.operands)[-1]
+        lying = _transposed_type(self.tile) if self.is_transposed else self.tile
+        moved: ir.Value = vector.TransferReadOp(
+            lying, buffer, [slot, index(0), index(0)], _minor_identity(3, 2), padding, _in_bounds()
+        ).result
+        if self.is_transposed:
+            moved = vector.transpose(self.tile, moved, [1, 0])
+        self.read.results[0].replace_all_uses_with(moved)
+        self.read.operation.erase()
+
+    def _least_conflicting_pitch(self) -> int:
+        """Return the pitch by the bank model, for how the tile is written and how its products read it."""
+        memory = self.tiling.shared_memory
+        if memory is None:
+            raise BuildError("a tile in shared memory, which the device does not have")
+        rows, columns = self.tile.shape
+        size = self.tile.element_type.width // 8
+        read = [
+            wanted_operand(use.owner, use.operand_number, self.tiling) for use in self.read.results[0].uses
+        ]
+
+        def written(pitch: int) -> Layout:
+            if self.is_transposed:
+                return self.tiling.transposing_copy(rows, columns, size, pitch)[1].transposed()
+            return self.tiling.copy(rows, columns, size)
+
+        if self.is_transposed:
+            read = [layout.transposed() for layout in read]
+        row = rows if self.is_transposed else columns
+        return least_conflicting_pitch(lambda pitch: [written(pitch), *read], row, size, memory, PITCH_BYTES)
 
 
 def wait_for_readers(operation: ir.OpView) -> None:
@@ -84,6 +152,19 @@ def index(value: int) -> ir.Value:
     return arith.constant(ir.IndexType.get(), value)
 
 
+def slots_of(iteration: ir.Value, lower: ir.Value, step: ir.Value, count: int) -> tuple[ir.Value, ir.Value]:
+    """Return the slot of this iteration and that of the next."""
+    done, start, size = (ir.AffineSymbolExpr.get(number) for number in range(3))
+    passed = ir.AffineExpr.get_floor_div(done - start, size)
+    expressions = [ir.AffineExpr.get_mod(passed + offset, count) for offset in range(2)]
+    values = [iteration, lower, step]
+    slot, other = (
+        affine.AffineApplyOp(ir.AffineMap.get(0, 3, [expression]), values).result
+        for expression in expressions
+    )
+    return slot, other
+
+
 def _indices_at(loop: ir.OpView, read: ir.OpView, iteration: ir.Value) -> list[ir.Value]:
     """Return the indices of a read as they are in another iteration, computed anew."""
     body = loop.regions[0].blocks[0]
@@ -105,29 +186,9 @@ def _indices_at(loop: ir.OpView, read: ir.OpView, iteration: ir.Value) -> list[i
     return [at_iteration(index) for index in list(read.operands)[1:-1]]
 
 
-def _copy(read: ir.OpView, indices: list[ir.Value], buffer: ir.Value, slot: ir.Value) -> None:
-    """Read the tile at these indices and write it to a slot: a copy, which the lanes share."""
-    copy = read.operation.clone()
-    for number, at in enumerate(indices):
-        copy.operands[1 + number] = at
-    tile = copy.results[0]
-    identity = _minor_identity(3, 2)
-    vector.TransferWriteOp(None, tile, buffer, [slot, index(0), index(0)], identity, in_bounds=_in_bounds())
-
-
-def _read_from(read: ir.OpView, buffer: ir.Value, slot: ir.Value) -> None:
-    """Replace a read by one from shared memory."""
-    padding = list(read.operands)[-1]
-    moved = vector.TransferReadOp(
-        read.results[0].type,
-        buffer,
-        [slot, index(0), index(0)],
-        _minor_identity(3, 2),
-        padding,
-        _in_bounds(),
-    )
-    read.results[0].replace_all_uses_with(moved.result)
-    read.operation.erase()
+def _transposed_type(tile: ir.VectorType) -> ir.VectorType:
+    rows, columns = tile.shape
+    return ir.VectorType.get([columns, rows], tile.element_type)
 
 
 def _runs_down_rows(use: ir.OpOperand) -> bool:

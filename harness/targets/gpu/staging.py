@@ -4,32 +4,36 @@ A tile that is read in a loop over tiles is copied ahead: while one iteration co
 one are on their way, to another slot.  One barrier an iteration is enough: once all warps have
 arrived, the tile of this iteration is there for all, and nobody reads that of the previous one any more.
 
-With one slot for each operand the copies take turns instead: `harness.targets.gpu.single_slots`.
+With one slot for each operand the copies take turns instead: `harness.targets.gpu.single_slots`.  Where
+copies pass through registers a loop loads and stores apart: `harness.targets.gpu.through_registers`.
 
 Rows in shared memory are followed by padding, so that rows which a matrix load takes together, or neighbours
 of a copy, lie in different banks.
 """
 
 from mlir import ir
-from mlir.dialects import affine, arith, gpu
+from mlir.dialects import arith, gpu
 
 from harness.ir.for_loop import ForLoop
 from harness.ir.walk import operations_within
 from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
+from harness.layouts.warp_tiling import WarpTiling
 from harness.targets.gpu.single_slots import can_take_turns, read_in_turn
-from harness.targets.gpu.staged_tile import Staged, index, is_before, wait_for_readers, when
+from harness.targets.gpu.staged_tile import Staged, index, is_before, slots_of, wait_for_readers, when
+from harness.targets.gpu.through_registers import read_through_registers
 from harness.targets.gpu.vendor import Staging
 
 LEAST_SLOTS_AHEAD = 2
 """One that is read from and one that is copied to."""
 
 
-def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int) -> None:
+def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int, tiling: WarpTiling) -> None:
     """Let the operands of products that are read from global memory pass through shared memory, in place.
 
     Those that a loop reads have so many slots each, where they can.
     """
-    staged = [found for op in operations_within(function) if (found := _staged(op, staging)) is not None]
+    reads = [_staged(operation, staging, tiling) for operation in operations_within(function)]
+    staged = [found for found in reads if found is not None]
     by_loop: dict[ir.Operation | None, list[Staged]] = {}
     for found in staged:
         key = None if found.loop is None else found.loop.operation
@@ -38,13 +42,15 @@ def stage_matrix_operands(function: ir.OpView, staging: Staging, slots: int) -> 
         if loop is None:
             for found in group:
                 _read_once(found)
+        elif staging.is_through_registers:
+            read_through_registers(loop.opview, group, slots)
         elif slots == 1 and can_take_turns(group):
             read_in_turn(loop.opview, group, staging)
         else:
             _read_ahead(loop.opview, group, staging, max(slots, LEAST_SLOTS_AHEAD))
 
 
-def _staged(operation: ir.OpView, staging: Staging) -> Staged | None:
+def _staged(operation: ir.OpView, staging: Staging, tiling: WarpTiling) -> Staged | None:
     """Return how an operation is staged, if it reads an operand of a product in pieces that can be copied."""
     if operation.name != "vector.transfer_read" or not _is_in_global_memory(operation.operands[0]):
         return None
@@ -57,7 +63,7 @@ def _staged(operation: ir.OpView, staging: Staging) -> Staged | None:
     if any(size % WIDEST_ACCESS_BYTES for size in row_bytes) or tile.shape[-1] != buffer.shape[-1]:
         return None
     parent = operation.operation.parent.opview
-    return Staged(staging, operation, parent if parent.name == "scf.for" else None)
+    return Staged(staging, tiling, operation, parent if parent.name == "scf.for" else None)
 
 
 def _is_in_global_memory(buffer: ir.Value) -> bool:
@@ -96,7 +102,7 @@ def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: i
         staging.commit()
     iteration = ForLoop(loop).position
     with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:
-        slot, other = _slots(iteration, lower, step, slots)
+        slot, other = slots_of(iteration, lower, step, slots)
         staging.wait()
         gpu.barrier()
         following = arith.addi(iteration, step)
@@ -105,16 +111,3 @@ def _read_ahead(loop: ir.OpView, group: list[Staged], staging: Staging, slots: i
     for found, buffer in zip(group, memory, strict=True):
         with ir.InsertionPoint(found.read), found.read.location:
             found.read_from(buffer, slot)
-
-
-def _slots(iteration: ir.Value, lower: ir.Value, step: ir.Value, count: int) -> tuple[ir.Value, ir.Value]:
-    """Return the slot of this iteration and that of the next."""
-    done, start, size = (ir.AffineSymbolExpr.get(number) for number in range(3))
-    passed = ir.AffineExpr.get_floor_div(done - start, size)
-    expressions = [ir.AffineExpr.get_mod(passed + offset, count) for offset in range(2)]
-    values = [iteration, lower, step]
-    slot, other = (
-        affine.AffineApplyOp(ir.AffineMap.get(0, 3, [expression]), values).result
-        for expression in expressions
-    )
-    return slot, other

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError
 from harness.machine.gpus import GpuDevice, devices
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
     from harness.targets.gpu.vendor import Vendor
 
-UNUSED_TILES = TileSizes(query=64, key=64, materializes_score_rows=False)
-"""Where no code is generated tiles do not matter."""
-
 
 class GpuTarget(Target):
     """What the targets `cuda` and `rocm` share."""
@@ -32,7 +28,7 @@ class GpuTarget(Target):
     default_chip: ClassVar[str]
     """What code is for when neither a chip is named nor a device is there."""
     descriptions: ClassVar[dict[str, str]]
-    builders: ClassVar[tuple[str, ...]] = ("IREE",)
+    builders: ClassVar[tuple[str, ...]] = ("this harness", "IREE")
     """Whose code there is for its chips."""
     grid_order: ClassVar[GridOrder] = "longest-first"
 
@@ -85,63 +81,53 @@ class GpuTarget(Target):
         """Return None: nothing here measures a GPU's peak."""
         return None
 
-    def vendor(self, chip: str | None) -> "Vendor | None":
-        """Return what the pipeline has to know of a chip; None where it generates no code for it."""
-        return None
+    @abstractmethod
+    def vendor(self, chip: str | None) -> "Vendor":
+        """Return what the pipeline has to know of a chip."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:  # type: ignore[override]
         """The pipeline's stages, in order."""
-        vendor = self.vendor(self.default_chip)
-        if vendor is None:
-            return ()
         from harness.targets.gpu.pipeline import stages
 
-        return stages(vendor)
+        return stages(self.vendor(self.default_chip))
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return tiles that the warps of a workgroup share."""
         from harness.targets.gpu import workgroup
 
-        vendor = self.vendor(self.chip(chip))
-        return UNUSED_TILES if vendor is None else workgroup.tile_sizes(vendor, problem)
+        return workgroup.tile_sizes(self.vendor(self.chip(chip)), problem)
 
     def key_splits(self, chip: str | None, workgroups: int, key_tiles: int) -> int | None:
         """Return in how many parts the keys are gone over, so that no multiprocessor is idle."""
         from harness.targets.gpu.key_splits import key_splits
 
-        vendor = self.vendor(self.chip(chip))
-        found = None if vendor is None else vendor.multiprocessors
+        found = self.vendor(self.chip(chip)).multiprocessors
         return None if found is None else key_splits(found.count, workgroups, key_tiles)
 
     def why_unsupported(self, chip: str | None, problem: AttentionProblem) -> str | None:
-        """Return None, or what of a problem does not fit, or that there is no pipeline for the chip."""
+        """Return None, or what of a problem does not fit a chip's warps and matrix instructions."""
         from harness.targets.gpu import workgroup
 
-        vendor = self.vendor(self.chip(chip))
-        if vendor is None:
-            return f"no code generation for {self.name} yet: code for it comes from IREE"
-        return workgroup.why_unsupported(vendor, problem)
+        return workgroup.why_unsupported(self.vendor(self.chip(chip)), problem)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return how operands are held and moved, as far as options leave it open."""
         from harness.targets.gpu import workgroup
 
         vendor = self.vendor(self.chip(chip_of(case.target)))
-        return {} if vendor is None else workgroup.strategy(vendor, case).chosen(workgroup.options_of(case))
+        return workgroup.strategy(vendor, case).chosen(workgroup.options_of(case))
 
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
         """Compile tiled kernels for the device and for the emulator."""
-        chip = self.chip(chip_of(case.target))
-        vendor = self.vendor(chip)
-        if vendor is None:
-            raise UnsupportedError(self.why_unsupported(chip, case.problem) or "")
         from harness.targets.gpu import packaging, workgroup
         from harness.targets.gpu.kernel_build import KernelBuild
         from harness.targets.gpu.pipeline import compile_kernels
 
+        chip = self.chip(chip_of(case.target))
+        vendor = self.vendor(chip)
         workgroup.require_even_tiles(vendor, case)
         strategy, tiling = workgroup.strategy(vendor, case), workgroup.warp_tiling(vendor, case.problem)
         longest_first = self.numbers_longest_first(case)

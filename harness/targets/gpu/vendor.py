@@ -32,6 +32,10 @@ class Staging:
     """Behind each row, so that what lanes access together lies in different banks."""
     column_padding_bytes: int
     """The same, for rows of 4-byte elements that lanes read below each other."""
+    is_through_registers: bool = False
+    """Whether copies pass through registers.  A loop then loads its next tiles before its products and stores
+    them after; a tile that products add up along its rows lies transposed in shared memory, and the padding
+    is what the bank model chooses."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,8 @@ class Vendor:
     require_resources: Callable[[Sequence[GpuKernel]], None]
     """Raises `UnsupportedError` where a workgroup needs more than it may have."""
     code_generation: Callable[[], CodeGeneration]
-    device_loader: Loader
-    """What runs the device's code."""
+    device_loader: Loader | None
+    """What runs the device's code; None where nothing here does yet."""
     emulated_device: Device
     """What the emulator stands in for."""
     multiprocessors: Multiprocessors | None = None

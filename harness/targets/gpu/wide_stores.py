@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from harness.ir.walk import operations_within
-from harness.layouts.bank_conflicts import conflicts_of_accesses
+from harness.layouts.bank_conflicts import least_conflicting_pitch
 from harness.layouts.constraints import in_shared_memory
 from harness.layouts.contiguous_accesses import contiguous_accesses
 from harness.layouts.distribution.transfers import LAST_AXIS, alignment_of, bytes_of, open_axes
@@ -43,19 +43,12 @@ class Passage:
 
     def pitch(self, memory: SharedMemoryModel) -> int:
         """Return the elements from one row to the next there: the fewest with the fewest bank conflicts."""
-        columns, step = self.held.shape[-1], WIDEST_ACCESS_BYTES // self.element_bytes
-        row = memory.banks * memory.word_bytes // self.element_bytes
-        found: dict[int, int] = {}
-        for pitch in range(columns, columns + row, step):
-            found[pitch] = self._conflicts(pitch, memory)
-            if found[pitch] == 0:
-                break
-        return min(found, key=lambda pitch: found[pitch])
-
-    def _conflicts(self, pitch: int, memory: SharedMemoryModel) -> int:
-        return sum(
-            conflicts_of_accesses(layout, pitch, self.element_bytes, memory)
-            for layout in (self.held, self.stored)
+        return least_conflicting_pitch(
+            lambda pitch: (self.held, self.stored),
+            self.held.shape[-1],
+            self.element_bytes,
+            memory,
+            WIDEST_ACCESS_BYTES,
         )
 
 

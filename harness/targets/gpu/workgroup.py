@@ -88,6 +88,9 @@ def why_unsupported(vendor: Vendor, problem: AttentionProblem) -> str | None:
     """Return None, or what of a problem does not fit warps and matrix instructions."""
     if problem.is_packed or problem.model_width is not None:
         return "packed sequences and projections are not lowered for GPUs yet"
+    if problem.dtype not in vendor.matrix_instructions:
+        known = ", ".join(vendor.matrix_instructions)
+        return f"dtype {problem.dtype}: matrix instructions of {vendor.chip} take {known}"
     unit = _key_unit(vendor, problem)
     for name, width in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v)):
         if width % unit:

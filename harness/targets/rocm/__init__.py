@@ -1,24 +1,28 @@
 """The target `rocm`: AMD GPUs."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from harness.targets.gpu.target import GpuTarget
+from harness.targets.rocm.chips import CHIPS
+
+if TYPE_CHECKING:
+    from harness.targets.gpu.vendor import Vendor
 
 
 class RocmTarget(GpuTarget):
     """AMD GPUs that have matrix instructions."""
 
     name = "rocm"
-    summary = "AMD GPUs; built by IREE, runs on a device or on the emulator"
+    summary = "AMD GPUs through layouts and ROCDL, or by IREE; on a device or on the emulator"
     driver = "ROCm's HIP (libamdhip64.so)"
     default_chip = "gfx942"
-    descriptions: ClassVar[dict[str, str]] = {
-        "gfx90a": "CDNA 2: MI210, MI250",
-        "gfx942": "CDNA 3: MI300",
-        "gfx950": "CDNA 4: MI350",
-        "gfx1100": "RDNA 3: RX 7900",
-        "gfx1201": "RDNA 4: RX 9070",
-    }
+    descriptions: ClassVar[dict[str, str]] = {name: chip.summary for name, chip in CHIPS.items()}
+
+    def vendor(self, chip: str | None) -> "Vendor":
+        """Return what the pipeline has to know of a chip."""
+        from harness.targets.rocm.vendor import amd_vendor
+
+        return amd_vendor(self.chip(chip))
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """Machine code runs on its own chip only."""

@@ -10,6 +10,8 @@ MATRIX_INSTRUCTION = re.compile(r"\bv_(?:mfma|smfmac|wmma|swmmac)_\w+")
 METADATA = re.compile(r"\.amdgpu_metadata\n(.*?)\.end_amdgpu_metadata", re.DOTALL)
 KERNEL = re.compile(r"^  - (?=\.)", re.MULTILINE)
 """Where the metadata of one kernel begin; those of its arguments are indented further."""
+KERNEL_NAME = re.compile(r"^    \.name:\s+(\S+)", re.MULTILINE)
+"""Names of arguments are indented further."""
 WORKGROUP_SIZE = re.compile(r"\.reqd_workgroup_size:\n((?:\s+- \d+\n)+)")
 
 
@@ -24,7 +26,9 @@ def kernel_metrics(assembly: str) -> list[KernelMetrics]:
 
 def _metrics(metadata: str) -> KernelMetrics:
     size = WORKGROUP_SIZE.search(metadata)
+    name = KERNEL_NAME.search(metadata)
     return KernelMetrics(
+        name=name[1] if name else None,
         registers=_number(metadata, "vgpr_count"),
         spills=_number(metadata, "vgpr_spill_count"),
         shared_bytes=_number(metadata, "group_segment_fixed_size"),

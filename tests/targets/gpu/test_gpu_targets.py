@@ -1,13 +1,11 @@
-"""The targets cuda and rocm: chips, devices, what can be done here, and what is not built yet."""
+"""The targets cuda and rocm: chips, devices, and what can be done here."""
 
 import pytest
 
 from harness import plugins
 from harness.emulator import native_library
-from harness.errors import UnsupportedError
 from harness.machine.gpus import GpuDevice
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
 from harness.targets.base import TargetOptions
 from harness.targets.cuda import CudaTarget
 from harness.targets.gpu import target as gpu_target
@@ -92,18 +90,6 @@ def test_what_can_be_done_with_them(here, monkeypatch):
     assert found["run"].detail == "AMD Instinct MI300X (gfx942)"
     here()
     assert RocmTarget().capabilities()[-1].detail == "no device"
-
-
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
-def test_tiled_kernels_are_not_built_for_amd_yet(variant):
-    reason = "no code generation for rocm yet: code for it comes from IREE"
-    assert plugins.variant(variant).supports(PROBLEM, "rocm:gfx942") == reason
-
-
-def test_tiled_kernels_are_refused_when_they_come_all_the_same(tmp_path):
-    case = Case(problem=PROBLEM, variant="flash", target="rocm:gfx942")
-    with pytest.raises(UnsupportedError, match="no code generation for rocm yet"):
-        RocmTarget().compile(None, case, "key", tmp_path, flops_executed=0)
 
 
 def test_no_peak_is_made_up():

@@ -55,8 +55,8 @@ amdhsa.version:
 	.end_amdgpu_metadata
 """
 
-SCORES = KernelMetrics(registers=256, spills=11, shared_bytes=26112, workgroup_size=256)
-SOFTMAX = KernelMetrics(registers=33, spills=2, shared_bytes=0)
+SCORES = KernelMetrics(name="scores", registers=256, spills=11, shared_bytes=26112, workgroup_size=256)
+SOFTMAX = KernelMetrics(name="softmax", registers=33, spills=2, shared_bytes=0)
 
 
 def test_each_kernel_has_its_figures():

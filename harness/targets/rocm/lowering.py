@@ -1,0 +1,72 @@
+"""AMD's stages: from what a lane does to LLVM IR, assembly and machine code."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from mlir import ir
+
+from harness.targets.base import Stage
+from harness.targets.gpu.kernel_build import KernelBuild, on_module
+from harness.targets.gpu.llvm_ir import translated
+from harness.targets.lowering.transforms import run_passes
+from harness.targets.rocm.chips import CHIPS
+from harness.targets.rocm.device_code import device_code
+from harness.targets.rocm.own_instructions import use_instructions
+from harness.toolchains import amd
+
+
+def _passes(chip: str) -> str:
+    passes = (
+        "canonicalize",
+        "cse",
+        f"convert-amdgpu-to-rocdl{{chipset={chip}}}",
+        "convert-scf-to-cf",
+        "expand-strided-metadata",
+        "lower-affine",
+        f"convert-gpu-to-rocdl{{chipset={chip} use-bare-ptr-memref-call-conv=1 runtime=HIP}}",
+        "canonicalize",
+        "cse",
+        "convert-vector-to-llvm",
+        "convert-math-to-llvm",
+        "canonicalize",
+        "cse",
+        "reconcile-unrealized-casts",
+    )
+    return f"gpu.module({','.join(passes)})"
+
+
+def _to_rocdl(chip: str, module: ir.Module) -> None:
+    use_instructions(module, CHIPS[chip].features)
+    run_passes(module, _passes(chip))
+
+
+def _to_llvm_ir(build: KernelBuild) -> str:
+    layout = amd.data_layout(build.vendor.chip)
+    build.llvm_ir = f'target datalayout = "{layout}"\n' + translated(build.module, amd.TRIPLE)
+    return build.llvm_ir
+
+
+def _optimize(build: KernelBuild) -> str:
+    build.llvm_ir = amd.optimized(build.llvm_ir, build.vendor.chip)
+    return build.llvm_ir
+
+
+def _assemble(build: KernelBuild) -> str:
+    chip = build.vendor.chip
+    build.assembly = amd.assembly(build.llvm_ir, chip)
+    build.device_code = device_code(build.assembly, amd.code_object(build.llvm_ir, chip), build.kernels, chip)
+    return build.assembly
+
+
+def lowering(chip: str) -> Sequence[Stage]:
+    """Return the stages to LLVM IR for a chip."""
+    return (
+        Stage("rocdl", "the LLVM dialect with AMD's operations", on_module(partial(_to_rocdl, chip))),
+        Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+        Stage("optimized", "LLVM IR after LLVM's optimisations", _optimize, "ll"),
+    )
+
+
+EMISSION = (
+    Stage("rocmasm", "assembly for AMD's GPUs, linked to machine code besides", _assemble, "rocmasm"),
+)

@@ -1,0 +1,82 @@
+"""Operations of a lane as the instructions that AMD's GPUs have for them."""
+
+from collections.abc import Callable, Collection
+
+from mlir import ir
+from mlir.dialects import amdgpu, arith, llvm, rocdl, vector
+
+from harness.ir.constants import constant_index
+from harness.ir.walk import operations_within
+from harness.targets.rocm.chips import Feature
+
+EXPONENTIAL = "llvm.amdgcn.exp2.f32"
+"""`v_exp_f32`: it gives subnormal numbers as 0."""
+
+ROW_LANES = 16
+SAME_LANES = (0x76543210, 0xFEDCBA98 - (1 << 32))
+"""Which lane of the other row each of a row's lanes reads, 4 bits for each: its own number."""
+
+Replacement = Callable[[ir.OpView], ir.Value | None]
+"""Emits what stands for an operation, at its place; None where the operation stays."""
+
+
+def use_instructions(module: ir.Module, features: Collection[Feature]) -> None:
+    """Replace what a chip of these features has an instruction for, in place."""
+    replacements: dict[str, Replacement] = {"math.exp2": _exponential}
+    if Feature.ROW_EXCHANGE in features:
+        replacements["gpu.shuffle"] = _row_exchange
+    if Feature.PROPAGATING_MAXIMUM not in features:
+        replacements["arith.maximumf"] = _maximum_of_numbers
+    for operation in list(operations_within(module.operation)):
+        if operation.name == "gpu.barrier":
+            _wait_for_lds_only(operation)
+        elif operation.name in replacements:
+            with ir.InsertionPoint(operation), operation.location:
+                result = replacements[operation.name](operation)
+            if result is not None:
+                operation.results[0].replace_all_uses_with(result)
+                operation.operation.erase()
+
+
+def _wait_for_lds_only(barrier: ir.OpView) -> None:
+    """Let a barrier wait for accesses to LDS and for no others.
+
+    Lanes exchange values through LDS only: loads from global memory may be on their way beyond a barrier.
+    """
+    with ir.InsertionPoint(barrier), barrier.location:
+        amdgpu.lds_barrier()
+    barrier.operation.erase()
+
+
+def _exponential(operation: ir.OpView) -> ir.Value:
+    return _exponential_of(operation.operands[0])
+
+
+def _exponential_of(value: ir.Value) -> ir.Value:
+    kind = value.type
+    if isinstance(kind, ir.VectorType):
+        elements = [_exponential_of(vector.extract(value, [], [at])) for at in range(kind.shape[0])]
+        return vector.from_elements(kind, elements)
+    result: ir.Value = llvm.call_intrinsic(kind, EXPONENTIAL, [value], [], [])
+    return result
+
+
+def _maximum_of_numbers(operation: ir.OpView) -> ir.Value:
+    """Return a maximum that passes over NaN, one instruction instead of three.
+
+    Kernels take maxima of rows of scores, and subtract them from the same scores: a NaN among these makes
+    the row's sum of exponentials NaN, whatever its maximum is.
+    """
+    result: ir.Value = arith.maxnumf(*operation.operands)
+    return result
+
+
+def _row_exchange(shuffle: ir.OpView) -> ir.Value | None:
+    """Return what the lane with the same number in the other row of 16 has, without a way through LDS."""
+    value, offset, _ = shuffle.operands
+    is_exchange = "xor" in str(shuffle.attributes["mode"]) and constant_index(offset) == ROW_LANES
+    if not is_exchange or len(list(shuffle.results[1].uses)):
+        return None
+    word = ir.IntegerType.get_signless(32)
+    low, high = (llvm.mlir_constant(ir.IntegerAttr.get(word, lanes)) for lanes in SAME_LANES)
+    return rocdl.permlanex16(value.type, value, value, low, high, True, False)

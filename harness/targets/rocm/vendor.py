@@ -1,0 +1,87 @@
+"""AMD's GPUs as the pipeline for GPUs knows them; what emits IR is imported when it is asked for."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from harness.emulator.devices import device as emulated_device
+from harness.layouts.instructions import amd
+from harness.layouts.matrix_instruction import MatrixInstruction
+from harness.layouts.shared_memory_model import SharedMemoryModel, consecutive_phases
+from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Staging, Vendor
+from harness.targets.rocm.chips import CHIPS, Chip, Feature
+from harness.targets.rocm.compute_unit import require_lds, resident_workgroups
+
+WORD_BYTES = 4
+
+MATRIX_INSTRUCTIONS: Mapping[Feature, tuple[MatrixInstruction, ...]] = {
+    Feature.MFMA_DEEP: (amd.CHAINED_DEEP_MFMA_32_F16, amd.CHAINED_DEEP_MFMA_32_BF16),
+    Feature.MFMA: (amd.CHAINED_MFMA_32_F16, amd.CHAINED_MFMA_32_BF16, amd.CHAINED_MFMA_16_F32),
+    Feature.WMMA: (amd.CHAINED_WMMA_GFX12_F16, amd.CHAINED_WMMA_GFX12_BF16),
+    Feature.WMMA_REPLICATED: (amd.CHAINED_WMMA_GFX11_F16, amd.CHAINED_WMMA_GFX11_BF16),
+}
+"""What code is generated for where a chip has a feature; of two for one type the first is taken."""
+
+MOST_WAVES = 4
+KEY_TILE = 64
+LONG_ROW_BYTES = 512
+"""Of K and V together: head_dim 128 in 16 bits, of which 64 keys take half of what LDS has."""
+
+
+def _nothing() -> None:
+    """Emit nothing: copies pass through registers, and a barrier waits for them."""
+
+
+COPIES_THROUGH_REGISTERS = Staging(
+    slots=1,
+    commit=_nothing,
+    wait=_nothing,
+    padding_bytes=8,
+    column_padding_bytes=8,
+    is_through_registers=True,
+)
+
+
+def matrix_instructions(chip: Chip) -> dict[str, MatrixInstruction]:
+    """Return the instruction for each dtype of operands that a chip multiplies."""
+    chosen: dict[str, MatrixInstruction] = {}
+    for feature, instructions in MATRIX_INSTRUCTIONS.items():
+        if feature in chip.features:
+            for instruction in instructions:
+                chosen.setdefault(instruction.operand, instruction)
+    return chosen
+
+
+def shared_memory(chip: Chip) -> SharedMemoryModel:
+    """Return the banks of a chip's LDS, which serves as many lanes at a time as its banks have words for."""
+    phases = consecutive_phases(chip.wave_size, pass_bytes=chip.lds_banks * WORD_BYTES)
+    return SharedMemoryModel(banks=chip.lds_banks, word_bytes=WORD_BYTES, phases=phases)
+
+
+def _code_generation(chip: str) -> CodeGeneration:
+    from harness.targets.rocm.lowering import EMISSION, lowering
+
+    return CodeGeneration(rules=(), lowering=lowering(chip), emission=EMISSION)
+
+
+def amd_vendor(name: str) -> Vendor:
+    """Return the description of one of AMD's chips."""
+    chip = CHIPS[name]
+    return Vendor(
+        name="amd",
+        chip=name,
+        matrix_instructions=matrix_instructions(chip),
+        most_warps=MOST_WAVES,
+        key_tile=KEY_TILE,
+        multiprocessors=Multiprocessors(
+            count=chip.compute_units,
+            registers_of_lane=min(256, chip.registers_of_lane),
+            resident=partial(resident_workgroups, chip=chip),
+        ),
+        long_row_bytes=LONG_ROW_BYTES,
+        staging=COPIES_THROUGH_REGISTERS,
+        shared_memory=shared_memory(chip),
+        code_generation=partial(_code_generation, name),
+        require_resources=partial(require_lds, chip=name),
+        device_loader=None,
+        emulated_device=emulated_device(name),
+    )

@@ -1,0 +1,153 @@
+"""The variants' kernels for AMD's GPUs: built, executed by the emulator, and compared with the oracle."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import plugins
+from harness.artifact.artifact import Artifact
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.targets.gpu.pipeline import stages
+from harness.targets.rocm.chips import CHIPS
+from harness.targets.rocm.device_code import CODE_OBJECT_FILE
+from harness.targets.rocm.vendor import amd_vendor
+
+RAGGED = AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True)
+GROUPED = AttentionProblem(batch=2, heads=2, kv_heads=1, seq_q=70, seq_kv=150, head_dim=32, dtype="bf16")
+
+
+def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "gfx942", **params) -> Artifact:
+    case = Case(problem=problem, variant=variant, target=f"rocm:{chip}", params=params)
+    assert plugins.variant(variant).supports(problem, case.target) is None
+    return plugins.variant(variant).build(case, "key", folder)
+
+
+def assert_right(artifact: Artifact, folder: Path) -> None:
+    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
+    problem = artifact.case.problem
+    inputs = make_inputs(problem, seed=3)
+    call = artifact.load(folder).bind(inputs)
+    call.poison()
+    call.run()
+    verdict = expect(inputs, problem).check(call.output())
+    assert verdict.ok, verdict
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("problem", [RAGGED, GROUPED], ids=["ragged-causal-f16", "grouped-cross-bf16"])
+def test_flash_is_right_and_the_checks_find_nothing(
+    chip: str, problem: AttentionProblem, tmp_path: Path
+) -> None:
+    assert_right(build("flash", problem, tmp_path, chip), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variant", "chip"), [("naive", "gfx942"), ("unfused", "gfx942"), ("unfused", "gfx1100")]
+)
+def test_other_variants_are_right_and_the_checks_find_nothing(
+    variant: str, chip: str, tmp_path: Path
+) -> None:
+    assert_right(build(variant, RAGGED, tmp_path, chip), tmp_path)
+
+
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+def test_single_precision_is_right_on_cdna(variant: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=130, head_dim=32, dtype="f32")
+    artifact = build(variant, problem, tmp_path)
+    assert artifact.metrics.intrinsics == "v_mfma_f32_16x16x4_f32"
+    assert_right(artifact, tmp_path)
+
+
+def test_wide_heads_in_single_precision_have_fewer_keys_in_a_tile(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=96, head_dim=128, dtype="f32")
+    artifact = build("flash", problem, tmp_path)
+    assert (artifact.metrics.shared_bytes or 0) <= CHIPS["gfx942"].workgroup_lds_bytes
+    assert_right(artifact, tmp_path)
+
+
+def test_single_precision_is_refused_where_no_instruction_takes_it() -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f32")
+    reason = plugins.variant("flash").supports(problem, "rocm:gfx1100")
+    assert reason == "dtype f32: matrix instructions of gfx1100 take f16, bf16"
+
+
+@pytest.mark.parametrize(("queries", "waves"), [(1, 1), (33, 2)])
+def test_few_queries_have_few_waves(queries: int, waves: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=2, seq_q=queries, seq_kv=150, head_dim=32, dtype="f16", causal=True)
+    artifact = build("flash", problem, tmp_path)
+    assert artifact.metrics.workgroup_size == 64 * waves
+    assert_right(artifact, tmp_path)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str, tmp_path: Path) -> None:
+    artifact = build("flash", AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16"), tmp_path, chip)
+    assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+    (kernel,) = artifact.launch["kernels"]
+    assert artifact.metrics.spills == 0
+    assert ".private_segment_fixed_size: 0" in assembly
+    assert f".wavefront_size: {CHIPS[chip].wave_size}" in assembly
+    assert f".kernarg_segment_size: {8 * len(kernel['buffers'])}\n" in assembly
+    assert f".max_flat_workgroup_size: {kernel['threads']}\n" in assembly
+    assert 0 < artifact.metrics.shared_bytes == kernel["shared_bytes"]
+    assert 0 < (artifact.metrics.occupancy or 0) <= 1
+
+
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942"])
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16")
+    artifact = build("flash", problem, tmp_path, chip)
+    assert artifact.metrics.bank_conflicts == 0
+    assert (artifact.metrics.spills, artifact.metrics.instructions.get("local", 0)) == (0, 0)
+    assert artifact.metrics.instructions["matrix"] == 2 * (64 // 32) * head_dim // 8
+    assert "ds_read_u16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_one_slot_and_two_are_right(slots: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=70, seq_kv=200, head_dim=64, dtype="f16", causal=True)
+    options = {"staging_slots": slots}
+    case = Case(problem=problem, variant="flash", target="rocm:gfx942", target_options=options)
+    assert_right(plugins.variant("flash").build(case, "key", tmp_path), tmp_path)
+
+
+def test_machine_code_is_a_code_object_for_the_chip(tmp_path: Path) -> None:
+    build("flash", AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16"), tmp_path, "gfx1100")
+    code = (tmp_path / CODE_OBJECT_FILE).read_bytes()
+    assert code[:4] == b"\x7fELF"
+    assert b"amdgcn-amd-amdhsa--gfx1100" in code or b"amdgcn-amd-amdhsa-unknown-gfx1100" in code
+
+
+def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
+    artifact = build("flash", AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16"), tmp_path)
+    listed = [stage.name for stage in stages(amd_vendor("gfx942"))]
+    assert [name for name in listed if name in artifact.stage_files] == [
+        name for name in artifact.stage_files if name in listed
+    ]
+    assert {"distributed", "rocdl", "llvm-ir", "optimized", "rocmasm", "emulated"} <= set(
+        artifact.stage_files
+    )
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "gfx1201"])
+def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(chip: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16", causal=True)
+    executable = build("flash", problem, tmp_path, chip).load(tmp_path)
+    inputs = make_inputs(problem, seed=3)
+    inputs.k[0, 0, 40] = np.nan
+    is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
+    assert is_number.tolist() == [row < 40 for row in range(64)]
+
+
+def test_rows_of_a_wave_exchange_statistics_without_lds(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
+    for chip, uses_lds in (("gfx942", True), ("gfx1201", False)):
+        artifact = build("flash", problem, tmp_path, chip)
+        assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+        assert ("ds_bpermute" in assembly) is uses_lds
+        assert assembly.count("v_permlanex16_b32") == (0 if uses_lds else 2)

@@ -1,0 +1,103 @@
+"""AMD's chips: their limits, against what LLVM says of them, and what their features select."""
+
+import re
+from dataclasses import replace
+
+import llvmlite.binding as llvm
+import pytest
+
+from harness.emulator.devices import device
+from harness.errors import UnsupportedError
+from harness.targets.gpu.launch import GpuKernel
+from harness.targets.rocm.chips import CHIPS, Feature
+from harness.targets.rocm.compute_unit import (
+    occupancy,
+    require_lds,
+    resident_workgroups,
+    waves_of_simd,
+)
+from harness.targets.rocm.vendor import matrix_instructions, shared_memory
+from harness.toolchains import amd
+
+KERNEL = """
+target triple = "amdgcn-amd-amdhsa"
+define amdgpu_kernel void @kernel() "amdgpu-flat-work-group-size"="32,{threads}" {{
+  call void asm sideeffect "; uses $0", "{{v{last}}}"(float 1.0)
+  ret void
+}}
+"""
+
+
+def waves_by_llvm(chip: str, registers: int, threads: int = 64) -> int:
+    """Return the waves of a SIMD that LLVM states for a kernel of so many registers."""
+    text = amd.assembly(KERNEL.format(last=registers - 1, threads=threads), chip)
+    found = re.search(r"; Occupancy: (\d+)", text)
+    assert found is not None
+    return int(found[1])
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("registers", [24, 40, 84, 100, 128, 170, 200, 256])
+def test_a_simd_has_room_for_the_waves_that_llvm_states(chip: str, registers: int) -> None:
+    assert waves_of_simd(registers, CHIPS[chip]) == waves_by_llvm(chip, registers)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_lanes_of_a_wave_are_those_of_the_instructions_and_of_the_emulator(chip: str) -> None:
+    assert device(chip).warp_size == CHIPS[chip].wave_size
+    for instruction in matrix_instructions(CHIPS[chip]).values():
+        assert instruction.lanes == CHIPS[chip].wave_size
+
+
+@pytest.mark.parametrize(
+    ("chip", "name"),
+    [
+        ("gfx90a", "mfma.f32.32x32x8.f16.chained"),
+        ("gfx942", "mfma.f32.32x32x8.f16.chained"),
+        ("gfx950", "mfma.f32.32x32x16.f16.chained"),
+        ("gfx1100", "wmma.gfx11.f32.16x16x16.f16.chained"),
+        ("gfx1201", "wmma.gfx12.f32.16x16x16.f16.chained"),
+    ],
+)
+def test_the_features_of_a_chip_choose_its_instruction(chip: str, name: str) -> None:
+    assert matrix_instructions(CHIPS[chip])["f16"].name == name
+
+
+def test_a_chip_that_is_numbered_like_others_has_the_instructions_of_its_features() -> None:
+    gfx1170 = replace(CHIPS["gfx1100"], features=frozenset({Feature.WMMA}))
+    assert matrix_instructions(gfx1170) == matrix_instructions(CHIPS["gfx1201"])
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_single_precision_is_multiplied_by_cdna_only(chip: str) -> None:
+    assert ("f32" in matrix_instructions(CHIPS[chip])) is (Feature.MFMA in CHIPS[chip].features)
+
+
+@pytest.mark.parametrize(("chip", "lanes"), [("gfx942", 8), ("gfx950", 16), ("gfx1100", 8)])
+def test_lds_serves_as_many_lanes_as_its_banks_have_words_for(chip: str, lanes: int) -> None:
+    groups = shared_memory(CHIPS[chip]).lanes_at_a_time(16)
+    assert {len(group) for group in groups} == {lanes}
+    assert sum(map(len, groups)) == CHIPS[chip].wave_size
+
+
+def test_workgroups_are_as_many_as_the_scarcest_resource_has_room_for() -> None:
+    chip = CHIPS["gfx942"]
+    assert resident_workgroups(256, 128, 0, chip) == 4
+    assert resident_workgroups(256, 128, 20_000, chip) == 3
+    assert resident_workgroups(64, 24, 0, chip) == 32
+    assert occupancy(256, 128, 20_000, chip) == 3 * 4 / 32
+
+
+def test_more_lds_than_a_workgroup_may_have_is_refused() -> None:
+    kernel = GpuKernel(name="attention", buffers=(), grid=1, threads=256, shared_bytes=66_000)
+    require_lds([kernel], "gfx950")
+    with pytest.raises(
+        UnsupportedError, match="needs 66000 bytes of LDS; a workgroup may have 65536 on gfx942"
+    ):
+        require_lds([kernel], "gfx942")
+
+
+def test_llvm_knows_every_chip() -> None:
+    llvm.initialize_all_targets()
+    for chip in CHIPS:
+        assert "p3:32:32" in amd.data_layout(chip)
