@@ -1,9 +1,11 @@
 """The target `rocm`: AMD GPUs."""
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
 
 from harness.targets.gpu.target import GpuTarget
 from harness.targets.rocm.chips import CHIPS
+from harness.toolchains import iree
 
 if TYPE_CHECKING:
     from harness.targets.gpu.vendor import Vendor
@@ -23,6 +25,10 @@ class RocmTarget(GpuTarget):
         from harness.targets.rocm.vendor import amd_vendor
 
         return amd_vendor(self.chip(chip))
+
+    def tool_versions(self) -> dict[str, str]:
+        """Return the version of IREE, whose linker makes the code objects."""
+        return {"iree-base-compiler": version("iree-base-compiler")} if iree.installed() else {}
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """Machine code runs on its own chip only."""

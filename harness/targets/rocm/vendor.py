@@ -23,6 +23,8 @@ MATRIX_INSTRUCTIONS: Mapping[Feature, tuple[MatrixInstruction, ...]] = {
 
 MOST_WAVES = 4
 KEY_TILE = 64
+MOST_REGISTERS = 256
+"""Of a lane: with more, a SIMD of CDNA has room for one wave, and nothing hides what that waits for."""
 LONG_ROW_BYTES = 512
 """Of K and V together: head_dim 128 in 16 bits, of which 64 keys take half of what LDS has."""
 
@@ -74,7 +76,7 @@ def amd_vendor(name: str) -> Vendor:
         key_tile=KEY_TILE,
         multiprocessors=Multiprocessors(
             count=chip.compute_units,
-            registers_of_lane=min(256, chip.registers_of_lane),
+            registers_of_lane=min(MOST_REGISTERS, chip.registers_of_lane),
             resident=partial(resident_workgroups, chip=chip),
         ),
         long_row_bytes=LONG_ROW_BYTES,

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from importlib.metadata import version
 
 import llvmlite.binding as llvm
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from harness.emulator.devices import device
 from harness.errors import UnsupportedError
 from harness.targets.gpu.launch import GpuKernel
+from harness.targets.rocm import RocmTarget
 from harness.targets.rocm.chips import CHIPS, Feature
 from harness.targets.rocm.compute_unit import (
     occupancy,
@@ -95,6 +97,10 @@ def test_more_lds_than_a_workgroup_may_have_is_refused() -> None:
         UnsupportedError, match="needs 66000 bytes of LDS; a workgroup may have 65536 on gfx942"
     ):
         require_lds([kernel], "gfx942")
+
+
+def test_the_version_of_the_linker_is_a_part_of_what_is_built() -> None:
+    assert RocmTarget().tool_versions() == {"iree-base-compiler": version("iree-base-compiler")}
 
 
 def test_llvm_knows_every_chip() -> None:
