@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 from emulated_runs import assert_right, build
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
 from harness import plugins
+from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 
 WIDTHS = st.sampled_from([16, 32, 48, 64, 96])
@@ -35,7 +36,11 @@ def assert_right_if_supported(variant: str, problem: AttentionProblem) -> None:
     assume(plugins.variant(variant).supports(problem, "cuda:sm_80") is None)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        assert_right(build(problem, folder, variant), folder)
+        try:
+            artifact = build(problem, folder, variant)
+        except UnsupportedError:  # what only the code tells, such as too much shared memory
+            reject()
+        assert_right(artifact, folder)
 
 
 VARIANTS = pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
