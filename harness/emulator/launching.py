@@ -1,4 +1,4 @@
-"""Launches of loaded kernels on buffers that the emulator watches."""
+"""Launches of loaded kernels, in two orders of lanes, on buffers that the emulator watches."""
 
 import ctypes
 import math

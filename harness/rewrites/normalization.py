@@ -1,4 +1,4 @@
-"""Where a softmax divides: at every step, or once at the end.
+"""What a softmax does beside exponentials: where it divides, and whether it takes in the scale of the scores.
 
 `attn.softmax` in a running form normalises every step: what is accumulated after any tile is exact attention
 over the keys seen so far.  Deferring the division (FlashAttention-2) leaves the accumulator unnormalised and

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from harness.artifact.artifact import Sample
 from harness.digest import digest
 from harness.machine.cores import available_cores
+from harness.machine.quiet_core import quiet_core
 from harness.measure.rounds import TURN_S, MachineLoad, RoundTimer, TimedRound
 from harness.problem.case import Case
 from harness.results.manifest import timestamp
@@ -57,6 +58,8 @@ class _GroupTiming:
         self._baseline = baseline
         self._workers = dict(workers)
         self._is_first_start = True
+        self._processor: int | None = None
+        """Where the candidates of this start run, if they share a processor."""
         self._load = MachineLoad(())
         first = next(iter(records.values())).case
         self._peak = context.peaks.sampler(first, case_threads(first), stack)
@@ -104,8 +107,11 @@ class _GroupTiming:
     def _start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
         """Give candidates new lives, and bind them to the same inputs, those of the first distribution.
 
-        The first start uses the lives that the cases were checked in.
+        The first start uses the lives that the cases were checked in.  Candidates of one thread each share a
+        processor.
         """
+        single = all(case_threads(self._records[case_id].case) == 1 for case_id in candidates)
+        self._processor = quiet_core() if single else None
         if not self._is_first_start:
             for case_id in candidates:  # all at once: they begin side by side
                 self._workers[case_id].restart()
@@ -128,6 +134,8 @@ class _GroupTiming:
         check, limit_s = self._context.experiment.check, self._context.step_limit_s
         placement = random.getrandbits(32)
         try:
+            if self._processor is not None:
+                worker.keep_on(self._processor)
             with record.elapsing():
                 if not self._is_first_start:
                     load_case(worker, record, limit_s)

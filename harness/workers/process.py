@@ -202,6 +202,11 @@ class WorkerProcess:
         self.send(RestartRequest(), STARTUP_LIMIT_S)
         self._pid = None
 
+    def keep_on(self, processor: int) -> None:
+        """Let this life of the worker, and what it starts from now on, run on one processor only."""
+        with contextlib.suppress(ProcessLookupError):  # it has died, and the next request says of what
+            os.sched_setaffinity(self.pid, {processor})
+
     def send(self, request: Request, timeout_s: float) -> None:
         """Ask without waiting; `receive` then waits for the answer until the time-out.
 

@@ -103,6 +103,15 @@ def test_a_new_life_does_what_the_first_did(worker: WorkerProcess) -> None:
         worker.request(RunRequest(), LIMIT_S, Ran)
 
 
+def test_a_life_can_be_kept_on_one_processor_and_the_next_is_free(worker: WorkerProcess) -> None:
+    allowed = os.sched_getaffinity(worker.pid)
+    processor = max(allowed)
+    worker.keep_on(processor)
+    assert os.sched_getaffinity(worker.pid) == {processor}
+    worker.restart()
+    assert os.sched_getaffinity(worker.pid) == allowed
+
+
 def test_a_worker_that_has_died_does_not_begin_anew(worker: WorkerProcess) -> None:
     os.kill(worker.pid, signal.SIGKILL)
     worker.restart()

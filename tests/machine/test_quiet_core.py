@@ -1,0 +1,40 @@
+import os
+from collections import namedtuple
+
+import psutil
+import pytest
+
+from harness.machine.quiet_core import quiet_core
+
+Times = namedtuple("Times", "user system idle")
+
+
+@pytest.fixture
+def busy_in_the_window(monkeypatch: pytest.MonkeyPatch) -> dict[int, float]:
+    """Three processors of this process, of four; how busy each becomes while they are watched."""
+    busy = {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.0}
+    looks = []
+
+    def cpu_times(percpu: bool) -> list[Times]:
+        looks.append(percpu)
+        share = 0 if len(looks) % 2 else 1
+        return [Times(5 + share * seconds, 1, 100 - share * seconds) for seconds in busy.values()]
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 3})
+    monkeypatch.setattr(psutil, "cpu_times", cpu_times)
+    return busy
+
+
+def test_it_is_not_one_that_others_use(busy_in_the_window: dict[int, float]) -> None:
+    busy_in_the_window.update({0: 0.05, 3: 0.04})
+    assert {quiet_core(window_s=0) for _ in range(20)} == {1}
+
+
+def test_equally_quiet_ones_are_taken_by_chance(busy_in_the_window: dict[int, float]) -> None:
+    busy_in_the_window.update({0: 0.05, 3: 0.01})
+    assert {quiet_core(window_s=0) for _ in range(60)} == {1, 3}
+
+
+def test_it_is_one_that_this_process_may_use(busy_in_the_window: dict[int, float]) -> None:
+    busy_in_the_window.update({0: 0.05, 1: 0.05, 2: 0.0, 3: 0.05})
+    assert {quiet_core(window_s=0) for _ in range(60)} == {0, 1, 3}
