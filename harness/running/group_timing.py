@@ -134,14 +134,14 @@ class _GroupTiming:
         check, limit_s = self._context.experiment.check, self._context.step_limit_s
         placement = random.getrandbits(32)
         try:
-            if self._processor is not None:
-                worker.keep_on(self._processor)
             with record.elapsing():
                 if not self._is_first_start:
                     load_case(worker, record, limit_s)
                 bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
         except CheckFailure as failed:
             return failed.failure
+        if self._processor is not None:
+            worker.keep_on(self._processor)
         return None
 
     def finish_rows(self, rounds: list[TimedRound]) -> None:
