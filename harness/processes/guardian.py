@@ -42,6 +42,8 @@ def main(arguments: list[str]) -> None:
     parent, kind, name, *rest = arguments
     system = ctypes.CDLL(None)
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+    for number in WATCHED:  # one that nohup or a shell ignores would never be waited for
+        signal.signal(number, signal.SIG_DFL)
     system.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     system.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != int(parent):

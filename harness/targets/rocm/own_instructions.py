@@ -1,4 +1,4 @@
-"""Operations of a lane (exponentials, barriers) as the instructions that AMD's GPUs have for them."""
+"""Operations of a lane (exponentials, maxima, barriers) as the instructions that AMD's GPUs have for them."""
 
 from collections.abc import Callable, Collection
 
