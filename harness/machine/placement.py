@@ -9,6 +9,7 @@ anything obviously wrong*, 2009), so that chance is seen as the variation that i
 import mmap
 import random
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import numpy as np
 
@@ -16,8 +17,11 @@ CACHE_LINE = 64
 PAGE = 4096
 MOST_BALLAST = 2**20
 
+MAPPINGS = 16
+"""Mappings that stand in the way of the code that a process loads."""
+
 MOST_PAGES = 4096
-"""Pages by which the code that two processes load may lie apart."""
+"""Pages of the largest of them."""
 
 MOST_CALLS = 64
 """Calls by which the stacks of two processes may differ: some hundred bytes each, together several pages."""
@@ -60,10 +64,15 @@ placement = Placement()
 def elsewhere(work: Callable[[], None]) -> None:
     """Do `work` with its stack, and the code that it loads, at other addresses in each process.
 
-    Processes that are forks of one another have the same addresses otherwise.
+    Processes that are forks of one another have the same addresses otherwise.  The system puts a mapping into the
+    highest gap that holds it, so a single mapping in the way may fall into a gap that the code would not have
+    taken.  Mappings of many sizes leave hardly a gap as it was.
     """
     chosen = random.SystemRandom()
-    with mmap.mmap(-1, PAGE * (1 + chosen.randrange(MOST_PAGES)), prot=mmap.PROT_READ):
+    with ExitStack() as in_the_way:
+        for _ in range(MAPPINGS):
+            pages = int(MOST_PAGES ** chosen.random())
+            in_the_way.enter_context(mmap.mmap(-1, PAGE * pages, prot=mmap.PROT_READ))
         _call_deeper(chosen.randrange(MOST_CALLS), work)
 
 
