@@ -11,6 +11,7 @@ from harness.errors import HarnessError, InputError, StoppedError, cut
 from harness.printable import printable, shell_line
 
 BAD_INPUT = 2
+"""Exit status where what the user gave is wrong."""
 INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
 CLOSED_PIPE = 141

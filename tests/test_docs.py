@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import file_index
+import code_index
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -57,7 +57,7 @@ def test_the_index_of_the_architecture_names_files() -> None:
 
 
 def test_the_architecture_lists_every_file_by_what_it_says_first() -> None:
-    assert file_index.documented() == file_index.index(), "python tests/file_index.py writes it anew"
+    assert code_index.documented() == code_index.index(), "python tests/code_index.py writes it anew"
 
 
 def test_every_room_is_in_the_table_of_rooms() -> None:

@@ -8,6 +8,7 @@ from harness.bounds.multiprocessor import Multiprocessor
 LATENCY = "latency"
 """Bounds a loop in which no part is busy for `BUSY` of the time."""
 BUSY = 0.5
+"""Share of an iteration's time from which on a part that is busy bounds the loop."""
 
 
 def pipe_cycles(trace: Sequence[Instruction], warps: int, multiprocessor: Multiprocessor) -> dict[str, float]:

@@ -20,6 +20,7 @@ GROUPS_KEPT = 8
 WARM_UP = 2
 """Iterations of each warp that are not counted."""
 COUNTED = 4
+"""Iterations of each warp that are counted."""
 COOL_DOWN = 1
 """Iterations after those, in which a warp is still in the way of others."""
 ITERATIONS = WARM_UP + COUNTED + 1 + COOL_DOWN

@@ -21,6 +21,7 @@ from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import BuildRequest, Built, KeyFound
 
 DEFAULT_BUILD_TIMEOUT_S = 600.0
+"""Seconds that a build may take where no experiment says."""
 
 
 def find_key(case: Case) -> KeyFound:

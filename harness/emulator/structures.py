@@ -3,6 +3,7 @@
 import ctypes
 
 MAXIMUM_FINDINGS = 256
+"""Findings of a launch that are kept: `MAXIMUM_FINDINGS` of `emulator/runtime/launch.h`."""
 MESSAGE_BYTES = 192
 
 

@@ -17,6 +17,7 @@ from harness.validation import shortened, suggestion
 CASE_KEYS = ("case", "variant", "target")
 
 MOST_VALUES_SHOWN = 12
+"""Values that a message about `--only` offers."""
 
 
 def select(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 PROBE = Path(__file__).with_name("gpu_probe.py")
 PROBE_LIMIT_S = 30.0
+"""Seconds for asking for the GPUs of this machine."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 CACHE_LINE = 64
 PAGE = 4096
 MOST_BALLAST = 2**20
+"""Bytes on the heap that lie before what a process allocates later."""
 
 MAPPINGS = 16
 """Mappings that stand in the way of the code that a process loads."""
@@ -64,9 +65,9 @@ placement = Placement()
 def elsewhere(work: Callable[[], None]) -> None:
     """Do `work` with its stack, and the code that it loads, at other addresses in each process.
 
-    Processes that are forks of one another have the same addresses otherwise.  The system puts a mapping into the
-    highest gap that holds it, so a single mapping in the way may fall into a gap that the code would not have
-    taken.  Mappings of many sizes leave hardly a gap as it was.
+    Processes that are forks of one another have the same addresses otherwise.  The system puts a mapping into
+    the highest gap that holds it, so a single mapping in the way may fall into a gap that the code would not
+    have taken.  Mappings of many sizes leave hardly a gap as it was.
     """
     chosen = random.SystemRandom()
     with ExitStack() as in_the_way:

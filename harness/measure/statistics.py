@@ -17,8 +17,11 @@ from numpy.typing import ArrayLike
 from harness.measure.students_t import t_quantile
 
 CONFIDENCE = 0.95
+"""Probability with which intervals hold what they are of."""
 RESAMPLES = 2000
+"""Drawings of a bootstrap."""
 MIN_SAMPLES_FOR_QUARTILES = 4
+"""Of fewer samples there is no interquartile range, and so no noise."""
 
 
 @dataclass(frozen=True)

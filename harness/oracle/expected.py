@@ -49,12 +49,17 @@ from harness.problem.dtypes import DTypeName, numpy_dtype
 from harness.problem.inputs import Inputs
 
 PLAIN_ERROR_FACTOR = 2.0
+"""Of the plain implementation's error, that an output may have."""
 OUTPUT_ULPS = 4.0
+"""Units in the last place, at the size of its row, that an output may be wrong by besides."""
 SUMMATION_FACTOR = 2.0
+"""Of the errors that sequential sums of terms, and of products in scores, have."""
 
 MIN_ROWS = 512
 """Fewer rows than this are measured in several orders of summation."""
+
 MAX_ORDERS = 16
+"""Orders of summation in which few rows are measured at most."""
 MAX_SCORES = 2**24
 """Scores up to which the plain implementation is measured on every row; beyond, on a sample of blocks."""
 CHECK_ROWS = 4096

@@ -16,6 +16,7 @@ from harness.storage.reading import open_to_read
 Record = TypeVar("Record", bound=BaseModel)
 
 LONGEST_REASON = 300
+"""Characters of what is wrong with a line of a journal."""
 
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harness.printable import printable
 from harness.problem.case import Case
-from harness.reporting.units import beside_limit
+from harness.reporting.units import beside_limit, interval
 from harness.results.result import Result
 from harness.status import Status
 
@@ -198,7 +198,7 @@ class LiveObserver:
 
 
 def result_line(case: Case, result: Result) -> str:
-    """Return a case's outcome on one line: status, case, error over tolerance, time and throughput."""
+    """Return a case's outcome on one line: status, case, error over tolerance, time, throughput, speed-up."""
     words = [f"{result.status:{STATUS_WIDTH}}", case.describe()]
     if result.error_ratio is not None:
         words.append(f"error/tolerance {beside_limit(result.error_ratio)}")
@@ -207,7 +207,8 @@ def result_line(case: Case, result: Result) -> str:
     if result.tflops is not None:
         words.append(f"{result.tflops * 1e3:.3g} GFLOP/s")
     if result.speedup is not None and result.baseline != result.variant:
-        words.append(f"{result.speedup:.2f}× {result.baseline}")
+        bounds = interval(result.speedup_low, result.speedup_high)
+        words.append(f"{result.speedup:.2f}× {result.baseline} {bounds}")
     if result.busy:
         words.append("busy machine")
     return "  ".join(words)

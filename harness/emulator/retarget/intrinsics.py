@@ -17,7 +17,7 @@ from harness.emulator.retarget.whitelist import GENERIC_INTRINSICS
 from harness.errors import BuildError
 
 ARGUMENT_BYTES = 128
-"""Bytes between two arguments: `ARGUMENT_BYTES` of `runtime/emulator.h`."""
+"""Bytes between two arguments: `ARGUMENT_BYTES` of `emulator/runtime/emulator.h`."""
 
 RESULT_BYTES = 256
 

@@ -1,4 +1,7 @@
-"""Operations that mean the same on the CPU as on a device; everything else needs a model or is an error."""
+"""Operations that mean the same on the CPU as on a device, or nothing there (fences, hints).
+
+Everything else needs a model or is an error.
+"""
 
 
 def _named(prefix: str, names: str) -> frozenset[str]:

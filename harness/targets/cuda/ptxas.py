@@ -20,6 +20,7 @@ USED_REGISTERS = re.compile(r"Used (\d+) registers")
 SPILL_STORES = re.compile(r"(\d+) bytes spill stores")
 REGISTER_BYTES = 4
 TIME_LIMIT_S = 60.0
+"""Seconds for assembling a kernel."""
 
 
 @dataclass(frozen=True)

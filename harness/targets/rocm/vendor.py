@@ -22,7 +22,9 @@ MATRIX_INSTRUCTIONS: Mapping[Feature, tuple[MatrixInstruction, ...]] = {
 """What code is generated for where a chip has a feature; of two for one type the first is taken."""
 
 MOST_WAVES = 4
+"""Waves of a workgroup."""
 KEY_TILE = 64
+"""Keys of a tile, where rows are not long."""
 MOST_REGISTERS = 256
 """Of a lane: with more, a SIMD of CDNA has room for one wave, and nothing hides what that waits for."""
 LONG_ROW_BYTES = 512

@@ -16,6 +16,7 @@ from harness.layouts.register_pairs import PAIR
 SIDE = 8
 ELEMENT_BITS = 16
 MOST_MATRICES = 4
+"""Matrices of 8 × 8 elements that one `ldmatrix` reads."""
 
 ROW_LANES = (1, 8, 4)
 """Stride, size and divisor of the lanes along the rows of a matrix: lane / 4."""
