@@ -13,6 +13,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 HEADING = "## Every number that decides something\n"
 FILES_HEADING = "## Every file in one line\n"
 SOURCES = (".py", ".c")
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 
 
 def package_files() -> list[Path]:
@@ -37,12 +38,25 @@ def summary(file: Path) -> str:
     return words
 
 
+def public_names(file: Path) -> list[str]:
+    """Return the functions and classes of a Python file that others may use, in their order."""
+    if file.suffix != ".py":
+        return []
+    defined = [node for node in ast.parse(file.read_text()).body if isinstance(node, DEFINITIONS)]
+    return [node.name for node in defined if not node.name.startswith("_")]
+
+
+def row(file: Path) -> str:
+    names = ", ".join(f"`{name}`" for name in public_names(file))
+    return f"- `{file.name}`: {summary(file)}" + (f" Has {names}." if names else "")
+
+
 def file_lists() -> str:
     """Return the lists of all files of the package, one for each folder."""
     files = package_files()
     lists = []
     for folder in dict.fromkeys(file.parent for file in files):
-        rows = [f"- `{file.name}`: {summary(file)}" for file in files if file.parent == folder]
+        rows = [row(file) for file in files if file.parent == folder]
         lists.append("\n".join([f"**`{folder.relative_to(ROOT)}/`**", "", *rows]))
     return "\n\n".join(lists) + "\n"
 
@@ -85,7 +99,8 @@ def index() -> str:
     return (
         f"{HEADING}\nLimits, thresholds and tuned numbers with what each says of itself; "
         f"`python tests/code_index.py` writes this\ntable and the list below.\n\n{number_table()}\n"
-        f"{FILES_HEADING}\nWhat each file says first of itself.\n\n{file_lists()}"
+        f"{FILES_HEADING}\nWhat each file says first of itself, and its functions and classes that others use.\n\n"
+        f"{file_lists()}"
     )
 
 

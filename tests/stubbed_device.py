@@ -1,6 +1,6 @@
-"""The device executor's own driver calls, answered by the emulator's stub of the driver."""
+"""The device executors' own driver calls, answered by the emulator's stubs of the drivers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,19 +14,42 @@ from harness.emulator.saved_code import load_saved
 
 @contextmanager
 def stub_device(chip: str, artifact: Artifact | None = None, folder: Path | None = None) -> Iterator[None]:
-    """Be a machine with one device, whose driver knows the kernels of an artifact in all their forms."""
+    """Be a machine with one device of NVIDIA's, whose driver knows an artifact's kernels in any form."""
     stub("cuda", VERSIONED_CUDA).select(chip)
     from harness.targets.cuda.device.context import open_device
     from harness.targets.cuda.images import CUBIN_FILE
 
     open_device.cache_clear()
-    images: list[LoadedImage] = []
-    if artifact is not None and folder is not None:
-        images = [load_image(image) for image in load_saved(folder / ARTIFACT_FOLDER)]
-        cubin = folder / CUBIN_FILE
-        if cubin.exists():
-            images += [LoadedImage(cubin.read_bytes(), image.kernels) for image in images]
+    images = _saved_images(artifact, folder)
+    if folder is not None and (folder / CUBIN_FILE).exists():
+        images += [LoadedImage((folder / CUBIN_FILE).read_bytes(), image.kernels) for image in images]
+    with _known(images):
+        yield
+    open_device.cache_clear()
+
+
+@contextmanager
+def stub_amd_device(
+    chip: str, artifact: Artifact | None = None, folder: Path | None = None
+) -> Iterator[None]:
+    """Be a machine with one device of AMD's, whose driver knows an artifact's kernels."""
+    stub("hip").select(chip)
+    from harness.targets.rocm.device.context import open_device
+
+    open_device.cache_clear()
+    with _known(_saved_images(artifact, folder)):
+        yield
+    open_device.cache_clear()
+
+
+def _saved_images(artifact: Artifact | None, folder: Path | None) -> list[LoadedImage]:
+    if artifact is None or folder is None:
+        return []
+    return [load_image(image) for image in load_saved(folder / ARTIFACT_FOLDER)]
+
+
+@contextmanager
+def _known(images: Sequence[LoadedImage]) -> Iterator[None]:
     prepare_launches(LaunchSettings(processes=1))
     with registered(images):
         yield
-    open_device.cache_clear()

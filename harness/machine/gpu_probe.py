@@ -16,8 +16,18 @@ MAJOR_ATTRIBUTE, MINOR_ATTRIBUTE = 75, 76
 DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 """Where NVIDIA's kernel driver says which one it is."""
 
-TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
-"""Where AMD's kernel driver describes its devices; a node without gfx version is a processor."""
+AMD_DRIVER_VERSION = Path("/sys/module/amdgpu/version")
+"""Where AMD's kernel driver says which one it is, if it is not the kernel's own."""
+
+HIP_LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6")
+"""Names of HIP's runtime library: that of development packages, then those of ROCm's versions."""
+
+PROPERTIES_BYTES = 1472
+"""Size of `hipDeviceProp_tR0600`, the properties of a device since ROCm 6; its first 256 are the name."""
+MEMORY_OFFSET = 288
+"""Where `totalGlobalMem` lies in it."""
+CHIP_OFFSET = 1160
+"""Where `gcnArchName` begins in it: `gfx90a:sramecc+:xnack-`."""
 
 
 def cuda_devices() -> list[dict[str, object]]:
@@ -57,22 +67,48 @@ def nvidia_driver(file: Path = DRIVER_VERSION) -> str | None:
     return found[0] if found else None
 
 
-def rocm_devices(topology: Path = TOPOLOGY) -> list[dict[str, object]]:
-    """Return name and chip of each AMD device; raises `OSError` without the HIP library."""
-    ctypes.CDLL("libamdhip64.so")
+def rocm_devices() -> list[dict[str, object]]:
+    """Return what is known of each AMD device that HIP shows; raises `OSError` without its library."""
+    runtime = hip_library()
+    count = ctypes.c_int()
+    if runtime.hipGetDeviceCount(ctypes.byref(count)) != 0:
+        return []
     devices: list[dict[str, object]] = []
-    for properties in sorted(topology.glob("*/properties")):
-        found = re.search(r"^gfx_target_version (\d+)$", properties.read_text(), re.MULTILINE)
-        version = int(found[1]) if found else 0
-        if version:
-            product = properties.with_name("name").read_text().strip()
-            devices.append({"name": f"AMD {product}".strip(), "chip": gfx_name(version)})
+    for ordinal in range(count.value):
+        properties = ctypes.create_string_buffer(PROPERTIES_BYTES)
+        if runtime.hipGetDevicePropertiesR0600(properties, ordinal) == 0:
+            devices.append(
+                {
+                    "name": text_at(properties.raw, 0) or "AMD GPU",
+                    "chip": text_at(properties.raw, CHIP_OFFSET).split(":")[0],
+                    "memory_bytes": ctypes.c_size_t.from_buffer(properties, MEMORY_OFFSET).value or None,
+                    "driver": amd_driver(),
+                }
+            )
     return devices
 
 
-def gfx_name(version: int) -> str:
-    """Return `gfx942` of 90402: two decimal digits each for minor version and stepping, which is in hex."""
-    return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+def hip_library() -> ctypes.CDLL:
+    """Return HIP's runtime library; raises `OSError` where there is none."""
+    for name in HIP_LIBRARIES[:-1]:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return ctypes.CDLL(HIP_LIBRARIES[-1])
+
+
+def text_at(raw: bytes, offset: int) -> str:
+    """Return the text that begins at a byte and ends before the next 0."""
+    return raw[offset:].split(b"\0")[0].decode().strip()
+
+
+def amd_driver(file: Path = AMD_DRIVER_VERSION) -> str | None:
+    """Return the version of AMD's driver, `6.12.12`, where it can be read."""
+    try:
+        return file.read_text().strip() or None
+    except OSError:
+        return None
 
 
 def main() -> None:

@@ -311,7 +311,7 @@ def requirements(artifacts: Iterable[Artifact]) -> str:
 
 def _needed(artifacts: Iterable[Artifact]) -> tuple[set[str], set[str]]:
     """Return the extras of this package, and other packages, that artifacts need where they are timed."""
-    extras, named = {"device"}, set[str]()
+    extras, named = set[str](), set[str]()
     for artifact in artifacts:
         for loader in artifact.loaders:
             if loader.executor == "device" and loader.install is not None:

@@ -16,20 +16,51 @@ def _fresh():
     gpus.devices.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("version", "name"), [(90402, "gfx942"), (90010, "gfx90a"), (110000, "gfx1100"), (120001, "gfx1201")]
-)
-def test_chips_are_named_as_compilers_name_them(version, name):
-    assert gpu_probe.gfx_name(version) == name
+class Hip:
+    """HIP with one device that answers, and one that does not."""
+
+    def hipGetDeviceCount(self, count):  # noqa: N802
+        count._obj.value = 2
+        return 0
+
+    def hipGetDevicePropertiesR0600(self, properties, ordinal):  # noqa: N802
+        properties[:21] = b"AMD Instinct MI300X\0\0"
+        properties[gpu_probe.MEMORY_OFFSET : gpu_probe.MEMORY_OFFSET + 8] = (192 << 30).to_bytes(8, "little")
+        chip = b"gfx942:sramecc+:xnack-"
+        properties[gpu_probe.CHIP_OFFSET : gpu_probe.CHIP_OFFSET + len(chip)] = chip
+        return 0 if ordinal == 0 else 101
 
 
-def test_devices_are_read_off_the_kernels_topology(tmp_path, monkeypatch):
-    monkeypatch.setattr(gpu_probe.ctypes, "CDLL", lambda name: None)
-    for node, (version, product) in enumerate([(0, "a processor"), (90402, "Instinct MI300X")]):
-        (tmp_path / str(node)).mkdir()
-        (tmp_path / str(node) / "properties").write_text(f"simd_count 4\ngfx_target_version {version}\n")
-        (tmp_path / str(node) / "name").write_text(f"{product}\n")
-    assert gpu_probe.rocm_devices(tmp_path) == [{"name": "AMD Instinct MI300X", "chip": "gfx942"}]
+def test_hip_is_asked(monkeypatch):
+    monkeypatch.setattr(gpu_probe.ctypes, "CDLL", lambda name: Hip())
+    monkeypatch.setattr(gpu_probe, "amd_driver", lambda: "6.12.12")
+    expected = {
+        "name": "AMD Instinct MI300X",
+        "chip": "gfx942",
+        "memory_bytes": 192 << 30,
+        "driver": "6.12.12",
+    }
+    assert gpu_probe.rocm_devices() == [expected]
+
+
+def test_any_version_of_hip_will_do(monkeypatch):
+    tried = []
+
+    def load(name):
+        tried.append(name)
+        if name != gpu_probe.HIP_LIBRARIES[1]:
+            raise OSError(name)
+        return Hip()
+
+    monkeypatch.setattr(gpu_probe.ctypes, "CDLL", load)
+    assert len(gpu_probe.rocm_devices()) == 1
+    assert tried == list(gpu_probe.HIP_LIBRARIES[:2])
+
+
+def test_amd_s_driver_version_is_read_where_it_stands(tmp_path):
+    assert gpu_probe.amd_driver(tmp_path / "version") is None
+    (tmp_path / "version").write_text("6.12.12\n")
+    assert gpu_probe.amd_driver(tmp_path / "version") == "6.12.12"
 
 
 class Driver:

@@ -199,6 +199,12 @@ def test_only_what_runs_is_required_on_the_other_machine(folder: Path) -> None:
             "torch",
         ),
         (
+            artifact(
+                "none", "", Loader(executor="device", function="f", install="attention-harness[device]")
+            ),
+            "cuda-bindings",
+        ),
+        (
             artifact("none", "", Loader(executor="device", function="f", install="iree-base-runtime")),
             "iree-base-runtime",
         ),

@@ -2,13 +2,11 @@
  * executor ask for, on the emulator.
  *
  * Everything is done when its call returns, so that streams and contexts are empty names, and an event is a
- * moment of the host's clock.  What is not
- * here (graphs, memory pools) can be looked up, and fails when it is called.
+ * moment of the host's clock.  What is not here (graphs, memory pools) can be looked up, and fails when it is
+ * called.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "device.h"
 
@@ -16,7 +14,6 @@ typedef int Device;
 typedef uint64_t Address;
 
 #define DRIVER_VERSION 12040
-#define EMULATED_L2_BYTES 4096
 #define MAXIMUM_SHARED_ATTRIBUTE 8   /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 
 /* CUdevice_attribute */
@@ -126,26 +123,12 @@ static int call_on_host(void *stream, void (*function)(void *), void *data) {
 
 /* ------------------------------------------------------------------ events */
 
-static int event_create(struct timespec **event, unsigned flags) {
-    (void)flags;
-    *event = calloc(1, sizeof **event);
-    return *event ? SUCCESS : fail(OUT_OF_MEMORY, "no memory for an event");
-}
+static int event_create(Event **event, unsigned flags) { return (void)flags, create_event(event); }
+static int event_destroy(Event *event) { return destroy_event(event); }
+static int event_record(Event *event, void *stream) { return (void)stream, record_event(event); }
 
-static int event_destroy(struct timespec *event) {
-    free(event);
-    return SUCCESS;
-}
-
-static int event_record(struct timespec *event, void *stream) {
-    (void)stream;
-    clock_gettime(CLOCK_MONOTONIC, event);
-    return SUCCESS;
-}
-
-static int event_elapsed(float *milliseconds, const struct timespec *start, const struct timespec *end) {
-    double seconds = (double)(end->tv_sec - start->tv_sec), nanoseconds = (double)(end->tv_nsec - start->tv_nsec);
-    *milliseconds = (float)(seconds * 1e3 + nanoseconds * 1e-6);
+static int event_elapsed(float *milliseconds, const Event *start, const Event *end) {
+    *milliseconds = milliseconds_between(start, end);
     return SUCCESS;
 }
 

@@ -63,6 +63,26 @@ void *any_handle(void) {
     return &handle;
 }
 
+Status create_event(Event **event) {
+    *event = calloc(1, sizeof **event);
+    return *event ? SUCCESS : fail(OUT_OF_MEMORY, "no memory for an event");
+}
+
+Status destroy_event(Event *event) {
+    free(event);
+    return SUCCESS;
+}
+
+Status record_event(Event *event) {
+    clock_gettime(CLOCK_MONOTONIC, event);
+    return SUCCESS;
+}
+
+float milliseconds_between(const Event *start, const Event *end) {
+    double seconds = (double)(end->tv_sec - start->tv_sec), nanoseconds = (double)(end->tv_nsec - start->tv_nsec);
+    return (float)(seconds * 1e3 + nanoseconds * 1e-6);
+}
+
 void identify_device(unsigned char uuid[16]) { memcpy(uuid, "harness-emulator", 16); }
 
 Status allocate(size_t bytes, void **address) {

@@ -4,10 +4,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "registry.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+#define EMULATED_L2_BYTES 4096
 
 /* CUDA and HIP number them alike. */
 typedef enum Status {
@@ -30,6 +33,9 @@ typedef struct Chip {
 
 typedef struct Module Module;
 
+/* A moment of the host's clock: everything that was enqueued before is done. */
+typedef struct timespec Event;
+
 /* For Python, before the driver is used: which chip the device is.  Returns -1 for one that is not known. */
 EXPORT int stub_select_chip(const char *name);
 /* Why a call failed first since then; empty if none has. */
@@ -37,8 +43,12 @@ EXPORT const char *stub_first_failure(void);
 
 const Chip *chip(void);
 
-/* A handle of a stream, an event, a context: nothing is pending on any, so that they are all the same. */
+/* A handle of a stream, or a context: nothing is pending on any, so that they are all the same. */
 void *any_handle(void);
+Status create_event(Event **event);
+Status destroy_event(Event *event);
+Status record_event(Event *event);
+float milliseconds_between(const Event *start, const Event *end);
 void identify_device(unsigned char uuid[16]);
 
 Status allocate(size_t bytes, void **address);

@@ -1,7 +1,9 @@
-/* A stand-in for libamdhip64.so: as much of the HIP runtime API as IREE's `hip` driver asks for, on the emulator.
+/* A stand-in for libamdhip64.so: as much of the HIP runtime API as IREE's `hip` driver and this harness's device
+ * executor ask for, on the emulator.
  *
- * Everything is done when its call returns, so that streams, events and contexts are empty names.  What is not
- * here (graphs, memory pools) can be looked up, and fails when it is called.
+ * Everything is done when its call returns, so that streams and contexts are empty names, and an event is a
+ * moment of the host's clock.  What is not here (graphs, memory pools) can be looked up, and fails when it is
+ * called.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 /* hipDeviceAttribute_t */
 typedef enum Attribute {
     CONCURRENT_MANAGED_ACCESS = 9,
+    L2_CACHE_BYTES = 19,
     MAXIMUM_BLOCK_X = 26,
     MAXIMUM_BLOCK_Y = 27,
     MAXIMUM_BLOCK_Z = 28,
@@ -22,6 +25,14 @@ typedef enum Attribute {
 } Attribute;
 
 #define SHARED_SIZE_ATTRIBUTE 1   /* HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES */
+
+/* As much of hipDeviceProp_tR0600 as is asked for. */
+typedef struct Properties {
+    char name[256];
+    char between[904];
+    char chip[256];   /* gcnArchName: with the features that code may count on */
+    char behind[56];
+} Properties;
 
 /* ------------------------------------------------------------------ device */
 
@@ -41,6 +52,18 @@ EXPORT int hipDeviceGetName(char *name, int capacity, int device) {
     return SUCCESS;
 }
 
+EXPORT int hipDeviceGetPCIBusId(char *bus, int capacity, int device) {
+    (void)device;
+    snprintf(bus, (size_t)capacity, "emulated");
+    return SUCCESS;
+}
+
+EXPORT int hipGetDevicePropertiesR0600(Properties *properties, int device) {
+    memset(properties, 0, sizeof *properties);
+    snprintf(properties->chip, sizeof properties->chip, "%s:sramecc+:xnack-", chip()->name);
+    return hipDeviceGetName(properties->name, sizeof properties->name, device);
+}
+
 EXPORT int hipDeviceGetUuid(unsigned char *uuid, int device) {
     (void)device;
     identify_device(uuid);
@@ -56,6 +79,7 @@ EXPORT int hipDeviceGetAttribute(int *value, int attribute, int device) {
         case MAXIMUM_BLOCK_Y:
         case MAXIMUM_BLOCK_Z: *value = 1024; break;
         case MAXIMUM_SHARED_PER_BLOCK: *value = chip()->shared_bytes; break;
+        case L2_CACHE_BYTES: *value = EMULATED_L2_BYTES; break;
         case WARP_SIZE: *value = chip()->warp_size; break;
         case MULTIPROCESSOR_COUNT: *value = chip()->multiprocessors; break;
         case CONCURRENT_MANAGED_ACCESS:
@@ -65,7 +89,7 @@ EXPORT int hipDeviceGetAttribute(int *value, int attribute, int device) {
     return SUCCESS;
 }
 
-/* ------------------------------------------------------------------ contexts, streams, events */
+/* ------------------------------------------------------------------ contexts, streams */
 
 static int new_handle(void **handle) {
     if (handle) *handle = any_handle();
@@ -76,8 +100,6 @@ EXPORT int hipCtxGetCurrent(void **context) { return new_handle(context); }
 EXPORT int hipCtxPopCurrent(void **context) { return new_handle(context); }
 EXPORT int hipDevicePrimaryCtxRetain(void **context, int device) { return (void)device, new_handle(context); }
 EXPORT int hipStreamCreateWithFlags(void **stream, unsigned flags) { return (void)flags, new_handle(stream); }
-EXPORT int hipEventCreate(void **event) { return new_handle(event); }
-EXPORT int hipEventCreateWithFlags(void **event, unsigned flags) { return (void)flags, new_handle(event); }
 
 EXPORT int hipLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
     (void)stream;
@@ -90,6 +112,7 @@ EXPORT int hipLaunchHostFunc(void *stream, void (*function)(void *), void *data)
 
 NOTHING(hipInit)
 NOTHING(hipSetDevice)
+NOTHING(hipDeviceSynchronize)
 NOTHING(hipGetLastError)
 NOTHING(hipCtxSetCurrent)
 NOTHING(hipCtxPushCurrent)
@@ -97,10 +120,20 @@ NOTHING(hipDevicePrimaryCtxRelease)
 NOTHING(hipStreamDestroy)
 NOTHING(hipStreamSynchronize)
 NOTHING(hipStreamWaitEvent)
-NOTHING(hipEventDestroy)
 NOTHING(hipEventQuery)
-NOTHING(hipEventRecord)
 NOTHING(hipEventSynchronize)
+
+/* ------------------------------------------------------------------ events */
+
+EXPORT int hipEventCreate(Event **event) { return create_event(event); }
+EXPORT int hipEventCreateWithFlags(Event **event, unsigned flags) { return (void)flags, create_event(event); }
+EXPORT int hipEventDestroy(Event *event) { return destroy_event(event); }
+EXPORT int hipEventRecord(Event *event, void *stream) { return (void)stream, record_event(event); }
+
+EXPORT int hipEventElapsedTime(float *milliseconds, const Event *start, const Event *end) {
+    *milliseconds = milliseconds_between(start, end);
+    return SUCCESS;
+}
 
 /* ------------------------------------------------------------------ memory */
 
@@ -128,6 +161,14 @@ EXPORT int hipMemcpy(void *destination, const void *source, size_t bytes, int ki
     (void)kind;
     memcpy(destination, source, bytes);
     return SUCCESS;
+}
+
+EXPORT int hipMemcpyHtoD(void *destination, const void *source, size_t bytes) {
+    return hipMemcpy(destination, source, bytes, 0);
+}
+
+EXPORT int hipMemcpyDtoH(void *destination, const void *source, size_t bytes) {
+    return hipMemcpy(destination, source, bytes, 0);
 }
 
 EXPORT int hipMemcpyAsync(void *destination, const void *source, size_t bytes, int kind, void *stream) {
@@ -209,7 +250,6 @@ EXPORT const char *hipGetErrorString(int error) { return reason_of((Status)error
 
 UNSUPPORTED(hipDeviceCanAccessPeer)
 UNSUPPORTED(hipDeviceEnablePeerAccess)
-UNSUPPORTED(hipEventElapsedTime)
 UNSUPPORTED(hipFreeAsync)
 UNSUPPORTED(hipFuncSetAttribute)
 UNSUPPORTED(hipGraphAddEmptyNode)

@@ -3,16 +3,22 @@
 CUDA's driver, the emulator, HIP and Level Zero differ behind this and nowhere else.
 """
 
+import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from harness.errors import HarnessError
 from harness.targets.gpu.launch import GpuKernel
 
 Enqueue = Callable[[], None]
 """Starts work on a device, or does it at once."""
+
+
+class DeviceError(HarnessError):
+    """A driver refused a call, or a kernel failed on the device."""
 
 
 class DeviceMemory(Protocol):
@@ -49,6 +55,21 @@ class Driver(ABC):
     def timer(self) -> "Timer | None":
         """Return what times launches on the device's own clock; None where it has none."""
         return None
+
+
+class PackedArguments:
+    """A kernel's arguments as the drivers of CUDA and HIP take them: the address of each."""
+
+    def __init__(self, values: Sequence[int]) -> None:
+        """Take the addresses of a kernel's buffers, 0 where it takes a null pointer."""
+        self._values = (ctypes.c_void_p * len(values))(*values)
+        first, size = ctypes.addressof(self._values), ctypes.sizeof(ctypes.c_void_p)
+        self._addresses = (ctypes.c_void_p * len(values))(*(first + size * at for at in range(len(values))))
+
+    @property
+    def address(self) -> int:
+        """The address of the array of addresses; valid as long as this object lives."""
+        return ctypes.addressof(self._addresses)
 
 
 class Timer(Protocol):

@@ -1,39 +1,13 @@
 """Timing on a device: events around each call, caches emptied before it, clocks watched."""
 
 import time
-from typing import Protocol
 
 from harness.artifact.artifact import Sample
+from harness.targets.gpu.clocks import Clocks
 from harness.targets.gpu.driver import DeviceMemory, Enqueue, Events
 
 FLUSHED_CACHES = 2
 """Sizes of the last-level cache that are written before each call: nothing of an earlier call is left."""
-
-
-class ClockState(Protocol):
-    """What was read of a device's clock; None is what is not known."""
-
-    @property
-    def megahertz(self) -> int | None:
-        """The clock."""
-
-    @property
-    def throttled(self) -> str | None:
-        """Why the device was slowed down."""
-
-
-class Clocks(Protocol):
-    """Watches the clock of one device."""
-
-    @property
-    def state(self) -> ClockState:
-        """What was read since the sample began."""
-
-    def start_sample(self) -> None:
-        """Forget what was read before."""
-
-    def read(self) -> None:
-        """Read the clock while the device is busy; called often."""
 
 
 class EventTimer:

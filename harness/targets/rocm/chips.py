@@ -70,6 +70,8 @@ class Chip:
     lds_banks: int
     """Banks of 4 bytes (ISA, "Local Data Share")."""
     features: frozenset[Feature]
+    last_level_cache_bytes: int = 0
+    """Of the cache behind L2, where there is one, "Infinity Cache" (data sheets)."""
     simds: int = 4
     """Of a compute unit; RDNA's have two."""
     workgroups: int = 32
@@ -118,6 +120,7 @@ CHIPS = {
         workgroup_lds_bytes=64 * KIB,
         lds_multiple=512,
         lds_banks=32,
+        last_level_cache_bytes=256 * KIB * KIB,
         features=CDNA2_FEATURES,
     ),
     "gfx950": Chip(
@@ -132,6 +135,7 @@ CHIPS = {
         workgroup_lds_bytes=160 * KIB,
         lds_multiple=1280,
         lds_banks=64,
+        last_level_cache_bytes=256 * KIB * KIB,
         features=CDNA4_FEATURES,
     ),
     "gfx1100": Chip(
@@ -146,6 +150,7 @@ CHIPS = {
         workgroup_lds_bytes=64 * KIB,
         lds_multiple=512,
         lds_banks=32,
+        last_level_cache_bytes=96 * KIB * KIB,
         features=frozenset({Feature.WMMA_REPLICATED, Feature.ROW_EXCHANGE}),
         simds=2,
     ),
@@ -161,6 +166,7 @@ CHIPS = {
         workgroup_lds_bytes=64 * KIB,
         lds_multiple=512,
         lds_banks=32,
+        last_level_cache_bytes=64 * KIB * KIB,
         features=frozenset(
             {
                 Feature.WMMA,

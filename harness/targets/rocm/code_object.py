@@ -5,6 +5,8 @@ import re
 
 from harness.targets.gpu.kernel_metrics import KernelMetrics
 
+CODE_OBJECT_FILE = "kernels.hsaco"
+
 MATRIX_INSTRUCTION = re.compile(r"\bv_(?:mfma|smfmac|wmma|swmmac)_\w+")
 
 METADATA = re.compile(r"\.amdgpu_metadata\n(.*?)\.end_amdgpu_metadata", re.DOTALL)

@@ -7,11 +7,9 @@ from harness.targets.gpu.kernel_metrics import instructions
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.object_files import code_bytes
 from harness.targets.rocm.chips import CHIPS
-from harness.targets.rocm.code_object import MATRIX_INSTRUCTION, kernel_metrics
+from harness.targets.rocm.code_object import CODE_OBJECT_FILE, MATRIX_INSTRUCTION, kernel_metrics
 from harness.targets.rocm.compute_unit import occupancy
 from harness.targets.rocm.instruction_classes import instruction_classes
-
-CODE_OBJECT_FILE = "kernels.hsaco"
 
 
 def device_code(assembly: str, code_object: bytes, kernels: Sequence[GpuKernel], chip: str) -> DeviceCode:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from harness.artifact.artifact import Loader
 from harness.emulator.devices import device as emulated_device
 from harness.layouts.instructions import amd
 from harness.layouts.matrix_instruction import MatrixInstruction
@@ -43,6 +44,10 @@ COPIES_THROUGH_REGISTERS = Staging(
     column_padding_bytes=8,
     is_through_registers=True,
 )
+
+
+DEVICE_LOADER = Loader(executor="device", function="harness.targets.rocm.device.driver:load")
+"""It needs HIP's runtime library, which every machine has that has such a device ready, and no package."""
 
 
 def matrix_instructions(chip: Chip) -> dict[str, MatrixInstruction]:
@@ -86,6 +91,6 @@ def amd_vendor(name: str) -> Vendor:
         shared_memory=shared_memory(chip),
         code_generation=partial(_code_generation, name),
         require_resources=partial(require_lds, chip=name),
-        device_loader=None,
+        device_loader=DEVICE_LOADER,
         emulated_device=emulated_device(name),
     )

@@ -13,7 +13,7 @@ from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.gpu.pipeline import stages
 from harness.targets.rocm.chips import CHIPS
-from harness.targets.rocm.device_code import CODE_OBJECT_FILE
+from harness.targets.rocm.code_object import CODE_OBJECT_FILE
 from harness.targets.rocm.vendor import amd_vendor
 
 RAGGED = AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True)

@@ -4,11 +4,7 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from harness.errors import HarnessError
-
-
-class DeviceError(HarnessError):
-    """The driver refused a call, or a kernel failed on the device."""
+from harness.targets.gpu.driver import DeviceError
 
 
 def checked(result: tuple[Any, ...]) -> Any:

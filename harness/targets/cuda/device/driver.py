@@ -1,6 +1,5 @@
 """CUDA's driver, as the executable of GPU kernels asks for it."""
 
-import ctypes
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from harness.targets.cuda.device.context import Device, open_device, synchronize
 from harness.targets.cuda.device.events import event_timer
 from harness.targets.cuda.device.memory import DEFAULT_STREAM, CudaMemory
 from harness.targets.cuda.images import image_for
-from harness.targets.gpu.driver import Driver, Enqueue
+from harness.targets.gpu.driver import Driver, Enqueue, PackedArguments
 from harness.targets.gpu.event_timer import EventTimer
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch
@@ -43,7 +42,7 @@ class CudaDriver(Driver):
 
     def prepare(self, kernel: GpuKernel, arguments: Sequence[CudaMemory]) -> Enqueue:
         """Return what launches a kernel on the default stream."""
-        addresses = _Arguments([*(memory.address for memory in arguments), *[0] * kernel.null_arguments])
+        addresses = PackedArguments([*(memory.address for memory in arguments), *[0] * kernel.null_arguments])
         return partial(_launch, self._functions[kernel.name], kernel, addresses)
 
     def synchronize(self) -> None:
@@ -62,16 +61,7 @@ class CudaDriver(Driver):
         return function
 
 
-class _Arguments:
-    """A kernel's arguments as the driver takes them: the address of each."""
-
-    def __init__(self, values: list[int]) -> None:
-        self._values = (ctypes.c_void_p * len(values))(*values)
-        first, size = ctypes.addressof(self._values), ctypes.sizeof(ctypes.c_void_p)
-        self.addresses = (ctypes.c_void_p * len(values))(*(first + size * at for at in range(len(values))))
-
-
-def _launch(function: Any, kernel: GpuKernel, arguments: _Arguments) -> None:
+def _launch(function: Any, kernel: GpuKernel, arguments: PackedArguments) -> None:
     grid, block = (kernel.grid, 1, 1), (kernel.threads, 1, 1)
-    address = ctypes.addressof(arguments.addresses)
-    checked(driver.cuLaunchKernel(function, *grid, *block, kernel.shared_bytes, DEFAULT_STREAM, address, 0))
+    launch = (*grid, *block, kernel.shared_bytes, DEFAULT_STREAM, arguments.address, 0)
+    checked(driver.cuLaunchKernel(function, *launch))

@@ -5,7 +5,7 @@ from typing import Any
 from cuda.bindings import driver
 
 from harness.targets.cuda.device.calls import checked
-from harness.targets.cuda.device.clocks import Clocks
+from harness.targets.cuda.device.clocks import nvidia_clocks
 from harness.targets.cuda.device.context import Device
 from harness.targets.cuda.device.memory import CudaMemory
 from harness.targets.gpu.event_timer import FLUSHED_CACHES, EventTimer
@@ -43,4 +43,4 @@ class CudaEvents:
 def event_timer(device: Device, stream: int) -> EventTimer:
     """Return a timer of what is enqueued on a stream of a device."""
     caches = CudaMemory(FLUSHED_CACHES * max(device.l2_bytes, 1), stream)
-    return EventTimer(CudaEvents(stream), caches, Clocks(device.bus))
+    return EventTimer(CudaEvents(stream), caches, nvidia_clocks(device.bus))

@@ -17,6 +17,7 @@ from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE, image_for
 from harness.targets.executors import with_executor
+from harness.targets.gpu.driver import DeviceError
 
 pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
 
@@ -90,7 +91,6 @@ def test_no_device_runs_code_of_a_later_chip(artifact, folder):
 
 
 def test_what_the_driver_refuses_is_said_in_its_words(artifact, folder):
-    from harness.targets.cuda.device.calls import DeviceError
 
     with (
         stub_device("sm_80"),
@@ -102,7 +102,7 @@ def test_what_the_driver_refuses_is_said_in_its_words(artifact, folder):
 def test_missing_memory_of_the_device_is_told_from_other_errors():
     from cuda.bindings import driver
 
-    from harness.targets.cuda.device.calls import DeviceError, checked
+    from harness.targets.cuda.device.calls import checked
 
     with stub_device("sm_80"):
         with pytest.raises(MemoryError, match="out of memory"):

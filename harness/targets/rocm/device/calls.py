@@ -1,0 +1,82 @@
+"""Calls of the HIP runtime whose errors are exceptions."""
+
+import ctypes
+import functools
+
+from harness.machine.gpu_probe import HIP_LIBRARIES, hip_library
+from harness.targets.gpu.driver import DeviceError
+
+SUCCESS, OUT_OF_MEMORY = 0, 2
+"""`hipSuccess` and `hipErrorOutOfMemory`."""
+
+Address = ctypes.c_void_p
+Result = ctypes.POINTER(ctypes.c_void_p)
+Integer = ctypes.POINTER(ctypes.c_int)
+SIGNATURES = {
+    "hipInit": (ctypes.c_uint,),
+    "hipGetDeviceCount": (Integer,),
+    "hipSetDevice": (ctypes.c_int,),
+    "hipDeviceGetName": (ctypes.c_char_p, ctypes.c_int, ctypes.c_int),
+    "hipDeviceGetAttribute": (Integer, ctypes.c_int, ctypes.c_int),
+    "hipDeviceGetPCIBusId": (ctypes.c_char_p, ctypes.c_int, ctypes.c_int),
+    "hipGetDevicePropertiesR0600": (ctypes.c_void_p, ctypes.c_int),
+    "hipDeviceSynchronize": (),
+    "hipMalloc": (Result, ctypes.c_size_t),
+    "hipFree": (Address,),
+    "hipMemcpyHtoD": (Address, ctypes.c_void_p, ctypes.c_size_t),
+    "hipMemcpyDtoH": (ctypes.c_void_p, Address, ctypes.c_size_t),
+    "hipMemsetD8Async": (Address, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p),
+    "hipModuleLoadData": (Result, ctypes.c_char_p),
+    "hipModuleUnload": (ctypes.c_void_p,),
+    "hipModuleGetFunction": (Result, ctypes.c_void_p, ctypes.c_char_p),
+    "hipModuleLaunchKernel": (
+        ctypes.c_void_p,
+        *(ctypes.c_uint,) * 7,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+    ),
+    "hipEventCreate": (Result,),
+    "hipEventRecord": (ctypes.c_void_p, ctypes.c_void_p),
+    "hipEventSynchronize": (ctypes.c_void_p,),
+    "hipEventElapsedTime": (ctypes.POINTER(ctypes.c_float), ctypes.c_void_p, ctypes.c_void_p),
+    "hipStreamSynchronize": (ctypes.c_void_p,),
+}
+"""Types of the parameters of each call that is made (HIP Runtime API Reference); all return an error code."""
+
+
+@functools.cache
+def runtime() -> ctypes.CDLL:
+    """Return the runtime library; raises `DeviceError` where there is none."""
+    try:
+        library = hip_library()
+    except OSError as error:
+        raise DeviceError(f"HIP is not installed: found none of {', '.join(HIP_LIBRARIES)}") from error
+    for function, parameters in SIGNATURES.items():
+        getattr(library, function).argtypes = parameters
+    for function in ("hipGetErrorName", "hipGetErrorString"):
+        getattr(library, function).argtypes = (ctypes.c_int,)
+        getattr(library, function).restype = ctypes.c_char_p
+    return library
+
+
+def call(function: str, *arguments: object) -> None:
+    """Call the runtime.
+
+    Raises `MemoryError` where the device has not enough memory, else `DeviceError` with the runtime's words.
+    """
+    library = runtime()
+    error = getattr(library, function)(*arguments)
+    if error == SUCCESS:
+        return
+    text = f"{library.hipGetErrorName(error).decode()}: {library.hipGetErrorString(error).decode()}"
+    if error == OUT_OF_MEMORY:
+        raise MemoryError(text)
+    raise DeviceError(text)
+
+
+def made(function: str, *arguments: object) -> int:
+    """Call the runtime for what it returns through its first parameter: an address or a handle."""
+    result = ctypes.c_void_p()
+    call(function, ctypes.byref(result), *arguments)
+    return result.value or 0
