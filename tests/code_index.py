@@ -99,7 +99,7 @@ def index() -> str:
     return (
         f"{HEADING}\nLimits, thresholds and tuned numbers with what each says of itself; "
         f"`python tests/code_index.py` writes this\ntable and the list below.\n\n{number_table()}\n"
-        f"{FILES_HEADING}\nWhat each file says first of itself, and its functions and classes that others use.\n\n"
+        f"{FILES_HEADING}\nWhat each file says first of itself, and its functions and classes for others.\n\n"
         f"{file_lists()}"
     )
 
