@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -14,6 +15,9 @@ from harness.printable import all_printable, printable
 from harness.storage.reading import open_to_read
 
 Record = TypeVar("Record", bound=BaseModel)
+
+ESCAPED = re.compile(rb"\\(?:[bfnrt]|u([0-9a-fA-F]{4}))")
+"""What may stand for a character that is not printable; quotes and backslashes are."""
 
 LONGEST_REASON = 300
 """Characters of what is wrong with a line of a journal."""
@@ -94,7 +98,7 @@ class Journal(Generic[Record]):
     def _parse(self, line: bytes, number: int) -> Record:
         try:
             record = self._model.model_validate_json(line)
-            if b"\\" in line or not line.decode().isprintable():
+            if not _is_printable(line):
                 record = self._model.model_validate(all_printable(record.model_dump()))
             return record
         except ValidationError as error:
@@ -104,6 +108,12 @@ class Journal(Generic[Record]):
             raise InputError(
                 f"{self.path}:{number}: not a {self._model.__name__.lower()}: {message}"
             ) from error
+
+
+def _is_printable(line: bytes) -> bool:
+    """Return whether all characters of a line are printable, also those that JSON escapes stand for."""
+    escaped = ESCAPED.findall(line)
+    return line.decode().isprintable() and all(code and chr(int(code, 16)).isprintable() for code in escaped)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -39,7 +39,7 @@ def write_large_run(root: Path, rows: int) -> Path:
                 "speedup": 1 + written % 83 / 100,
                 "noise": written % 79 / 10000,
             }
-            file.write(json.dumps(row) + "\n")
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
             written += 1
     return run.path
 

@@ -122,6 +122,22 @@ def test_texts_are_printable_whoever_wrote_them(journal):
     assert journal.read() == [Record(name="\\x1b[31m\\nred", number=1)]
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("a \\u00d7 b", "a × b"),
+        ("back\\\\slash", "back\\slash"),
+        ("\\ud83d\\ude00", "\U0001f600"),
+        ("tab\\t", "tab\\t"),
+        ("\\u202e", "\\u202e"),
+        ("\\\\u001b", "\\u001b"),
+    ],
+)
+def test_escapes_of_printable_characters_are_those_characters(journal, text, read):
+    journal.path.write_text(f'{{"name": "{text}", "number": 1}}\n')
+    assert journal.read() == [Record(name=read, number=1)]
+
+
 def _row(**changes):
     line = json.loads(example_result().model_dump_json())
     return json.dumps({**line, **changes})
