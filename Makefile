@@ -7,13 +7,14 @@ EXTRAS_VENV := .venv-extras
 EXTRAS_INSTALLED := $(EXTRAS_VENV)/.installed
 
 # Every worker is a process of its own: without bytecode each one, and pytest, would compile all sources.
-run test test-extras: export PYTHONDONTWRITEBYTECODE =
+run test test-sweeps test-extras: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help run test test-extras lint types clean
+.PHONY: help run test test-sweeps test-extras lint types clean
 
 help:
 	@echo "make run    check and time the attention variants on this machine, then report"
 	@echo "make test   run the tests"
+	@echo "make test-sweeps  run the tests for all settings, of which 'make test' takes some"
 	@echo "make test-extras  run the tests that need PyTorch, Triton, ptxas and nvdisasm, in .venv-extras"
 	@echo "make lint   check style and types"
 	@echo "make types  check types only"
@@ -25,6 +26,10 @@ run: $(INSTALLED)
 # Files are taken in their order: by number of tests, files of few long tests would come last.
 test: $(INSTALLED)
 	@$(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+
+# The settings that `make test` leaves out.
+test-sweeps: $(INSTALLED)
+	@$(BIN)/pytest -m 'sweep and not slow' --numprocesses logical --maxprocesses 8
 
 # Here a missing extra fails a test instead of skipping it.
 test-extras: $(EXTRAS_INSTALLED)

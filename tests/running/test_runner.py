@@ -152,7 +152,7 @@ class CheckCounter(Quiet):
 def test_without_timings_as_many_checks_go_on_as_there_are_jobs(tmp_path: Path, jobs: int) -> None:
     variants = ["hang", "segfault", "numpy-attention", "wrong", "raises"]
     limits = {"run_timeout_s": 1.0, "memory_gb": 1.0}
-    problem = {"seq": [8, 16], "heads": 2, "head_dim": 4}
+    problem = {"seq": [8], "heads": 2, "head_dim": 4}
     experiment = example_experiment(variants, limits=limits, problem=problem)
     counter = CheckCounter()
     results = run(experiment, tmp_path, counter, timed=False, jobs=jobs).results
@@ -162,7 +162,7 @@ def test_without_timings_as_many_checks_go_on_as_there_are_jobs(tmp_path: Path, 
         **expected,
         "numpy-attention": Status.PASSED,
     }
-    assert len(results) == 10
+    assert len(results) == 5
     assert not living_workers()
 
 

@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from sweeps import sweep
 from variants.native_runs import build, judge
 
 from harness.problem.attention_problem import AttentionProblem
@@ -22,12 +23,13 @@ def test_large_tiles_of_queries_do_not_spill_accumulators(target: str, vector: i
     assert artifact.metrics.spills <= MOST_SPILLS_FOR_EACH_VECTOR * tile_q // vector
 
 
+TILES = [*itertools.product(["flash", "naive", "unfused"], [40, 64]), ("flash", 256), ("naive", 256)]
+
+
 @pytest.mark.parametrize(
     ("variant", "tile_q"),
     [
-        *itertools.product(["flash", "naive", "unfused"], [40, 64]),
-        ("flash", 256),
-        ("naive", 256),
+        *sweep(TILES, but=[("flash", 40), ("naive", 64)]),
         pytest.param("unfused", 256, marks=pytest.mark.slow),  # LLVM takes long for whole rows of so many
     ],
 )
