@@ -73,8 +73,9 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
 
     Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
     a resident workgroup, where there is no next tile to copy ahead, and where registers are full: what
-    chooses between slots takes some.  There, loads are for one step of a product, too.  Scores are computed
-    in turn: ahead they do not pay for their registers yet, in the model.
+    chooses between slots takes some.  There, loads are for one step of a product, too.  Products go by step
+    where K as a whole takes more registers than the vendor grants an operand.  Scores are computed in turn:
+    ahead they do not pay for their registers yet, in the model.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
@@ -86,8 +87,18 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
         scores=options.scores or "in-turn",
         output_stores=options.output_stores or "wide",
         operand_loads=options.operand_loads or ("one-step" if is_full else "several-steps"),
-        product_order=options.product_order or ("by-step" if is_full else "by-fragment"),
+        product_order=options.product_order or ("by-step" if _goes_by_step(tile, is_full) else "by-fragment"),
     )
+
+
+def _goes_by_step(tile: WorkgroupTile, is_full: bool) -> bool:
+    """Return whether products go by step.
+
+    Not where registers are full and a causal mask makes a second loop: the first one then spills in either
+    order, and the model prefers the order of fragments.
+    """
+    most = tile.vendor.most_operand_registers
+    return most is not None and tile.key_registers > most and not (is_full and tile.problem.causal)
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:
