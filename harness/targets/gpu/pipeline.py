@@ -16,6 +16,7 @@ from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
 from harness.targets.gpu.operand_loads import load_by_step
+from harness.targets.gpu.product_order import compute_just_in_time, multiply_by_step
 from harness.targets.gpu.rereading import read_again_in_loops
 from harness.targets.gpu.scores_ahead import compute_scores_ahead
 from harness.targets.gpu.staging import stage_matrix_operands
@@ -67,6 +68,11 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             _load_by_step,
         ),
         Stage(
+            "products-by-step",
+            "all fragments of a product take a step of its depth before the next one",
+            _multiply_by_step,
+        ),
+        Stage(
             "wide-stores",
             "results pass through shared memory, so that lanes store 16 bytes at once",
             _store_wide,
@@ -74,6 +80,7 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
         Stage("laid-out", "layouts of vectors as attributes, and the conflicts between them", _lay_out),
         Stage("partial-sums", "lanes add up their parts of a row's sum after the loop", _defer_sums),
         Stage("distributed", "what one lane does: matrix instructions, shuffles, copies", _distribute),
+        Stage("just-in-time", "what a step of a product needs stands just before it", _order_by_need),
         *vendor.code_generation().lowering,
     )
 
@@ -153,6 +160,14 @@ def _load_by_step(build: KernelBuild) -> str | None:
     return str(build.module)
 
 
+def _multiply_by_step(build: KernelBuild) -> str | None:
+    if build.strategy.product_order == "by-fragment":
+        return None
+    for function in functions_of(build.module):
+        multiply_by_step(function)
+    return str(build.module)
+
+
 def _store_wide(build: KernelBuild) -> str | None:
     if build.strategy.output_stores == "direct":
         return None
@@ -184,6 +199,14 @@ def _distribute(build: KernelBuild) -> str:
     lanes.operation.verify()
     build.module = lanes
     return str(lanes)
+
+
+def _order_by_need(build: KernelBuild) -> str | None:
+    if build.strategy.product_order == "by-fragment":
+        return None
+    compute_just_in_time(build.module)
+    build.module.operation.verify()
+    return str(build.module)
 
 
 def _gpu_module() -> ir.Module:

@@ -12,6 +12,7 @@ RowSums = Literal["after-loop", "every-tile"]
 Scores = Literal["ahead", "in-turn"]
 OutputStores = Literal["wide", "direct"]
 OperandLoads = Literal["one-step", "several-steps"]
+ProductOrder = Literal["by-step", "by-fragment"]
 
 
 class GpuOptions(TargetOptions):
@@ -32,6 +33,9 @@ class GpuOptions(TargetOptions):
     operand_loads: OperandLoads | None = None
     """Steps of a product's depth that one load from shared memory is for, where an instruction loads several
     matrices: those of one step take the fewest registers."""
+    product_order: ProductOrder | None = None
+    """`by-step`: all fragments of a product take a step of its depth before the next one, and what a step
+    needs stands just before it; `by-fragment`: one fragment after another, and tile after tile."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Strategy:
     scores: Scores
     output_stores: OutputStores
     operand_loads: OperandLoads
+    product_order: ProductOrder
 
     def chosen(self, options: GpuOptions) -> dict[str, ParameterValue]:
         """Return what the options left open, by their names."""
@@ -58,6 +63,7 @@ DEFAULT = Strategy(
     scores="in-turn",
     output_stores="wide",
     operand_loads="several-steps",
+    product_order="by-fragment",
 )
 """Of kernels that nothing is known of."""
 
@@ -67,20 +73,32 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
 
     Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
     a resident workgroup, where there is no next tile to copy ahead, and where registers are full: what
-    chooses between slots takes some.  There, loads are for one step of a product, too.  Scores are computed
-    in turn: ahead they do not pay for their registers yet, in the model.
+    chooses between slots takes some.  There, loads are for one step of a product, too.  Products go by step
+    where K as a whole takes more registers than the vendor grants an operand.  Scores are computed in turn:
+    ahead they do not pay for their registers yet, in the model.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
+    is_full = tile.fills_registers(holds_query=holds_query)
     return Strategy(
         query_operand=operand,
         staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
         row_sums=options.row_sums or "after-loop",
         scores=options.scores or "in-turn",
         output_stores=options.output_stores or "wide",
-        operand_loads=options.operand_loads
-        or ("one-step" if tile.fills_registers(holds_query=holds_query) else "several-steps"),
+        operand_loads=options.operand_loads or ("one-step" if is_full else "several-steps"),
+        product_order=options.product_order or ("by-step" if _goes_by_step(tile, is_full) else "by-fragment"),
     )
+
+
+def _goes_by_step(tile: WorkgroupTile, is_full: bool) -> bool:
+    """Return whether products go by step.
+
+    Not where registers are full and a causal mask makes a second loop: the first one then spills in either
+    order, and the model prefers the order of fragments.
+    """
+    most = tile.vendor.most_operand_registers
+    return most is not None and tile.key_registers > most and not (is_full and tile.problem.causal)
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:

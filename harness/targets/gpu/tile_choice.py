@@ -56,6 +56,13 @@ class WorkgroupTile:
             words += self.problem.head_dim * operand_words
         return round(rows_of_lane * words) + OTHER_REGISTERS
 
+    @property
+    def key_registers(self) -> int:
+        """Registers of 4 bytes that a tile of K takes of a lane as a whole."""
+        instruction = self.vendor.matrix_instructions[self.problem.dtype]
+        words = self.keys * self.problem.head_dim * itemsize(self.problem.dtype) / 4
+        return round(words / instruction.lanes)
+
     def shared_bytes(self, slots: int, *, keeps_query: bool) -> int:
         """Return how much shared memory the tiles need; Q and others share it where Q is not read again."""
         staging = self.vendor.staging

@@ -91,3 +91,6 @@ class Vendor:
     long_row_bytes: int | None = None
     """Rows of K and of V that together are longer have half of `key_tile`; None where shared memory does not
     matter."""
+    most_operand_registers: int | None = None
+    """Registers of a lane that a product may take all of operand B in; where it takes more, all fragments of
+    the product go along its depth together.  None: as many as there are."""

@@ -72,6 +72,16 @@ def test_a_chip_without_a_model_has_other_metrics() -> None:
     assert metrics.registers
 
 
+def test_products_by_step_need_no_more_registers_than_there_are() -> None:
+    problem = AttentionProblem(heads=32, seq_q=4096, head_dim=128, dtype="f16")
+    built = api.build(problem, variant="flash", target="cuda:sm_80")
+    assert built.metrics.spills == 0
+    assert built.metrics.model is not None
+    assert "local" not in built.metrics.model.instructions
+    assert built.metrics.model.shared_bytes_per_mma == 160
+    assert built.metrics.model.fraction_of_peak >= 0.712
+
+
 OPTIONS = [
     "--dtype",
     "f16",

@@ -109,6 +109,44 @@ def test_loads_for_one_step_of_a_product_are_as_many_and_right(
     assert len(texts) == 2
 
 
+@pytest.mark.parametrize("problem", [RAGGED, CROSS], ids=["ragged", "cross"])
+@pytest.mark.parametrize("scores", ["ahead", "in-turn"])
+def test_products_by_step_are_as_many_and_right(
+    problem: AttentionProblem, scores: str, tmp_path: Path
+) -> None:
+    counts = {}
+    for order in ("by-step", "by-fragment"):
+        folder = tmp_path / order
+        artifact = build(problem, folder, params=LARGE, product_order=order, scores=scores)
+        for stage in ("products-by-step", "just-in-time"):
+            assert (stage in artifact.stage_files) == (order == "by-step")
+        counts[order] = text(artifact, folder, "ptx").count("mma.sync")
+        assert_right(artifact, folder)
+    assert counts["by-step"] == counts["by-fragment"] > 0
+
+
+@pytest.mark.parametrize("variant", ["naive", "unfused"])
+def test_products_of_other_variants_go_by_step(variant: str, tmp_path: Path) -> None:
+    assert_right(build(CROSS, tmp_path, variant, params=SMALL, product_order="by-step"), tmp_path)
+
+
+def test_each_step_of_a_product_comes_after_the_loads_for_it_alone(tmp_path: Path) -> None:
+    artifact = build(
+        CROSS, tmp_path, params=LARGE, product_order="by-step", operand_loads="one-step", scores="in-turn"
+    )
+    shown = text(artifact, tmp_path, "just-in-time").splitlines()
+    loop = shown[next(number for number, line in enumerate(shown) if "scf.for" in line) :]
+    products = [number for number, line in enumerate(loop) if "nvvm.mma.sync" in line]
+    loads = [number for number, line in enumerate(loop) if "nvgpu.ldmatrix" in line]
+    scores = 2 * 8 * 8  # bands, fragments of 64 keys, steps of head_dim 128
+    of_scores = [number for number in loads if number < products[scores]]
+    before_first = [number for number in of_scores if number < products[0]]
+    assert len(before_first) == 2  # 16 rows of Q, and 16 keys
+    for step in range(1, 8):
+        start, end = products[scores // 8 * step - 1], products[scores // 8 * (step + 1) - 1]
+        assert sum(start < number < end for number in of_scores) == 2 + 4  # Q for two bands, 64 keys
+
+
 def test_one_slot_each_takes_half_the_memory_and_two_barriers(tmp_path: Path) -> None:
     found = {}
     for slots in (1, 2):

@@ -69,6 +69,28 @@ def test_loads_are_for_one_step_of_a_product_where_registers_are_full(
     assert choose(given, GpuOptions()).operand_loads == loads
 
 
+@pytest.mark.parametrize(
+    ("fields", "queries", "order"),
+    [
+        ({"head_dim": 64}, 64, "by-fragment"),
+        ({"head_dim": 64}, 128, "by-fragment"),
+        ({"head_dim": 128}, 64, "by-step"),
+        ({"head_dim": 128}, 128, "by-step"),
+        ({"head_dim": 128, "causal": True}, 64, "by-step"),
+        ({"head_dim": 128, "causal": True}, 128, "by-fragment"),  # spills in either order
+    ],
+)
+def test_products_go_by_step_where_k_takes_many_registers(fields: dict, queries: int, order: str) -> None:
+    given = WorkgroupTile(problem(**fields), A100, queries, 64, warps=4)
+    assert choose(given, GpuOptions()).product_order == order
+
+
+def test_products_go_by_fragment_where_a_vendor_grants_operands_all_registers() -> None:
+    unlimited = replace(A100, most_operand_registers=None)
+    given = WorkgroupTile(problem(head_dim=128), unlimited, 128, 64, warps=4)
+    assert choose(given, GpuOptions()).product_order == "by-fragment"
+
+
 def test_what_options_say_is_not_chosen() -> None:
     given = {
         "query_operand": "registers",
@@ -76,6 +98,7 @@ def test_what_options_say_is_not_chosen() -> None:
         "scores": "ahead",
         "output_stores": "direct",
         "operand_loads": "several-steps",
+        "product_order": "by-fragment",
     }
     options = GpuOptions(**given)
     chosen = choose(tile(head_dim=128), options)
