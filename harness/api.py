@@ -264,7 +264,7 @@ def load(path: str | Path) -> "pandas.DataFrame":
 
     folder = _path("path", path, "the path of a run's folder or an experiment's")
     frame = load_results(folder)
-    for line in choice_of(folder):
+    for line in choice_of(folder, set(frame["case"])):
         print(f"harness: {line}", file=sys.stderr)
     return frame
 

@@ -75,7 +75,7 @@ def csv_lines(frame: pd.DataFrame, digits: int | None = None) -> Iterator[str]:
     A missing value is an empty cell.  Numbers with a fraction have so many significant digits, by default as
     many as tell them from all others.
     """
-    write_float: Callable[[float], str] = repr if digits is None else lambda value: f"{value:.{digits}g}"
+    write_float: Callable[[float], str] = repr if digits is None else f"{{:.{digits}g}}".format
     yield ",".join(_quoted(str(name)) for name in frame.columns) + "\n"
     for start in range(0, len(frame), BATCH):
         part = frame.iloc[start : start + BATCH]
@@ -89,16 +89,21 @@ def _cells(column: pd.Series[Any], write_float: Callable[[float], str]) -> list[
     import pandas as pd
 
     codes, values = pd.factorize(column, use_na_sentinel=False)
-    texts = np.array([_cell(value, write_float) for value in values], dtype=object)
-    return list(texts[codes])
+    if column.dtype == np.float64:
+        texts = ["" if value != value else write_float(value) for value in values.tolist()]
+    else:
+        texts = [_cell(value, write_float) for value in values]
+    if len(texts) == 1:
+        return texts * len(column)
+    return list(np.array(texts, dtype=object)[codes])
 
 
 def _cell(value: Any, write_float: Callable[[float], str]) -> str:
+    if isinstance(value, str):
+        return _quoted(spreadsheet_text(value))
     if is_missing(value):
         return ""
-    if isinstance(value, float):
-        return write_float(float(value))
-    return _quoted(spreadsheet_text(value) if isinstance(value, str) else str(value))
+    return write_float(float(value)) if isinstance(value, float) else _quoted(str(value))
 
 
 def _quoted(text: str) -> str:

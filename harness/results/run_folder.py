@@ -255,14 +255,16 @@ def tables_of(runs: Iterable[RunFolder]) -> "pandas.DataFrame":
     return newest_of_each_case(frame, lengths)
 
 
-def choice_of(path: str | Path) -> list[str]:
-    """Return what `load` leaves unsaid, a line each: which run it takes of several, what that run lacks."""
+def choice_of(path: str | Path, finished: Collection[str]) -> list[str]:
+    """Return what `load` leaves unsaid, a line each: which run it takes of several, what that run lacks.
+
+    `finished` are the cases that it returned.
+    """
     folder = open_run(Path(path))
     lines = []
     others = [] if folder.path == Path(path) else run_paths(Path(path))[1:]
     if others:
         lines.append(f"{folder.path}: the newest of {len(others) + 1} runs; not loaded: {_some(others)}")
-    finished = {result.case for result in folder.results()}
     missing = sum(case not in finished for case in folder.manifest.planned or ())
     if missing:
         lines.append(f"{folder.path}: {missing} planned cases have no row yet; --resume goes on with them")
