@@ -45,6 +45,12 @@ class StaticMetrics(BaseModel):
     """Registers of a thread (vector registers of a lane, on AMD), the most of all kernels."""
     spills: Count | None = None
     """Spilled registers of a thread, all kernels together."""
+    accumulator_registers: Count | None = None
+    """Of `registers`, those that only accumulators and spilled values have, where a chip has such."""
+    scalar_registers: Count | None = None
+    """Registers that the threads of a warp share, the most of all kernels, where a chip has such."""
+    scratch_bytes: Count | None = None
+    """Memory of its own that a thread has beside registers, the most of all kernels, where it is stated."""
     shared_bytes: Count | None = None
     """Memory that a workgroup shares, the most of all kernels."""
     workgroup_size: Count | None = None

@@ -48,7 +48,7 @@ def build_subject(built: "BuiltArtifact") -> Subject:
 
 
 def describe_metrics(metrics: StaticMetrics) -> str:
-    """Return `registers 128 · spills 0 · shared memory 48 KiB · occupancy 50 % · bank conflicts 12`.
+    """Return `registers 128 · spills 0 · scratch 0 bytes · shared memory 48 KiB · occupancy 50 % · …`.
 
     What is not known is left out.
     """
@@ -57,7 +57,10 @@ def describe_metrics(metrics: StaticMetrics) -> str:
     occupancy = None if metrics.occupancy is None else f"{metrics.occupancy:.0%}"
     values = {
         "registers": metrics.registers,
+        "for accumulators": metrics.accumulator_registers,
+        "scalar registers": metrics.scalar_registers,
         "spills": metrics.spills,
+        "scratch": None if metrics.scratch_bytes is None else f"{metrics.scratch_bytes} bytes",
         "shared memory": shared,
         "occupancy": occupancy,
         "bank conflicts": metrics.bank_conflicts,

@@ -130,6 +130,19 @@ def _build_columns(beside_times: bool) -> list[Column]:
         Column("registers", lambda row: _whole(row["registers"]), "registers", dispensable=rank),
         Column("spills", lambda row: _whole(row["spills"]), "spills", dispensable=rank),
         Column(
+            "accumulator\nregisters",
+            lambda row: _whole(row["accumulator_registers"]),
+            "accumulator_registers",
+            dispensable=rank,
+        ),
+        Column(
+            "scalar\nregisters",
+            lambda row: _whole(row["scalar_registers"]),
+            "scalar_registers",
+            dispensable=rank,
+        ),
+        Column("scratch\n(B)", lambda row: _whole(row["scratch_bytes"]), "scratch_bytes", dispensable=rank),
+        Column(
             "shared\n(KiB)",
             lambda row: scaled(row["shared_bytes"], 1 / 1024),
             "shared_bytes",

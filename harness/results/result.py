@@ -122,6 +122,9 @@ class Result(BaseModel):
     stage_s: dict[str, float] = {}
     registers: int | None = None
     spills: int | None = None
+    accumulator_registers: int | None = None
+    scalar_registers: int | None = None
+    scratch_bytes: int | None = None
     shared_bytes: int | None = None
     workgroup_size: int | None = None
     bank_conflicts: int | None = None

@@ -1,8 +1,8 @@
-"""Attention kernels that this harness generates for NVIDIA's GPUs, as LLVM's back end gets them."""
+"""Attention kernels that this harness generates for GPUs, as LLVM's back end gets them."""
 
 import functools
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hand_written import Run
@@ -19,30 +19,52 @@ from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs, make_inputs
 from harness.targets.gpu.launch import GpuLaunch
 
-CHIP = "sm_80"
-
 CAUSAL = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=True)
 SINGLE_PRECISION = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f32")
 FEW_QUERIES = AttentionProblem(heads=1, seq_q=10, seq_kv=256, head_dim=64, dtype="f16")
+RAGGED = AttentionProblem(heads=1, seq_q=100, seq_kv=150, head_dim=64, dtype="f16")
+NARROW = AttentionProblem(heads=1, seq_q=128, seq_kv=192, head_dim=32, dtype="f16", causal=True)
 
 Settings = dict[str, ParameterValue]
 
-GENERATED: dict[str, tuple[str, AttentionProblem, Settings, Settings]] = {
-    "flash": ("flash", CAUSAL, {}, {}),
-    "naive": ("naive", CAUSAL, {}, {}),
-    "unfused": ("unfused", CAUSAL, {}, {}),
-    "flash of 10 queries": ("flash", FEW_QUERIES, {}, {}),
-    "flash in f32": ("flash", SINGLE_PRECISION, {}, {}),
-    "flash of 10 queries in parts": ("flash", FEW_QUERIES, {"kv_splits": 2}, {}),
-    "flash in large tiles": (
-        "flash",
-        CAUSAL,
-        {"tile_q": 128},
-        {"query_operand": "shared-memory", "staging_slots": 1},
-    ),
-    "flash with scores ahead": ("flash", CAUSAL, {}, {"scores": "ahead"}),
+
+@dataclass(frozen=True)
+class Form:
+    """What kernels are generated from, and for which GPU."""
+
+    variant: str
+    problem: AttentionProblem
+    params: Settings = field(default_factory=dict)
+    options: Settings = field(default_factory=dict)
+    """Of the target."""
+    target: str = "cuda:sm_80"
+
+    @property
+    def chip(self) -> str:
+        """The GPU."""
+        return self.target.partition(":")[2]
+
+
+LARGE_TILES: Settings = {"query_operand": "shared-memory", "staging_slots": 1}
+
+GENERATED: dict[str, Form] = {
+    "flash": Form("flash", CAUSAL),
+    "naive": Form("naive", CAUSAL),
+    "unfused": Form("unfused", CAUSAL),
+    "flash of 10 queries": Form("flash", FEW_QUERIES),
+    "flash in f32": Form("flash", SINGLE_PRECISION),
+    "flash of 10 queries in parts": Form("flash", FEW_QUERIES, {"kv_splits": 2}),
+    "flash in large tiles": Form("flash", CAUSAL, {"tile_q": 128}, LARGE_TILES),
+    "flash with scores ahead": Form("flash", CAUSAL, {}, {"scores": "ahead"}),
+    "flash by MFMA": Form("flash", CAUSAL, target="rocm:gfx942"),
+    "flash by MFMA of lengths that no tile divides": Form("flash", RAGGED, target="rocm:gfx942"),
+    "flash by MFMA in two slots": Form("flash", CAUSAL, {}, {"staging_slots": 2}, target="rocm:gfx942"),
+    "flash by deep MFMA": Form("flash", NARROW, target="rocm:gfx950"),
+    "flash by replicated WMMA": Form("flash", NARROW, target="rocm:gfx1100"),
+    "flash by WMMA": Form("flash", NARROW, target="rocm:gfx1201"),
+    "unfused by MFMA": Form("unfused", RAGGED, target="rocm:gfx942"),
 }
-"""Variant, problem, parameters and options of the target of each kernel."""
+"""What the kernels of each name are generated from."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +77,11 @@ class GeneratedAttention:
     plan: GpuLaunch
     inputs: Inputs
     expected: Expected
+    chip: str
 
     def compile(self, text: str | None = None) -> dict[str, LoadedKernel]:
         """Compile the kernels, or a changed copy of their text, and load them."""
-        return compile_for_emulator(self.text if text is None else text, device(CHIP)).load()
+        return compile_for_emulator(self.text if text is None else text, device(self.chip)).load()
 
     def run(self, kernels: dict[str, LoadedKernel], settings: LaunchSettings) -> Run:
         """Launch the kernels one after another; the report has the findings of all."""
@@ -98,26 +121,31 @@ def generate_attention(name: str) -> GeneratedAttention:
 
     from harness import plugins
     from harness.dialect.context import mlir_context
-    from harness.targets.cuda.vendor import nvidia_vendor
     from harness.targets.gpu.kernel_build import KernelBuild
     from harness.targets.gpu.pipeline import to_llvm_ir
     from harness.targets.gpu.workgroup import strategy, warp_tiling
     from harness.targets.lowering.stage_recorder import StageRecorder
 
-    variant, problem, params, options = GENERATED[name]
+    form = GENERATED[name]
+    problem, target = form.problem, plugins.target(form.target)
     case = Case(
-        problem=problem, variant=variant, target=f"cuda:{CHIP}", params=params, target_options=options
+        problem=problem,
+        variant=form.variant,
+        target=form.target,
+        params=form.params,
+        target_options=form.options,
     )
     with mlir_context(), tempfile.TemporaryDirectory() as folder:
-        module = plugins.variant(variant).kernels(case)
-        vendor = nvidia_vendor(CHIP)
+        module = plugins.variant(form.variant).kernels(case)
+        vendor = target.vendor(form.chip)
         built = KernelBuild(module, vendor, warp_tiling(vendor, problem), strategy(vendor, case))
         StageRecorder(Path(folder), to_llvm_ir(vendor)).run_all(to_llvm_ir(vendor), built)
     inputs = make_inputs(problem)
     return GeneratedAttention(
         problem=problem,
         text=built.llvm_ir,
-        plan=GpuLaunch(chip=CHIP, kernels=built.kernels),
+        plan=GpuLaunch(chip=form.chip, kernels=built.kernels),
         inputs=inputs,
         expected=expect(inputs, problem),
+        chip=form.chip,
     )

@@ -378,6 +378,10 @@ def test_what_is_known_of_the_machine_code_is_one_line_without_what_is_not_known
         "registers 128 · spills 0 · shared memory 48 KiB · occupancy 50% · bank conflicts 12"
     )
     assert describe_metrics(StaticMetrics(spills=3)) == "spills 3"
+    amd = StaticMetrics(registers=250, accumulator_registers=128, scalar_registers=32, scratch_bytes=44)
+    assert describe_metrics(amd) == (
+        "registers 250 · for accumulators 128 · scalar registers 32 · scratch 44 bytes"
+    )
 
 
 def test_the_table_of_stages_ends_with_what_is_known_of_the_machine_code() -> None:

@@ -20,6 +20,15 @@ def test_an_operand_is_shown_with_dimensions_formulas_and_owners() -> None:
     assert "B, " not in shown.output
 
 
+def test_the_accumulator_of_a_wide_mfma_is_the_table_of_the_instruction_set() -> None:
+    """MI300 ISA, "Matrix Arithmetic Instructions": a lane has a column, both halves take turns of 4 rows."""
+    shown = CliRunner().invoke(app, ["layout", "mfma.f32.32x32x8.f16", "C", "--registers"]).output
+    assert [line.split()[1:] for line in shown.rstrip().splitlines()[-32:]] == [
+        [f"{column + 32 * (row // 4 % 2)}:{row % 4 + 4 * (row // 8)}" for column in range(32)]
+        for row in range(32)
+    ]
+
+
 def test_all_operands_are_shown_with_registers() -> None:
     shown = CliRunner().invoke(app, ["layout", "mma.sync.m16n8k16", "--registers"]).output
     assert [line[:2] for line in shown.splitlines() if line[1:3] == ", "] == ["A,", "B,", "C,"]

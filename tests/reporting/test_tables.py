@@ -154,6 +154,17 @@ def test_what_is_known_of_gpu_code_stands_in_the_table_of_emulated_and_built_row
     )
 
 
+def test_registers_of_a_kind_that_only_some_chips_have_stand_in_columns_of_their_own() -> None:
+    known = {"registers": 250, "accumulator_registers": 128, "scalar_registers": 32, "scratch_bytes": 0}
+    summary = summarize(prepare(results_frame([make_result(executor="none", status=Status.BUILT, **known)])))
+    named = dict(zip(summary.headers, summary.rows[0], strict=True))
+    assert [named[name] for name in ("accumulator registers", "scalar registers", "scratch (B)")] == [
+        "128",
+        "32",
+        "0",
+    ]
+
+
 def test_a_summary_of_the_first_rows_counts_the_others() -> None:
     summary = summarize(prepare(results_frame(make_result(seq=seq) for seq in (1, 2, 3))), most_rows=2)
     assert (len(summary.rows), summary.hidden) == (2, 1)

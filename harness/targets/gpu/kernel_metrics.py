@@ -16,6 +16,9 @@ class KernelMetrics:
     name: str | None = None
     registers: int | None = None
     spills: int | None = None
+    accumulator_registers: int | None = None
+    scalar_registers: int | None = None
+    scratch_bytes: int | None = None
     shared_bytes: int | None = None
     workgroup_size: int | None = None
 
@@ -25,6 +28,9 @@ def combine(kernels: Sequence[KernelMetrics]) -> StaticMetrics:
     return StaticMetrics(
         registers=_largest(kernel.registers for kernel in kernels),
         spills=_total(kernel.spills for kernel in kernels),
+        accumulator_registers=_largest(kernel.accumulator_registers for kernel in kernels),
+        scalar_registers=_largest(kernel.scalar_registers for kernel in kernels),
+        scratch_bytes=_largest(kernel.scratch_bytes for kernel in kernels),
         shared_bytes=_largest(kernel.shared_bytes for kernel in kernels),
         workgroup_size=_largest(kernel.workgroup_size for kernel in kernels),
     )

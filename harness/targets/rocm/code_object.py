@@ -33,11 +33,14 @@ def _metrics(metadata: str) -> KernelMetrics:
         name=name[1] if name else None,
         registers=_number(metadata, "vgpr_count"),
         spills=_number(metadata, "vgpr_spill_count"),
+        accumulator_registers=_number(metadata, "agpr_count"),
+        scalar_registers=_number(metadata, "sgpr_count"),
+        scratch_bytes=_number(metadata, "private_segment_fixed_size"),
         shared_bytes=_number(metadata, "group_segment_fixed_size"),
         workgroup_size=math.prod(map(int, re.findall(r"\d+", size[1]))) if size else None,
     )
 
 
 def _number(metadata: str, key: str) -> int | None:
-    found = re.search(rf"^\s*\.{key}:\s*(\d+)", metadata, re.MULTILINE)
+    found = re.search(rf"^[\s-]*\.{key}:\s*(\d+)", metadata, re.MULTILINE)
     return int(found[1]) if found else None

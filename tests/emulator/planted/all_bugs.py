@@ -10,6 +10,7 @@ from generated_attention import GENERATED
 
 from planted import (
     generated,
+    generated_amd,
     generated_forms,
     hand_written_amd,
     hand_written_intel,
@@ -24,6 +25,7 @@ BUGS: tuple[PlantedBug, ...] = (
     *iree_amd.BUGS,
     *generated.BUGS,
     *generated_forms.BUGS,
+    *generated_amd.BUGS,
     *hand_written_nvidia.BUGS,
     *hand_written_amd.BUGS,
     *hand_written_intel.BUGS,
@@ -43,7 +45,8 @@ order of lanes and warps. What only `values` notice, only inputs show that make 
 The kernels are IREE's attention (f16, one head, 128 queries and keys, head dimension 64), as the LLVM back
 ends get it, those that the harness generates for sm_80 (256 queries and keys, causal, also in tiles of 128
 queries and with scores computed an iteration ahead; twice 10 queries, once with the keys in two parts; once
-f32), and those of `tests/emulator/kernels`. Written by `python -m planted.all_bugs` in `tests/emulator`.
+f32) and for AMD's chips (128 to 256 queries, causal; 100 queries and 150 keys), and those of
+`tests/emulator/kernels`. Written by `python -m planted.all_bugs` in `tests/emulator`.
 """
 
 
@@ -61,7 +64,8 @@ def document() -> str:
 def _title(kernel: str) -> str:
     if kernel in GENERATED:
         variant, _, which = kernel.partition(" ")
-        return f"`{variant}` {which}{' ' if which else ''}as generated, sm_80"
+        chip = GENERATED[kernel].chip
+        return f"`{variant}` {which}{' ' if which else ''}as generated, {chip}"
     return (
         f"`{kernel}.ll`" if "_" in kernel and not kernel.startswith("sm_") else f"IREE's attention, {kernel}"
     )

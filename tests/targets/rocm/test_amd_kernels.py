@@ -15,7 +15,7 @@ from harness.problem.inputs import make_inputs
 from harness.targets.gpu.pipeline import stages
 from harness.targets.rocm.chips import CHIPS
 from harness.targets.rocm.code_object import CODE_OBJECT_FILE
-from harness.targets.rocm.vendor import amd_vendor
+from harness.targets.rocm.vendor import amd_vendor, matrix_instructions
 
 RAGGED = AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True)
 GROUPED = AttentionProblem(batch=2, heads=2, kv_heads=1, seq_q=70, seq_kv=150, head_dim=32, dtype="bf16")
@@ -89,8 +89,8 @@ def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str,
     artifact = build("flash", AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16"), tmp_path, chip)
     assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
     (kernel,) = artifact.launch["kernels"]
-    assert artifact.metrics.spills == 0
-    assert ".private_segment_fixed_size: 0" in assembly
+    assert (artifact.metrics.spills, artifact.metrics.scratch_bytes) == (0, 0)
+    assert (artifact.metrics.scalar_registers or 0) > 0
     assert f".wavefront_size: {CHIPS[chip].wave_size}" in assembly
     assert f".kernarg_segment_size: {8 * len(kernel['buffers'])}\n" in assembly
     assert f".max_flat_workgroup_size: {kernel['threads']}\n" in assembly
@@ -98,14 +98,27 @@ def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str,
     assert 0 < (artifact.metrics.occupancy or 0) <= 1
 
 
-@pytest.mark.parametrize("chip", ["gfx90a", "gfx942"])
-@pytest.mark.parametrize("head_dim", [64, 128])
+@pytest.mark.parametrize(
+    ("chip", "head_dim"),
+    [("gfx942", 64), ("gfx942", 128), ("gfx950", 64), ("gfx950", 128), ("gfx1100", 64)],
+)
+def test_causal_flash_keeps_everything_in_registers(chip: str, head_dim: int, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16", causal=True)
+    metrics = build("flash", problem, tmp_path, chip).metrics
+    assert (metrics.spills, metrics.scratch_bytes, metrics.instructions.get("local", 0)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("chip", "head_dim"),
+    [("gfx90a", 64), ("gfx90a", 128), ("gfx942", 64), ("gfx942", 128), ("gfx950", 128)],
+)
 def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16")
     artifact = build("flash", problem, tmp_path, chip)
     assert artifact.metrics.bank_conflicts == 0
     assert (artifact.metrics.spills, artifact.metrics.instructions.get("local", 0)) == (0, 0)
-    assert artifact.metrics.instructions["matrix"] == 2 * (64 // 32) * head_dim // 8
+    depth = matrix_instructions(CHIPS[chip])["f16"].k
+    assert artifact.metrics.instructions["matrix"] == 2 * (64 // 32) * head_dim // depth
     assert "ds_read_u16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
 
 

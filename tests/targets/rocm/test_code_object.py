@@ -55,8 +55,19 @@ amdhsa.version:
 	.end_amdgpu_metadata
 """
 
-SCORES = KernelMetrics(name="scores", registers=256, spills=11, shared_bytes=26112, workgroup_size=256)
-SOFTMAX = KernelMetrics(name="softmax", registers=33, spills=2, shared_bytes=0)
+SCORES = KernelMetrics(
+    name="scores",
+    registers=256,
+    spills=11,
+    accumulator_registers=4,
+    scalar_registers=22,
+    scratch_bytes=44,
+    shared_bytes=26112,
+    workgroup_size=256,
+)
+SOFTMAX = KernelMetrics(
+    name="softmax", registers=33, spills=2, accumulator_registers=0, scalar_registers=16, shared_bytes=0
+)
 
 
 def test_each_kernel_has_its_figures():
@@ -69,7 +80,13 @@ def test_assembly_without_metadata_has_no_kernels():
 
 def test_kernels_that_run_one_after_another_need_the_most_of_each_and_spill_together():
     assert combine([SCORES, SOFTMAX]) == StaticMetrics(
-        registers=256, spills=13, shared_bytes=26112, workgroup_size=256
+        registers=256,
+        spills=13,
+        accumulator_registers=4,
+        scalar_registers=22,
+        scratch_bytes=44,
+        shared_bytes=26112,
+        workgroup_size=256,
     )
 
 

@@ -16,19 +16,52 @@ typedef struct Product {
     float c[LARGEST_MATRIX][LARGEST_MATRIX];
 } Product;
 
+/* Inline, so that the compiler knows sizes and types of each instruction: most of the time of an emulated
+ * kernel is spent here. */
+#define MODEL_PART static inline __attribute__((always_inline, unused))
+
+/* Columns of the innermost loop, known to the compiler. */
+#define COLUMN_BLOCK 16
+
+/* Add a multiple of a row of B to a row of C. */
+MODEL_PART void add_multiple(float *restrict c, float factor, const float *restrict b) {
+    for (int column = 0; column < COLUMN_BLOCK; column++) c[column] += factor * b[column];
+}
+
 /* c += a · b, for square c of a size that is a multiple of 16. */
-void amdgcn_multiply(Product *product, int size, int depth);
+MODEL_PART void multiply_matrices(Product *product, int size, int depth) {
+    for (int row = 0; row < size; row++)
+        for (int first = 0; first < size; first += COLUMN_BLOCK)
+            for (int k = 0; k < depth; k++)
+                add_multiple(&product->c[row][first], product->a[row][k], &product->b[k][first]);
+}
 
 /* An element of a lane's operand. */
 typedef float (*Element)(const char *operand, int position);
-float amdgcn_half_element(const char *operand, int position);
-float amdgcn_bfloat16_element(const char *operand, int position);
-float amdgcn_float_element(const char *operand, int position);
+
+MODEL_PART float half_element(const char *operand, int position) {
+    return float_of_half(((const uint16_t *)operand)[position]);
+}
+
+MODEL_PART float bfloat16_element(const char *operand, int position) {
+    return float_of_bfloat16(((const uint16_t *)operand)[position]);
+}
+
+MODEL_PART float float_element(const char *operand, int position) { return ((const float *)operand)[position]; }
 
 /* Set an element of a lane's result, rounded to nearest. */
 typedef void (*SetElement)(char *result, int position, float value);
-void amdgcn_set_half_element(char *result, int position, float value);
-void amdgcn_set_bfloat16_element(char *result, int position, float value);
-void amdgcn_set_float_element(char *result, int position, float value);
+
+MODEL_PART void set_half_element(char *result, int position, float value) {
+    ((uint16_t *)result)[position] = half_of_float(value);
+}
+
+MODEL_PART void set_bfloat16_element(char *result, int position, float value) {
+    ((uint16_t *)result)[position] = bfloat16_of_float(value);
+}
+
+MODEL_PART void set_float_element(char *result, int position, float value) {
+    ((float *)result)[position] = value;
+}
 
 #endif

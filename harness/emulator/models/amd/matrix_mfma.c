@@ -9,7 +9,7 @@
 
 /* With square C of `size`, lane l belongs to group l / size.  It holds of A the row l % size and of B the
  * column l % size, for the k of its group: as many as it has elements, one after another. */
-static void gather(Warp *warp, Product *product, int size, int per_lane, Element element) {
+MODEL_PART void gather(Warp *warp, Product *product, int size, int per_lane, Element element) {
     EACH_ACTIVE_LANE(lane) {
         int line = lane % size, group = lane / size;
         const char *a = &LANE_ARGUMENT(lane, 0, char), *b = &LANE_ARGUMENT(lane, 1, char);
@@ -21,7 +21,7 @@ static void gather(Warp *warp, Product *product, int size, int per_lane, Element
 }
 
 /* Of C and D it holds the column l % size, four rows of each run of four rows per group. */
-static int accumulator_row(int size, int lane, int position) {
+MODEL_PART int accumulator_row(int size, int lane, int position) {
     int groups = WAVE / size, group = lane / size;
     return 4 * groups * (position / 4) + 4 * group + position % 4;
 }
@@ -36,7 +36,7 @@ static int is_plain(Warp *warp) {
     return 0;
 }
 
-static void multiply(Warp *warp, int size, int depth, Element element) {
+MODEL_PART void multiply(Warp *warp, int size, int depth, Element element) {
     int per_lane = depth * size / WAVE, accumulators = size * size / WAVE;
     if (!is_full_wave(warp, WAVE) || !is_plain(warp)) {
         spoil_results(warp, (size_t)accumulators * sizeof(float));
@@ -48,27 +48,27 @@ static void multiply(Warp *warp, int size, int depth, Element element) {
         for (int i = 0; i < accumulators; i++)
             product.c[accumulator_row(size, lane, i)][lane % size] = (&LANE_ARGUMENT(lane, 2, float))[i];
     }
-    amdgcn_multiply(&product, size, depth);
+    multiply_matrices(&product, size, depth);
     EACH_ACTIVE_LANE(lane) {
         for (int i = 0; i < accumulators; i++)
             (&LANE_RESULT(lane, float))[i] = product.c[accumulator_row(size, lane, i)][lane % size];
     }
 }
 
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x4_f32) { multiply(warp, 16, 4, amdgcn_float_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x2_f32) { multiply(warp, 32, 2, amdgcn_float_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x4_f32) { multiply(warp, 16, 4, float_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x2_f32) { multiply(warp, 32, 2, float_element); }
 
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_f16) { multiply(warp, 16, 16, amdgcn_half_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_f16) { multiply(warp, 32, 8, amdgcn_half_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_bf16) { multiply(warp, 16, 16, amdgcn_bfloat16_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_bf16) { multiply(warp, 32, 8, amdgcn_bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_f16) { multiply(warp, 16, 16, half_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_f16) { multiply(warp, 32, 8, half_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_bf16) { multiply(warp, 16, 16, bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_bf16) { multiply(warp, 32, 8, bfloat16_element); }
 
 /* gfx90a only: two bfloat16 a lane. */
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x8_bf16) { multiply(warp, 16, 8, amdgcn_bfloat16_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x4_bf16) { multiply(warp, 32, 4, amdgcn_bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x8_bf16) { multiply(warp, 16, 8, bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x4_bf16) { multiply(warp, 32, 4, bfloat16_element); }
 
 /* gfx950: eight elements a lane. */
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_f16) { multiply(warp, 16, 32, amdgcn_half_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_f16) { multiply(warp, 32, 16, amdgcn_half_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_bf16) { multiply(warp, 16, 32, amdgcn_bfloat16_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_bf16) { multiply(warp, 32, 16, amdgcn_bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_f16) { multiply(warp, 16, 32, half_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_f16) { multiply(warp, 32, 16, half_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_bf16) { multiply(warp, 16, 32, bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_bf16) { multiply(warp, 32, 16, bfloat16_element); }

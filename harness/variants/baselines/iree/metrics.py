@@ -9,6 +9,7 @@ from harness.targets.cuda.nvdisasm import together
 from harness.targets.gpu.kernel_metrics import KernelMetrics, combine, instructions
 from harness.targets.object_files import code_bytes
 from harness.targets.rocm import code_object
+from harness.targets.rocm.instruction_classes import instruction_classes
 from harness.variants.baselines.iree.compilation import Image
 
 LOCAL_MEMORY = re.compile(r"\bworkgroup_local_memory = (\d+)")
@@ -45,6 +46,7 @@ def rocm_figures(images: Sequence[Image]) -> StaticMetrics:
     return combine(kernels).model_copy(
         update={
             "intrinsics": instructions(code_object.MATRIX_INSTRUCTION, assemblies),
+            "instructions": instruction_classes("\n".join(assemblies)),
             "code_bytes": sum(code_bytes(image.code) for image in images),
         }
     )
