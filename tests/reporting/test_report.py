@@ -272,6 +272,24 @@ def test_runs_have_the_labels_that_they_are_given(write_run: WriteRun, tmp_path:
     assert "| flash (after) |" in text
 
 
+@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("label", ["[old]", "[/x]", ":smile:"])
+def test_a_label_is_shown_letter_by_letter(
+    write_run: WriteRun,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    label: str,
+    by_row: bool,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    runs = [write_run(RESULTS, png_only("matrix"), name) for name in ("one", "two")]
+    make_report(runs, tmp_path / "merged", ("png",), labels=[label, "[new]"], by_row=by_row)
+    tables = capsys.readouterr().out.partition("crashed  ")[0]
+    assert f"flash ({label})" in tables
+    assert "flash ([new])" in tables
+
+
 def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) -> None:
     runs = [write_run([make_result("flash")]) for _ in range(2)]
     for labels in (["one"], ["same", "same"]):
