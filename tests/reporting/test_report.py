@@ -216,6 +216,21 @@ def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run:
         ("style", "--set 'style': expected KEY=VALUE, such as style=bars"),
         ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
         ("title=$\\frac{1$", "figures.throughput.title: found"),
+        (f"title=${'x' * 50_000}$", "title: found 50,002 characters, expected at most 200"),
+        (f"names.flash={'x' * 201}", "names.flash: found 201 characters, expected at most 200"),
+        (
+            f"size={'9' * 5000}",
+            "--set size: found an integer of thousands of digits, expected at most 64 bits",
+        ),
+        (f"size={'9' * 4000}", "figures.throughput.size: found an integer of 13288 bits, expected a "),
+        (
+            f"variants={'[' * 900}",
+            "--set variants: found lists or tables that are nested too deeply to be read",
+        ),
+        (
+            f"variants={'[' * 50}{']' * 50}",
+            "figures.throughput.variants: found [[[[[[[[…]]]]]]]], expected a string",
+        ),
     ],
 )
 def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
@@ -225,6 +240,31 @@ def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
         redraw([write_run(RESULTS)], ["throughput"], [assignment])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_setting_is_a_value_or_a_table() -> None:
+    with pytest.raises(InputError, match=r"--set names\.flash: names is set before, to 5; expected only one"):
+        parse_assignments(["names=5", "names.flash=x"], Throughput())
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("figures = 5", "figures: found 5, expected a table"),
+        ("figures = [1]", "figures: found [1], expected a table"),
+        ("figures.matrix = 1", "figures.matrix: found 1, expected a table"),
+        ("variants = 5", "variants: found 5, expected a list of names"),
+        ("variants = [1]", "variants: found [1], expected a list of names"),
+        (f"seed = {'1' * 5000}", "found an integer of thousands of digits, expected at most 64 bits"),
+        (f"a = {'[' * 900}", "found lists or tables that are nested too deeply to be read"),
+    ],
+)
+def test_an_experiment_in_a_received_manifest_is_refused_in_one_line(
+    write_run: WriteRun, source: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(f": the experiment in its manifest: {message}")) as raised:
+        write_report([write_run(RESULTS, source)])
+    assert len(raised.value.lines) == 1
 
 
 def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
@@ -288,6 +328,11 @@ def test_a_label_is_shown_letter_by_letter(
     tables = capsys.readouterr().out.partition("crashed  ")[0]
     assert f"flash ({label})" in tables
     assert "flash ([new])" in tables
+
+
+def test_a_label_of_thousands_of_characters_is_refused(write_run: WriteRun) -> None:
+    with pytest.raises(InputError, match=r"--label: found 3,000 characters, expected at most 100"):
+        read_runs([write_run(RESULTS)], ["$" + "x" * 2998 + "$"])
 
 
 def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) -> None:
