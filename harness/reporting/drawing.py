@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import plugins
-from harness.errors import HarnessError, InputError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, InputError, one_line
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import (
@@ -55,7 +55,7 @@ def draw_figures(
             drawn.files[name] = save(drawing, folder / name, formats)
         except OSError:
             raise
-        except Exception as error:  # a plugin's, or matplotlib's; no figure may cost the report
+        except PLUGIN_FAILURES as error:  # a plugin's, or matplotlib's; no figure may cost the report
             reason = str(error).replace("\n", "; ") if isinstance(error, HarnessError) else one_line(error)
             drawn.skipped[name] = reason
             if name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
