@@ -99,6 +99,10 @@ HOSTILE = {
         experiment(f'[variant.flash]\nwhere = "{" and ".join(["seq > 1"] * 50_000)}"'),
         "variant.flash.where: found 599,995 characters, expected a condition of at most 200,000",
     ),
+    "more time than there is": (
+        experiment("[limits]\nbuild_timeout_s = 1e300"),
+        "limits.build_timeout_s: found 1e+300, expected at most 1000000.0",
+    ),
     "more memory than there is": (
         experiment("[limits]\nmemory_gb = 1e300"),
         "limits.memory_gb: found 1e+300, expected at most 1048576.0",
