@@ -16,6 +16,7 @@ import numpy as np
 from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
 from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.experiment.case_settings import complete_case
+from harness.printable import printable
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, check_inputs, problem_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
@@ -265,7 +266,7 @@ def load(path: str | Path) -> "pandas.DataFrame":
     folder = _path("path", path, "the path of a run's folder or an experiment's")
     frame = load_results(folder)
     for line in choice_of(folder, set(frame["case"])):
-        print(f"harness: {line}", file=sys.stderr)
+        print(f"harness: {printable(line)}", file=sys.stderr)
     return frame
 
 

@@ -89,6 +89,10 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
+PLUGIN_FAILURES = (Exception, SystemExit)
+"""What a plugin's own code may raise where it fails; only Ctrl-C is not its fault."""
+
+
 @contextmanager
 def raised_in(place: str) -> Iterator[None]:
     """Note on every exception that comes out of here where it was raised, `step "tiled"`, for `one_line`."""
@@ -103,7 +107,7 @@ LONGEST_MESSAGE = 1000
 """Characters of an exception's message that are kept; libraries put whole inputs into theirs."""
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """Return an exception's message, on one line; the harness's own errors need no type's name.
 
     Of MLIR's errors the first diagnostic is part of it, of pydantic's the first mistake.  Where it was
@@ -124,7 +128,7 @@ def cut(text: str, length: int = LONGEST_MESSAGE) -> str:
     return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more characters)"
 
 
-def _pydantic_message(error: Exception) -> list[str]:
+def _pydantic_message(error: BaseException) -> list[str]:
     """Return the first mistake that a pydantic `ValidationError` tells of, nothing for other exceptions."""
     mistakes = getattr(error, "errors", None)
     if not callable(mistakes) or not hasattr(error, "title"):
@@ -142,7 +146,7 @@ def _readable(line: str) -> str:
     )
 
 
-def _mlir_message(error: Exception) -> list[str]:
+def _mlir_message(error: BaseException) -> list[str]:
     """Return an `MLIRError`'s message and its first diagnostic, nothing for other exceptions.
 
     Told by their attributes, because MLIR may not be imported here.

@@ -17,3 +17,6 @@ Duration = Annotated[float, Field(ge=0, le=1e9)]
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+LONGEST_TIMEOUT_S = 1e6
+"""More than a week; systems count no more than a month of milliseconds."""

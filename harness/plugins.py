@@ -8,7 +8,7 @@ import functools
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import HarnessError, InputError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, InputError, one_line
 from harness.validation import unknown_name
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def unknown(kind: str, name: object) -> str:
 def _is_suggested(variant_name: str) -> bool:
     try:
         return bool(getattr(variant(variant_name), "is_suggested", True))
-    except Exception:  # a plugin's own code
+    except PLUGIN_FAILURES:  # a plugin's own code
         return True
 
 
@@ -101,13 +101,13 @@ def load(kind: str, name: str) -> Any:
         plugin = entry.load()
     except (ImportError, AttributeError) as error:
         raise HarnessError(f"{kind} {name!r} ({entry.value}) cannot be imported: {error}") from error
-    except Exception as error:
+    except PLUGIN_FAILURES as error:
         raise HarnessError(
             f"{kind} {name!r} ({entry.value}) cannot be imported: {one_line(error)}"
         ) from error
     try:
         return plugin()
-    except Exception as error:
+    except PLUGIN_FAILURES as error:
         raise HarnessError(f"{kind} {name!r} ({entry.value}) cannot be made: {one_line(error)}") from error
 
 

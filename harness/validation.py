@@ -13,6 +13,8 @@ from typing import Any, TypeVar, get_args, get_origin
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from harness.errors import MOST_LINES
+
 Model = TypeVar("Model", bound=BaseModel)
 
 EXPECTED_TYPES = {
@@ -73,7 +75,10 @@ def _common_beginning(one: str, other: str) -> int:
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """Return ` (did you mean X?)` where a known name is close to this one, else nothing."""
-    meant = closest(name, known)
+    return _suggestion(closest(name, known))
+
+
+def _suggestion(meant: str | None) -> str:
     return f" (did you mean {meant}?)" if meant else ""
 
 
@@ -139,7 +144,11 @@ def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
 def unknown_key(name: str, allowed: Iterable[str]) -> str:
     """Return the message for a key that is not one of the allowed keys."""
     keys = list(allowed)
-    return f"unknown key{suggestion(name, keys)}; allowed: {', '.join(keys) or 'none'}"
+    return _unknown_key(closest(name, keys), keys)
+
+
+def _unknown_key(meant: str | None, allowed: Collection[str]) -> str:
+    return f"unknown key{_suggestion(meant)}; allowed: {', '.join(allowed) or 'none'}"
 
 
 def unknown_name(kind: str, name: Any, known: Iterable[str]) -> str:
@@ -198,7 +207,8 @@ def messages(
 
     Keys are dotted and start with `prefix`; `extra_keys` are allowed at the top beside the model's fields.
     A union's alternatives, which pydantic reports one by one, become one message; that a key is missing is
-    not said where another is probably this one misspelt.  Where a table's own validator raises an error of
+    not said where another is probably this one misspelt; which one a key is, is looked for only of so many as
+    are told of.  Where a table's own validator raises an error of
     several lines, each is a message.
     """
     expectations: dict[str, list[str]] = {}
@@ -211,8 +221,9 @@ def messages(
         if detail["type"] == "extra_forbidden":
             allowed = (*(extra_keys if table is model else ()), *table.model_fields)
             name = shortened(str(detail["loc"][-1]))
-            found.setdefault(key, unknown_key(name, allowed))
-            misspelt.add(f"{key.removesuffix(name)}{closest(name, allowed)}")
+            meant = closest(name, allowed) if len(found) < MOST_LINES else None
+            found.setdefault(key, _unknown_key(meant, allowed))
+            misspelt.add(f"{key.removesuffix(name)}{meant}")
         elif detail["type"] == "too_short" and key in found:
             continue  # pydantic does not count the wrong values of a list
         elif detail["type"] == "missing":

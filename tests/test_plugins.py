@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from harness.__main__ import main
 from harness.building.alternatives import alternatives
 from harness.cli import doctor
 from harness.errors import HarnessError, InputError
+from harness.experiment.case_settings import checked
+from harness.experiment.experiment import parse_experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
@@ -20,6 +23,19 @@ class RaisesWhenMade:
 
     def __init__(self) -> None:
         raise ZeroDivisionError("no luck")
+
+
+class Exits:
+    """A variant that ends the process where it is made."""
+
+    def __init__(self) -> None:
+        raise SystemExit(3)
+
+
+class NoVariant:
+    """What is declared as a variant and is none."""
+
+    summary = "none"
 
 
 class Faulty:
@@ -42,7 +58,12 @@ def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     own = plugins._registered("variant")
     found = {
         name: EntryPoint(name, f"{__name__}:{kind.__name__}", "harness.variants")
-        for name, kind in (("made", RaisesWhenMade), ("faulty", Faulty))
+        for name, kind in (
+            ("made", RaisesWhenMade),
+            ("faulty", Faulty),
+            ("exits", Exits),
+            ("none", NoVariant),
+        )
     }
     registered = plugins._registered
     monkeypatch.setattr(
@@ -58,6 +79,7 @@ def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     [
         ("made", "cannot be made: ZeroDivisionError: no luck"),
         ("faulty", "has no summary: KeyError: 'summary'"),
+        ("exits", "cannot be made: SystemExit: 3"),
     ],
 )
 def test_the_list_of_variants_says_what_is_wrong(
@@ -67,6 +89,22 @@ def test_the_list_of_variants_says_what_is_wrong(
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert lines[name].endswith(expected)
     assert "flash" in lines
+
+
+def test_what_is_no_variant_says_so() -> None:
+    with pytest.raises(HarnessError, match="variant 'none': NoVariant is no variant: it has no parameters"):
+        checked("variant", "none", {}, "")
+
+
+def test_an_experiment_goes_on_without_what_is_no_variant() -> None:
+    problem = "[problem]\nheads = 1\nseq = 8\nhead_dim = 8"
+    text = f'name = "a"\nquestion = "?"\nvariants = ["none", "flash"]\n{problem}'
+    assert [case.variant for case in parse_experiment(text, Path("a.toml")).cases()] == ["none", "flash"]
+
+
+def test_a_misspelt_variant_is_told_beside_one_that_ends_the_process() -> None:
+    with pytest.raises(InputError, match="unknown variant 'flsh'"):
+        plugins.check_name("variant", "flsh")
 
 
 def test_the_list_of_stages_goes_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,10 +48,10 @@ class ArtifactCache:
         """Return the folder of a complete artifact, which counts as its use, or None.
 
         A folder whose files are not those that were stored counts as absent, and so does one whose
-        `artifact.json` cannot be read.
+        `artifact.json` cannot be read or is of another key.
         """
         folder = self._store.find(key)
-        return folder if folder is not None and _is_described(folder) else None
+        return folder if folder is not None and _is_described(folder, key) else None
 
     def store(self, key: str, build: Callable[[Path], Artifact | None]) -> Path:
         """Build an artifact into the cache and return its folder.
@@ -67,9 +67,12 @@ class ArtifactCache:
             artifact = build(folder)
             if artifact is not None and not (folder / ARTIFACT_FILE).exists():
                 (folder / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2), encoding="utf-8")
-            if not _is_described(folder):
-                raise HarnessError(f"the build of {key} left no readable {ARTIFACT_FILE}")
+            if not _is_described(folder, key):
+                raise HarnessError(f"the build of {key} left no readable {ARTIFACT_FILE} of this key")
 
+        stored = self._store.find(key)
+        if stored is not None and not _is_described(stored, key):
+            self._store.remove(stored)
         return self._store.store(key, fill)
 
     def size(self) -> int:
@@ -97,12 +100,12 @@ class ArtifactCache:
             return []
 
 
-def _is_described(folder: Path) -> bool:
+def _is_described(folder: Path, key: str) -> bool:
+    """Whether a folder holds the artifact of this key and says so."""
     try:
-        Artifact.model_validate_json(read_bytes(folder / ARTIFACT_FILE))
+        return Artifact.model_validate_json(read_bytes(folder / ARTIFACT_FILE)).key == key
     except (OSError, ValidationError):
         return False
-    return True
 
 
 def _bytes_below(folder: Path) -> int:

@@ -1,6 +1,7 @@
 """Which variants can do what one of them refused."""
 
 from harness import plugins
+from harness.errors import PLUGIN_FAILURES
 from harness.problem.case import Case
 
 
@@ -15,5 +16,5 @@ def alternatives(case: Case) -> list[str]:
 def _supports(name: str, case: Case) -> bool:
     try:
         return plugins.variant(name).supports(case.problem, case.target) is None
-    except Exception:
+    except PLUGIN_FAILURES:
         return False

@@ -13,6 +13,7 @@ from harness.cli.options import ExperimentName, FigureFormat, Jobs, Listed, Only
 from harness.cli.problem_options import ProblemCommand
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, note, planned, report_run
+from harness.printable import printable
 
 if TYPE_CHECKING:
     from harness.experiment.experiment import Experiment
@@ -80,7 +81,7 @@ def build(
     typer.echo(f"{done} of {len(built)} cases built")
     if bundle is not None:
         written = bundles.write_bundle(bundle, manifest, built)
-        typer.echo(f"bundle: {bundle}")
+        typer.echo(printable(f"bundle: {bundle}"))
         typer.echo(f"digest: {written.digest}")
     if any(case.row.status.is_failure for case in built):
         raise typer.Exit(1)
@@ -114,7 +115,7 @@ def check(
     statuses = [result.status for result in summary.results]
     lost = _no_longer_supported(plan.experiment, summary)
     for line in lost:
-        typer.echo(line)
+        typer.echo(printable(line))
     typer.echo(checked_line(statuses))
     if lost or any(status.is_failure or (strict and not status.is_checked) for status in statuses):
         raise typer.Exit(1)
@@ -132,7 +133,7 @@ def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> lis
     ]
 
 
-@app.command()
+@app.command(short_help="Write tables and figures of one run, or of several together.")
 def report(
     folders: Annotated[
         list[Path],
@@ -186,12 +187,12 @@ def report(
     if figures:
         drawn = redraw(folders, figures, settings or [], out, chosen, labels=labels or [], experiment=edited)
         for path in (path for paths in drawn.files.values() for path in paths):
-            typer.echo(f"figure: {path}")
+            typer.echo(printable(f"figure: {path}"))
         note(drawn.notes)
         return
     paths = make_report(folders, out, chosen, labels=labels or [], experiment=edited, by_row=by_row)
     note(paths.notes)
-    typer.echo(f"report: {paths.folder}")
+    typer.echo(printable(f"report: {paths.folder}"))
 
 
 @app.command(cls=ProblemCommand, short_help="Show the IR after each stage of a build.")
@@ -307,7 +308,7 @@ def list_names(
             typer.echo(f"harness: {NO_EXPERIMENTS}", err=True)
     width = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
-        typer.echo(f"{entry.name:<{width}}  {entry.summary}".rstrip())
+        typer.echo(printable(f"{entry.name:<{width}}  {entry.summary}".rstrip()))
 
 
 @app.command(short_help="Show what works here, and what to install for the rest.")

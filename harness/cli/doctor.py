@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
 from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
-from harness.errors import HarnessError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, one_line
 from harness.machine.cores import available_cores
 from harness.machine.system import machine
 from harness.problem.attention_problem import AttentionProblem
@@ -124,7 +124,7 @@ def target_findings() -> list[Finding]:
     for name in plugins.names("target"):
         try:
             capabilities = plugins.target(name).capabilities()
-        except Exception as error:  # a plugin's own code
+        except PLUGIN_FAILURES as error:  # a plugin's own code
             findings.append(Finding(section="targets", name=name, state=State.ABSENT, detail=_reason(error)))
             continue
         findings += [
@@ -150,7 +150,7 @@ def _variant_finding(name: str) -> Finding:
         targets = plugins.names("target")
         reasons = [variant.supports(EVERYDAY_PROBLEM, target) for target in targets]
         tools = {} if all(reasons) else variant.tool_versions()
-    except Exception as error:  # a plugin's own code
+    except PLUGIN_FAILURES as error:  # a plugin's own code
         return Finding(section="variants", name=name, state=State.ABSENT, detail=_reason(error))
     missing = [str(reason) for reason in reasons if str(reason).startswith("install ")]
     if missing:
@@ -222,7 +222,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
     Console().print(table)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     expected = isinstance(error, HarnessError | ImportError | PackageNotFoundError)
     return str(error) if expected else one_line(error)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
-from harness.errors import HarnessError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, one_line
 from harness.experiment.shipped import experiment_files, find_experiment, question
 
 
@@ -30,7 +30,7 @@ def targets() -> list[Entry]:
         entries.append(entry)
         try:
             chips = plugins.target(entry.name).chips()
-        except Exception:  # a plugin's own code; the target's own line says what is wrong with it
+        except PLUGIN_FAILURES:  # a plugin's own code; the target's own line says what is wrong with it
             continue
         entries += [Entry(name=f"{entry.name}:{chip}", summary=text) for chip, text in chips.items()]
     return entries
@@ -48,7 +48,7 @@ def stages() -> list[Entry]:
                 owned = getattr(plugins.load(kind, name), "stages", ())
             except HarnessError:
                 continue
-            except Exception as error:  # a plugin's own code
+            except PLUGIN_FAILURES as error:  # a plugin's own code
                 entries.append(Entry(name=name, summary=f"its stages cannot be listed: {one_line(error)}"))
                 continue
             entries += [_stage(name, stage) for stage in owned]
@@ -110,7 +110,7 @@ def _plugins(kind: str) -> list[Entry]:
             summary = str(plugins.load(kind, name).summary)
         except HarnessError as error:
             summary = str(error)
-        except Exception as error:  # a plugin's own code
+        except PLUGIN_FAILURES as error:  # a plugin's own code
             summary = f"{kind} {name!r} has no summary: {one_line(error)}"
         entries.append(Entry(name=name, summary=summary))
     return entries

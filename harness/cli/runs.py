@@ -9,6 +9,7 @@ import typer
 
 from harness.cli.options import FigureFormat
 from harness.cli.run_options import RunOptions
+from harness.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +47,7 @@ def planned(
         if expected_digest is not None:
             bundle.require_digest(expected_digest)
         if bundle.other_code is not None:
-            typer.echo(f"harness: {bundle.other_code}", err=True)
+            note([bundle.other_code])
         return Plan(bundle.experiment(), bundle.cases(only), bundle)
 
     from harness.experiment.experiment import load_experiment
@@ -93,10 +94,10 @@ def report_run(summary: "RunSummary") -> None:
 
     paths = make_report([summary.folder], None, tuple(format.value for format in FigureFormat))
     note(paths.notes)
-    typer.echo(f"report: {paths.folder}")
+    typer.echo(printable(f"report: {paths.folder}"))
 
 
 def note(lines: "Iterable[str]") -> None:
     """Tell on standard error what a person should know."""
     for line in lines:
-        typer.echo(f"harness: {line}", err=True)
+        typer.echo(f"harness: {printable(line)}", err=True)

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from harness import plugins
-from harness.errors import InputError
+from harness.errors import HarnessError, InputError
 from harness.machine.cores import available_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
@@ -21,14 +21,19 @@ Settings = dict[str, ParameterValue]
 
 ALL_CORES = "all"
 
+SETTINGS_ATTRIBUTES = {"variant": "parameters", "target": "options"}
+
 
 def settings_model(kind: str, name: str) -> type[BaseModel]:
     """Return the model of a variant's parameters or a target's options.
 
-    Raises `HarnessError` for a plugin that is unknown or cannot be imported.
+    Raises `HarnessError` for a plugin that is unknown, cannot be imported or is of another kind.
     """
-    plugin = plugins.load(kind, name)
-    return plugin.parameters if kind == "variant" else plugin.options
+    plugin, attribute = plugins.load(kind, name), SETTINGS_ATTRIBUTES[kind]
+    model = getattr(plugin, attribute, None)
+    if not isinstance(model, type) or not issubclass(model, BaseModel):
+        raise HarnessError(f"{kind} {name!r}: {type(plugin).__name__} is no {kind}: it has no {attribute}")
+    return model
 
 
 def concrete(values: Mapping[str, Any]) -> Settings:

@@ -41,6 +41,7 @@ from harness.experiment.settings import (
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.storage.reading import read_text, unusable
+from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import closest, messages, shown
 
 Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
@@ -277,7 +278,7 @@ class Experiment(BaseModel):
                 settings = checked(kind, name, values, setting, extra_keys)
                 combinations.append(concrete(settings.model_dump(mode="json")))
             except InputError as error:
-                mistakes += error.lines
+                mistakes += error.mistakes
             except HarnessError as error:
                 if axes:
                     raise self._error(f"{owner}{kind}.{name}", str(error)) from error
@@ -368,15 +369,11 @@ def _beside(path: Path) -> str:
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {error}{_toml_hint(text, str(error))}") from error
-    except ValueError as error:
-        raise InputError(
-            f"{path}: found an integer of thousands of digits, expected at most 64 bits"
-        ) from error
-    except RecursionError as error:
-        raise InputError(f"{path}: found lists that are nested too deeply to be read") from error
+    except UnreadableTomlError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _toml_hint(text: str, error: str) -> str:

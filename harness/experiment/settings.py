@@ -16,6 +16,7 @@ from pydantic import (
 
 from harness.experiment.axes import CONDITION_NAMES, as_axis
 from harness.experiment.condition import parse_condition
+from harness.numbers import LONGEST_TIMEOUT_S
 from harness.problem.case import ParameterValue
 from harness.validation import each_once
 
@@ -29,7 +30,7 @@ SettingsAxes = dict[str, SettingsAxis]
 LARGEST_MEMORY_GB = 2.0**20
 """About a petabyte: more than machines have, and than limits of processes can count."""
 Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_NAMES), AfterValidator(each_once)]
-Seconds = Annotated[PositiveFloat, Field(allow_inf_nan=False)]
+Seconds = Annotated[PositiveFloat, Field(le=LONGEST_TIMEOUT_S, allow_inf_nan=False)]
 
 
 class Section(BaseModel):

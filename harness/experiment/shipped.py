@@ -1,10 +1,10 @@
 """The experiments that lie in `experiments/`: found by their bare name."""
 
-import tomllib
 from pathlib import Path
 
 from harness.errors import InputError
 from harness.storage.reading import exists, read_text
+from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import suggestion
 
 EXPERIMENTS_FOLDER = Path("experiments")
@@ -47,6 +47,6 @@ def experiment_files() -> list[Path]:
 def question(path: Path) -> str:
     """Return an experiment's question without checking the rest of it."""
     try:
-        return str(tomllib.loads(read_text(path, "utf-8-sig")).get("question", ""))
-    except (OSError, ValueError, RecursionError) as error:
+        return str(parse_toml(read_text(path, "utf-8-sig")).get("question", ""))
+    except (OSError, ValueError, UnreadableTomlError) as error:
         return f"cannot be read: {error}"

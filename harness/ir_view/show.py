@@ -42,7 +42,8 @@ def show(
     Raises:
         InputError: there is no such stage, or none before it.
     """
-    console = console or Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    console = console or Console(width=width, highlight=False, markup=False, emoji=False)
     stages = subject.stages
     if not stages:
         raise InputError(f"{subject.title}: its build keeps no stages")

@@ -83,7 +83,7 @@ def cost_tables(found: Mapping[str, Costs | NotCountable], width: int, *, rounds
 
 def width_of(table: Table) -> int:
     """Return how many columns of a terminal a table needs to show its numbers whole."""
-    console = Console(width=10_000)
+    console = Console(width=10_000, markup=False, emoji=False)
     measured = Measurement.get(console, console.options, table)
     return measured.maximum if all(column.no_wrap for column in table.columns) else measured.minimum
 

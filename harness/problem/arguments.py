@@ -42,8 +42,11 @@ CALL_FIELDS = {name: field for name, field in problem_fields().items() if name n
 def as_array(name: str, given: ArrayLike) -> np.ndarray:
     """Return an argument as a NumPy array, without a copy.
 
-    Raises `InputError` for what is no array, and for one that lies in a device's memory or needs a gradient.
+    Raises `InputError` for what is no array, for a masked one, whose mask would be lost, and for one that
+    lies in a device's memory or needs a gradient.
     """
+    if isinstance(given, np.ma.MaskedArray):
+        raise InputError(f"{name}: found a masked array, expected one without a mask of its own")
     if isinstance(given, np.ndarray):
         return given
     if not hasattr(given, "__dlpack__"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import plugins
-from harness.errors import HarnessError, InputError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, InputError, one_line
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import (
@@ -22,6 +22,8 @@ from harness.reporting.figures.base import (
     save,
 )
 from harness.reporting.runs import Runs
+from harness.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.validation import shown
 
 
 @dataclass
@@ -53,7 +55,7 @@ def draw_figures(
             drawn.files[name] = save(drawing, folder / name, formats)
         except OSError:
             raise
-        except Exception as error:  # a plugin's, or matplotlib's; no figure may cost the report
+        except PLUGIN_FAILURES as error:  # a plugin's, or matplotlib's; no figure may cost the report
             reason = str(error).replace("\n", "; ") if isinstance(error, HarnessError) else one_line(error)
             drawn.skipped[name] = reason
             if name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
@@ -87,17 +89,26 @@ def parse_assignments(assignments: Iterable[str], figure: Figure) -> dict[str, A
         if not (equals and key):
             raise InputError(f"--set {text!r}: expected KEY=VALUE, such as style=bars")
         name, dot, entry = key.partition(".")
-        if dot:
-            settings.setdefault(name, {})[entry] = value.strip()
-        else:
-            settings[name] = _value(value.strip(), is_list=name in _lists(figure.settings))
+        try:
+            given = value.strip() if dot else _value(value.strip(), is_list=name in _lists(figure.settings))
+        except UnreadableTomlError as error:
+            raise InputError(f"--set {name}: {error}") from error
+        if not dot:
+            settings[name] = given
+            continue
+        table = settings.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise InputError(
+                f"--set {key}: {name} is set before, to {shown(table)}; expected only one of both"
+            )
+        table[entry] = given
     return settings
 
 
 def _value(text: str, is_list: bool) -> Any:
     """Return what a text means: TOML where it is that, else words."""
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = [word.strip() for word in text.split(",")] if is_list else text
     return [value] if is_list and not isinstance(value, list) else value

@@ -24,7 +24,7 @@ def write_junit(results: Iterable[Result], path: Path) -> None:
     rows = list(results)
     suite = ElementTree.Element(
         "testsuite",
-        name=rows[0].experiment if rows else "harness",
+        name=_xml(rows[0].experiment) if rows else "harness",
         tests=str(len(rows)),
         failures=str(sum(row.status.is_failure for row in rows)),
         errors="0",
@@ -55,19 +55,23 @@ def _test_case(row: Result) -> ElementTree.Element:
     params = f" {printed_params(row.params)}" if row.params else ""
     case = ElementTree.Element(
         "testcase",
-        classname=f"{row.experiment}.{row.target}.{row.variant}",
-        name=f"{describe_problem(dict(row))}{params} [{row.case}]",
+        classname=_xml(f"{row.experiment}.{row.target}.{row.variant}"),
+        name=_xml(f"{describe_problem(dict(row))}{params} [{row.case}]"),
         time=f"{_seconds(row):.3f}",
     )
-    reason = NOT_IN_XML.sub("", row.reason or _default_reason(row))
+    reason = _xml(row.reason or _default_reason(row))
     if row.status.is_failure:
         failure = ElementTree.SubElement(
-            case, "failure", type=row.status.value, message=_headline(row, reason)
+            case, "failure", type=row.status.value, message=_xml(_headline(row, reason))
         )
-        failure.text = reason + (f"\nrerun: {row.rerun}" if row.rerun else "")
+        failure.text = reason + (f"\nrerun: {_xml(row.rerun)}" if row.rerun else "")
     elif _is_skipped(row):
         ElementTree.SubElement(case, "skipped", message=reason)
     return case
+
+
+def _xml(text: str) -> str:
+    return NOT_IN_XML.sub("", text)
 
 
 def _headline(row: Result, reason: str) -> str:

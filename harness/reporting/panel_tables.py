@@ -98,11 +98,12 @@ def rich_panel(table: PanelTable, width: int) -> Table:
     """
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     digits = _digits_that_fit(table, width)
     texts = _texts(table, digits)
     shown = Table(
-        title=table.title if digits else table.title_without_speedups,
+        title=Text(table.title if digits else table.title_without_speedups, style="table.title"),
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -112,7 +113,7 @@ def rich_panel(table: PanelTable, width: int) -> Table:
     for place in table.places:
         shown.add_column(place, justify="right", no_wrap=True)
     for (label, _), cells in zip(table.rows, texts, strict=True):
-        shown.add_row(label, *cells)
+        shown.add_row(Text(label), *map(Text, cells))
     return shown
 
 

@@ -226,7 +226,7 @@ def _console() -> Console:
     """Return a console that is wide where no terminal limits it, unless COLUMNS says otherwise."""
     from rich.console import Console
 
-    console = Console()
+    console = Console(markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(width=WIDTH_WITHOUT_TERMINAL)
+        console = Console(width=WIDTH_WITHOUT_TERMINAL, markup=False, emoji=False)
     return console

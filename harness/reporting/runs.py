@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import InputError
 from harness.printable import printable
 from harness.reporting.frames import RunLabels, prepare
+from harness.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from harness.results.manifest import Manifest
     from harness.results.run_folder import RunFolder
+
+LONGEST_LABEL = 100
+"""Characters of what a run is called."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,9 @@ def _run_labels(runs: Sequence[RunFolder], labels: Sequence[str]) -> RunLabels:
             f"--label: found {', '.join(map(repr, labels))}, expected a different one for each of the "
             f"{len(runs)} folders, in their order"
         )
+    longest = max(labels, key=len)
+    if len(longest) > LONGEST_LABEL:
+        raise InputError(f"--label: found {len(longest):,} characters, expected at most {LONGEST_LABEL}")
     return {(run.experiment, run.run): label for run, label in zip(runs, labels, strict=True)}
 
 
@@ -99,6 +107,22 @@ def _experiment(run: RunFolder) -> dict[str, Any]:
     if not run.manifest.source:
         return {}
     try:
-        return tomllib.loads(run.manifest.source)
+        experiment = parse_toml(run.manifest.source)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{run.path}: the experiment in its manifest is not TOML: {error}") from error
+    except UnreadableTomlError as error:
+        raise InputError(f"{run.path}: the experiment in its manifest: {error}") from error
+    _check(experiment, f"{run.path}: the experiment in its manifest")
+    return experiment
+
+
+def _check(experiment: Mapping[str, Any], place: str) -> None:
+    """Raise `InputError` unless what a report reads of an experiment is of the kind that it must be."""
+    variants, figures = experiment.get("variants", []), experiment.get("figures", {})
+    if not isinstance(variants, list) or not all(isinstance(name, str) for name in variants):
+        raise InputError(f"{place}: variants: found {shown(variants)}, expected a list of names")
+    if not isinstance(figures, dict):
+        raise InputError(f"{place}: figures: found {shown(figures)}, expected a table")
+    for name, settings in figures.items():
+        if not isinstance(settings, dict):
+            raise InputError(f"{place}: figures.{name}: found {shown(settings)}, expected a table")

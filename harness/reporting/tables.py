@@ -94,9 +94,9 @@ def rich_table(summary: Summary, width: int) -> Table:
     notes = [f"left out for width: {', '.join(left_out)}"] * bool(left_out)
     notes += [UNCLEAR_NOTE] * any(marks)
     table = Table(
-        title=summary.title,
+        title=Text(summary.title, style="table.title"),
         title_justify="left",
-        caption="\n".join(notes) or None,
+        caption=Text("\n".join(notes), style="table.caption") if notes else None,
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -105,7 +105,7 @@ def rich_table(summary: Summary, width: int) -> Table:
     for index in shown:
         column = summary.columns[index]
         justify: Literal["left", "right"] = "right" if column.is_number else "left"
-        table.add_column(column.header, justify=justify, no_wrap=True, min_width=widths[index])
+        table.add_column(Text(column.header), justify=justify, no_wrap=True, min_width=widths[index])
     status = summary.headers.index("status")
     for number, row in enumerate(summary.rows):
         if number and summary.begins_problem(number):

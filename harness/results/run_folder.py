@@ -16,9 +16,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import InputError, StorageError, cut
 from harness.numbers import Count, Duration, MeasuredSeconds, Positive, Share
@@ -65,7 +65,7 @@ class Round(BaseModel):
     round: Count
     start: Count = 0
     """Which start of the candidates it belongs to; all of a start ran in the same processes."""
-    seconds: dict[str, list[MeasuredSeconds]]
+    seconds: dict[str, Annotated[list[MeasuredSeconds], Field(min_length=1)]]
     """Case id to seconds per call, one value per sample of this round."""
     load: Share
     """Share of the machine's processors that others used during the round."""

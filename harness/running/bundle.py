@@ -186,10 +186,18 @@ class BundledBuilds:
             artifact = read_artifact(folder)
         except (OSError, ValueError) as error:
             raise WorkerFailure(Status.BUILD_FAILED, f"{folder}: {one_line(error)}") from error
-        refusal = not_from_here(artifact)
+        refusal = _of_another_case(artifact, entry) or not_from_here(artifact)
         if refusal is not None:
             raise WorkerFailure(Status.BUILD_FAILED, f"{folder}: {refusal}")
         return Built(artifact=artifact, folder=folder, cached=True)
+
+
+def _of_another_case(artifact: Artifact, entry: BundledCase) -> str | None:
+    """Return why an artifact is not what the index says of it, or None."""
+    if artifact.key == entry.key and artifact.case.id == entry.case.id:
+        return None
+    found, expected = printable(artifact.case.describe()), printable(entry.case.describe())
+    return f"holds {found}, expected {expected}: {COPY_AGAIN}"
 
 
 def not_from_here(artifact: Artifact) -> str | None:

@@ -119,7 +119,7 @@ class LiveObserver:
         """Draw on a terminal, of this width if it does not say its own."""
         self._counts: Counter[Status] = Counter()
         self._told: set[tuple[str, str]] = set()
-        console = Console(file=stream, width=width)
+        console = Console(file=stream, width=width, emoji=False)
         self._progress = Progress(
             BarColumn(bar_width=WIDE_BAR if console.width >= WIDE else NARROW_BAR),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),

@@ -161,7 +161,7 @@ def test_a_killed_build_leaves_nothing_to_find_and_the_next_store_cleans_up(cach
     assert builder.exitcode == -signal.SIGKILL
     assert cache.find("k") is None
     assert len(_private_files(cache)) == 2
-    cache.store("other", _builder())
+    cache.store("other", _builder(key="other"))
     assert _private_files(cache) == []
 
 
@@ -178,7 +178,7 @@ def test_a_private_folder_whose_removal_failed_goes_with_the_next_store(cache, m
 def test_cleaning_up_spares_a_build_that_is_under_way(cache):
     def build(folder):
         (folder / "half").touch()
-        ArtifactCache(cache.root).store("other", _builder())
+        ArtifactCache(cache.root).store("other", _builder(key="other"))
         ArtifactCache(cache.root).prune(max_bytes=10**9)
         assert (folder / "half").exists()
         return _artifact()
@@ -204,7 +204,7 @@ def test_pruning_removes_the_least_recently_used_first(cache):
 
 
 def test_pruning_to_a_size_that_is_kept_removes_nothing(cache):
-    cache.store("a", _builder())
+    cache.store("a", _builder(key="a"))
     assert cache.prune(max_bytes=cache.size()) == 0
     assert cache.find("a") is not None
 
@@ -274,3 +274,17 @@ def test_folders_are_the_users_own_whatever_the_umask(cache, umask):
 def test_a_key_never_leads_out_of_the_cache(cache, key):
     with pytest.raises(ValueError, match="usable as a folder name"):
         cache.store(key, _unexpected_build)
+
+
+def test_an_artifact_of_another_key_is_built_again(cache):
+    one, other = (cache.store(key, _builder(key, key)) for key in ("one", "other"))
+    one.rename(cache.root / "kept")
+    other.rename(one)
+    assert cache.find("one") is None
+    assert (cache.store("one", _builder("anew", "one")) / "code.bin").read_text() == "anew"
+    assert cache.find("one") == one
+
+
+def test_a_build_of_another_key_is_refused(cache):
+    with pytest.raises(HarnessError, match=r"the build of k left no readable artifact\.json of this key"):
+        cache.store("k", _builder(key="other"))

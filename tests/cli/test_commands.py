@@ -209,3 +209,24 @@ class TestDoctor:
         )
         monkeypatch.setattr(doctor, "diagnose", lambda: [finding])
         assert main(["doctor"]) == 1
+
+
+class TestTextFromElsewhere:
+    """It never steers the terminal that it is shown on."""
+
+    def test_in_lists(self, calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+        text = EXPERIMENT.replace("Does it work?", "Does\\u001b[31m\\nit?")
+        Path("experiments/trial.toml").write_text(text)
+        assert main(["list", "experiments"]) == 0
+        assert capsys.readouterr().out == "trial  Does\\x1b[31m\\nit?\n"
+
+    def test_in_the_line_that_ends_a_report(self, calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+        calls.folder = Path("re\x1bceived")
+        assert main(["report", "received"]) == 0
+        assert main(["run", "trial"]) == 0
+        assert capsys.readouterr().out.count("report: re\\x1bceived/report\n") == 2
+
+    def test_in_notes(self, calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+        calls.notes = ("built by other code (0.1\x1b[2J)",)
+        assert main(["report", "received"]) == 0
+        assert capsys.readouterr().err == "harness: built by other code (0.1\\x1b[2J)\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from example_plugins import use_example_plugins
 
+from harness import validation
 from harness.__main__ import main
 from harness.errors import InputError
 from harness.experiment import condition
@@ -58,7 +59,11 @@ HOSTILE = {
     ),
     "lists 1,000 deep": (
         experiment(seq="[" * 1000 + "]" * 1000),
-        "found lists that are nested too deeply to be read",
+        "found lists or tables that are nested too deeply to be read",
+    ),
+    "a key of 5,000 parts": (
+        experiment(f"[variant.flash]\n{'.'.join(5000 * 'a')} = 1"),
+        "found lists or tables that are nested too deeply to be read",
     ),
     "lists 90 deep": (
         experiment(seq="[" * 90 + "]" * 90),
@@ -94,6 +99,10 @@ HOSTILE = {
         experiment(f'[variant.flash]\nwhere = "{" and ".join(["seq > 1"] * 50_000)}"'),
         "variant.flash.where: found 599,995 characters, expected a condition of at most 200,000",
     ),
+    "more time than there is": (
+        experiment("[limits]\nbuild_timeout_s = 1e300"),
+        "limits.build_timeout_s: found 1e+300, expected at most 1000000.0",
+    ),
     "more memory than there is": (
         experiment("[limits]\nmemory_gb = 1e300"),
         "limits.memory_gb: found 1e+300, expected at most 1048576.0",
@@ -121,6 +130,17 @@ def test_of_thousands_of_wrong_values_the_first_are_told(tmp_path: Path) -> None
     lines = mistakes(tmp_path, experiment(f"[target.cpu]\nwidth = {listed(2000, first=-3000)}"))
     assert lines[0] == "target.cpu.width: found -3000, expected at least 128"
     assert lines[-1] == "and 1960 more mistakes"
+
+
+def test_of_thousands_of_unknown_keys_the_first_are_compared_with_known_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+    monkeypatch.setattr(validation, "closest", lambda name, known: compared.append(name))
+    settings = "\n".join(f"tile_{number} = 1" for number in range(1000))
+    lines = mistakes(tmp_path, experiment(f"[variant.flash]\n{settings}"))
+    assert lines[-1] == "and 960 more mistakes"
+    assert len(set(compared)) == 40
 
 
 def test_a_list_of_thousands_is_planned_in_no_more_than_linear_time(tmp_path: Path) -> None:

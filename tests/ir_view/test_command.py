@@ -315,3 +315,8 @@ def test_every_field_of_a_problem_is_an_option_with_its_description(capsys):
     for name, field in problem_fields().items():
         assert f"--{name.replace('_', '-')} " in text
         assert field.description.split()[0] in text
+
+
+def test_a_size_of_thousands_of_digits_is_one_line(capsys):
+    found = error_line(capsys, "ir", "schedule:naive", "--set", f"seq_q={'9' * 5000}")
+    assert found == "--set seq_q: found 5,000 characters, expected a number of at most 64 bits"

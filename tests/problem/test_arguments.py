@@ -25,6 +25,13 @@ def inputs(**changed: Any) -> Inputs:
     return Inputs(**{**arrays, **changed})
 
 
+@pytest.mark.parametrize("name", ["q", "k", "v", "mask", "bias"])
+def test_a_masked_array_is_refused(name: str) -> None:
+    given = np.ma.masked_array(np.zeros(3), [True, False, False])
+    with pytest.raises(InputError, match=f"{name}: found a masked array, expected one without a mask"):
+        as_array(name, given)
+
+
 class Tensor:
     """What shares its memory by DLPack, as a library's tensor does."""
 

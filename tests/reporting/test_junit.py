@@ -84,3 +84,16 @@ def test_cases_and_the_suite_have_times(tmp_path: Path) -> None:
     suite = suite_of(rows, tmp_path / "junit.xml")
     assert [case.get("time") for case in suite] == ["1.250", "0.500", "0.000"]
     assert suite.get("time") == "1.750"
+
+
+def test_no_text_holds_what_xml_cannot(tmp_path: Path) -> None:
+    texts = {"variant": "fl\x1bash", "target": "c\0pu", "experiment": "swe\x01ep", "rerun": "harness \ud800"}
+    suite = suite_of([failed_result(status=Status.WRONG, reason="\ufffe", **texts)], tmp_path / "junit.xml")
+    (case,) = suite
+    assert (suite.get("name"), case.get("classname")) == ("sweep", "sweep.cpu.flash")
+    assert (outcome(suite).text or "").endswith("rerun: harness ")
+
+
+def test_a_parameter_that_xml_cannot_hold_is_named_without_it(tmp_path: Path) -> None:
+    (case,) = suite_of([example_result("9f", params={"order": "q\x1b"})], tmp_path / "junit.xml")
+    assert (case.get("name") or "").endswith("order=q [9f]")

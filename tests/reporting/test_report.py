@@ -173,17 +173,18 @@ def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
     assert paths.summary_csv.exists()
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError("no axes"), SystemExit("no axes")])
 def test_a_fault_of_a_figure_costs_neither_the_tables_nor_the_other_figures(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def fail(self: object, *arguments: object) -> None:
         assert (folder / "report" / "summary.md").exists(), "tables come first"
-        raise ZeroDivisionError("no axes")
+        raise error
 
     folder = write_run(RESULTS, png_only("throughput", "matrix"))
     monkeypatch.setattr(Throughput, "draw", fail)
     paths = write_report([folder], formats=("png",))
-    assert paths.skipped == {"throughput": "ZeroDivisionError: no axes"}
+    assert paths.skipped == {"throughput": f"{type(error).__name__}: no axes"}
     assert list(paths.figures) == ["matrix"]
 
 
@@ -216,6 +217,21 @@ def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run:
         ("style", "--set 'style': expected KEY=VALUE, such as style=bars"),
         ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
         ("title=$\\frac{1$", "figures.throughput.title: found"),
+        (f"title=${'x' * 50_000}$", "title: found 50,002 characters, expected at most 200"),
+        (f"names.flash={'x' * 201}", "names.flash: found 201 characters, expected at most 200"),
+        (
+            f"size={'9' * 5000}",
+            "--set size: found an integer of thousands of digits, expected at most 64 bits",
+        ),
+        (f"size={'9' * 4000}", "figures.throughput.size: found an integer of 13288 bits, expected a "),
+        (
+            f"variants={'[' * 900}",
+            "--set variants: found lists or tables that are nested too deeply to be read",
+        ),
+        (
+            f"variants={'[' * 50}{']' * 50}",
+            "figures.throughput.variants: found [[[[[[[[…]]]]]]]], expected a string",
+        ),
     ],
 )
 def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
@@ -225,6 +241,31 @@ def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
         redraw([write_run(RESULTS)], ["throughput"], [assignment])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_setting_is_a_value_or_a_table() -> None:
+    with pytest.raises(InputError, match=r"--set names\.flash: names is set before, to 5; expected only one"):
+        parse_assignments(["names=5", "names.flash=x"], Throughput())
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("figures = 5", "figures: found 5, expected a table"),
+        ("figures = [1]", "figures: found [1], expected a table"),
+        ("figures.matrix = 1", "figures.matrix: found 1, expected a table"),
+        ("variants = 5", "variants: found 5, expected a list of names"),
+        ("variants = [1]", "variants: found [1], expected a list of names"),
+        (f"seed = {'1' * 5000}", "found an integer of thousands of digits, expected at most 64 bits"),
+        (f"a = {'[' * 900}", "found lists or tables that are nested too deeply to be read"),
+    ],
+)
+def test_an_experiment_in_a_received_manifest_is_refused_in_one_line(
+    write_run: WriteRun, source: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(f": the experiment in its manifest: {message}")) as raised:
+        write_report([write_run(RESULTS, source)])
+    assert len(raised.value.lines) == 1
 
 
 def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
@@ -270,6 +311,29 @@ def test_runs_have_the_labels_that_they_are_given(write_run: WriteRun, tmp_path:
     text = paths.summary_markdown.read_text()
     assert "| flash (before) |" in text
     assert "| flash (after) |" in text
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("label", ["[old]", "[/x]", ":smile:"])
+def test_a_label_is_shown_letter_by_letter(
+    write_run: WriteRun,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    label: str,
+    by_row: bool,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    runs = [write_run(RESULTS, png_only("matrix"), name) for name in ("one", "two")]
+    make_report(runs, tmp_path / "merged", ("png",), labels=[label, "[new]"], by_row=by_row)
+    tables = capsys.readouterr().out.partition("crashed  ")[0]
+    assert f"flash ({label})" in tables
+    assert "flash ([new])" in tables
+
+
+def test_a_label_of_thousands_of_characters_is_refused(write_run: WriteRun) -> None:
+    with pytest.raises(InputError, match=r"--label: found 3,000 characters, expected at most 100"):
+        read_runs([write_run(RESULTS)], ["$" + "x" * 2998 + "$"])
 
 
 def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) -> None:

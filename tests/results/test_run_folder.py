@@ -100,6 +100,15 @@ def test_a_corrupt_row_is_named_by_file_and_line(folder):
         folder.results()
 
 
+def test_a_round_without_a_sample_of_a_case_is_refused_in_one_line(folder):
+    folder.append_round(example_round())
+    file = folder.path / "rounds.jsonl"
+    line = file.read_text().replace("[0.1]", "[]")
+    file.write_text(line * 2)
+    with pytest.raises(InputError, match=r"rounds\.jsonl:1: not a round: seconds\.a: List should"):
+        list(folder.rounds())
+
+
 def test_a_run_of_another_version_is_refused_in_one_line(folder):
     manifest = json.loads((folder.path / "manifest.json").read_text())
     manifest["format_version"] = 0
@@ -243,7 +252,7 @@ def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():
         example_round(0, seconds={"a": [1.0], "b": [2.0]}),
         example_round(1, seconds={"a": [3.0]}),
         example_round(2, seconds={"a": [4.0, 5.0], "b": [6.0]}),
-        example_round(3, seconds={"a": [7.0], "b": []}),
+        example_round(3, seconds={"a": [7.0]}),
     ]
     assert paired_samples(rounds, "a", "b") == [[[1.0], [4.0, 5.0]], [[2.0], [6.0]]]
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,8 +15,18 @@ from example_cases import example_case
 import harness
 from harness.artifact.artifact import Artifact, Loader
 from harness.errors import InputError
-from harness.running.bundle import BUNDLE_FILE, digest_of, not_from_here, open_bundle, requirements
+from harness.running.bundle import (
+    BUNDLE_FILE,
+    BundledBuilds,
+    digest_of,
+    not_from_here,
+    open_bundle,
+    requirements,
+)
+from harness.status import Status
 from harness.storage.digests import write_digests
+from harness.workers.process import WorkerFailure
+from harness.workers.protocol import BuildRequest
 
 TESTS = Path(__file__).parents[1]
 
@@ -326,6 +337,24 @@ def test_a_bundle_s_artifact_calls_and_reads_only_what_it_may(
     found = not_from_here(artifact("native", "harness.x:load").model_copy(update=changes))
     assert (found is None) == (reason is None)
     assert reason is None or reason in str(found)
+
+
+def test_an_artifact_of_another_case_is_a_row(folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    index = json.loads((bundle / BUNDLE_FILE).read_text())
+    for entry in index["cases"]:
+        entry["case"]["problem"]["seq_q"] += 1
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+    opened = open_bundle(bundle)
+    built = [entry for entry in opened.index.cases if entry.status is Status.BUILT]
+    assert len(built) == 4
+    for entry in built:
+        request = BuildRequest(case=entry.case, key=entry.key, cache_root=tmp_path)
+        (outcome,) = BundledBuilds(opened).run([request], lambda case: None)
+        assert isinstance(outcome.answer, WorkerFailure)
+        assert outcome.answer.status is Status.BUILD_FAILED
+        assert re.search(r": holds .*, expected .*: copy the bundle again", outcome.answer.reason)
 
 
 def test_a_loader_of_the_current_folder_is_a_row_and_never_imported(folder: Path, tmp_path: Path) -> None:

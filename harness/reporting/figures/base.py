@@ -55,8 +55,17 @@ WHERE_NAMES = ("seq", "head_dim_v", *get_args(PanelColumn))
 """What a figure's condition `where` may ask of a row; `seq` is the longer of `seq_q` and `seq_kv`."""
 
 
+LONGEST_TEXT = 200
+"""Characters of a title or name; matplotlib takes long for a longer formula."""
+
+
 def _drawable(text: str) -> str:
-    """Refuse what matplotlib takes for a formula and cannot read; importing it costs time, so only then."""
+    """Refuse long texts and what matplotlib takes for a formula and cannot read.
+
+    Importing matplotlib costs time, so only where there is a formula.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"found {len(text):,} characters, expected at most {LONGEST_TEXT}")
     if "$" not in text:
         return text
     from matplotlib.cbook import is_math_text
@@ -65,7 +74,7 @@ def _drawable(text: str) -> str:
     if is_math_text(text):
         try:
             MathTextParser("path").parse(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"found {shown(text)}, expected a formula between dollar signs that matplotlib can draw; "
                 "a dollar sign alone is written \\\\$"

@@ -35,6 +35,11 @@ def test_an_unknown_key_names_the_close_one() -> None:
     assert "baseline" in message
 
 
+def test_a_formula_deep_within_itself_is_refused() -> None:
+    message = error_of(Throughput(), {"title": f"${'{' * 190}$"})
+    assert "expected a formula between dollar signs" in message
+
+
 def test_an_unknown_panel_is_refused() -> None:
     assert error_of(Throughput(), {"panels": ["head"]}).startswith('figures.throughput.panels: found "head"')
 

@@ -15,6 +15,7 @@ from pydantic import Field
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.emulator import ARTIFACT_FOLDER
 from harness.errors import BuildError, UnsupportedError
+from harness.numbers import LONGEST_TIMEOUT_S
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.toolchains.iree import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
@@ -39,7 +40,7 @@ whole head in the module's `lowering_config` the output is right.
 class IreeParameters(Parameters):
     """Parameters of everything that IREE compiles."""
 
-    compile_timeout_s: float | None = Field(default=None, gt=0)
+    compile_timeout_s: float | None = Field(default=None, gt=0, le=LONGEST_TIMEOUT_S)
     """Seconds after which a compilation counts as refused; 60 if not set."""
 
 
