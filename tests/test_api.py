@@ -188,6 +188,16 @@ def test_load_says_which_run_it_took_and_what_it_lacks(
     assert third.endswith("1 cases of the experiment were not asked for")
 
 
+def test_the_names_of_received_runs_never_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = collect("sweep", "?", "", "harness run")
+    for _ in range(2):
+        RunFolder.create(tmp_path, "sweep", manifest).append_result(example_result("a"))
+    harness.load((tmp_path / "sweep").rename(tmp_path / "sw\x1beep"))
+    assert "sw\\x1beep" in capsys.readouterr().err.replace("\n", "")
+
+
 def test_a_refusal_says_which_variants_can() -> None:
     problem = AttentionProblem(heads=1, seq_q=4, head_dim=8, bias=True)
     with pytest.raises(UnsupportedError, match=r"additive bias .*; variants that can: .*iree"):

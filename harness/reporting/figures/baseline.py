@@ -17,7 +17,9 @@ from harness.reporting.frames import (
 if TYPE_CHECKING:
     import pandas as pd
 
-PAIRED_NOTE = "Error bars: 95 % interval of the typical ratio, paired by round, over starts and rounds."
+PAIRED_NOTE = (
+    "Error bars: 95 % interval of the typical ratio, paired by timing round, over starts and rounds."
+)
 MEDIANS_NOTE = "Ratios of median times: the run's baseline was not {}, so there are no paired intervals."
 
 

@@ -73,7 +73,7 @@ def test_error_bars_are_the_paired_interval() -> None:
     (bars,) = [entry for entry in drawing.axes[0].containers if hasattr(entry, "has_yerr")]
     (segment,) = bars.lines[2][0].get_segments()
     assert sorted(segment[:, 1]) == pytest.approx([1.9, 2.2])
-    assert "paired by timing round" in caption(drawing)
+    assert "95 % interval of the typical ratio, paired by timing round, over starts" in caption(drawing)
 
 
 def test_a_missing_bar_is_a_word() -> None:
