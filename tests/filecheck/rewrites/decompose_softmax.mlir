@@ -8,9 +8,10 @@
 // CHECK: arith.subf
 // CHECK: arith.constant 0.721347
 // CHECK: math.exp2
-// CHECK: [[SHIFT:%\w+]] = linalg.generic {{.*}} ins([[MAXIMUM]]
-// CHECK: [[EXPONENTIAL:%\w+]] = linalg.generic {{.*}} ins([[SHIFT]] {{.*}} outs(%arg0
-// CHECK: math.fma
+// The difference to the maximum comes before the factor: the largest score has exactly 2^0.
+// CHECK: [[EXPONENTIAL:%\w+]] = linalg.generic {{.*}} ins([[MAXIMUM]] {{.*}} outs(%arg0
+// CHECK: [[DIFFERENCE:%\w+]] = arith.subf
+// CHECK: arith.mulf [[DIFFERENCE]]
 // CHECK-NEXT: math.exp2
 // CHECK: [[KEPT:%\w+]] = linalg.generic {{.*}} ins([[FACTOR]] {{.*}} outs(%arg3
 // CHECK: arith.mulf
