@@ -66,6 +66,7 @@ def executed(options: RunOptions, *, timed: bool) -> "tuple[Plan, RunSummary]":
     from harness.running.runner import run_experiment
 
     plan = planned(options.experiment, options.bundle, options.only or [], options.expect)
+    note(crowded(plan.cases, available_cores()))
     ensure_writable_folder(options.out)
     if options.dump is not None:
         ensure_writable_folder(options.dump, "--dump")
@@ -86,6 +87,14 @@ def executed(options: RunOptions, *, timed: bool) -> "tuple[Plan, RunSummary]":
         # typer keeps nothing of a KeyboardInterrupt but its exit status
         raise StoppedError(str(interruption)) from interruption
     return plan, summary
+
+
+def crowded(cases: "Iterable[Case]", cores: int) -> list[str]:
+    """Return a line that says that cases have more threads than there are cores, if some have."""
+    threads = max((int(case.target_options.get("threads", 1)) for case in cases), default=1)
+    if threads <= cores:
+        return []
+    return [f"threads = {threads} is more than the cores that this process may use, {cores}: they take turns"]
 
 
 def report_run(summary: "RunSummary") -> None:

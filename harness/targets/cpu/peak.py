@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -58,20 +59,29 @@ def measure_peak(threads: int) -> float:
     """
     loop, length = _loop()
     operations = STEPS * ACCUMULATORS * length * 2
+    together = threading.Barrier(threads)
     with ThreadPoolExecutor(threads) as pool:
-        return max(operations * _calls_per_second(pool, loop, threads) for _ in range(BURSTS))
+        return max(operations * _calls_per_second(pool, loop, together) for _ in range(BURSTS))
 
 
-def _calls_per_second(pool: ThreadPoolExecutor, loop: Callable[[int, float], float], threads: int) -> float:
-    """Return the rate of all threads together, each by its own clock."""
-    bursts = [pool.submit(_seconds, loop) for _ in range(threads)]
-    return sum(1 / burst.result() for burst in bursts)
+def _calls_per_second(
+    pool: ThreadPoolExecutor, loop: Callable[[int, float], float], together: threading.Barrier
+) -> float:
+    """Return the calls of all threads over the time from the first one's start to the last one's end.
+
+    Rates by each thread's own clock do not add up where threads take turns on a core.
+    """
+    bursts = [pool.submit(_burst, loop, together) for _ in range(together.parties)]
+    starts, ends = zip(*(burst.result() for burst in bursts), strict=True)
+    return together.parties / (max(ends) - min(starts))
 
 
-def _seconds(loop: Callable[[int, float], float]) -> float:
+def _burst(loop: Callable[[int, float], float], together: threading.Barrier) -> tuple[float, float]:
+    """Return when a thread's burst starts, which is when all threads are there, and when it ends."""
+    together.wait()
     started = time.perf_counter()
     loop(STEPS, 0.5)
-    return time.perf_counter() - started
+    return started, time.perf_counter()
 
 
 @functools.cache
