@@ -4,7 +4,7 @@ The rule.  A candidate's error against the float64 reference may be twice that o
 the same precision, plus a few units in the last place of the output's size.  Outputs shrink like 1/√seq_kv
 and, under a causal mask, from row to row, so the rule holds for every row at that row's own size:
 
-    tolerance[row] = scale[row] · (2·E + 4·eps(dtype) + 2·√keys·eps(f32) + 2·product[row]·eps(f32))
+    tolerance[row] = scale[row] · min(0.9, 2·E + 4·eps(dtype) + 2·√keys·eps(f32) + 2·product[row]·eps(f32))
 
 - `scale[row]`: size of the row's components, the larger of the row's root mean square and √Σp²·rms(V).  The
   latter is the size of Σ p·v for values of random sign; it does not vanish where a row cancels by chance.
@@ -29,6 +29,12 @@ and, under a causal mask, from row to row, so the rule holds for every row at th
   largest error of 2.3 times this at head_dim 4096, and E stays where blocks of the BLAS leave it (26 eps
   from head_dim 1024 on).
 
+- `0.9`: no error of scores makes a probability wrong by more than 1, and nothing may be wrong by as much as
+  the row's size: zeros are, whatever the other terms say.  At large scales, where the terms have no upper
+  bound, softmax is an argmax: an honest kernel is right unless two scores tie within their rounding, and a
+  plain implementation that rounds such scores to f16 or bf16 is not.
+
+Scores of `LARGEST_SCORE` or more are refused: f32 kernels are not asked to be right near its overflow.
 A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infinite error.  That the rule
 refuses what is wrong is proven with `harness.oracle.canaries`.
 """
@@ -54,6 +60,11 @@ OUTPUT_ULPS = 4.0
 """Units in the last place, at the size of its row, that an output may be wrong by besides."""
 SUMMATION_FACTOR = 2.0
 """Of the errors that sequential sums of terms, and of products in scores, have."""
+LARGEST_FACTOR = 0.9
+"""Of a row's size, that an output may be wrong by at most: zeros are wrong by all of it."""
+
+LARGEST_SCORE = 1e30
+"""Bound of |scale|·‖q‖·rms‖k‖: running maxima of f32 kernels start at its negative."""
 
 MIN_ROWS = 512
 """Fewer rows than this are measured in several orders of summation."""
@@ -203,12 +214,18 @@ def _unusable(reason: str) -> Verdict:
 def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     """Compute the reference and every row's tolerance; see the module's text for the rule.
 
-    Raises `InputError` when the inputs have no finite result.
+    Raises `InputError` when the inputs have no finite result, or scores that f32 is too small for.
     """
     exact = exact_attention(inputs, problem)
     if not np.isfinite(exact.output).all():
         raise InputError(
             "q, k, v: the exact output is not finite; expected inputs without NaN or infinities in V"
+        )
+    largest = float(np.max(exact.product, initial=0.0))
+    if not largest < LARGEST_SCORE:
+        raise InputError(
+            f"scale: scores of size |scale|·‖q‖·rms‖k‖ = {largest:.2g}, expected less than {LARGEST_SCORE:.0e}, "
+            "which kernels can compute in f32"
         )
     factor = (
         PLAIN_ERROR_FACTOR * _plain_error(inputs, problem, exact)
@@ -216,7 +233,8 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
         + SUMMATION_FACTOR * np.sqrt(problem.seq_kv) * float(np.finfo(np.float32).eps)
     )
     scores = SUMMATION_FACTOR * exact.product * float(np.finfo(np.float32).eps)
-    return Expected(problem.dtype, exact.output, exact.scale * (factor + scores), exact.log_sum_exp)
+    tolerance = exact.scale * np.minimum(factor + scores, LARGEST_FACTOR)
+    return Expected(problem.dtype, exact.output, tolerance, exact.log_sum_exp)
 
 
 def _plain_error(inputs: Inputs, problem: AttentionProblem, exact: Reference) -> float:

@@ -35,6 +35,9 @@ LARGEST_SIZE = 2**31 - 1
 LARGEST_COUNT = 2**63 - 1
 """Most FLOPs, and most bytes, of a problem: tables count in 64-bit integers."""
 
+LARGEST_FACTOR = 1e38
+"""Largest |scale| and softcap: finite in f32, which kernels compute scores in, also when multiplied by log2 e."""
+
 Size = Annotated[int, Field(gt=0, le=LARGEST_SIZE)]
 WindowSide = Annotated[int, Field(ge=-1, le=LARGEST_SIZE)]
 
@@ -89,9 +92,9 @@ class AttentionProblem(BaseModel):
     window: tuple[WindowSide | None, WindowSide | None] | None = None
     """(left, right): query i sees keys from i + shift − left to i + shift + right, where shift is
     seq_kv − seq_q.  A side that is None or −1 is unlimited."""
-    softcap: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    softcap: float | None = Field(default=None, gt=0, le=LARGEST_FACTOR, allow_inf_nan=False)
     """Scaled scores become `softcap · tanh(score / softcap)` before bias and masks."""
-    scale: FiniteFloat
+    scale: Annotated[FiniteFloat, Field(ge=-LARGEST_FACTOR, le=LARGEST_FACTOR)]
     """Multiplies Q·Kᵀ.  Defaults to 1/√head_dim."""
     kv_lengths: tuple[Annotated[int, Field(ge=0, le=LARGEST_SIZE)], ...] | None = None
     """Valid keys of each batch entry (padded batches); causal and window align to them."""

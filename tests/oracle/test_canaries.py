@@ -67,6 +67,27 @@ def test_every_canary_is_refused_at_wide_heads(head_dim):
     assert accepted_canaries(problem) == []
 
 
+LARGE_SCALES = [1e3, 1e5, 1e6, 1e9, 1e12, 1e20]
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("scale", LARGE_SCALES)
+def test_every_canary_is_refused_at_large_scales(scale, dtype):
+    problem = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype=dtype, scale=scale)
+    inputs = make_inputs(problem)
+    expected = expect(inputs, problem)
+    applied = [c for c in CANARIES.values() if c.distribution == "normal" and c.applies(problem)]
+    assert len(applied) == 10
+    assert [c.summary for c in applied if expected.check(c.make(inputs, problem, expected)).ok] == []
+
+
+@pytest.mark.parametrize("head_dim", [2, 8])
+def test_zeros_are_refused_at_large_scales_of_narrow_heads(head_dim):
+    problem = AttentionProblem(heads=1, seq_q=32, head_dim=head_dim, scale=1e20)
+    inputs = make_inputs(problem)
+    assert not expect(inputs, problem).check(np.zeros(problem.output_shape, np.float32)).ok
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])

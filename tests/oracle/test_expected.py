@@ -192,6 +192,22 @@ def test_sequential_summation_passes_at_wide_heads(head_dim, distribution):
     assert expect(inputs, problem).check(sequential(inputs, problem)).ok
 
 
+@pytest.mark.parametrize("kernel", [flash, same_precision, sequential])
+@pytest.mark.parametrize("scale", [1e3, 1e6, 1e9, 1e20])
+def test_honest_kernels_pass_at_large_scales(scale, kernel):
+    problem = AttentionProblem(heads=2, seq_q=128, head_dim=64, scale=scale)
+    inputs = make_inputs(problem)
+    assert expect(inputs, problem).check(kernel(inputs, problem)).ok
+
+
+@pytest.mark.parametrize("scale", [1e30, -1e36])
+def test_scores_that_f32_is_too_small_for_are_refused(scale):
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=64, scale=scale)
+    with pytest.raises(InputError, match=r"scale: scores of size .*, expected less than 1e\+30") as caught:
+        expect(make_inputs(problem), problem)
+    assert len(caught.value.lines) == 1
+
+
 @pytest.mark.parametrize("kv_lengths", [None, (50, 200)])
 def test_constant_scores_give_the_mean(kv_lengths):
     problem = AttentionProblem(batch=2, heads=2, seq_q=130, seq_kv=200, head_dim=8, kv_lengths=kv_lengths)

@@ -277,6 +277,9 @@ class TestSizes:
             ({"head_dim": 10**310}, "head_dim: found an integer of 1030 bits, expected"),
             ({"window": (10**23, 0)}, "window: found an integer of 77 bits, expected"),
             ({"window": (2**40, 0)}, "window: found 1099511627776, expected at most 2147483647"),
+            ({"softcap": 1e39}, "softcap: found 1e+39, expected at most 1e+38"),
+            ({"scale": 1e300}, "scale: found 1e+300, expected at most 1e+38"),
+            ({"scale": -1e39}, "scale: found -1e+39, expected at least -1e+38"),
             ({"seq_q": 2**31 - 1, "head_dim": 2**20}, "FLOPs is too large, expected fewer than 2⁶³"),
             (
                 {"seq_q": 1, "head_dim": 2**30, "batch": 2**30, "kv_lengths": None, "heads": 2**20},
