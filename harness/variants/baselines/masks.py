@@ -4,6 +4,8 @@ Libraries take causal, window, length and boolean masks as one boolean operand, 
 visible.  Its leading sizes are 1 where nothing differs between batch entries or heads.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from harness.errors import InputError
@@ -36,6 +38,28 @@ def visible_keys(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarr
         first, end = problem.visible_range(np.arange(seq_q), seq_q, seq_kv)
         visible[entry, :] = (keys >= first[:, None]) & (keys < end[:, None])
     return visible if mask is None else visible & mask
+
+
+def some_query_sees_no_key(problem: AttentionProblem, inputs: Inputs, visible: np.ndarray | None) -> bool:
+    """Return whether masks, or a bias of −inf, hide all keys of some query; `visible` are all masks as one."""
+    seen = np.ones((1, 1, 1, problem.seq_kv), bool) if visible is None else visible
+    if inputs.bias is not None:
+        seen = seen & ~np.isneginf(inputs.bias)
+    return not seen.any(axis=-1).all()
+
+
+def without_padding(problem: AttentionProblem, inputs: Inputs) -> Inputs:
+    """Return inputs whose keys and values beyond `kv_lengths` are 0; others as they are.
+
+    Libraries multiply padded values by probabilities of 0, and 0 · NaN and 0 · inf are NaN.
+    """
+    if problem.kv_lengths is None:
+        return inputs
+    k, v = inputs.k.copy(), inputs.v.copy()
+    for entry, length in enumerate(problem.kv_lengths):
+        k[entry, :, length:] = 0
+        v[entry, :, length:] = 0
+    return replace(inputs, k=k, v=v)
 
 
 def require_operands(problem: AttentionProblem, inputs: Inputs) -> None:

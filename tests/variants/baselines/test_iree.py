@@ -7,6 +7,7 @@ import pytest
 from dense_attention import assert_attention, build_and_load, dense_attention
 
 from harness.errors import BuildError, InputError, UnsupportedError
+from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
@@ -165,6 +166,34 @@ def test_mask_that_hides_all_keys_of_a_query_is_unsupported_when_bound(tmp_path)
     mask[0, 0, 3] = False
     with pytest.raises(UnsupportedError, match="sees no key"):
         artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, mask=mask))
+
+
+def test_bias_that_hides_all_keys_of_a_query_is_unsupported_when_bound(tmp_path):
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8, bias=True)
+    artifact, _, inputs = build_and_load(IreeUnfused(), problem, tmp_path)
+    bias = inputs.bias.copy()
+    bias[..., 3, :] = -np.inf
+    with pytest.raises(UnsupportedError, match="sees no key"):
+        artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, bias=bias))
+
+
+def test_bias_and_mask_that_together_hide_all_keys_of_a_query_are_unsupported_when_bound(tmp_path):
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8, bias=True, causal=True)
+    artifact, _, inputs = build_and_load(IreeUnfused(), problem, tmp_path)
+    bias = inputs.bias.copy()
+    bias[..., 3, :4] = -np.inf
+    with pytest.raises(UnsupportedError, match="sees no key"):
+        artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, bias=bias))
+
+
+def test_padding_of_keys_and_values_may_be_anything(tmp_path):
+    problem = AttentionProblem(batch=2, heads=1, seq_q=8, head_dim=8, kv_lengths=(5, 8))
+    artifact, _, inputs = build_and_load(IreeUnfused(), problem, tmp_path)
+    k, v = inputs.k.copy(), inputs.v.copy()
+    k[0, :, 5:], v[0, :, 5:] = np.nan, np.inf
+    call = artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=k, v=v))
+    call.run()
+    assert expect(inputs, problem).check(call.output()).ok
 
 
 def test_missing_bias_is_bad_input(tmp_path):

@@ -13,7 +13,12 @@ from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
 from harness.variants.baselines.heap import keep_heap_warm
 from harness.variants.baselines.iree.payload import mask_operand_shape
-from harness.variants.baselines.masks import require_operands, visible_keys
+from harness.variants.baselines.masks import (
+    require_operands,
+    some_query_sees_no_key,
+    visible_keys,
+    without_padding,
+)
 
 _task_workers: int | None = None
 """Worker threads of this process's local-task driver; fixed when the driver is first made."""
@@ -81,14 +86,15 @@ class IreeExecutable(Executable):
         return results
 
     def bind(self, inputs: Inputs) -> BoundCall:
-        """Copy the inputs to IREE's buffers.
+        """Copy the inputs to IREE's buffers, with zeros where keys and values are padding.
 
-        Raises `UnsupportedError` when the boolean mask leaves a query no key: the result would be NaN.
+        Raises `UnsupportedError` when mask or bias leave a query no key: the result would be NaN.
         """
         require_operands(self.problem, inputs)
         visible = visible_keys(self.problem, inputs.mask)
-        if visible is not None and not visible.any(axis=-1).all():
+        if some_query_sees_no_key(self.problem, inputs, visible):
             raise UnsupportedError("IREE gives NaN for a query that sees no key")
+        inputs = without_padding(self.problem, inputs)
         views = [self.to_device(operand_array(self.problem, name, inputs, visible)) for name in self.operands]
         return IreeCall(self, views)
 

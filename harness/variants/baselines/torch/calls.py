@@ -14,7 +14,12 @@ from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.variants.baselines.heap import keep_heap_warm
-from harness.variants.baselines.masks import require_operands, visible_keys
+from harness.variants.baselines.masks import (
+    require_operands,
+    some_query_sees_no_key,
+    visible_keys,
+    without_padding,
+)
 from harness.variants.baselines.torch.sequences import PackedCall, ProjectedCall
 from harness.variants.baselines.torch.tensors import CPU, to_array, to_tensor
 from harness.variants.baselines.torch.variant import uses_causal_flag
@@ -40,13 +45,13 @@ class FusedExecutable(Executable):
         self.device = device
 
     def bind(self, inputs: Inputs) -> BoundCall:
-        """Make tensors of the arrays, on the CPU without a copy; masks and bias become one operand."""
+        """Make tensors of the arrays, on the CPU without a copy but of padded ones; masks and bias become one operand."""
         if self.problem.is_packed:
             return PackedCall(self.problem, inputs, self.device)
         if self.problem.model_width is not None:
             return ProjectedCall(self.problem, inputs, self.device)
         require_operands(self.problem, inputs)
-        return FusedCall(self.problem, inputs, self.device)
+        return FusedCall(self.problem, without_padding(self.problem, inputs), self.device)
 
 
 class FusedCall(BoundCall):
@@ -87,13 +92,13 @@ class UnfusedExecutable(Executable):
     def bind(self, inputs: Inputs) -> BoundCall:
         """Make tensors of the arrays, and allocate scores, probabilities and output.
 
-        Raises `UnsupportedError` when the boolean mask leaves a query no key: the result would be NaN.
+        Raises `UnsupportedError` when mask or bias leave a query no key: the result would be NaN.
         """
         require_operands(self.problem, inputs)
         visible = visible_keys(self.problem, inputs.mask)
-        if visible is not None and not visible.any(axis=-1).all():
+        if some_query_sees_no_key(self.problem, inputs, visible):
             raise UnsupportedError("torch.softmax gives NaN for a query that sees no key")
-        return UnfusedCall(self.problem, inputs, visible, self.device)
+        return UnfusedCall(self.problem, without_padding(self.problem, inputs), visible, self.device)
 
 
 class UnfusedCall(BoundCall):
