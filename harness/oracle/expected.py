@@ -224,8 +224,8 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     largest = float(np.max(exact.product, initial=0.0))
     if not largest < LARGEST_SCORE:
         raise InputError(
-            f"scale: scores of size |scale|·‖q‖·rms‖k‖ = {largest:.2g}, expected less than {LARGEST_SCORE:.0e}, "
-            "which kernels can compute in f32"
+            f"scale: scores of size |scale|·‖q‖·rms‖k‖ = {largest:.2g}, "
+            f"expected less than {LARGEST_SCORE:.0e}: kernels compute them in f32"
         )
     factor = (
         PLAIN_ERROR_FACTOR * _plain_error(inputs, problem, exact)

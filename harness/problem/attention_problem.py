@@ -36,7 +36,7 @@ LARGEST_COUNT = 2**63 - 1
 """Most FLOPs, and most bytes, of a problem: tables count in 64-bit integers."""
 
 LARGEST_FACTOR = 1e38
-"""Largest |scale| and softcap: finite in f32, which kernels compute scores in, also when multiplied by log2 e."""
+"""Largest |scale| and softcap: kernels compute scores in f32, which also holds this number times log2 e."""
 
 Size = Annotated[int, Field(gt=0, le=LARGEST_SIZE)]
 WindowSide = Annotated[int, Field(ge=-1, le=LARGEST_SIZE)]

@@ -41,7 +41,7 @@ def visible_keys(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarr
 
 
 def some_query_sees_no_key(problem: AttentionProblem, inputs: Inputs, visible: np.ndarray | None) -> bool:
-    """Return whether masks, or a bias of −inf, hide all keys of some query; `visible` are all masks as one."""
+    """Return whether masks (`visible`: all of them) or a bias of −inf hide all keys of some query."""
     seen = np.ones((1, 1, 1, problem.seq_kv), bool) if visible is None else visible
     if inputs.bias is not None:
         seen = seen & ~np.isneginf(inputs.bias)

@@ -45,7 +45,10 @@ class FusedExecutable(Executable):
         self.device = device
 
     def bind(self, inputs: Inputs) -> BoundCall:
-        """Make tensors of the arrays, on the CPU without a copy but of padded ones; masks and bias become one operand."""
+        """Make tensors of the arrays; masks and bias become one operand.
+
+        On the CPU nothing is copied but padded keys and values, whose padding becomes 0.
+        """
         if self.problem.is_packed:
             return PackedCall(self.problem, inputs, self.device)
         if self.problem.model_width is not None:
