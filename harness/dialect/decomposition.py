@@ -110,20 +110,20 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
 
 
 def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float) -> ir.Value:
-    """Return `2^(factor · (x − maximum))` in place.
-
-    The difference comes first: the largest score's exponent is then exactly 0, whatever the scale.  A fused
-    multiply-add of `factor · x` to the rounded `−factor · maximum` would leave that product's rounding
-    error, which at large scales is itself beyond the range of 2^x.
-    """
+    """Return `2^(factor · (x − maximum))` in place: one fused multiply-add and one exponential each."""
     dtype = b.dtype_of(x)
+    rows = subscripts.partition("->")[0]
+    shift = b.structured(
+        f"{rows}->{rows}",
+        [maximum],
+        b.empty_like(maximum),
+        lambda largest: arith.mulf(largest, b.constant(-factor, dtype)),
+    )
     return b.structured(
         subscripts,
-        [maximum],
+        [shift],
         x,
-        lambda largest, score: mlir_math.exp2(
-            arith.mulf(arith.subf(score, largest), b.constant(factor, dtype))
-        ),
+        lambda offset, score: mlir_math.exp2(mlir_math.fma(score, b.constant(factor, dtype), offset)),
         takes_init=True,
     )
 

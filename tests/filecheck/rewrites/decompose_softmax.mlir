@@ -8,10 +8,9 @@
 // CHECK: arith.subf
 // CHECK: arith.constant 0.721347
 // CHECK: math.exp2
-// The difference to the maximum comes before the factor: the largest score has exactly 2^0.
-// CHECK: [[EXPONENTIAL:%\w+]] = linalg.generic {{.*}} ins([[MAXIMUM]] {{.*}} outs(%arg0
-// CHECK: [[DIFFERENCE:%\w+]] = arith.subf
-// CHECK: arith.mulf [[DIFFERENCE]]
+// CHECK: [[SHIFT:%\w+]] = linalg.generic {{.*}} ins([[MAXIMUM]]
+// CHECK: [[EXPONENTIAL:%\w+]] = linalg.generic {{.*}} ins([[SHIFT]] {{.*}} outs(%arg0
+// CHECK: math.fma
 // CHECK-NEXT: math.exp2
 // CHECK: [[KEPT:%\w+]] = linalg.generic {{.*}} ins([[FACTOR]] {{.*}} outs(%arg3
 // CHECK: arith.mulf

@@ -77,9 +77,7 @@ def test_whole_exponents_are_exact(powers):
     np.testing.assert_array_equal(powers(exponents), np.exp2(exponents))
 
 
-@pytest.mark.parametrize(
-    "exponent", [-np.inf, -3.4e38, -1e30, -(2.0**32), -(2.0**31), -1000.0, -128.0, -127.0]
-)
+@pytest.mark.parametrize("exponent", [-np.inf, -1e30, -1000.0, -128.0, -127.0])
 def test_far_below_the_range_is_exactly_zero(powers, exponent):
     assert powers([exponent])[0] == 0.0
 
