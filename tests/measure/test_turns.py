@@ -9,7 +9,7 @@ def test_of_one_candidate_it_is_the_median() -> None:
 
 
 def test_two_candidates_are_compared_turn_by_turn() -> None:
-    """Each turn is as slow as it likes: the ratio is 2 in all of them but one, and that of the medians 10 / 3."""
+    """Each turn is as slow as it likes: the ratio is 2 in all but one, that of the medians 10 / 3."""
     typical = typical_seconds({"a": [1.0, 3.0, 5.0], "b": [20.0, 6.0, 10.0]})
     assert typical["b"] / typical["a"] == pytest.approx(2.0)
 
