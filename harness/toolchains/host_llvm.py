@@ -11,3 +11,15 @@ def initialize_llvm() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
+
+
+def assemble(assembly: str, machine: llvm.TargetMachine) -> bytes:
+    """Return the object file of assembly that LLVM wrote for this machine.
+
+    LLVM's assembler takes no files here, so the text is the inline assembly of a module that has nothing else.
+    That is much faster than generating the code again.
+    """
+    escaped = assembly.replace("\\", "\\5C").replace('"', "\\22").replace("\t", "\\09")
+    lines = [f'module asm "{line}"' for line in escaped.splitlines()]
+    module = llvm.parse_assembly("\n".join([f'target triple = "{machine.triple}"', *lines]))
+    return machine.emit_object(module)

@@ -11,7 +11,7 @@ from mlir.dialects.llvm import translate_module_to_llvmir
 from harness.errors import BuildError
 from harness.targets.cpu.chip import Chip
 from harness.targets.object_files import code_bytes
-from harness.toolchains.host_llvm import initialize_llvm
+from harness.toolchains.host_llvm import assemble, initialize_llvm
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def spills(assembly: str) -> int:
 
 
 def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
-    """Optimise LLVM IR for a chip and emit its object file."""
+    """Optimise LLVM IR for a chip; the object file is what assembling the text gives."""
     machine = target_machine(chip)
     try:
         module = llvm.parse_assembly(llvm_ir)
@@ -58,10 +58,10 @@ def emit_object(llvm_ir: str, chip: Chip) -> ObjectCode:
         raise BuildError(f"LLVM refuses the IR: {str(error).splitlines()[0]}") from error
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     builder.getModulePassManager().run(module, builder)
-    assembly = machine.emit_assembly(module.clone())
+    assembly = machine.emit_assembly(module)
     this_process = ctypes.CDLL(None)
     missing = [name for name in library_calls(assembly) if not hasattr(this_process, name)]
     if missing:
         raise BuildError(f"the machine code calls {', '.join(missing)}, which is not in this process")
-    object_file = machine.emit_object(module)
+    object_file = assemble(assembly, machine)
     return ObjectCode(object_file, assembly, code_bytes(object_file), spills(assembly))
