@@ -16,8 +16,8 @@ def initialize_llvm() -> None:
 def assemble(assembly: str, machine: llvm.TargetMachine) -> bytes:
     """Return the object file of assembly that LLVM wrote for this machine.
 
-    LLVM's assembler takes no files here, so the text is the inline assembly of a module that has nothing else.
-    That is much faster than generating the code again.
+    llvmlite has no assembler for files, so the text becomes the inline assembly of a module that has nothing
+    else.  That is much faster than generating the code again.
     """
     escaped = assembly.replace("\\", "\\5C").replace('"', "\\22").replace("\t", "\\09")
     lines = [f'module asm "{line}"' for line in escaped.splitlines()]
