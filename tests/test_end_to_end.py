@@ -111,7 +111,7 @@ CHECKED = [
 
 
 def test_the_correctness_matrix_passes(tmp_path: Path, environment: dict[str, str]) -> None:
-    generated = ["--only", "variant=flash,naive,unfused", "--junit", "junit.xml"]
+    generated = ["--only", "variant=naive,unfused", "--junit", "junit.xml"]
     arguments = ["check", str(EXPERIMENTS / "correctness.toml"), *generated, *CHECKED]
     done = command(arguments, tmp_path, environment)
     assert done.returncode == 0, done.stdout + done.stderr

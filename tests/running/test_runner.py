@@ -148,7 +148,7 @@ class CheckCounter(Quiet):
         self.going_on.discard(case.id)
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.sweep), 3])
 def test_without_timings_as_many_checks_go_on_as_there_are_jobs(tmp_path: Path, jobs: int) -> None:
     variants = ["hang", "segfault", "numpy-attention", "wrong", "raises"]
     limits = {"run_timeout_s": 1.0, "memory_gb": 1.0}

@@ -18,12 +18,12 @@ SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 240, 257), "cu_seqlens_kv": (0, 7, 9, 60
 FEW_TOKENS = {"cu_seqlens_q": (0, 0, 3), "cu_seqlens_kv": (0, 5, 5)}
 EQUAL = {"cu_seqlens_q": (0, 64, 128, 192), "cu_seqlens_kv": (0, 64, 128, 192)}
 ONE = {"cu_seqlens_q": (0, 90), "cu_seqlens_kv": (0, 200)}
+KEY_HEADS_AND_MASKS = [(1, False), (1, True), (2, False), (2, True)]
 LENGTHS = {"skewed": SKEWED, "few": FEW_TOKENS, "equal": EQUAL, "one": ONE}
 
 
 @pytest.mark.parametrize("lengths", sweep(LENGTHS, but=["skewed", "few"]))
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("kv_heads", [1, 2])
+@pytest.mark.parametrize(("kv_heads", "causal"), sweep(KEY_HEADS_AND_MASKS, but=[(1, True), (2, False)]))
 def test_packed_sequences_are_attention_of_each(lengths, causal, kv_heads):
     problem = AttentionProblem(heads=2, kv_heads=kv_heads, head_dim=32, causal=causal, **LENGTHS[lengths])
     assert judge("varlen", problem).first_bad is None
@@ -63,8 +63,7 @@ def test_packed_sequences_do_not_compute_what_lies_between_them():
 
 
 @pytest.mark.parametrize("seq", sweep([13, 64, 77, 200], but=[77]))
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("kv_heads", [1, 2])
+@pytest.mark.parametrize(("kv_heads", "causal"), sweep(KEY_HEADS_AND_MASKS, but=[(1, True), (2, False)]))
 def test_projected_heads_are_attention_of_the_projections(seq, causal, kv_heads):
     problem = AttentionProblem(
         batch=2, heads=2, kv_heads=kv_heads, seq_q=seq, head_dim=32, causal=causal, model_width=48
