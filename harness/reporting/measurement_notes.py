@@ -23,6 +23,11 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
         )
     if _count(timed["peak_busy"]):
         yield "The measured peak is of a busy machine and may be too low"
+    compared = timed[timed["peak_tflops"].notna()].groupby(
+        ["run", "target", "dtype", "threads"], dropna=False
+    )
+    if (compared["peak_tflops"].nunique() > 1).any():
+        yield "Fractions of peak are of several peaks, since a run has not ended: --resume ends it"
     above = int((timed["tflops"] > timed["peak_tflops"]).sum())
     if above:
         yield (

@@ -12,7 +12,7 @@ from harness.errors import one_line
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.results.result import Result
-from harness.results.row_maker import CaseRecord, RowMaker, peak_columns
+from harness.results.row_maker import CaseRecord, RowMaker, option_columns, peak_columns
 from harness.results.run_folder import Round, RunFolder
 from harness.running.bundle import Bundle, BundledBuilds
 from harness.running.expectations import Expectations
@@ -148,22 +148,33 @@ class RunContext:
         write_text(log, text)
         return f"{LOGS}/{log.name}"
 
-    def settle_peaks(self, cases: Iterable[Case]) -> None:
-        """Compare all rows of the run with the same peaks, the best that all its rounds have seen."""
+    def settle_peaks(self) -> None:
+        """Compare all rows of the run with the same peaks, the best that all its rounds have seen.
+
+        That includes rows of an earlier part of the run whose cases were not asked for this time.
+        """
         limit = self.experiment.timing.busy_limit
-        for case in cases:
-            row = self.rows.get(case.id)
-            if row is None or row.tflops is None:
+        planned = self.experiment.cases() if self.bundle is None else self.bundle.cases()
+        alike = {_measured_alike(case): case for case in planned}
+        for row in list({**self.earlier, **self.rows}.values()):
+            case = alike.get((row.target, row.dtype, row.threads))
+            if row.tflops is None or case is None:
                 continue
             settled = row.model_copy(update=peak_columns(row.tflops, self.peaks.of(case), limit))
             if settled != row:
-                self.rows[case.id] = settled
                 self.folder.append_result(settled)
+                if row.case in self.rows:
+                    self.rows[row.case] = settled
 
     def close(self) -> None:
         """End the workers and remove the temporary files that the groups share."""
         self.builders.close()
         self.expectations.close()
+
+
+def _measured_alike(case: Case) -> tuple[str, str, int | None]:
+    """Return what cases with one peak have in common, as their rows have it."""
+    return case.target, case.problem.dtype, option_columns(case)["threads"]
 
 
 def case_threads(case: Case) -> int:

@@ -90,7 +90,7 @@ def run_experiment(
         )
         stack.enter_context(ended_by_signals())
         stack.callback(observer.done)
-        stack.push(_finish(context, cases))
+        stack.push(_finish(context))
         stack.callback(context.close)
         observer.planned(len(cases))
         try:
@@ -118,7 +118,7 @@ def _run_group(context: RunContext, group: Sequence[Case]) -> None:
         context.fail_unexpectedly(group, error)
 
 
-def _finish(context: RunContext, cases: Sequence[Case]) -> Callable[..., None]:
+def _finish(context: RunContext) -> Callable[..., None]:
     """Return what compares all rows with the run's final peaks, and writes its tables, at its end.
 
     What has ended a run says more than that this fails, too.
@@ -126,7 +126,7 @@ def _finish(context: RunContext, cases: Sequence[Case]) -> Callable[..., None]:
 
     def finish(kind: object, error: BaseException | None, trace: object) -> None:
         with contextlib.suppress(*([StorageError] if error is not None else [])):
-            context.settle_peaks(cases)
+            context.settle_peaks()
             context.folder.finish()
 
     return finish

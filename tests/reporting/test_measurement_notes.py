@@ -31,6 +31,13 @@ def test_rows_of_one_start_and_of_older_versions_are_counted() -> None:
     assert note.endswith("2 of 3 rows")
 
 
+def test_rows_that_a_killed_run_compares_with_several_peaks_are_told_of() -> None:
+    assert notes({"peak_tflops": 0.2}, {"peak_tflops": 0.3, "dtype": "bf16"}) == []
+    assert notes({"peak_tflops": 0.2}, {"peak_tflops": 0.3}) == [
+        "Fractions of peak are of several peaks, since a run has not ended: --resume ends it"
+    ]
+
+
 def test_a_peak_of_a_busy_machine_is_said_to_be_one() -> None:
     assert notes({"peak_tflops": 0.2, "peak_busy": True}) == [
         "The measured peak is of a busy machine and may be too low"
@@ -38,7 +45,7 @@ def test_a_peak_of_a_busy_machine_is_said_to_be_one() -> None:
 
 
 def test_what_is_faster_than_the_peak_is_said_to_be_impossible() -> None:
-    (note,) = notes({"peak_tflops": 0.09, "peak_busy": False}, {"peak_tflops": 0.2})
+    (note,) = notes({"peak_tflops": 0.09, "peak_busy": False}, {"peak_tflops": 0.2, "dtype": "bf16"})
     assert (
         note
         == "Faster than the measured peak, which is therefore too low and is not compared with: 1 of 2 rows"

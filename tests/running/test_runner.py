@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,7 @@ def run(
     out: Path,
     observer: Quiet | None = None,
     *,
+    cases: Sequence[Case] | None = None,
     resume: bool = False,
     timed: bool = True,
     jobs: int = 1,
@@ -79,7 +80,7 @@ def run(
 ) -> RunSummary:
     return run_experiment(
         experiment,
-        experiment.cases(),
+        experiment.cases() if cases is None else cases,
         out=out,
         resume=resume,
         timed=timed,
@@ -260,6 +261,21 @@ def test_all_rows_of_a_run_are_compared_with_the_same_peak(
     assert list(RunFolder.open(summary.folder).manifest.peaks.values()) == [12e9]  # after three groups
     assert [row.peak_tflops for row in summary.results] == [12e-3] * 3
     assert RunFolder.open(summary.folder).results() == summary.results
+
+
+def test_rows_of_another_part_of_the_run_are_compared_with_the_same_peak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = itertools.count(1e9, 1e9)
+    monkeypatch.setattr(PeakSampler, "sample", lambda self: next(growing))
+    timing = {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 1}
+    problem = {"seq": [8, 16], "heads": 2, "head_dim": 4}
+    experiment = example_experiment(["numpy-attention"], problem=problem, timing=timing)
+    first, second = experiment.cases()
+    run(experiment, tmp_path, cases=[first])
+    summary = run(experiment, tmp_path, cases=[second], resume=True)
+    rows = RunFolder.open(summary.folder).results()
+    assert [(row.case, row.peak_tflops) for row in rows] == [(first.id, 8e-3), (second.id, 8e-3)]
 
 
 def test_each_start_has_new_processes(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def kernel_bounds(
 def _modelled(
     kernel: GpuKernel, function: SassFunction, registers: int | None, assumed: ModelledChip, chip: str
 ) -> KernelBounds:
+    loop = sass_loops.steady_state(function)
     if registers is None:
         raise Unmodelled(f"it is not known how many registers {kernel.name} has")
     residency = Residency(
@@ -65,7 +66,6 @@ def _modelled(
         shared_bytes=kernel.shared_bytes,
         limits=resident_limits(kernel.threads, registers, kernel.shared_bytes, chip),
     )
-    loop = sass_loops.steady_state(function)
     asked = tuple(costs(instruction, assumed) for instruction in loop)
     modelled = KernelLoop(
         kernel=kernel.name,

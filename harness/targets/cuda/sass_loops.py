@@ -8,6 +8,7 @@ from harness.targets.cuda.nvdisasm import class_of
 from harness.targets.cuda.sass import SassFunction, SassInstruction
 
 MATRIX = "matrix"
+SPECIAL = "special"
 
 
 @dataclass(frozen=True)
@@ -39,19 +40,29 @@ def steady_state(function: SassFunction) -> tuple[SassInstruction, ...]:
     and one for the others, that with the fewest instructions, which masks nothing.
 
     Raises:
-        Unmodelled: there is none.
+        Unmodelled: there is none, or scores are computed in several loops for different ends: the largest
+            values of rows in one, exponentials in another.  No iteration of one loop is then the kernel's.
     """
     found = loops(function)
     innermost = [loop for loop in found if not any(loop.contains(other) for other in found)]
     traces = [trace for loop in innermost if matrix_instructions(trace := tuple(_trace(function, loop)))]
     if not traces:
         raise Unmodelled(f"{function.name} has no loop with matrix instructions")
+    if len({_of_class(SPECIAL, trace) > 0 for trace in traces}) > 1:
+        raise Unmodelled(
+            f"{function.name} computes scores in several loops, some of them without exponentials; "
+            "the model is of one loop"
+        )
     return max(traces, key=lambda trace: (matrix_instructions(trace), -len(trace)))
 
 
 def matrix_instructions(trace: tuple[SassInstruction, ...]) -> int:
     """Return how many instructions are matrix products."""
-    return sum(class_of(instruction.name) == MATRIX for instruction in trace)
+    return _of_class(MATRIX, trace)
+
+
+def _of_class(name: str, trace: tuple[SassInstruction, ...]) -> int:
+    return sum(class_of(instruction.name) == name for instruction in trace)
 
 
 def _trace(function: SassFunction, loop: Loop) -> Iterator[SassInstruction]:

@@ -30,9 +30,18 @@ def test_the_loop_that_masks_nothing_is_the_steady_state() -> None:
 
 
 def test_the_loop_with_the_most_products_is_the_steady_state() -> None:
-    rest = [".L_x_0:", PRODUCT, "@P0 BRA `(.L_x_0)"]
+    rest = [".L_x_0:", PRODUCT, "MUFU.EX2 R0, R1", "@P0 BRA `(.L_x_0)"]
     unrolled = [".L_x_1:", PRODUCT, PRODUCT, "MUFU.EX2 R0, R1", "@P0 BRA `(.L_x_1)"]
     assert names(*rest, *unrolled) == ["HMMA", "HMMA", "MUFU", "BRA"]
+
+
+def test_scores_of_several_loops_for_different_ends_are_not_modelled() -> None:
+    maxima = [".L_x_0:", PRODUCT, "FMNMX R0, R0, R4, !PT", "@P0 BRA `(.L_x_0)"]
+    exponentials = [".L_x_1:", PRODUCT, "MUFU.EX2 R0, R1", "@P0 BRA `(.L_x_1)"]
+    with pytest.raises(
+        Unmodelled, match="computes scores in several loops, some of them without exponentials"
+    ):
+        names(*maxima, *exponentials)
 
 
 def test_an_inner_loop_is_taken_instead_of_the_outer_one() -> None:
