@@ -1,6 +1,5 @@
 """The command `harness`: runs the command line and turns errors into one line and an exit status."""
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -9,6 +8,7 @@ import typer
 from harness.cli.commands import app
 from harness.errors import HarnessError, InputError, StoppedError, cut
 from harness.printable import printable, shell_line
+from harness.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
 
 BAD_INPUT = 2
 """Exit status where what the user gave is wrong."""
@@ -22,8 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     0: all went well; 1: a checked case failed; 2: bad input, explained on standard error, one line a mistake;
-    130: interrupted; 141: nobody reads the output any more.
+    130: interrupted; 141: nobody reads the output any more.  Output that cannot be written is bad input, too.
     """
+    prepare_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     for word in given:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = app(given, prog_name="harness", standalone_mode=False)
         sys.stdout.flush()
     except StoppedError as interruption:
-        print(_interrupted_message(given, str(interruption)), file=sys.stderr)
+        tell(_interrupted_message(given, str(interruption)))
         return INTERRUPTED
     except InputError as error:
         return _fail(*error.lines)
@@ -46,22 +47,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # typer and rich make an exit with status 1 of a closed pipe
         if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        _discard_output()
+        discard_output()
         return CLOSED_PIPE
+    except OSError as error:
+        if error.errno not in UNWRITABLE or error.filename is not None:
+            raise
+        discard_output()
+        return _fail(f"cannot write standard output: {error.strerror}")
     if status == INTERRUPTED:
-        print("harness: interrupted", file=sys.stderr)
+        tell("harness: interrupted")
     return status or 0
 
 
 def _fail(*messages: str) -> int:
     for message in messages:
-        print(f"harness: {cut(printable(' '.join(message.split())))}", file=sys.stderr)
+        tell(f"harness: {cut(printable(' '.join(message.split())))}")
     return BAD_INPUT
-
-
-def _discard_output() -> None:
-    """Let what is still buffered for a closed pipe go nowhere, instead of failing again when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage_message(error: typer.TyperException) -> str:

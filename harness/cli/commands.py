@@ -14,6 +14,7 @@ from harness.cli.problem_options import ProblemCommand
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, note, planned, report_run
 from harness.printable import printable
+from harness.storage.streams import tell
 
 if TYPE_CHECKING:
     from harness.experiment.experiment import Experiment
@@ -305,7 +306,7 @@ def list_names(
     else:
         entries = listing.LISTS[what]()
         if what is Listed.EXPERIMENTS and not entries:
-            typer.echo(f"harness: {NO_EXPERIMENTS}", err=True)
+            tell(f"harness: {NO_EXPERIMENTS}")
     width = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
         typer.echo(printable(f"{entry.name:<{width}}  {entry.summary}".rstrip()))

@@ -10,6 +10,7 @@ import typer
 from harness.cli.options import FigureFormat
 from harness.cli.run_options import RunOptions
 from harness.printable import printable
+from harness.storage.streams import tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,4 +110,4 @@ def report_run(summary: "RunSummary") -> None:
 def note(lines: "Iterable[str]") -> None:
     """Tell on standard error what a person should know."""
     for line in lines:
-        typer.echo(f"harness: {printable(line)}", err=True)
+        tell(f"harness: {printable(line)}")

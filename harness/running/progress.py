@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -15,6 +15,7 @@ from harness.problem.case import Case
 from harness.reporting.units import beside_limit, interval
 from harness.results.result import Result
 from harness.status import Status
+from harness.storage.streams import Unfailing
 
 COLOURS = {
     Status.PASSED: "green",
@@ -56,11 +57,14 @@ class Observer(Protocol):
 
 
 def make_observer(plain: bool = False, stream: TextIO | None = None) -> Observer:
-    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for."""
-    stream = stream or sys.stderr
-    if plain or not stream.isatty():
-        return PlainObserver(stream)
-    return LiveObserver(stream)
+    """Return a live display when the stream (standard error) is a terminal and `plain` is not asked for.
+
+    A stream that cannot be written, a full log say, does not end what it tells of.
+    """
+    unfailing = cast(TextIO, Unfailing(stream or sys.stderr))
+    if plain or not unfailing.isatty():
+        return PlainObserver(unfailing)
+    return LiveObserver(unfailing)
 
 
 class PlainObserver:

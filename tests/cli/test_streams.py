@@ -1,0 +1,52 @@
+"""Standard output and error that are full, closed, or cannot hold a letter."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FULL = "/dev/full"
+
+RUN = ["run", "smoke", "--only", "variant=unfused", "--only", "seq=64", "--only", "dtype=f32"]
+
+pytestmark = pytest.mark.skipif(not os.path.exists(FULL), reason=f"no {FULL}: nothing is full by itself")
+
+
+def harness(redirection: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the program by a shell, which redirects its streams."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {redirection}', sys.executable, "-m", "harness", *arguments],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", [["list", "variants"], ["doctor"]])
+def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
+    done = harness(f">{FULL}", *command)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "harness: cannot write standard output: No space left on device\n",
+    )
+
+
+def test_a_stream_that_is_closed_leads_nowhere() -> None:
+    assert harness(">&-", "list", "variants").returncode == 0
+    assert harness("2>&-", "list", "nothing").returncode == 2
+
+
+def test_letters_that_a_terminal_does_not_have_are_escaped() -> None:
+    done = harness("", "list", "variants", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+
+
+def test_a_full_log_does_not_end_a_run(tmp_path: Path) -> None:
+    done = harness(f"2>{FULL}", *RUN, "--out", str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    (journal,) = tmp_path.glob("*/*/results.jsonl")
+    assert '"status":"passed"' in journal.read_text()
