@@ -153,6 +153,12 @@ def test_what_is_wrong_with_the_arguments_of_run_is_named(arguments: dict[str, A
         harness.run(**{"experiment": "x.toml", **arguments})
 
 
+def test_more_threads_than_any_machine_has_cores_are_refused() -> None:
+    values = np.zeros((1, 1, 4, 8), np.float32)
+    with pytest.raises(InputError, match=r"threads: found 1000000000, expected at most 4096"):
+        harness.attention(values, values, values, threads=10**9)
+
+
 def test_attention_takes_threads_as_the_target_does() -> None:
     inputs = make_inputs(PROBLEM)
     arrays = (inputs.q, inputs.k, inputs.v)

@@ -13,11 +13,12 @@ import psutil
 from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
-from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
+from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
 from harness.errors import PLUGIN_FAILURES, HarnessError, one_line
 from harness.machine.cores import available_cores
 from harness.machine.system import machine
 from harness.problem.attention_problem import AttentionProblem
+from harness.storage.folder_store import FolderStore
 
 DISTRIBUTION = "attention-harness"
 OLDEST_PYTHON = (3, 11)
@@ -141,13 +142,22 @@ def target_findings() -> list[Finding]:
 
 def variant_findings() -> list[Finding]:
     """Return whether each variant can be loaded and has the packages that its build needs."""
-    return [_variant_finding(name) for name in plugins.names("variant")]
+    targets = [name for name in plugins.names("target") if _can_be_made(name)]
+    return [_variant_finding(name, targets) for name in plugins.names("variant")]
 
 
-def _variant_finding(name: str) -> Finding:
+def _can_be_made(target: str) -> bool:
+    """Whether a target's plugin works at all; its own finding says why one does not."""
+    try:
+        plugins.target(target)
+    except PLUGIN_FAILURES:  # a plugin's own code
+        return False
+    return True
+
+
+def _variant_finding(name: str, targets: Sequence[str]) -> Finding:
     try:
         variant = plugins.variant(name)
-        targets = plugins.names("target")
         reasons = [variant.supports(EVERYDAY_PROBLEM, target) for target in targets]
         tools = {} if all(reasons) else variant.tool_versions()
     except PLUGIN_FAILURES as error:  # a plugin's own code
@@ -192,6 +202,13 @@ def cache_findings(root: Path) -> list[Finding]:
     files = [path for path in root.rglob("*") if path.is_file()] if root.is_dir() else []
     size = sum(_file_size(path) for path in files)
     detail = f"{root} ({_size(size)} in {len(files)} files); set {CACHE_DIR_VARIABLE} to move it"
+    try:
+        with FolderStore(root, ADVICE).private_folder():
+            pass
+    except HarnessError as error:
+        # what a cache holds already is found in one that cannot be written
+        state = State.WARNING if root.is_dir() else State.BROKEN
+        return [Finding(section="cache", name="artifacts", state=state, detail=str(error))]
     return [Finding(section="cache", name="artifacts", state=State.NOTE, detail=detail)]
 
 

@@ -138,9 +138,12 @@ class RunFolder:
 
     @classmethod
     def latest_in(cls, folder: Path) -> "RunFolder | None":
-        """Open the newest run of an experiment's folder, or return None when there is none."""
+        """Open the newest run of an experiment's folder, of those with rows if one has some.
+
+        None without a run.  One that ended before its first case did would hide what was measured.
+        """
         runs = run_paths(folder)
-        return cls.open(runs[0]) if runs else None
+        return cls.open(next(filter(_has_rows, runs), runs[0])) if runs else None
 
     @property
     def run(self) -> str:
@@ -262,9 +265,11 @@ def choice_of(path: str | Path, finished: Collection[str]) -> list[str]:
     """
     folder = open_run(Path(path))
     lines = []
-    others = [] if folder.path == Path(path) else run_paths(Path(path))[1:]
+    runs = [folder.path] if folder.path == Path(path) else run_paths(Path(path))
+    others = [run for run in runs if run != folder.path]
     if others:
-        lines.append(f"{folder.path}: the newest of {len(others) + 1} runs; not loaded: {_some(others)}")
+        which = "newest" if folder.path == runs[0] else "newest with rows"
+        lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {_some(others)}")
     missing = sum(case not in finished for case in folder.manifest.planned or ())
     if missing:
         lines.append(f"{folder.path}: {missing} planned cases have no row yet; --resume goes on with them")
@@ -279,7 +284,7 @@ def _some(runs: list[Path]) -> str:
 
 
 def open_run(path: Path) -> RunFolder:
-    """Open a run's folder, or the newest run in an experiment's folder."""
+    """Open a run's folder, or the newest run in an experiment's folder, see `RunFolder.latest_in`."""
     expected = f"expected a run's folder with {MANIFEST_FILE}, or an experiment's folder"
     if exists(path / MANIFEST_FILE):
         return RunFolder.open(path)
@@ -288,6 +293,12 @@ def open_run(path: Path) -> RunFolder:
         problem = "holds no results" if path.is_dir() else "no such folder"
         raise InputError(f"{path}: {problem}; {expected}")
     return newest
+
+
+def _has_rows(run: Path) -> bool:
+    """Whether a case has ended in a run."""
+    journal = run / RESULTS_FILE
+    return exists(journal) and journal.stat().st_size > 0
 
 
 def run_paths(folder: Path) -> list[Path]:

@@ -104,6 +104,26 @@ def test_a_cache_that_does_not_exist_yet_is_empty(tmp_path: Path) -> None:
     }
 
 
+def test_a_cache_that_cannot_be_made_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    state, detail = stated(doctor.cache_findings(tmp_path / "file"))["artifacts"]
+    assert state is State.BROKEN
+    assert detail.startswith(f"{tmp_path / 'file'}: cannot write")
+
+
+def test_a_target_that_cannot_be_made_spoils_no_variant(monkeypatch: pytest.MonkeyPatch) -> None:
+    make, names = doctor.plugins.target, doctor.plugins.names
+
+    def target(name: str) -> object:
+        return make(name) if name != "broken" else object().broken  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(doctor.plugins, "target", target)
+    monkeypatch.setattr(
+        doctor.plugins, "names", lambda kind: [*names(kind), *(["broken"] if kind == "target" else [])]
+    )
+    assert stated(doctor.variant_findings())["flash"][0] is State.OK
+
+
 def test_an_old_python_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 0))
     (finding,) = doctor.python_findings()
@@ -137,6 +157,6 @@ def test_a_variant_without_its_package_is_absent_even_if_something_can_be_built(
     variant = SimpleNamespace(summary="", supports=supports, tool_versions=dict)
     monkeypatch.setattr(doctor.plugins, "names", lambda kind: ["cpu", "cuda"])
     monkeypatch.setattr(doctor.plugins, "load", lambda kind, name: variant)
-    finding = doctor._variant_finding("torch")
+    finding = doctor._variant_finding("torch", ["cpu", "cuda"])
     assert finding.state is State.ABSENT
     assert finding.detail == "install attention-harness[baselines]; without it only built, for cuda"

@@ -10,7 +10,7 @@ from example_results import example_manifest, example_result, example_round, fai
 
 from harness.errors import InputError
 from harness.results.frame import results_frame
-from harness.results.run_folder import RunFolder, load, paired_samples, samples_frame
+from harness.results.run_folder import RunFolder, choice_of, load, paired_samples, samples_frame
 
 
 @pytest.fixture
@@ -42,6 +42,15 @@ def test_latest_goes_by_time_then_by_number_and_skips_what_is_no_run(tmp_path, f
         (tmp_path / "sweep" / name / "manifest.json").write_text(manifest)
     (tmp_path / "sweep" / "2099-12-31T00-00-00").mkdir()
     assert RunFolder.latest_in(tmp_path / "sweep").run == "2099-01-01T00-00-00-10"
+
+
+def test_a_run_without_rows_hides_none_that_has_some(tmp_path, folder):
+    folder.append_result(example_result("a"))
+    empty = RunFolder.create(tmp_path, "sweep", example_manifest())
+    assert RunFolder.latest_in(tmp_path / "sweep").path == folder.path
+    assert choice_of(tmp_path / "sweep", {"a"})[0] == (
+        f"{folder.path}: the newest with rows of 2 runs; not loaded: {empty.run}"
+    )
 
 
 def test_there_is_no_latest_run_before_the_first(tmp_path):
@@ -265,7 +274,7 @@ def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():
             '{"format_version": 1, "machine": ' + '{"a":' * 100_000 + "1" + "}" * 100_001,
             "it is nested too deeply",
         ),
-        ('{"format_version": ' + "9" * 5000 + "}", ""),
+        ('{"format_version": ' + "9" * 5000 + "}", "Exceeds the limit"),
         ('{"format_version": "\\u001b[31m"}', r"results format \\x1b\[31m"),
         ("\xff", "not JSON"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import textwrap
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 TITLE_SIZE = 9.0
 TEXT_SIZE = float(FONT_SIZES["legend.fontsize"])
 MOST_COLUMNS = 4
+LONGEST_TEXT = 200
+"""Characters of a label that are drawn."""
 FILLED = 0.95
 """Share of the figure's width for the legend: hinted text of a PNG is a little wider than measured."""
 SMALLEST_HEIGHT = 0.45
@@ -74,12 +77,19 @@ def add_legend(drawing: Drawing, legend: Legend, handles: Sequence[Any]) -> None
 
 
 def wrap(text: str, size: float, width: float) -> str:
-    """Break a text, at its spaces where it can be, so that no line is wider than `width` points."""
-    lines, characters = [text], len(text)
-    while characters > 1 and max(text_width(line, size) for line in lines) > width:
-        characters -= 1
-        lines = textwrap.wrap(text, characters)
-    return "\n".join(lines)
+    """Break a text, at its spaces where it can be, so that no line is wider than `width` points.
+
+    Of names that nobody can read, which rows of other origin may have, the beginning is kept.
+    """
+    text = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    if text_width(text, size) <= width:
+        return text
+
+    def is_too_wide(characters: int) -> bool:
+        return max(text_width(line, size) for line in textwrap.wrap(text, characters)) > width
+
+    most = bisect.bisect_left(range(2, len(text)), True, key=is_too_wide) + 1
+    return "\n".join(textwrap.wrap(text, most))
 
 
 def text_width(text: str, size: float) -> float:

@@ -17,10 +17,14 @@ KEY_TILE = 64
 """Keys of a tile: with head_dim 64 or 128, K, V and the scores of a tile stay in the first-level caches."""
 
 
+MOST_THREADS = 4096
+"""More than any machine has cores; each thread has scratch memory of its own."""
+
+
 class CpuOptions(TargetOptions):
     """Options of the CPU target."""
 
-    threads: Annotated[int, Field(ge=1)] | Literal["all"] = 1
+    threads: Annotated[int, Field(ge=1, le=MOST_THREADS)] | Literal["all"] = 1
     """Threads that share the grid; `all` is every core that this process may use."""
 
 

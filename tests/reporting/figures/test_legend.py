@@ -9,7 +9,7 @@ from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import Figure
-from harness.reporting.figures.legend import plan_legend, text_width, wrap
+from harness.reporting.figures.legend import LONGEST_TEXT, plan_legend, text_width, wrap
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
@@ -70,3 +70,9 @@ def test_a_text_is_broken_at_spaces_and_a_long_word_anywhere() -> None:
     assert wrap("one two", 7, 1000) == "one two"
     assert wrap("one two three", 7, text_width("two three", 7)) == "one two\nthree"
     assert max(text_width(line, 7) for line in wrap("w" * 100, 7, 100).split("\n")) <= 100
+
+
+def test_of_a_text_that_nobody_can_read_the_beginning_is_wrapped() -> None:
+    lines = wrap("x" * 100_000, 7, 100).split("\n")
+    assert len("".join(lines)) == LONGEST_TEXT
+    assert lines[-1].endswith("…")
