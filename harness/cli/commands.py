@@ -12,7 +12,7 @@ import typer
 from harness.cli.options import ExperimentName, FigureFormat, Jobs, Listed, Only, Plain
 from harness.cli.problem_options import ProblemCommand
 from harness.cli.run_options import RunOptions, with_run_options
-from harness.cli.runs import executed, note, planned, report_run
+from harness.cli.runs import executed, not_timed, note, planned, report_run
 from harness.printable import printable
 from harness.storage.streams import tell
 
@@ -50,6 +50,7 @@ def run(options: RunOptions) -> None:
     """Build, check and time an experiment's cases, then report."""
     _, summary = executed(options, timed=True)
     report_run(summary)
+    note(not_timed(summary.results))
 
 
 @app.command(short_help="Build without running, for another machine with --bundle.")
@@ -303,6 +304,8 @@ def list_names(
         if experiment is None:
             raise InputError("list cases: expected an experiment, harness list cases EXPERIMENT")
         entries = listing.cases(experiment)
+    elif experiment is not None:
+        raise InputError(f"list {what.value}: found {experiment!r}, expected nothing more")
     else:
         entries = listing.LISTS[what]()
         if what is Listed.EXPERIMENTS and not entries:

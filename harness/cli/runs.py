@@ -1,6 +1,7 @@
 """From the options of a command to a run, and from a run to its report."""
 
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import typer
 from harness.cli.options import FigureFormat
 from harness.cli.run_options import RunOptions
 from harness.printable import printable
+from harness.status import Status
 from harness.storage.streams import tell
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from harness.experiment.experiment import Experiment
     from harness.problem.case import Case
+    from harness.results.result import Result
     from harness.running.bundle import Bundle
     from harness.running.runner import RunSummary
 
@@ -96,6 +99,18 @@ def crowded(cases: "Iterable[Case]", cores: int) -> list[str]:
     if threads <= cores:
         return []
     return [f"threads = {threads} is more than the cores that this process may use, {cores}: they take turns"]
+
+
+def not_timed(results: "Iterable[Result]") -> list[str]:
+    """Return a line for each target whose cases the emulator executed, where a device would be timed."""
+    from harness import plugins
+
+    emulated = Counter(result.target for result in results if result.status is Status.EMULATED)
+    return [
+        f"{target}: {plugins.target(target).why_no_device(target.partition(':')[2] or None)}; "
+        f"{count} case{'' if count == 1 else 's'} executed by the emulator, which measures no time"
+        for target, count in emulated.items()
+    ]
 
 
 def report_run(summary: "RunSummary") -> None:

@@ -40,6 +40,8 @@ def compare(frame: pd.DataFrame, wanted: str | None) -> Comparison:
     Raises `NothingToDraw` when no baseline is named and none was timed, and `InputError` when the one
     named is not in the frame or has several parameter sets.
     """
+    if not frame["time_s"].notna().any():
+        raise NothingToDraw("nothing was timed")
     recorded = [str(name) for name in dict.fromkeys(frame["baseline"].dropna())]
     if wanted is None and len(recorded) != 1:
         reason = "no baseline was timed" if not recorded else f"several baselines: {', '.join(recorded)}"

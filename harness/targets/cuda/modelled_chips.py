@@ -132,5 +132,5 @@ def modelled_chip(chip: str) -> ModelledChip:
     """
     name = chip.rstrip("af")
     if name not in MODELLED:
-        raise Unmodelled(f"no model of {chip}: modelled are {', '.join(MODELLED)}")
+        raise Unmodelled(f"no model of {chip}: modelled are {', '.join(MODELLED)}, with any suffix")
     return MODELLED[name]

@@ -166,6 +166,7 @@ def test_the_other_parameter_sets_of_the_baseline_variant_are_compared_with_it()
     ("rows", "reason"),
     [
         ([make_result(time_s=1.0)], "no baseline was timed"),
+        ([make_result(status=Status.EMULATED)], "nothing was timed"),
         ([timed("unfused", 1.0, 1.0), timed("flash", 1.0, None)], "no case was timed together with unfused"),
         (
             [
