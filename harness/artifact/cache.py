@@ -25,7 +25,7 @@ ADVICE = f"set {CACHE_DIR_VARIABLE} to a folder that can be written and has room
 
 def cache_root() -> Path:
     """Return the cache's folder: `$HARNESS_CACHE_DIR`, else the user's cache folder (XDG)."""
-    return Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness"))
+    return Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness")).expanduser()
 
 
 def compiled_libraries() -> FolderStore:

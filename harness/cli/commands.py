@@ -276,9 +276,12 @@ def layout(
     ] = None,
 ) -> None:
     """Show the high-dimensional layout of a matrix instruction's operands, as formulas and as a table."""
+    from harness.errors import InputError
     from harness.layouts.show import show_instructions, show_layout
 
     if instruction is None:
+        if registers or figure is not None:
+            raise InputError("--registers, --figure: expected a matrix instruction whose tables they change")
         typer.echo(show_instructions())
     else:
         typer.echo(show_layout(instruction, operand, registers=registers, figure=figure))

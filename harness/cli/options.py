@@ -59,7 +59,8 @@ Only = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY=VALUE[,VALUE...]",
-        help="Only these cases: variant=flash, target=cpu, seq=256,512, case=9f3c …; repeat with other keys to narrow down.",
+        help="Only these cases: variant=flash, target=cpu, seq=256,512, case=9f3c …; "
+        "repeat with other keys to narrow down.",
     ),
 ]
 Resume = Annotated[

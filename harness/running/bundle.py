@@ -30,6 +30,7 @@ from harness.experiment.selection import select
 from harness.printable import printable
 from harness.problem.case import Case
 from harness.results.manifest import DISTRIBUTION, Manifest
+from harness.results.output_folder import ensure_writable_folder
 from harness.running.build_only import BuiltCase
 from harness.status import Status
 from harness.storage.reading import exists, read_bytes, read_text, unusable
@@ -232,13 +233,14 @@ def _named_files(artifact: Artifact) -> Iterator[str]:
 
 
 def require_room(folder: Path) -> None:
-    """Raise `InputError` unless a bundle can be written to a folder, which is new or empty."""
+    """Make a bundle's folder; raises `InputError` unless it is new or empty and can be written."""
     try:
         is_free = not exists(folder) or (folder.is_dir() and not any(folder.iterdir()))
     except OSError as error:
         raise unusable(folder, error) from error
     if not is_free:
         raise InputError(f"--bundle: {folder} exists already; expected a new or an empty folder")
+    ensure_writable_folder(folder, "--bundle")
 
 
 def write_bundle(folder: Path, manifest: Manifest, built: Iterable[BuiltCase]) -> Bundle:

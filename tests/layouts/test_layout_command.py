@@ -36,6 +36,10 @@ def test_all_operands_are_shown_with_registers() -> None:
     assert "31:3" in shown
 
 
+def test_options_without_an_instruction_are_refused() -> None:
+    assert isinstance(CliRunner().invoke(app, ["layout", "--registers"]).exception, InputError)
+
+
 def test_instructions_are_listed_with_their_source() -> None:
     lines = CliRunner().invoke(app, ["layout"]).output.splitlines()
     assert [line.split()[0] for line in lines] == [known.name for known in INSTRUCTIONS]

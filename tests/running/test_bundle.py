@@ -284,6 +284,7 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
             ["build", "bundled.toml", "--bundle", "bundle"],
             "bundle exists already; expected a new",
         ),
+        (["build", "bundled.toml", "--bundle", "/proc/bundle"], "--bundle /proc/bundle: "),
         (["run", "--bundle", "nowhere"], "--bundle: nowhere: expected a folder with a bundle.json"),
         (["run", "--bundle", "bundle", "--only", "variant=naive"], "variant"),
         (["run", "--bundle", "bundle", "--expect", "0123"], "--expect: found a bundle of digest"),
