@@ -14,12 +14,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.units import Unit, rate_unit, time_unit
+from harness.results.frame import PARAMETER_PREFIX
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-
-PARAMETER_PREFIX = "param."
 
 PROBLEM_COLUMNS = (
     "target",

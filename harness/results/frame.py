@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 BATCH = 20_000
 
+PARAMETER_PREFIX = "param."
+"""Begins the names of the columns of parameters."""
+
 _all_fields = operator.itemgetter(*Result.model_fields)
 
 
@@ -89,7 +92,7 @@ class _Columns:
             columns[field] = pandas.concat(parts, ignore_index=True) if parts else _column(field, [])
             if field == "params":
                 for name, values in sorted(self._parameters.columns()):
-                    columns[f"param.{name}"] = pandas.Series(values, dtype=_common_dtype(values))
+                    columns[f"{PARAMETER_PREFIX}{name}"] = pandas.Series(values, dtype=_common_dtype(values))
         return pandas.DataFrame(columns, copy=False)
 
     def _longer_lengths(self) -> "pandas.Series[Any]":
@@ -125,10 +128,8 @@ class _NamedColumns:
             yield name, values + [None] * (self._length - len(values))
 
 
-def _column(name: str, values: Sequence[Any]) -> "pandas.Series[Any]":
-    import numpy as np
-    import pandas
-
+def column_dtype(name: str) -> str:
+    """Return the dtype of the column of a field that is neither a mapping nor printed by names."""
     field = Result.model_fields[name]
     is_required = field.is_required()
     dtypes = {
@@ -136,7 +137,14 @@ def _column(name: str, values: Sequence[Any]) -> "pandas.Series[Any]":
         float: "float64",
         bool: "bool" if is_required else "boolean",
     }
-    dtype = dtypes.get(_plain_type(field.annotation), "str")
+    return dtypes.get(_plain_type(field.annotation), "str")
+
+
+def _column(name: str, values: Sequence[Any]) -> "pandas.Series[Any]":
+    import numpy as np
+    import pandas
+
+    dtype = column_dtype(name)
     if len(values) > 1 and values.count(values[0]) == len(values):  # by far the most columns of most runs
         return pandas.Series(values[:1], dtype=dtype).take(np.zeros(len(values), dtype=np.intp))
     return pandas.Series(values, dtype=dtype)

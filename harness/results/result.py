@@ -11,6 +11,12 @@ from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.problem.case import ParameterValue
 from harness.status import Status
 
+KNOWN_WHEN_FINITE = ("time_low_s", "time_high_s", "speedup_low", "speedup_high", "noise")
+"""Fields that too few samples leave unknown (`harness.measure.statistics`)."""
+
+SHARES_OF_A_PEAK = ("fraction_of_peak",)
+"""Fields that are never above 1."""
+
 
 class Result(BaseModel):
     """One row of a results table; None is "not measured, not known or not applicable"."""
@@ -138,13 +144,13 @@ class Result(BaseModel):
     peak_bytes: int | None = None
     """Largest resident memory of the process that ran it."""
 
-    @field_validator("time_low_s", "time_high_s", "speedup_low", "speedup_high", "noise", mode="after")
+    @field_validator(*KNOWN_WHEN_FINITE, mode="after")
     @classmethod
     def _unknown_when_not_finite(cls, value: float | None) -> float | None:
-        """Too few samples bound nothing (`harness.measure.statistics`): such a bound is not known."""
+        """Too few samples bound nothing: such a bound is not known."""
         return value if value is not None and math.isfinite(value) else None
 
-    @field_validator("fraction_of_peak", mode="after")
+    @field_validator(*SHARES_OF_A_PEAK, mode="after")
     @classmethod
     def _unknown_when_above_the_peak(cls, value: float | None) -> float | None:
         """Nothing is faster than the peak: rows of older versions, too, may be compared with one too low."""

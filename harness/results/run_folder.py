@@ -28,6 +28,7 @@ from harness.results.frame import newest_of_each_case, results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, timestamp
 from harness.results.result import Result
+from harness.results.saved_table import journal_digest, read_table, write_table
 from harness.storage.lock import FileLock, holder_of
 from harness.storage.reading import exists, read_text, unusable
 from harness.storage.replacing import remove_leftovers, replaced
@@ -177,9 +178,11 @@ class RunFolder:
     def table(self) -> "pandas.DataFrame":
         """Return the rows of `results` as a table, see `results_frame`; errors as there.
 
-        Meant for large runs: no more than a batch of rows is in memory besides the table.
+        Meant for large runs: the table that `finish` has written is taken while it is the journal's, and
+        otherwise no more than a batch of rows is in memory besides the table.
         """
-        return tables_of([self])
+        saved = read_table(self.path / RESULTS_TABLE, self.path / RESULTS_FILE)
+        return _tables_from_journals([self]) if saved is None else saved
 
     def rounds(self) -> list[Round]:
         """Return all timing rounds, in the order of their writing; errors as in `results`."""
@@ -205,8 +208,9 @@ class RunFolder:
 
         Can be called any number of times, also for a run that was interrupted.
         """
-        results, samples = self.table(), samples_frame(self.rounds())
-        _replace_file(self.path / RESULTS_TABLE, lambda path: results.to_parquet(path, index=False))
+        journal = journal_digest(self.path / RESULTS_FILE)  # before it is read: a table is never of more rows
+        results, samples = _tables_from_journals([self]), samples_frame(self.rounds())
+        _replace_file(self.path / RESULTS_TABLE, lambda path: write_table(results, path, journal))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
         self._update_manifest(finished=timestamp())
 
@@ -236,15 +240,24 @@ def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.
     """Return the results of one or several runs as a table, one row per case (see `results_frame`).
 
     Each path is a run's folder, or an experiment's folder, of which the newest run is taken.  Rows come from
-    the journals, so a run that was interrupted or is still going on can be loaded too.  Raises `InputError`
-    when a path is neither, or its results cannot be read.
+    the journals, or a table that was made of one, so a run that was interrupted or is still going on can be
+    loaded too.  Raises `InputError` when a path is neither, or its results cannot be read.
     """
     first = [path] if isinstance(path, str | Path) else list(path)
     return tables_of(open_run(Path(folder)) for folder in (*first, *more))
 
 
 def tables_of(runs: Iterable[RunFolder]) -> "pandas.DataFrame":
-    """Return the results of several runs as one table, one run after the other."""
+    """Return the results of several runs as one table, one run after the other; of one, as `RunFolder.table`.
+
+    Which columns there are, and of what types, depends on the rows of all runs: several are read from their
+    journals.
+    """
+    given = list(runs)
+    return given[0].table() if len(given) == 1 else _tables_from_journals(given)
+
+
+def _tables_from_journals(runs: Iterable[RunFolder]) -> "pandas.DataFrame":
     lengths: list[int] = []
 
     def lines() -> Iterator[Result]:

@@ -227,11 +227,11 @@ def test_a_failed_write_of_the_tables_keeps_the_old_ones(folder, monkeypatch):
     folder.append_result(example_result("a"))
     folder.finish()
 
-    def disk_full(frame, path, index):
+    def disk_full(table, path, **options):
         path.write_bytes(b"half a table")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pandas.DataFrame, "to_parquet", disk_full)
+    monkeypatch.setattr("pyarrow.parquet.write_table", disk_full)
     with pytest.raises(InputError, match=r"results\.parquet: cannot write: No space left on device"):
         folder.finish()
     assert pandas.read_parquet(folder.path / "results.parquet")["case"].tolist() == ["a"]
