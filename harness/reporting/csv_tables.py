@@ -13,6 +13,7 @@ from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow
 
 SUMMARY_COLUMNS = (
     *RUN_COLUMNS,
@@ -59,7 +60,10 @@ SUMMARY_DIGITS = 6
 
 BATCH = 50_000
 """Rows that are turned into text together."""
+
 TO_BE_QUOTED = frozenset(',"\r\n')
+TO_BE_CHANGED = r'[,"\r\n]|^[=+\-@]'
+"""Texts that are not written as they are: what `_quoted` or `spreadsheet_text` may change."""
 
 
 def summary_csv(frame: pd.DataFrame) -> Iterator[str]:
@@ -78,27 +82,48 @@ def csv_lines(frame: pd.DataFrame, digits: int | None = None) -> Iterator[str]:
     A missing value is an empty cell.  Numbers with a fraction have so many significant digits, by default as
     many as tell them from all others.
     """
+    import pyarrow
+    from pyarrow import compute
+
+    comma = pyarrow.scalar(",", pyarrow.large_string())
     write_float: Callable[[float], str] = repr if digits is None else f"{{:.{digits}g}}".format
     yield ",".join(_quoted(str(name)) for name in frame.columns) + "\n"
     for start in range(0, len(frame), BATCH):
         part = frame.iloc[start : start + BATCH]
         columns = [_cells(part.iloc[:, place], write_float) for place in range(part.shape[1])]
-        yield "\n".join(map(",".join, zip(*columns, strict=True))) + "\n"
+        columns[0] = _repeated(columns[0], len(part))
+        lines = compute.binary_join_element_wise(*columns, comma)
+        yield "\n".join([*lines.to_pylist(), ""])
 
 
-def _cells(column: pd.Series[Any], write_float: Callable[[float], str]) -> list[str]:
-    """Return the text of each cell of a column; each value is written once."""
+def _cells(
+    column: pd.Series[Any], write_float: Callable[[float], str]
+) -> pyarrow.Array | pyarrow.LargeStringScalar:
+    """Return the text of each cell of a column, or the one text of all; values are written once each."""
     import numpy as np
     import pandas as pd
+    import pyarrow
+    from pyarrow import compute
 
+    if isinstance(column.dtype, pd.StringDtype):
+        texts = pyarrow.array(column, type=pyarrow.large_string(), from_pandas=True)
+        repeats = len(column) > 1 and column.iloc[0] == column.iloc[-1]
+        if not repeats and not compute.any(compute.match_substring_regex(texts, TO_BE_CHANGED)).as_py():
+            return compute.fill_null(texts, "")
     codes, values = pd.factorize(column, use_na_sentinel=False)
     if column.dtype == np.float64:
-        texts = ["" if value != value else write_float(value) for value in values.tolist()]
+        written = ["" if value != value else write_float(value) for value in values.tolist()]
     else:
-        texts = [_cell(value, write_float) for value in values]
-    if len(texts) == 1:
-        return texts * len(column)
-    return list(np.array(texts, dtype=object)[codes])
+        written = [_cell(value, write_float) for value in values.tolist()]
+    distinct = pyarrow.array(written, type=pyarrow.large_string())
+    return distinct[0] if len(distinct) == 1 else distinct.take(pyarrow.array(codes))
+
+
+def _repeated(cells: pyarrow.Array | pyarrow.LargeStringScalar, length: int) -> pyarrow.Array:
+    """Return cells as an array, so that the lines that they begin are as many as the rows."""
+    import pyarrow
+
+    return pyarrow.repeat(cells, length) if isinstance(cells, pyarrow.Scalar) else cells
 
 
 def _cell(value: Any, write_float: Callable[[float], str]) -> str:

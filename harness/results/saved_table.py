@@ -104,9 +104,7 @@ def _read(file: Any, journal: Path) -> "pyarrow.Table":
     ).read()
     _require(table.num_rows == metadata.num_rows, "other rows than it says")
     table.validate(full=True)
-    table = pyarrow.table(
-        [column.combine_chunks() for column in table.columns], names=table.column_names
-    )
+    table = pyarrow.table([column.combine_chunks() for column in table.columns], names=table.column_names)
     letters = sum(_checked_letters(column.chunk(0)) for column in table.columns if column.num_chunks)
     _require(letters <= room, "more text than the journal has")
     return table
@@ -205,9 +203,7 @@ def _check_rows(frame: "pandas.DataFrame") -> None:
     _require(not not_passed[list(TIMING_FIELDS)].notna().any(axis=None), "a time of a case that did not pass")
 
 
-def _require_all(
-    frame: "pandas.DataFrame", columns: Sequence[str], holds: Callable[[Any], Any]
-) -> None:
+def _require_all(frame: "pandas.DataFrame", columns: Sequence[str], holds: Callable[[Any], Any]) -> None:
     """Require something of all values in columns that are not missing."""
     for column in columns:
         _require(bool(holds(frame[column].dropna().to_numpy()).all()), f"{column}: impossible values")

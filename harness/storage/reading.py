@@ -8,7 +8,6 @@ import io
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
 
 from harness.errors import InputError, cut
 
@@ -16,7 +15,7 @@ LONGEST_PATH = 200
 """Characters of a path that a message shows where the path itself is what is wrong."""
 
 
-def open_to_read(path: Path) -> BinaryIO:
+def open_to_read(path: Path) -> io.BufferedReader:
     """Open a regular file to read its bytes.
 
     Raises `OSError` for what cannot be opened, and for what is no regular file; its `strerror` says which.

@@ -175,3 +175,25 @@ def test_cells_of_a_csv_are_quoted_where_they_must_be() -> None:
     text = "".join(csv_lines(frame))
     assert text == '"a,b",n\n"say ""x""",0.1\n,\n"two\nlines",0.3333333333333333\n'
     assert pd.read_csv(io.StringIO(text), dtype_backend="numpy_nullable")["n"][2] == 1 / 3
+
+
+def test_cells_of_a_csv_may_repeat_or_be_missing_in_any_column() -> None:
+    frame = pd.DataFrame(
+        {
+            "same": ["=1+1"] * 3,
+            "missing": [None] * 3,
+            "begins": pd.Series(["-x", "-1", "a,b"], dtype="str"),
+            "gaps": pd.Series([None, "x", "y"], dtype="str"),
+            "whole": pd.array([1, None, 1], dtype="Int64"),
+            "flag": pd.array([True, None, False], dtype="boolean"),
+            "label": pd.Categorical(["p", "q", "p"]),
+            "number": [float("nan")] * 3,
+        }
+    )
+    assert "".join(csv_lines(frame)).splitlines()[1:] == [
+        "'=1+1,,'-x,,1,True,p,",
+        "'=1+1,,-1,x,,,q,",
+        '\'=1+1,,"a,b",y,1,False,p,',
+    ]
+    assert "".join(csv_lines(frame[["same", "number"]])) == "same,number\n" + "'=1+1,\n" * 3
+    assert "".join(csv_lines(frame[:0][["same", "number"]])) == "same,number\n"

@@ -129,7 +129,9 @@ HOSTILE = {
     "boolean": [True, False, None],
 }
 PLAIN_FIELDS = [
-    name for name in Result.model_fields if name not in ("stage_s", "instructions", "model", "params", "chosen")
+    name
+    for name in Result.model_fields
+    if name not in ("stage_s", "instructions", "model", "params", "chosen")
 ]
 
 
