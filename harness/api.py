@@ -16,6 +16,7 @@ import numpy as np
 from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
 from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.experiment.case_settings import complete_case
+from harness.oracle.expected import require_scores_in_range
 from harness.printable import printable
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, check_inputs, problem_of
 from harness.problem.attention_problem import AttentionProblem
@@ -104,6 +105,7 @@ class CheckedExecutable(Executable):
     def bind(self, inputs: Inputs) -> BoundCall:
         """Check the inputs and prepare a call; raises `InputError` naming the argument that is wrong."""
         check_inputs(self.problem, inputs)
+        require_scores_in_range(inputs, self.problem)
         return self.executable.bind(inputs)
 
     def __call__(

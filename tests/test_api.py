@@ -208,3 +208,15 @@ def test_a_refusal_says_which_variants_can() -> None:
     problem = AttentionProblem(heads=1, seq_q=4, head_dim=8, bias=True)
     with pytest.raises(UnsupportedError, match=r"additive bias .*; variants that can: .*iree"):
         harness.build(problem, variant="flash")
+
+
+def test_scores_that_f32_is_too_small_for_are_refused_as_in_a_check() -> None:
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=16, scale=1e30)
+    inputs = make_inputs(problem)
+    with pytest.raises(InputError) as of_check:
+        expect(inputs, problem)
+    with pytest.raises(InputError) as of_call:
+        harness.attention(inputs.q, inputs.k, inputs.v, scale=1e30)
+    assert str(of_call.value) == str(of_check.value)
+    inputs.k[..., 3, :] = -np.inf
+    assert harness.attention(abs(inputs.q), inputs.k, inputs.v, scale=1e20).shape == (1, 1, 8, 16)

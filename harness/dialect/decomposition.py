@@ -19,6 +19,12 @@ from harness.ir.walk import operations_within
 
 LOG2_E = math.log2(math.e)
 
+LARGEST_FUSED_FACTOR = 16 * LOG2_E
+"""Up to here the exponent `c·score − c·maximum` is one fused multiply-add, whose `c·maximum` is rounded: the
+exponent is wrong by up to 2⁻²⁴ of it, and infinite from where that is 128.  With such a factor (scales of 16;
+usual ones are below 1) scores reach 2²⁶ before.  With larger ones ordinary scores do, so `score − maximum`, exact
+for scores close to the maximum, is multiplied."""
+
 
 def decompose_all(root: ir.Module | ir.OpView) -> list[ir.OpView]:
     """Decompose every `attn` operation within, in place; returns all new operations."""
@@ -110,8 +116,21 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
 
 
 def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float) -> ir.Value:
-    """Return `2^(factor · (x − maximum))` in place: one fused multiply-add and one exponential each."""
+    """Return `2^(factor · (x − maximum))` in place: one fused multiply-add and one exponential each.
+
+    Beyond `LARGEST_FUSED_FACTOR` it is a subtraction and a multiplication.
+    """
     dtype = b.dtype_of(x)
+    if abs(factor) > LARGEST_FUSED_FACTOR:
+        return b.structured(
+            subscripts,
+            [maximum],
+            x,
+            lambda largest, score: mlir_math.exp2(
+                arith.mulf(arith.subf(score, largest), b.constant(factor, dtype))
+            ),
+            takes_init=True,
+        )
     rows = subscripts.partition("->")[0]
     shift = b.structured(
         f"{rows}->{rows}",

@@ -32,7 +32,9 @@ and, under a causal mask, from row to row, so the rule holds for every row at th
 - `0.9`: no error of scores makes a probability wrong by more than 1, and nothing may be wrong by as much as
   the row's size: zeros are, whatever the other terms say.  At large scales, where the terms have no upper
   bound, softmax is an argmax: an honest kernel is right unless two scores tie within their rounding, and a
-  plain implementation that rounds such scores to f16 or bf16 is not.
+  plain implementation that rounds such scores to f16 or bf16 is not.  Where the term of scores alone reaches
+  the bound, a row is thus one of V, or the mean of those that tie: not small because it cancels, so that the
+  bound is of its own root mean square, and of what adding up takes.  Zeros are then wrong however small it is.
 
 Scores of `LARGEST_SCORE` or more are refused: f32 kernels are not asked to be right near its overflow.
 A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infinite error.  That the rule
@@ -48,7 +50,14 @@ import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
-from harness.oracle.reference import Head, Reference, exact_attention, heads, plain_rows
+from harness.oracle.reference import (
+    Head,
+    Reference,
+    exact_attention,
+    heads,
+    largest_product,
+    plain_rows,
+)
 from harness.oracle.wrong_rows import describe_wrong_rows
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import DTypeName, numpy_dtype
@@ -221,20 +230,44 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
         raise InputError(
             "q, k, v: the exact output is not finite; expected inputs without NaN or infinities in V"
         )
-    largest = float(np.max(exact.product, initial=0.0))
-    if not largest < LARGEST_SCORE:
-        raise InputError(
-            f"scale: scores of size |scale|·‖q‖·rms‖k‖ = {largest:.2g}, "
-            f"expected less than {LARGEST_SCORE:.0e}: kernels compute them in f32"
-        )
+    _require_in_range(float(np.max(exact.product, initial=0.0)))
+    float32_eps = float(np.finfo(np.float32).eps)
+    summation = SUMMATION_FACTOR * np.sqrt(problem.seq_kv) * float32_eps
     factor = (
         PLAIN_ERROR_FACTOR * _plain_error(inputs, problem, exact)
         + OUTPUT_ULPS * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
-        + SUMMATION_FACTOR * np.sqrt(problem.seq_kv) * float(np.finfo(np.float32).eps)
+        + summation
     )
-    scores = SUMMATION_FACTOR * exact.product * float(np.finfo(np.float32).eps)
-    tolerance = exact.scale * np.minimum(factor + scores, LARGEST_FACTOR)
+    scores = SUMMATION_FACTOR * exact.product * float32_eps
+    of_row = LARGEST_FACTOR * _root_mean_square(exact.output) + summation * exact.scale
+    limit = np.where(scores < LARGEST_FACTOR, LARGEST_FACTOR * exact.scale, of_row)
+    tolerance = np.minimum((factor + scores) * exact.scale, limit)
     return Expected(problem.dtype, exact.output, tolerance, exact.log_sum_exp)
+
+
+def require_scores_in_range(inputs: Inputs, problem: AttentionProblem) -> None:
+    """Raise `InputError` for inputs with scores that f32 is too small for, as `expect` does."""
+    bound = abs(problem.scale) * problem.head_dim * _largest(inputs.q) * _largest(inputs.k)
+    if not bound < LARGEST_SCORE:  # the bound needs one pass over Q and K, and no copy
+        _require_in_range(largest_product(inputs, problem))
+
+
+def _require_in_range(product: float) -> None:
+    if not product < LARGEST_SCORE:
+        raise InputError(
+            f"scale: scores of size |scale|·‖q‖·rms‖k‖ = {product:.2g}, "
+            f"expected less than {LARGEST_SCORE:.0e}: kernels compute them in f32"
+        )
+
+
+def _largest(array: np.ndarray) -> float:
+    """Return the largest absolute value; not a number where one is none."""
+    return max(float(array.max(initial=0)), -float(array.min(initial=0)))
+
+
+def _root_mean_square(rows: np.ndarray) -> np.ndarray:
+    squares: np.ndarray = np.einsum("...i,...i->...", rows, rows)
+    return np.sqrt(squares / max(1, rows.shape[-1]))
 
 
 def _plain_error(inputs: Inputs, problem: AttentionProblem, exact: Reference) -> float:

@@ -88,6 +88,16 @@ def _pair_array(
     return np.broadcast_to(array, shape)[entry, head, :, :seq_kv]
 
 
+def largest_product(inputs: Inputs, problem: AttentionProblem) -> float:
+    """Return the largest `|scale|·‖q‖·rms‖k‖` of any row of inputs without projections; components that are not finite count as 0."""
+    largest = 0.0
+    for head in heads(inputs, problem):
+        if head.q.size and head.k.size:
+            query_size = np.sqrt(_squared_lengths(head.q.astype(np.float64)).max())
+            largest = max(largest, abs(problem.scale) * query_size * _rms_length(head.k))
+    return float(largest)
+
+
 def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
     """Compute attention in float64, with the log-sum-exp and the scale of each row."""
     if inputs.projections is not None:
@@ -100,7 +110,7 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
     for head in heads(inputs, problem):
         k, v = head.k.astype(np.float64), head.v.astype(np.float64)
         mean_square_v = np.mean(v * v) if v.size else 0.0
-        key_size = np.sqrt(np.mean(_squared_lengths(k))) if k.size else 0.0
+        key_size = _rms_length(k)
         for rows in head.blocks():
             scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
             peak = _exponentiate(scores)
@@ -117,6 +127,10 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
             query_size = np.sqrt(_squared_lengths(head.q[rows].astype(np.float64)))
             product[head.index][rows] = abs(problem.scale) * query_size * key_size
     return Reference(output, log_sum_exp, scale, product)
+
+
+def _rms_length(vectors: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(_squared_lengths(vectors.astype(np.float64))))) if vectors.size else 0.0
 
 
 def _squared_lengths(vectors: np.ndarray) -> np.ndarray:

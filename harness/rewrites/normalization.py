@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from mlir import ir
+from mlir.dialects import arith
 
 from harness.dialect import operations as attn
-from harness.dialect.decomposition import safe_quotient
+from harness.dialect.decomposition import LARGEST_FUSED_FACTOR, safe_quotient
 from harness.ir import builder as b
 from harness.ir.constants import constant_float, constant_of_fill
 from harness.ir.walk import operations_within
@@ -67,7 +68,8 @@ def absorb_scale(softmax: ir.OpView) -> bool:
     """Take a multiplication of the scores by a constant into the exponent, where it costs nothing.
 
     max(c·x) = c·max(x) for c > 0, so that `softmax(c·x)` is the softmax of x with scale c, whose maximum is
-    then that of x.  Looks through masks.  Returns whether there was one to take.
+    then that of x.  Looks through masks.  Returns whether there was one to take.  Of a c below
+    −`LARGEST_FUSED_FACTOR` the size is taken and the sign stays, so that scores stay as small as without it.
 
     The softmax must start from nothing: no total, and a maximum so low that scaling it makes no difference.
     """
@@ -85,16 +87,31 @@ def absorb_scale(softmax: ir.OpView) -> bool:
         masks.append(kind(value.owner.opview))
         value = masks[-1].x
     scaled = _constant_factor(value)
+    if scaled is None:
+        return False
+    size = abs(scaled.factor)
+    is_taken_without_its_sign = scaled.factor < 0 and size > LARGEST_FUSED_FACTOR
     # A factor that f32 holds with less than full precision, or 0, would meet −inf.
-    if scaled is None or not np.float32(scaled.factor) >= np.finfo(np.float32).tiny:
+    if not np.float32(size if is_taken_without_its_sign else scaled.factor) >= np.finfo(np.float32).tiny:
         return False
     if any(mask.fill != -np.inf or len(uses_of_elements(mask.masked)) != 1 for mask in masks):
         return False
     consumer = masks[-1].operation if masks else softmax
-    consumer.operands[0] = scaled.x
+    with ir.InsertionPoint(consumer), softmax.location:
+        consumer.operands[0] = _negated(scaled.x) if is_taken_without_its_sign else scaled.x
     element = view.x.type.element_type
-    softmax.attributes["scale"] = ir.FloatAttr.get(element, view.scale * scaled.factor)
+    softmax.attributes["scale"] = ir.FloatAttr.get(element, view.scale * size)
     return True
+
+
+def _negated(value: ir.Value) -> ir.Value:
+    axes, dtype = attn.loop_letters(value.type.rank), b.dtype_of(value)
+    return b.structured(
+        f"{axes}->{axes}",
+        [value],
+        b.empty(sizes_of(value), dtype),
+        lambda element: arith.mulf(element, b.constant(-1.0, dtype)),
+    )
 
 
 def softmaxes(root: ir.Module | ir.OpView) -> list[ir.OpView]:

@@ -81,9 +81,11 @@ def test_every_canary_is_refused_at_large_scales(scale, dtype):
     assert [c.summary for c in applied if expected.check(c.make(inputs, problem, expected)).ok] == []
 
 
-@pytest.mark.parametrize("head_dim", [2, 8])
-def test_zeros_are_refused_at_large_scales_of_narrow_heads(head_dim):
-    problem = AttentionProblem(heads=1, seq_q=32, head_dim=head_dim, scale=1e20)
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("head_dim", [1, 2, 8])
+@pytest.mark.parametrize("scale", [1e8, -1e20])
+def test_zeros_are_refused_at_large_scales_of_narrow_heads(head_dim, scale, dtype):
+    problem = AttentionProblem(heads=1, seq_q=32, head_dim=head_dim, scale=scale, dtype=dtype)
     inputs = make_inputs(problem)
     assert not expect(inputs, problem).check(np.zeros(problem.output_shape, np.float32)).ok
 

@@ -200,6 +200,15 @@ def test_honest_kernels_pass_at_large_scales(scale, kernel):
     assert expect(inputs, problem).check(kernel(inputs, problem)).ok
 
 
+@pytest.mark.parametrize("kernel", [flash, same_precision, sequential])
+@pytest.mark.parametrize("head_dim_v", [1, 16])
+def test_honest_kernels_pass_at_large_scales_where_keys_tie(head_dim_v, kernel):
+    problem = AttentionProblem(heads=2, seq_q=96, head_dim=8, head_dim_v=head_dim_v, scale=1e20)
+    inputs = make_inputs(problem)
+    inputs.k[:, :, 1::2] = inputs.k[:, :, ::2]
+    assert expect(inputs, problem).check(kernel(inputs, problem)).ok
+
+
 @pytest.mark.parametrize("scale", [1e30, -1e36])
 def test_scores_that_f32_is_too_small_for_are_refused(scale):
     problem = AttentionProblem(heads=1, seq_q=8, head_dim=64, scale=scale)

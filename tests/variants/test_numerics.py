@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sweeps import sweep
 from variants.native_runs import GENERATED, judge, load, run
 
+from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import DISTRIBUTIONS, Inputs, make_inputs
 from harness.targets.cpu import chip as chips
@@ -201,3 +202,20 @@ problems = st.builds(
 def test_equals_the_oracle_for_any_problem_and_tile_sizes(drawn, variant, tile_q, tile_kv):
     verdict = judge(variant, drawn, params={"tile_q": tile_q, "tile_kv": tile_kv})
     assert verdict.first_bad is None
+
+
+def tied_inputs(drawn: AttentionProblem) -> Inputs:
+    """Inputs in which keys 10, 40 and 80 score the same, and are the best ones of query 5."""
+    inputs = make_inputs(drawn)
+    inputs.k[..., 40, :] = inputs.k[..., 80, :] = inputs.k[..., 10, :]
+    inputs.q[..., 5, :] = inputs.k[..., :1, 10, :] * 4
+    return inputs
+
+
+@EACH_VARIANT
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("scale", [16.5, 1e3, 1e6, 1e9, 1e20, -1e9, -1e20])
+def test_equals_the_oracle_at_large_scales(variant, scale, causal):
+    drawn = problem(seq_q=96, scale=scale, causal=causal)
+    inputs = tied_inputs(drawn)
+    assert expect(inputs, drawn).check(run(variant, drawn, inputs)).first_bad is None

@@ -13,6 +13,7 @@ from harness.costs.costs import NotCountable
 from harness.costs.counter import count
 from harness.dialect.context import mlir_context
 from harness.errors import EmulatorFindingsError, InputError, UnsupportedError
+from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
@@ -209,3 +210,17 @@ def test_tiles_that_warps_cannot_share_are_unsupported(params: dict, reason: str
     problem = AttentionProblem(heads=1, seq_q=128, seq_kv=100, head_dim=64, dtype="f16")
     with pytest.raises(UnsupportedError, match=reason):
         build(problem, tmp_path, params=params)
+
+
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+@pytest.mark.parametrize("scale", [1e9, -1e20])
+def test_large_scales_are_right_where_keys_tie(variant: str, scale: float, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=96, head_dim=16, dtype="f16", causal=True, scale=scale)
+    inputs = make_inputs(problem)
+    inputs.k[..., 40, :] = inputs.k[..., 80, :] = inputs.k[..., 10, :]
+    inputs.q[..., 85:, :] = inputs.k[..., 10:11, :] * 4
+    call = build(problem, tmp_path, variant).load(tmp_path).bind(inputs)
+    call.poison()
+    call.run()
+    verdict = expect(inputs, problem).check(call.output())
+    assert verdict.ok, verdict
