@@ -36,6 +36,15 @@ def test_packed_sequences_in_half_precision(dtype, distribution):
     assert judge("varlen", problem, distribution).first_bad is None
 
 
+@pytest.mark.parametrize("scale", [1e9, -1e9, 1e20])
+@pytest.mark.parametrize(
+    ("variant", "fields"), [("varlen", SKEWED), ("split-head", {"seq_q": 77, "model_width": 16})]
+)
+def test_large_scales_are_right(variant, fields, scale):
+    problem = AttentionProblem(heads=2, head_dim=32, causal=True, scale=scale, **fields)
+    assert judge(variant, problem).first_bad is None
+
+
 def test_packed_causal_masks_align_to_either_corner():
     for alignment in ("bottom-right", "top-left"):
         problem = AttentionProblem(heads=2, head_dim=32, causal=True, causal_alignment=alignment, **SKEWED)
