@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -55,6 +56,11 @@ def spreadsheet_text(text: str) -> str:
 def shell_line(words: Iterable[str]) -> str:
     """Return words as one line that a shell (bash, zsh, ksh) reads as these words."""
     return " ".join(_shell_word(word) for word in words)
+
+
+def install_line(*what: str) -> str:
+    """Return the command that installs packages for the Python that runs now, to be pasted into a shell."""
+    return shell_line([sys.executable or "python", "-m", "pip", "install", *what])
 
 
 def _shell_word(word: str) -> str:

@@ -17,6 +17,7 @@ from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
 from harness.errors import PLUGIN_FAILURES, HarnessError, one_line
 from harness.machine.cores import available_cores
 from harness.machine.system import machine
+from harness.printable import install_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.storage.folder_store import FolderStore
 
@@ -94,7 +95,7 @@ def package_findings(requirements: Sequence[str] | None = None) -> list[Finding]
         try:
             requirements = requires(DISTRIBUTION) or []
         except PackageNotFoundError:
-            return [_package(DISTRIBUTION, State.BROKEN, "not installed: pip install -e .")]
+            return [_package(DISTRIBUTION, State.BROKEN, f"not installed: {install_line('-e', '.')}")]
     pins = [pin for text in requirements if (pin := PIN.fullmatch(text.strip())) is not None]
     return [
         _package_finding(pin["name"], pin["version"], pin["extra"])
@@ -108,8 +109,8 @@ def _package_finding(name: str, pinned: str, extra: str | None) -> Finding:
         installed = version(name)
     except PackageNotFoundError:
         if extra is not None:
-            return _package(name, State.ABSENT, f"not installed: pip install '{DISTRIBUTION}[{extra}]'")
-        return _package(name, State.BROKEN, f"not installed: pip install {name}=={pinned}")
+            return _package(name, State.ABSENT, f"not installed: {install_line(f'{DISTRIBUTION}[{extra}]')}")
+        return _package(name, State.BROKEN, f"not installed: {install_line(f'{name}=={pinned}')}")
     if installed.partition("+")[0] != pinned:
         return _package(name, State.WARNING, f"{installed}; tested with {pinned}")
     return _package(name, State.OK, installed)

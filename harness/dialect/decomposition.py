@@ -21,9 +21,9 @@ LOG2_E = math.log2(math.e)
 
 LARGEST_FUSED_FACTOR = 16 * LOG2_E
 """Up to here the exponent `c·score − c·maximum` is one fused multiply-add, whose `c·maximum` is rounded: the
-exponent is wrong by up to 2⁻²⁴ of it, and infinite from where that is 128.  With such a factor (scales of 16;
-usual ones are below 1) scores reach 2²⁶ before.  With larger ones ordinary scores do, so `score − maximum`, exact
-for scores close to the maximum, is multiplied."""
+exponent is wrong by up to 2⁻²⁴ of it, and the power infinite from where that is 128, at 2³¹.  With a scale
+of 16 (usual ones are below 1) that takes scores of 2²⁶.  With larger scales ordinary scores suffice, so
+`score − maximum`, exact for scores close to the maximum, is multiplied."""
 
 
 def decompose_all(root: ir.Module | ir.OpView) -> list[ir.OpView]:

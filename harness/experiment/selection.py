@@ -124,9 +124,16 @@ def _spelled(value: Any) -> str:
     return str(value)
 
 
+def _place(value: Any) -> tuple[bool, float, str]:
+    """Order numbers by size, then other values by how they are spelled."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return (not is_number, float(value) if is_number else 0.0, _spelled(value))
+
+
 def _why_none(cases: Sequence[Case], key: str) -> str:
     """Return why no case has the value that is asked for: the values that there are."""
-    values = list(dict.fromkeys(shortened(_spelled(_value(case, key))) for case in cases))
+    found = sorted({_value(case, key) for case in cases}, key=_place)
+    values = list(dict.fromkeys(shortened(_spelled(value)) for value in found))
     if values == ["none"]:
         return f"no case sets {key}; set it in the experiment to choose by it"
     return f"no case has it; found {', '.join(values[:MOST_VALUES_SHOWN])}" + (

@@ -34,7 +34,7 @@ and, under a causal mask, from row to row, so the rule holds for every row at th
   bound, softmax is an argmax: an honest kernel is right unless two scores tie within their rounding, and a
   plain implementation that rounds such scores to f16 or bf16 is not.  Where the term of scores alone reaches
   the bound, a row is thus one of V, or the mean of those that tie: not small because it cancels, so that the
-  bound is of its own root mean square, and of what adding up takes.  Zeros are then wrong however small it is.
+  bound is of its own root mean square, and of what adding up takes: zeros are wrong however small it is.
 
 Scores of `LARGEST_SCORE` or more are refused: f32 kernels are not asked to be right near its overflow.
 A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infinite error.  That the rule

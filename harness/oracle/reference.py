@@ -89,7 +89,10 @@ def _pair_array(
 
 
 def largest_product(inputs: Inputs, problem: AttentionProblem) -> float:
-    """Return the largest `|scale|·‖q‖·rms‖k‖` of any row of inputs without projections; components that are not finite count as 0."""
+    """Return the largest `|scale|·‖q‖·rms‖k‖` of any row, for inputs without projections.
+
+    Components that are not finite count as 0.
+    """
     largest = 0.0
     for head in heads(inputs, problem):
         if head.q.size and head.k.size:

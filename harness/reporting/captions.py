@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.frames import RUN_COLUMNS, RunLabels, format_value, is_missing, run_names
-from harness.reporting.measurement_notes import measurement_notes
+from harness.reporting.measurement_notes import measurement_notes, peak_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,12 +29,17 @@ CAPTION_COLUMNS = {
 
 
 def figure_caption(
-    frame: pd.DataFrame, manifests: Sequence[Manifest], labels: RunLabels | None = None
+    frame: pd.DataFrame,
+    manifests: Sequence[Manifest],
+    labels: RunLabels | None = None,
+    *,
+    shows_rates: bool = True,
 ) -> str:
     """Return `CPU; threads 1; f32; batch 1; heads 16. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
 
     What differs between merged runs is said of each of them, by its label or else by `run_names`.  Where
-    something was timed, the FLOP convention and what is to be known of the measurement follow.
+    something was timed, what is to be known of the measurement follows, and where the figure shows rates, the
+    FLOP convention and what is to be known of the peak.
     """
     devices = _distinct(frame["device"].unique()) or _distinct(manifest.device for manifest in manifests)
     differing = _differing_columns(frame)
@@ -46,8 +51,11 @@ def figure_caption(
     if manifests:
         sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
     if frame["time_s"].notna().any():
-        sentences.append(f"FLOPs: {'; '.join(_distinct(frame['flop_convention'].unique()))}")
+        if shows_rates:
+            sentences.append(f"FLOPs: {'; '.join(_distinct(frame['flop_convention'].unique()))}")
         sentences += measurement_notes(frame)
+        if shows_rates:
+            sentences += peak_notes(frame)
     return " ".join(f"{sentence}." for sentence in sentences)
 
 

@@ -32,6 +32,8 @@ class Drawn:
 
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     """Files of each figure that was drawn, one per format."""
+    captions: dict[str, str] = field(default_factory=dict)
+    """What stands below each of them."""
     skipped: dict[str, str] = field(default_factory=dict)
     """The others, and why."""
     notes: list[str] = field(default_factory=list)
@@ -50,9 +52,15 @@ def draw_figures(
         try:
             figure: Figure = plugins.load("figure", name)
             settings = parse_settings(figure, values)
-            caption = figure_caption(choose_rows(runs.frame, settings), runs.manifests, runs.labels)
+            caption = figure_caption(
+                choose_rows(runs.frame, settings),
+                runs.manifests,
+                runs.labels,
+                shows_rates=figure.shows_rates,
+            )
             drawing = figure.draw(runs.frame, settings, caption)
             drawn.files[name] = save(drawing, folder / name, formats)
+            drawn.captions[name] = caption
         except OSError:
             raise
         except PLUGIN_FAILURES as error:  # a plugin's, or matplotlib's; no figure may cost the report

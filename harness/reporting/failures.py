@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.printable import markdown_code, markdown_text
+from harness.printable import install_line, markdown_code, markdown_text, shell_line
 from harness.reporting.frames import PROBLEM_COLUMNS, describe_problem, is_missing, records
 from harness.status import FAILURES, Status
 
@@ -58,10 +58,11 @@ def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
     return listed + [_group(records(rows.head(1))[0], len(rows)) for _, rows in groups]
 
 
-def missing_packages(frame: pd.DataFrame) -> str | None:
+def missing_packages(frame: pd.DataFrame, *, is_pasted_here: bool = False) -> str | None:
     """Return one line on the cases that need a package that is not installed, with the command for it.
 
-    None where there are no such cases.
+    Where the line is for whoever sits before this machine, the command is for the Python that runs now; files
+    name no path of a machine.  None where there are no such cases.
     """
     lacking = frame[_lacks_package(frame)]
     if lacking.empty:
@@ -70,10 +71,12 @@ def missing_packages(frame: pd.DataFrame) -> str | None:
         extra for reason in lacking["reason"].unique() for extra in INSTALL.findall(reason)[0].split(",")
     )
     variants = dict.fromkeys(map(str, lacking.sort_values("label")["variant"]))
+    packages = f"{DISTRIBUTION}[{','.join(extras)}]"
+    command = install_line(packages) if is_pasted_here else shell_line(["pip", "install", packages])
     cases = f"{len(lacking)} case{'s' if len(lacking) > 1 else ''}"
     return (
         f"not installed here: what {', '.join(variants)} need{'s' if len(variants) == 1 else ''} ({cases}); "
-        f"to have them: pip install '{DISTRIBUTION}[{','.join(extras)}]'"
+        f"to have them: {command}"
     )
 
 

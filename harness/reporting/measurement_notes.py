@@ -21,6 +21,11 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
             f"Timed in one start, so that intervals do not hold what differs between processes: {single} of "
             f"{len(timed)} rows"
         )
+
+
+def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence, without its full stop, for each doubt about the peaks of the rates."""
+    timed = frame[frame["time_s"].notna()]
     if _count(timed["peak_busy"]):
         yield "The measured peak is of a busy machine and may be too low"
     compared = timed[timed["peak_tflops"].notna()].groupby(

@@ -194,13 +194,13 @@ def _print(runs: Runs, console: Console, by_row: bool) -> None:
         console.print("no case has finished yet")
         return
     rows = sort_rows(runs.frame)
-    missing = missing_packages(rows)
+    missing = missing_packages(rows, is_pasted_here=True)
     if missing is not None:
         console.print(missing, markup=False, highlight=False, soft_wrap=True)
         rows = without_missing(rows)
     _print_rows(rows, console, by_row)
     print_failure_list(failures_of(rows), console)
-    for note in runs.notes:
+    for note in (*runs.notes, *([runs.differing_problems] if runs.differing_problems else [])):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 

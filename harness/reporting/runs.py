@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import InputError
 from harness.printable import printable
-from harness.reporting.frames import RunLabels, prepare
+from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, run_names
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import shown
 
@@ -40,6 +40,8 @@ class Runs:
     """The variants of the experiments, in their order."""
     notes: tuple[str, ...] = ()
     """What a person should know of the choice of the runs, a line each."""
+    differing_problems: str | None = None
+    """What to say where the runs are not about the same problems."""
 
 
 def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs:
@@ -66,16 +68,18 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     for experiment in experiments:
         for name, settings in experiment.get("figures", {}).items():
             figures.setdefault(name, settings)
+    frame = prepare(tables_of(runs), variants, names)
     return Runs(
         folders=tuple(run.path for run in runs),
         manifests=tuple(run.manifest for run in runs),
-        frame=prepare(tables_of(runs), variants, names),
+        frame=frame,
         figures=figures,
         labels=names,
         variants=variants,
         notes=tuple(
             _partial_note(run) for path, run in opened.items() if path not in named and run.manifest.left_out
         ),
+        differing_problems=_differing_problems(frame, names),
     )
 
 
@@ -92,6 +96,25 @@ def _run_labels(runs: Sequence[RunFolder], labels: Sequence[str]) -> RunLabels:
     if len(longest) > LONGEST_LABEL:
         raise InputError(f"--label: found {len(longest):,} characters, expected at most {LONGEST_LABEL}")
     return {(run.experiment, run.run): label for run, label in zip(runs, labels, strict=True)}
+
+
+def _differing_problems(frame: pd.DataFrame, labels: RunLabels) -> str | None:
+    """Return how many problems each run has where they are not the same, None where they are.
+
+    Rows of different problems stand side by side in a merged report, and cannot be compared.
+    """
+    columns = [column for column in PROBLEM_COLUMNS if column not in ("target", "threads")]
+    numbers = frame.groupby(columns, dropna=False, observed=True).ngroup()
+    of_run = {
+        (experiment, run): set(rows)
+        for (experiment, run), rows in numbers.groupby([frame[name] for name in RUN_COLUMNS])
+    }
+    shared = set.intersection(*of_run.values()) if of_run else set()
+    if all(problems == shared for problems in of_run.values()):
+        return None
+    names = {**run_names(frame), **labels}
+    counts = ", ".join(f"{names[run]} {len(problems)}" for run, problems in of_run.items())
+    return f"The runs are of different problems ({counts}), of which {len(shared)} are in all of them."
 
 
 def _partial_note(run: RunFolder) -> str:

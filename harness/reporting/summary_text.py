@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.printable import markdown_code, markdown_text
-from harness.reporting.captions import describe_code, figure_caption
+from harness.reporting.captions import describe_code
 from harness.reporting.failures import failures_of, markdown_failures, missing_packages, without_missing
 from harness.reporting.panel_tables import BUSY_NOTE, has_busy_cells, markdown_panel, panel_tables
 from harness.reporting.tables import markdown_table, summarize
@@ -39,6 +39,7 @@ def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
         f"# {', '.join(dict.fromkeys(markdown_text(run.experiment) for run in runs.manifests))}",
         "\n\n".join(questions),
         "\n".join(origins),
+        *([markdown_text(runs.differing_problems)] if runs.differing_problems else []),
         *([f"{missing[:1].upper()}{missing[1:]}"] if missing else []),
         *_panels(shown),
         *_summary(shown),
@@ -52,10 +53,9 @@ def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
 def figures_markdown(runs: Runs, drawn: Drawn) -> str:
     """Return what follows on the figures, those that were not drawn among them."""
     parts = ["\n## Figures"] if drawn.files or drawn.skipped else []
-    caption = figure_caption(runs.frame, runs.manifests, runs.labels)
     for name, files in drawn.files.items():
         image = next((file for file in files if file.suffix in (".png", ".svg")), files[0])
-        parts += [f"![{name}]({image.name})", f"*{name}*: {caption}"]
+        parts += [f"![{name}]({image.name})", f"*{name}*: {drawn.captions[name]}"]
     parts += [f"*{name}* not drawn: {markdown_text(reason)}." for name, reason in drawn.skipped.items()]
     return "\n\n".join(parts) + "\n" if parts else ""
 

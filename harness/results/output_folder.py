@@ -25,5 +25,6 @@ def ensure_writable_file(path: Path, argument: str) -> Path:
     ensure_writable_folder(path.parent, argument)
     if exists(path) and not (path.is_file() and os.access(path, os.W_OK)):
         found = "is a folder" if path.is_dir() else "cannot be written"
+        found = found if path.is_file() or path.is_dir() else "is no regular file"
         raise InputError(f"{argument} {path}: {found}; expected a file that can be written")
     return path

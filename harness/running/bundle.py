@@ -24,6 +24,7 @@ from harness.artifact.artifact import Artifact
 from harness.building.case_build import read_artifact
 from harness.building.pool import Outcome
 from harness.digest import code_digest
+from harness.digest import digest as digest_of_values
 from harness.errors import HarnessError, InputError, cut, one_line
 from harness.experiment.experiment import Experiment, parse_experiment
 from harness.experiment.selection import select
@@ -46,6 +47,9 @@ FORMAT_VERSION = 2
 
 LONGEST_VERSION = 20
 """Digits of a format version that are shown."""
+
+TIMES = {"started", "finished"}
+"""Fields of the manifest that tell when a bundle was built, and nothing else."""
 
 COPY_AGAIN = "copy the bundle again"
 
@@ -99,9 +103,13 @@ class Bundle:
 
     @property
     def digest(self) -> str:
-        """Return the digest by which a bundle is known: of its index, which holds those of all artifacts."""
-        parts = [read_bytes(self.folder / name) for name in (BUNDLE_FILE, REQUIREMENTS_FILE)]
-        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+        """Return the digest by which a bundle is known: of its index, which holds those of all artifacts.
+
+        When it was built is no part of it: equal artifacts of one experiment make bundles of one digest.
+        """
+        index = self.index.model_dump(mode="json", exclude={"manifest": TIMES})
+        requirements = read_bytes(self.folder / REQUIREMENTS_FILE)
+        return digest_of_values([index, hashlib.sha256(requirements).hexdigest()])
 
     def require_digest(self, expected: str) -> None:
         """Raise `InputError` unless this is the bundle of that digest, as 'harness build' printed it."""

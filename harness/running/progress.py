@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol, TextIO, cast
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.table import Column
 from rich.text import Text
 
@@ -113,6 +113,14 @@ class PlainObserver:
         print(printable(text), file=self._stream, flush=True)
 
 
+class _TimeLeft(TimeRemainingColumn):
+    """The time that remains, with the word that says so."""
+
+    def render(self, task: Task) -> Text:
+        """Return `0:01:23 left`."""
+        return Text.assemble(super().render(task), (" left", "progress.remaining"))
+
+
 class LiveObserver:
     """A line for each case that ends; below them a bar, the time that remains, counts and the case at hand.
 
@@ -127,7 +135,7 @@ class LiveObserver:
         self._progress = Progress(
             BarColumn(bar_width=WIDE_BAR if console.width >= WIDE else NARROW_BAR),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            TimeRemainingColumn(table_column=Column(no_wrap=True)),
+            _TimeLeft(table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[counts]}", table_column=Column(no_wrap=True)),
             TextColumn(
                 "{task.description}",

@@ -1,5 +1,6 @@
 """Bad input: exit status 2, one line, and nothing has run."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_in_an_experiment(
         (["run", "experiments"], "experiments: is a folder; expected an experiment in TOML"),
         (
             ["run", "trial", "--only", "variant=torch"],
-            "--only variant=torch: no case has it; found unfused, flash",
+            "--only variant=torch: no case has it; found flash, unfused",
         ),
         (
             ["run", "trial", "--out", "file/x"],
@@ -76,6 +77,7 @@ def test_in_an_experiment(
             ["check", "trial", "--junit", "file/x.xml"],
             "--junit file: File exists; expected a folder that can",
         ),
+        (["check", "trial", "--junit", "pipe"], "--junit pipe: is no regular file; expected a file that can"),
         (
             ["report", "results", "--out", "file"],
             "--out file: File exists; expected a folder that can be written",
@@ -91,6 +93,7 @@ def test_on_the_command_line(
     capsys: pytest.CaptureFixture[str], calls: Calls, arguments: list[str], expected: str
 ) -> None:
     Path("file").write_text("")
+    os.mkfifo("pipe")
     assert error_line(capsys, *arguments).startswith(expected)
     assert calls.runs == []
     assert calls.reports == []

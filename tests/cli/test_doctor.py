@@ -1,5 +1,6 @@
 """The doctor: what it says of packages, targets, variants, the machine and the cache."""
 
+import shlex
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,8 @@ from example_plugins import use_example_plugins
 
 from harness.cli import doctor
 from harness.cli.doctor import Finding, State
+
+PIP = f"{shlex.quote(sys.executable)} -m pip"
 
 
 @pytest.fixture(autouse=True)
@@ -42,8 +45,8 @@ def test_packages_are_compared_with_their_pins(monkeypatch: pytest.MonkeyPatch) 
         "right": (State.OK, "1.2"),
         "local": (State.OK, "1.2+cpu"),
         "other": (State.WARNING, "1.3; tested with 1.2"),
-        "gone": (State.BROKEN, "not installed: pip install gone==1.2"),
-        "optional": (State.ABSENT, "not installed: pip install 'attention-harness[baselines]'"),
+        "gone": (State.BROKEN, f"not installed: {PIP} install gone==1.2"),
+        "optional": (State.ABSENT, f"not installed: {PIP} install 'attention-harness[baselines]'"),
     }
 
 
@@ -56,7 +59,7 @@ def test_every_core_dependency_of_this_distribution_is_examined() -> None:
 def test_a_distribution_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "DISTRIBUTION", "no-such-distribution")
     assert stated(doctor.package_findings()) == {
-        "no-such-distribution": (State.BROKEN, "not installed: pip install -e .")
+        "no-such-distribution": (State.BROKEN, f"not installed: {PIP} install -e .")
     }
 
 

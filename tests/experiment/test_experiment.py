@@ -278,7 +278,7 @@ class TestOnly:
                 ["varant=flash"],
                 "--only varant=flash: unknown key 'varant' (did you mean variant?); expected one of ",
             ),
-            (["variant=flsh"], "--only variant=flsh: no case has it; found unfused, flash, naive"),
+            (["variant=flsh"], "--only variant=flsh: no case has it; found flash, naive, unfused"),
             (["seq=63"], "--only seq=63: no case has it; found 64, 128"),
             (
                 ["tile_q=64"],

@@ -3,7 +3,7 @@ from typing import Any
 from synthetic_results import make_result
 
 from harness.reporting.frames import prepare
-from harness.reporting.measurement_notes import measurement_notes
+from harness.reporting.measurement_notes import measurement_notes, peak_notes
 from harness.results.frame import results_frame
 
 
@@ -12,7 +12,8 @@ def notes(*rows: dict[str, Any]) -> list[str]:
         make_result(case=str(number), **{"time_s": 1.0, "tflops": 0.1, "starts": 5, **row})
         for number, row in enumerate(rows)
     ]
-    return list(measurement_notes(prepare(results_frame(results))))
+    frame = prepare(results_frame(results))
+    return [*measurement_notes(frame), *peak_notes(frame)]
 
 
 def test_of_a_quiet_measurement_nothing_is_said() -> None:

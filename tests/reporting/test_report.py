@@ -1,6 +1,8 @@
 import functools
 import io
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -353,9 +355,41 @@ def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun)
     text = printed(print_tables, [*RESULTS, *missing], write_run)
     assert text.splitlines()[0] == (
         "not installed here: what torch, torch-unfused need (4 cases); to have them: "
-        "pip install 'attention-harness[baselines]'"
+        f"{shlex.quote(sys.executable)} -m pip install 'attention-harness[baselines]'"
     )
     assert "unsupported" not in text
+
+
+def test_the_file_names_no_path_of_this_machine(write_run: WriteRun) -> None:
+    reason = "install attention-harness[baselines]"
+    missing = make_result("torch", status=Status.UNSUPPORTED, phase="plan", reason=reason)
+    text = write_report([write_run([*RESULTS, missing])], formats=("png",)).summary_markdown.read_text()
+    assert "to have them: pip install 'attention-harness[baselines]'" in text
+    assert sys.executable not in text
+
+
+def test_merged_runs_of_different_problems_are_said_to_be_so(write_run: WriteRun, tmp_path: Path) -> None:
+    first = write_run([make_result("flash", 256), make_result("flash", 512)], png_only("matrix"))
+    second = write_run([make_result("torch", 512)], png_only("matrix"))
+    labels = ["before", "after"]
+    paths = make_report([first, second], tmp_path / "merged", ("png",), labels=labels)
+    said = r"different problems \(before 2, after 1\), of which 1 are in all of them"
+    assert re.search(said, paths.summary_markdown.read_text())
+    make_report([second], formats=("png",))
+    assert "different problems" not in (second / "report" / "summary.md").read_text()
+
+
+def test_captions_speak_of_rates_where_a_figure_shows_them(write_run: WriteRun) -> None:
+    rows = [
+        make_result(name, time_s=1.0, tflops=0.1, speedup=1.0, baseline="flash", peak_busy=True)
+        for name in ("flash", "torch")
+    ]
+    source = 'variants = ["flash", "torch"]\n[figures]\nthroughput = {}\nspeedup = {}\nmatrix = {}\n'
+    text = write_report([write_run(rows, source)], formats=("png",)).summary_markdown.read_text()
+    captions = dict(re.findall(r"^\*(\w+)\*: (.*)$", text, re.MULTILINE))
+    assert {name for name, caption in captions.items() if "FLOPs: " in caption} == {"throughput"}
+    assert {name for name, caption in captions.items() if "peak" in caption} == {"throughput"}
+    assert len(captions) == 3
 
 
 def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:

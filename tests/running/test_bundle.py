@@ -303,9 +303,24 @@ def test_a_bundle_is_known_by_its_digest(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "bundle", bundle)
     digest = open_bundle(bundle).digest
     open_bundle(bundle).require_digest(digest.upper())
+    index = json.loads((bundle / BUNDLE_FILE).read_text())
+    index["manifest"] |= {"started": "2026-01-02T03:04:05+00:00", "finished": None}
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+    assert open_bundle(bundle).digest == digest
+    index["manifest"]["question"] = "another"
+    (bundle / BUNDLE_FILE).write_text(json.dumps(index))
+    assert open_bundle(bundle).digest != digest
     (bundle / "requirements.txt").write_text("a-package-of-somebody-else")
     with pytest.raises(InputError, match=f"expected {digest}"):
         open_bundle(bundle).require_digest(digest)
+
+
+def test_building_again_makes_a_bundle_of_the_same_digest(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "bundled.toml").write_text(EXPERIMENT)
+    arguments = ["build", "bundled.toml", "--bundle", "bundle", "--plain"]
+    done = command(arguments, tmp_path, HARNESS_CACHE_DIR=str(folder / "cache"))
+    assert done.returncode == 0, done.stderr
+    assert open_bundle(tmp_path / "bundle").digest == open_bundle(folder / "bundle").digest
 
 
 @pytest.mark.parametrize("key", ["../../x", "/etc", "", "a/b", ".", "a\nb"])

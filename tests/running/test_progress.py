@@ -125,7 +125,7 @@ def test_a_narrow_terminal_keeps_count_and_remaining_time_and_cuts_the_case(widt
     observer.started(case, "build")
     observer.done()
     last = CONTROL_SEQUENCES.sub("", stream.getvalue().split("\r")[-2]).rstrip("\n")
-    assert re.search(r"2/1000 (\d+:\d\d:\d\d|-:--:--)", last)
+    assert re.search(r"2/1000 (\d+:\d\d:\d\d|-:--:--) left", last)
     assert "1 passed  1 crashed" in last
     assert "build:" in last or width == 50
     assert len(last) <= width

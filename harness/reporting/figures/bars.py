@@ -53,10 +53,12 @@ def draw_bar_panel(
     grid: PanelGrid,
     highest: float,
     width: float,
+    words_above: float = 0.0,
 ) -> None:
     """Draw the bars of each series of one panel; the figure is `width` inches wide.
 
-    `highest` is the highest end of a bar or of its interval in all panels.
+    `highest` is the highest end of a bar or of its interval in all panels; `words_above` are points that stay
+    free above the values.
     """
     groups = sorted({bar.group for of_series in bars.values() for bar in of_series})
     bar_width = GROUP_SHARE / len(bars)
@@ -73,7 +75,7 @@ def draw_bar_panel(
     axes.set_xticks(range(len(groups)), [str(group) for group in groups])
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.5, len(groups) - 0.5)
-    axes.set_ylim(0, highest * HEADROOM)
+    axes.set_ylim(0, highest * HEADROOM / (1 - min(0.5, words_above / (PANEL_HEIGHT * POINTS_PER_INCH))))
     axes.grid(axis="y")
 
 

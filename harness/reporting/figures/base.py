@@ -134,6 +134,8 @@ class Figure(ABC):
     summary: ClassVar[str]
     """One line for `harness list figures`."""
     settings: ClassVar[type[FigureSettings]] = FigureSettings
+    shows_rates: ClassVar[bool] = True
+    """Whether it shows FLOP/s or shares of a peak, so that its caption is to say what FLOPs and peak are."""
 
     @abstractmethod
     def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:

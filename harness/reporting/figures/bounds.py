@@ -77,6 +77,7 @@ class Bounds(Figure):
     name = "bounds"
     summary = "modelled: cycles by part of a multiprocessor that each variant's main loop keeps busy"
     settings = BoundsSettings
+    shows_rates = False
 
     def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`.

@@ -86,6 +86,7 @@ class Matrix(Figure):
     name = "matrix"
     summary = "how many cases of each variant passed on each target, and what became of the others"
     settings = MatrixSettings
+    shows_rates = False
 
     def draw(self, frame: pd.DataFrame, settings: MatrixSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""

@@ -64,15 +64,26 @@ def values_in_sight(panels: Sequence[Sequence[Peak]], highest: float) -> list[fl
     return [peak.value for peaks in panels for peak in peaks if peak.value <= IN_SIGHT * highest]
 
 
-def draw_peaks(axes: Axes, peaks: Sequence[Peak]) -> None:
-    """Draw a panel's peaks; its vertical limits must be final."""
+def height_of_words(peaks: Sequence[Sequence[Peak]]) -> float:
+    """Return how many points the words of any panel's peaks take, all in the corner."""
+    return TEXT_LINE * max(map(len, peaks), default=0)
+
+
+def draw_peaks(axes: Axes, peaks: Sequence[Peak], *, all_in_corner: bool = False) -> None:
+    """Draw a panel's peaks; its vertical limits must be final.
+
+    Words stand at the lines, or all in the corner, where something else is written beside the lines.
+    """
     top = axes.get_ylim()[1]
     for peak in peaks:
         if peak.value <= top:
             axes.axhline(peak.value, color="0.35", linewidth=0.8, linestyle=(0, (1, 1)), gid="peak")
-            _write(axes, peak.text, peak.value, above=True)
-    for line, peak in enumerate(peak for peak in peaks if peak.value > top):
-        _write(axes, f"{peak.text} ↑", top, lower_by=line * TEXT_LINE)
+            if not all_in_corner:
+                _write(axes, peak.text, peak.value, above=True)
+    in_corner = [peak for peak in peaks if all_in_corner or peak.value > top]
+    for line, peak in enumerate(in_corner):
+        text = f"{peak.text} ↑" if peak.value > top else peak.text
+        _write(axes, text, top, lower_by=line * TEXT_LINE)
 
 
 def _write(axes: Axes, text: str, height: float, *, above: bool = False, lower_by: float = 0.0) -> None:

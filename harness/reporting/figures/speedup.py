@@ -56,6 +56,7 @@ class Speedup(Figure):
     name = "speedup"
     summary = "speed-up of each variant over a baseline, a value on each bar"
     settings = SpeedupSettings
+    shows_rates = False
 
     def draw(self, frame: pd.DataFrame, settings: SpeedupSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""

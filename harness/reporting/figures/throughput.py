@@ -27,7 +27,7 @@ from harness.reporting.figures.layout import (
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
-from harness.reporting.figures.peak_lines import Peak, draw_peaks, peaks_of, values_in_sight
+from harness.reporting.figures.peak_lines import Peak, draw_peaks, height_of_words, peaks_of, values_in_sight
 from harness.reporting.figures.style import (
     PAPER_WIDTH,
     STATUS_WORDS,
@@ -117,7 +117,7 @@ class Throughput(Figure):
                 _draw_lines(all_axes, grid, x, axis, peaks, styles)
             for panel, axes, of_panel in zip(grid.panels, all_axes, peaks, strict=True):
                 axes.set_title(panel.heading)
-                draw_peaks(axes, of_panel)
+                draw_peaks(axes, of_panel, all_in_corner=as_bars)
             label_axes(all_axes, grid, X_LABELS[x], axis.label)
             handle = bar_handle if as_bars else _legend_handle
             add_legend(drawing, legend, [handle(styles[label]) for label in labels])
@@ -202,7 +202,7 @@ def _draw_bars(
     ends = [bar.value + bar.up for bars in panels for of_series in bars.values() for bar in of_series]
     highest = max([*ends, *values_in_sight(peaks, max(ends))])
     for axes, bars in zip(all_axes, panels, strict=True):
-        draw_bar_panel(axes, bars, styles, grid, highest, width)
+        draw_bar_panel(axes, bars, styles, grid, highest, width, height_of_words(peaks))
 
 
 def _bars(rows: pd.DataFrame, x: str, axis: _Axis) -> list[Bar]:

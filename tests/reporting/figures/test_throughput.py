@@ -238,6 +238,21 @@ def test_bars_carry_their_values_and_the_words_of_what_is_missing() -> None:
     assert heights == [pytest.approx(100), pytest.approx(150), pytest.approx(200)]
 
 
+def test_the_words_at_a_peak_and_the_values_of_bars_do_not_collide() -> None:
+    rows = [
+        make_result(name, seq, time_s=1.0, tflops=rate, fraction_of_peak=rate / 0.25)
+        for name, rate in (("flash", 0.24), ("torch", 0.249))
+        for seq in (256, 512, 1024)
+    ]
+    drawing = draw(frame_of(*rows), style="bars")
+    drawing.canvas.draw()
+    (axes,) = drawing.axes
+    values = [text.get_window_extent() for text in axes.texts if text.get_gid() == "value"]
+    (peak,) = [text.get_window_extent() for text in axes.texts if text.get_gid() == "peak"]
+    assert len(values) == 6
+    assert not any(peak.overlaps(value) for value in values)
+
+
 def test_bars_of_times_stand_on_zero() -> None:
     rows = [make_result("flash", seq, time_s=seq / 1e6) for seq in (256, 512)]
     (axes,) = draw(frame_of(*rows), style="bars", y="time").axes
