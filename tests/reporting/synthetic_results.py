@@ -145,3 +145,18 @@ def example_manifest(source: str, name: str) -> Manifest:
             "device": "Example CPU",
         }
     )
+
+
+RESULTS = [
+    make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),
+    make_result("flash", 256, time_s=0.002, speedup=2.0, baseline="unfused"),
+    make_result(
+        "flash",
+        512,
+        status=Status.CRASHED,
+        phase="run",
+        reason="signal 11",
+        rerun="harness run --only case=9f",
+    ),
+]
+"""Of one run: two that passed, one that did not."""

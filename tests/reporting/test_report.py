@@ -1,50 +1,21 @@
-import functools
+"""A report's files: tables, figures and text of one run or of several."""
+
 import io
 import re
-import shlex
 import sys
 from pathlib import Path
 
 import pytest
 from rich.console import Console
-from synthetic_results import WriteRun, make_result
+from synthetic_results import RESULTS, WriteRun, make_result
 
 import harness.reporting
 from harness.errors import InputError
-from harness.experiment.experiment import parse_experiment
-from harness.reporting import make_report, print_failures, print_tables, redraw, report, write_report
-from harness.reporting.drawing import parse_assignments
+from harness.reporting import make_report, print_tables, write_report
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.runs import read_runs
-from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.status import Status
-
-RESULTS = [
-    make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),
-    make_result("flash", 256, time_s=0.002, speedup=2.0, baseline="unfused"),
-    make_result(
-        "flash",
-        512,
-        status=Status.CRASHED,
-        phase="run",
-        reason="signal 11",
-        rerun="harness run --only case=9f",
-    ),
-]
-
-
-EDITED = """
-name = "seq_sweep"
-question = "How fast?"
-variants = ["flash"]
-[problem]
-seq = 256
-heads = 16
-head_dim = 64
-[figures]
-matrix = {}
-"""
 
 
 def png_only(*figures: str) -> str:
@@ -197,111 +168,6 @@ def test_a_variant_that_was_left_out_of_the_run_is_a_note(write_run: WriteRun) -
     assert list(paths.figures) == ["throughput"]
 
 
-def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS, "[figures]\nthroughput = { title = 'Kept' }\n")
-    first = write_report([folder], formats=("svg",))
-    text, lines = first.summary_markdown.read_text(), first.figures["throughput"][0].read_text()
-    drawn = redraw([folder], ["throughput"], ["style=bars", "names.flash=Ours"], formats=("svg",))
-    bars = drawn.files["throughput"][0].read_text()
-    assert drawn.files == first.figures
-    assert bars != lines
-    assert "Ours" in bars
-    assert "Kept" in bars
-    assert first.summary_markdown.read_text() == text
-
-
-@pytest.mark.parametrize(
-    ("assignment", "message"),
-    [
-        ("style=pie", 'figures.throughput.style: found "pie", expected'),
-        ("variants=flsh", "figures.throughput.variants: unknown variant 'flsh' (did you mean flash?)"),
-        ("names.flsh=Ours", "figures.throughput.names: unknown variant 'flsh' (did you mean flash?)"),
-        ("style", "--set 'style': expected KEY=VALUE, such as style=bars"),
-        ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
-        ("title=$\\frac{1$", "figures.throughput.title: found"),
-        (f"title=${'x' * 50_000}$", "title: found 50,002 characters, expected at most 200"),
-        (f"names.flash={'x' * 201}", "names.flash: found 201 characters, expected at most 200"),
-        (
-            f"size={'9' * 5000}",
-            "--set size: found an integer of thousands of digits, expected at most 64 bits",
-        ),
-        (f"size={'9' * 4000}", "figures.throughput.size: found an integer of 13288 bits, expected a "),
-        (
-            f"variants={'[' * 900}",
-            "--set variants: found lists or tables that are nested too deeply to be read",
-        ),
-        (
-            f"variants={'[' * 50}{']' * 50}",
-            "figures.throughput.variants: found [[[[[[[[…]]]]]]]], expected a string",
-        ),
-    ],
-)
-def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
-    write_run: WriteRun, assignment: str, message: str
-) -> None:
-    with pytest.raises(InputError) as raised:
-        redraw([write_run(RESULTS)], ["throughput"], [assignment])
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
-
-
-def test_a_setting_is_a_value_or_a_table() -> None:
-    with pytest.raises(InputError, match=r"--set names\.flash: names is set before, to 5; expected only one"):
-        parse_assignments(["names=5", "names.flash=x"], Throughput())
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("figures = 5", "figures: found 5, expected a table"),
-        ("figures = [1]", "figures: found [1], expected a table"),
-        ("figures.matrix = 1", "figures.matrix: found 1, expected a table"),
-        ("variants = 5", "variants: found 5, expected a list of names"),
-        ("variants = [1]", "variants: found [1], expected a list of names"),
-        (f"seed = {'1' * 5000}", "found an integer of thousands of digits, expected at most 64 bits"),
-        (f"a = {'[' * 900}", "found lists or tables that are nested too deeply to be read"),
-    ],
-)
-def test_an_experiment_in_a_received_manifest_is_refused_in_one_line(
-    write_run: WriteRun, source: str, message: str
-) -> None:
-    with pytest.raises(InputError, match=re.escape(f": the experiment in its manifest: {message}")) as raised:
-        write_report([write_run(RESULTS, source)])
-    assert len(raised.value.lines) == 1
-
-
-def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
-    assignments = ["size=[7, 3]", "caption=false", "panels=mask,dtype", "title=One core", "variants=flash"]
-    assert parse_assignments([*assignments, "names.flash=ours"], Throughput()) == {
-        "size": [7, 3],
-        "caption": False,
-        "panels": ["mask", "dtype"],
-        "title": "One core",
-        "variants": ["flash"],
-        "names": {"flash": "ours"},
-    }
-
-
-@pytest.mark.parametrize(
-    ("figure", "message"),
-    [
-        ('throughput = { variants = ["flsh"] }', "figures.throughput.variants: unknown variant 'flsh'"),
-        ("throughput = { title = '$\\frac{1$' }", "figures.throughput.title: found"),
-        ("speedup = { where = 'sq < 5' }", "figures.speedup.where: unknown name 'sq'"),
-    ],
-)
-def test_mistakes_in_figures_are_found_when_the_experiment_is_read(figure: str, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"edited.toml: {message}")):
-        parse_experiment(EDITED.replace("matrix = {}", figure), Path("edited.toml"))
-
-
-def test_an_edited_experiment_redraws_a_run(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS, png_only("throughput"))
-    edited = parse_experiment(EDITED, Path("edited.toml"))
-    paths = make_report([folder], formats=("png",), experiment=edited)
-    assert list(paths.figures) == ["matrix"]
-
-
 def test_a_label_does_not_steer_a_terminal(write_run: WriteRun) -> None:
     runs = read_runs([write_run(RESULTS)], ["\x1b[31mred"])
     assert list(runs.labels.values()) == ["\\x1b[31mred"]
@@ -345,21 +211,6 @@ def test_each_run_needs_a_label_of_its_own(write_run: WriteRun, tmp_path: Path) 
             make_report(runs, tmp_path / "merged", labels=labels)
 
 
-def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun) -> None:
-    reason = "install attention-harness[baselines]"
-    missing = [
-        make_result(name, seq, status=Status.UNSUPPORTED, phase="plan", reason=reason)
-        for name in ("torch", "torch-unfused")
-        for seq in (256, 512)
-    ]
-    text = printed(print_tables, [*RESULTS, *missing], write_run)
-    assert text.splitlines()[0] == (
-        "not installed here: what torch, torch-unfused need (4 cases); to have them: "
-        f"{shlex.quote(sys.executable)} -m pip install 'attention-harness[baselines]'"
-    )
-    assert "unsupported" not in text
-
-
 def test_the_file_names_no_path_of_this_machine(write_run: WriteRun) -> None:
     reason = "install attention-harness[baselines]"
     missing = make_result("torch", status=Status.UNSUPPORTED, phase="plan", reason=reason)
@@ -392,65 +243,6 @@ def test_captions_speak_of_rates_where_a_figure_shows_them(write_run: WriteRun) 
     assert len(captions) == 3
 
 
-def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
-    rows = [
-        make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),
-        make_result("unfused", 512, time_s=0.02, speedup=1.0, baseline="unfused", busy=True),
-        make_result(
-            "flash", 256, time_s=0.002, speedup=2.0, speedup_low=1.9, speedup_high=2.1, baseline="unfused"
-        ),
-        make_result("flash", 512, status=Status.UNSUPPORTED, reason="tile too large"),
-    ]
-    text = printed(print_tables, rows, write_run)
-    lines = [line.split() for line in text.splitlines()]
-    assert ["variant", "256", "512"] in lines
-    assert ["unfused", "67.1", "53.7†"] in lines
-    assert ["flash", "134", "(2.00×)", "unsupported"] in lines
-    assert "† measured while others used the machine" in text
-    assert "≈" not in text
-    assert "GFLOP/s (speed-up over unfused)" in text
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.98, 1.05), (1.0, 1.02), (None, None)])
-@pytest.mark.parametrize("by_row", [False, True])
-def test_a_speedup_that_may_be_none_is_marked_where_its_interval_has_no_room(
-    low: float | None, high: float | None, by_row: bool, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    timed = {"time_s": 0.002, "time_low_s": 0.001, "time_high_s": 0.003, "baseline": "unfused"}
-    rows = [
-        make_result("unfused", seq, speedup=1.0, speedup_low=1.0, speedup_high=1.0, **timed)
-        for seq in (256, 512)
-    ]
-    rows += [
-        make_result("flash", 256, speedup=1.02, speedup_low=low, speedup_high=high, **timed),
-        make_result("flash", 512, speedup=1.2, speedup_low=1.1, speedup_high=1.3, **timed),
-    ]
-    text = printed(functools.partial(print_tables, by_row=by_row), rows, write_run, width=60)
-    assert "≈1.02" in text
-    assert "≈ no clear difference: the 95 % interval of the speed-up includes 1" in text
-    assert "≈1.0" not in text.replace("≈1.02", "")
-    assert "≈1.2" not in text
-    if low is not None:
-        wide = printed(functools.partial(print_tables, by_row=True), rows, write_run, width=200)
-        assert "≈" not in wide
-
-
-def test_a_row_for_each_case_can_be_asked_for(write_run: WriteRun) -> None:
-    rows = [make_result("flash", seq, time_s=0.002) for seq in (256, 512)]
-    by_row = functools.partial(print_tables, by_row=True)
-    assert "status" not in printed(print_tables, rows, write_run)
-    assert "status" in printed(by_row, rows, write_run)
-
-
-def test_the_terminal_shows_so_many_rows_and_says_where_the_others_are(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report, "MOST_ROWS_PRINTED", 3)
-    text = printed(print_tables, [make_result("flash", seq) for seq in (1, 2, 3, 4, 5)], write_run)
-    assert "and 2 more rows, all of them in summary.csv" in text
-    assert text.count("passed") == 3
-
-
 @pytest.mark.parametrize("make", [True, False])
 def test_a_folder_without_results_is_refused_in_one_line(tmp_path: Path, make: bool) -> None:
     folder = tmp_path / "nothing"
@@ -475,34 +267,6 @@ def test_an_output_folder_that_cannot_be_written_is_refused(write_run: WriteRun,
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="report: cannot write the report: Not a directory"):
         write_report([write_run(RESULTS)], tmp_path / "file" / "report")
-
-
-def printed(print_something: object, results: list[Result], write_run: WriteRun, width: int = 150) -> str:
-    stream = io.StringIO()
-    print_something([write_run(results)], Console(file=stream, width=width))  # type: ignore[operator]
-    return stream.getvalue()
-
-
-def test_the_terminal_shows_the_table_then_the_failures(write_run: WriteRun) -> None:
-    text = printed(print_tables, RESULTS, write_run)
-    assert (
-        text.index("seq_sweep · cpu")
-        < text.index("unfused")
-        < text.index("rerun: harness run --only case=9f")
-    )
-
-
-def test_failures_can_be_printed_alone(write_run: WriteRun) -> None:
-    text = printed(print_failures, RESULTS, write_run)
-    assert text.splitlines() == [
-        "crashed  flash · cpu · b1 h16 s512 d64 f32 full threads=1 in run",
-        "    signal 11",
-        "    rerun: harness run --only case=9f",
-    ]
-
-
-def test_a_run_without_rows_prints_so(write_run: WriteRun) -> None:
-    assert printed(print_tables, [], write_run) == "no case has finished yet\n"
 
 
 def test_an_unknown_name_is_no_attribute() -> None:

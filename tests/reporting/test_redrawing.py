@@ -1,0 +1,130 @@
+"""Figures drawn again with other settings, of the command line or of an edited experiment."""
+
+import re
+from pathlib import Path
+
+import pytest
+from synthetic_results import RESULTS, WriteRun
+
+from harness.errors import InputError
+from harness.experiment.experiment import parse_experiment
+from harness.reporting import make_report, redraw, write_report
+from harness.reporting.drawing import parse_assignments
+from harness.reporting.figures.throughput import Throughput
+
+EDITED = """
+name = "seq_sweep"
+question = "How fast?"
+variants = ["flash"]
+[problem]
+seq = 256
+heads = 16
+head_dim = 64
+[figures]
+matrix = {}
+"""
+
+
+def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, "[figures]\nthroughput = { title = 'Kept' }\n")
+    first = write_report([folder], formats=("svg",))
+    text, lines = first.summary_markdown.read_text(), first.figures["throughput"][0].read_text()
+    drawn = redraw([folder], ["throughput"], ["style=bars", "names.flash=Ours"], formats=("svg",))
+    bars = drawn.files["throughput"][0].read_text()
+    assert drawn.files == first.figures
+    assert bars != lines
+    assert "Ours" in bars
+    assert "Kept" in bars
+    assert first.summary_markdown.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("style=pie", 'figures.throughput.style: found "pie", expected'),
+        ("variants=flsh", "figures.throughput.variants: unknown variant 'flsh' (did you mean flash?)"),
+        ("names.flsh=Ours", "figures.throughput.names: unknown variant 'flsh' (did you mean flash?)"),
+        ("style", "--set 'style': expected KEY=VALUE, such as style=bars"),
+        ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
+        ("title=$\\frac{1$", "figures.throughput.title: found"),
+        (f"title=${'x' * 50_000}$", "title: found 50,002 characters, expected at most 200"),
+        (f"names.flash={'x' * 201}", "names.flash: found 201 characters, expected at most 200"),
+        (
+            f"size={'9' * 5000}",
+            "--set size: found an integer of thousands of digits, expected at most 64 bits",
+        ),
+        (f"size={'9' * 4000}", "figures.throughput.size: found an integer of 13288 bits, expected a "),
+        (
+            f"variants={'[' * 900}",
+            "--set variants: found lists or tables that are nested too deeply to be read",
+        ),
+        (
+            f"variants={'[' * 50}{']' * 50}",
+            "figures.throughput.variants: found [[[[[[[[…]]]]]]]], expected a string",
+        ),
+    ],
+)
+def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
+    write_run: WriteRun, assignment: str, message: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        redraw([write_run(RESULTS)], ["throughput"], [assignment])
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_setting_is_a_value_or_a_table() -> None:
+    with pytest.raises(InputError, match=r"--set names\.flash: names is set before, to 5; expected only one"):
+        parse_assignments(["names=5", "names.flash=x"], Throughput())
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("figures = 5", "figures: found 5, expected a table"),
+        ("figures = [1]", "figures: found [1], expected a table"),
+        ("figures.matrix = 1", "figures.matrix: found 1, expected a table"),
+        ("variants = 5", "variants: found 5, expected a list of names"),
+        ("variants = [1]", "variants: found [1], expected a list of names"),
+        (f"seed = {'1' * 5000}", "found an integer of thousands of digits, expected at most 64 bits"),
+        (f"a = {'[' * 900}", "found lists or tables that are nested too deeply to be read"),
+    ],
+)
+def test_an_experiment_in_a_received_manifest_is_refused_in_one_line(
+    write_run: WriteRun, source: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(f": the experiment in its manifest: {message}")) as raised:
+        write_report([write_run(RESULTS, source)])
+    assert len(raised.value.lines) == 1
+
+
+def test_settings_on_the_command_line_are_toml_or_plain_words() -> None:
+    assignments = ["size=[7, 3]", "caption=false", "panels=mask,dtype", "title=One core", "variants=flash"]
+    assert parse_assignments([*assignments, "names.flash=ours"], Throughput()) == {
+        "size": [7, 3],
+        "caption": False,
+        "panels": ["mask", "dtype"],
+        "title": "One core",
+        "variants": ["flash"],
+        "names": {"flash": "ours"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ('throughput = { variants = ["flsh"] }', "figures.throughput.variants: unknown variant 'flsh'"),
+        ("throughput = { title = '$\\frac{1$' }", "figures.throughput.title: found"),
+        ("speedup = { where = 'sq < 5' }", "figures.speedup.where: unknown name 'sq'"),
+    ],
+)
+def test_mistakes_in_figures_are_found_when_the_experiment_is_read(figure: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"edited.toml: {message}")):
+        parse_experiment(EDITED.replace("matrix = {}", figure), Path("edited.toml"))
+
+
+def test_an_edited_experiment_redraws_a_run(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, "[figures]\nthroughput = {}\n")
+    edited = parse_experiment(EDITED, Path("edited.toml"))
+    paths = make_report([folder], formats=("png",), experiment=edited)
+    assert list(paths.figures) == ["matrix"]

@@ -1,0 +1,116 @@
+"""What a report shows on the terminal."""
+
+import functools
+import io
+import shlex
+import sys
+
+import pytest
+from rich.console import Console
+from synthetic_results import RESULTS, WriteRun, make_result
+
+from harness.reporting import print_failures, print_tables, report
+from harness.results.result import Result
+from harness.status import Status
+
+
+def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun) -> None:
+    reason = "install attention-harness[baselines]"
+    missing = [
+        make_result(name, seq, status=Status.UNSUPPORTED, phase="plan", reason=reason)
+        for name in ("torch", "torch-unfused")
+        for seq in (256, 512)
+    ]
+    text = printed(print_tables, [*RESULTS, *missing], write_run)
+    assert text.splitlines()[0] == (
+        "not installed here: what torch, torch-unfused need (4 cases); to have them: "
+        f"{shlex.quote(sys.executable)} -m pip install 'attention-harness[baselines]'"
+    )
+    assert "unsupported" not in text
+
+
+def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
+    rows = [
+        make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),
+        make_result("unfused", 512, time_s=0.02, speedup=1.0, baseline="unfused", busy=True),
+        make_result(
+            "flash", 256, time_s=0.002, speedup=2.0, speedup_low=1.9, speedup_high=2.1, baseline="unfused"
+        ),
+        make_result("flash", 512, status=Status.UNSUPPORTED, reason="tile too large"),
+    ]
+    text = printed(print_tables, rows, write_run)
+    lines = [line.split() for line in text.splitlines()]
+    assert ["variant", "256", "512"] in lines
+    assert ["unfused", "67.1", "53.7†"] in lines
+    assert ["flash", "134", "(2.00×)", "unsupported"] in lines
+    assert "† measured while others used the machine" in text
+    assert "≈" not in text
+    assert "GFLOP/s (speed-up over unfused)" in text
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.98, 1.05), (1.0, 1.02), (None, None)])
+@pytest.mark.parametrize("by_row", [False, True])
+def test_a_speedup_that_may_be_none_is_marked_where_its_interval_has_no_room(
+    low: float | None, high: float | None, by_row: bool, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed = {"time_s": 0.002, "time_low_s": 0.001, "time_high_s": 0.003, "baseline": "unfused"}
+    rows = [
+        make_result("unfused", seq, speedup=1.0, speedup_low=1.0, speedup_high=1.0, **timed)
+        for seq in (256, 512)
+    ]
+    rows += [
+        make_result("flash", 256, speedup=1.02, speedup_low=low, speedup_high=high, **timed),
+        make_result("flash", 512, speedup=1.2, speedup_low=1.1, speedup_high=1.3, **timed),
+    ]
+    text = printed(functools.partial(print_tables, by_row=by_row), rows, write_run, width=60)
+    assert "≈1.02" in text
+    assert "≈ no clear difference: the 95 % interval of the speed-up includes 1" in text
+    assert "≈1.0" not in text.replace("≈1.02", "")
+    assert "≈1.2" not in text
+    if low is not None:
+        wide = printed(functools.partial(print_tables, by_row=True), rows, write_run, width=200)
+        assert "≈" not in wide
+
+
+def test_a_row_for_each_case_can_be_asked_for(write_run: WriteRun) -> None:
+    rows = [make_result("flash", seq, time_s=0.002) for seq in (256, 512)]
+    by_row = functools.partial(print_tables, by_row=True)
+    assert "status" not in printed(print_tables, rows, write_run)
+    assert "status" in printed(by_row, rows, write_run)
+
+
+def test_the_terminal_shows_so_many_rows_and_says_where_the_others_are(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MOST_ROWS_PRINTED", 3)
+    text = printed(print_tables, [make_result("flash", seq) for seq in (1, 2, 3, 4, 5)], write_run)
+    assert "and 2 more rows, all of them in summary.csv" in text
+    assert text.count("passed") == 3
+
+
+def printed(print_something: object, results: list[Result], write_run: WriteRun, width: int = 150) -> str:
+    stream = io.StringIO()
+    print_something([write_run(results)], Console(file=stream, width=width))  # type: ignore[operator]
+    return stream.getvalue()
+
+
+def test_the_terminal_shows_the_table_then_the_failures(write_run: WriteRun) -> None:
+    text = printed(print_tables, RESULTS, write_run)
+    assert (
+        text.index("seq_sweep · cpu")
+        < text.index("unfused")
+        < text.index("rerun: harness run --only case=9f")
+    )
+
+
+def test_failures_can_be_printed_alone(write_run: WriteRun) -> None:
+    text = printed(print_failures, RESULTS, write_run)
+    assert text.splitlines() == [
+        "crashed  flash · cpu · b1 h16 s512 d64 f32 full threads=1 in run",
+        "    signal 11",
+        "    rerun: harness run --only case=9f",
+    ]
+
+
+def test_a_run_without_rows_prints_so(write_run: WriteRun) -> None:
+    assert printed(print_tables, [], write_run) == "no case has finished yet\n"
