@@ -126,22 +126,16 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
 def _build_columns(beside_times: bool) -> list[Column]:
     """Return the columns of what is known of code without running it; beside times they matter less."""
     rank = 9 if beside_times else 4
+
+    def whole(title: str, name: str) -> Column:
+        return Column(title, lambda row: _whole(row[name]), name, dispensable=rank)
+
     return [
-        Column("registers", lambda row: _whole(row["registers"]), "registers", dispensable=rank),
-        Column("spills", lambda row: _whole(row["spills"]), "spills", dispensable=rank),
-        Column(
-            "accumulator\nregisters",
-            lambda row: _whole(row["accumulator_registers"]),
-            "accumulator_registers",
-            dispensable=rank,
-        ),
-        Column(
-            "scalar\nregisters",
-            lambda row: _whole(row["scalar_registers"]),
-            "scalar_registers",
-            dispensable=rank,
-        ),
-        Column("scratch\n(B)", lambda row: _whole(row["scratch_bytes"]), "scratch_bytes", dispensable=rank),
+        whole("registers", "registers"),
+        whole("spills", "spills"),
+        whole("accumulator\nregisters", "accumulator_registers"),
+        whole("scalar\nregisters", "scalar_registers"),
+        whole("scratch\n(B)", "scratch_bytes"),
         Column(
             "shared\n(KiB)",
             lambda row: scaled(row["shared_bytes"], 1 / 1024),
@@ -149,12 +143,7 @@ def _build_columns(beside_times: bool) -> list[Column]:
             dispensable=rank,
         ),
         Column("occupancy\n(%)", lambda row: percent(row["occupancy"]), "occupancy", dispensable=rank),
-        Column(
-            "bank\nconflicts",
-            lambda row: _whole(row["bank_conflicts"]),
-            "bank_conflicts",
-            dispensable=rank,
-        ),
+        whole("bank\nconflicts", "bank_conflicts"),
         Column(
             "modelled\n% of peak",
             lambda row: percent(row["model.fraction_of_peak"]),
