@@ -97,7 +97,8 @@ class LayoutAnalysis:
             if operation.name == "vector.transfer_write" and (is_copy(operation) or is_copy_out(operation)):
                 tile = operation.operands[0].type
                 rows, columns = tile.shape
-                layout = self.tiling.copy(rows, columns, tile.element_type.width // 8)
+                pitch = operation.operands[1].type.shape[-1] if is_copy(operation) else None
+                layout = self.tiling.copy(rows, columns, tile.element_type.width // 8, pitch)
                 self._assign(operation.operands[0], layout)
             elif operation.name == "vector.transfer_write":
                 self._lay_out_transposing_copy(operation)

@@ -13,17 +13,15 @@ LaneGroups = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class SharedMemoryModel:
+class Banks:
     """Banks, and the phases in which lanes are served, by how many bytes each of them accesses."""
 
-    banks: int
+    count: int
     word_bytes: int
     """Bytes of a bank's word."""
     phases: tuple[tuple[int, LaneGroups], ...]
     """For each number of bytes, ascending: lanes that are served together.  Fewer bytes have the phases of
     the next larger number."""
-    address_space: int = 3
-    """Number of its address space in LLVM's code for the vendor's GPUs."""
 
     def lanes_at_a_time(self, access_bytes: int) -> LaneGroups:
         """Return the lanes of each phase of an access; raises `ValueError` where none is so wide."""
@@ -31,6 +29,16 @@ class SharedMemoryModel:
             if access_bytes <= bytes_:
                 return groups
         raise ValueError(f"no access to shared memory takes {access_bytes} bytes")
+
+
+@dataclass(frozen=True)
+class SharedMemoryModel:
+    """The banks as lanes find them that read, and as lanes find them that write."""
+
+    reads: Banks
+    writes: Banks
+    address_space: int = 3
+    """Number of its address space in LLVM's code for the vendor's GPUs."""
 
 
 def consecutive_phases(lanes: int, pass_bytes: int) -> tuple[tuple[int, LaneGroups], ...]:

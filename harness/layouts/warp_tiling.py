@@ -1,8 +1,9 @@
 """How the warps of a workgroup share a matrix product: each computes a band of its rows."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from harness.errors import BuildError, UnsupportedError
 from harness.layouts.bank_conflicts import conflicts_of_accesses
@@ -12,6 +13,8 @@ from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, SharedMemor
 
 BLOCK = 4
 """Rows and columns of the blocks in which lanes transpose a tile."""
+Candidate = TypeVar("Candidate")
+
 LANES_DOWN = (4, 8, 16, 2, 1)
 """Lanes next to each other that may have blocks below each other in a tile that is transposed."""
 
@@ -55,14 +58,30 @@ class WarpTiling:
         axes = tuple(tuple(dim for dim in axis if str(dim) != "warp_row") for axis in layout.axes)
         return Layout(axes, (warp("row", self.warps), *own))
 
-    def copy(self, rows: int, columns: int, element_bytes: int) -> Layout:
+    def copy(self, rows: int, columns: int, element_bytes: int, pitch: int | None = None) -> Layout:
         """Return how threads share the copy of a tile, `rows`×`columns`: the widest access each.
 
         Shared memory serves the lanes of a phase at a time.  Where they fill a part of a row, they are
         neighbours along it.  Else they lie in rows below each other, which padding keeps in different banks.
+        A tile that is written to shared memory, to rows `pitch` elements apart, may be shared otherwise where
+        that has fewer bank conflicts.
         """
-        chunk = WIDEST_ACCESS_BYTES // element_bytes
         height = self.rows_copied_at_once(columns, element_bytes)
+        usual = self._copy(height, rows, columns, element_bytes)
+        if pitch is None or self.shared_memory is None:
+            return usual
+        heights = (height << doubled for doubled in range(1, (self.lanes // height).bit_length()))
+        others = (
+            self._copy(other, rows, columns, element_bytes)
+            for other in heights
+            if rows % (self.warps * other) == 0
+        )
+        banks = self.shared_memory.writes
+        return _least((usual, *others), lambda one: conflicts_of_accesses(one, pitch, element_bytes, banks))
+
+    def _copy(self, height: int, rows: int, columns: int, element_bytes: int) -> Layout:
+        """Return the copy in which the lanes of a warp take so many rows at once."""
+        chunk = WIDEST_ACCESS_BYTES // element_bytes
         down, along = lane("y", height), lane("x", self.lanes // height)
         lanes = (along, down) if height > self.lanes // self._lanes_at_a_time() else (down, along)
         inner = Layout(
@@ -87,14 +106,10 @@ class WarpTiling:
         copies, memory = self._transposing_copies(rows, columns), self.shared_memory
         if not copies or memory is None:
             raise BuildError(f"{self.threads} threads cannot share a tile of {rows}×{columns} in blocks")
-        best, least = copies[0], math.inf
-        for copy in copies:
-            extra = conflicts_of_accesses(copy[1].transposed(), pitch, element_bytes, memory)
-            if extra < least:
-                best, least = copy, extra
-            if extra == 0:
-                break
-        return best
+        return _least(
+            copies,
+            lambda copy: conflicts_of_accesses(copy[1].transposed(), pitch, element_bytes, memory.writes),
+        )
 
     def _transposing_copies(self, rows: int, columns: int) -> list[tuple[Layout, Layout]]:
         """Return ways to share the copy: different numbers of neighbours that have blocks below each other.
@@ -133,10 +148,20 @@ class WarpTiling:
         """Return how many lanes shared memory serves together when each has the widest access."""
         if self.shared_memory is None:
             raise BuildError("a copy to shared memory, which the device does not have")
-        return len(self.shared_memory.lanes_at_a_time(WIDEST_ACCESS_BYTES)[0])
+        return len(self.shared_memory.writes.lanes_at_a_time(WIDEST_ACCESS_BYTES)[0])
 
     def _bands(self, fragment: Layout, rows: int, columns: int) -> Layout:
         return _banded(fragment, rows, columns, self.warps)
+
+
+def _least(candidates: Iterable[Candidate], extra: Callable[[Candidate], int]) -> Candidate:
+    """Return the first candidate with the fewest extra passes; raises `ValueError` where there is none."""
+    found: list[tuple[int, Candidate]] = []
+    for candidate in candidates:
+        found.append((extra(candidate), candidate))
+        if found[-1][0] == 0:
+            break
+    return min(found, key=lambda passes_of: passes_of[0])[1]
 
 
 def _halves(number: int) -> Iterator[int]:

@@ -39,7 +39,7 @@ def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
     """Load what the lane holds."""
     (result,) = operation.results
     tile = _Tile.of(distributor, operation, distributor.layout(result), result.type.element_type)
-    count_bank_conflicts(distributor, operation.operands[0], tile.layout, tile.element)
+    count_bank_conflicts(distributor, operation.operands[0], tile.layout, tile.element, is_write=False)
     padding = distributor.scalar(list(operation.operands)[-1])
     loaded: dict[tuple[int, int], ir.Value] = {}
     for access in tile.accesses():
@@ -58,7 +58,7 @@ def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:
 def distribute_write(distributor: Distributor, operation: ir.OpView) -> None:
     """Store what the lane holds; of lanes that hold the same elements, one does."""
     held = distributor.held(operation.operands[0])
-    count_bank_conflicts(distributor, operation.operands[1], held.layout, held.element_type)
+    count_bank_conflicts(distributor, operation.operands[1], held.layout, held.element_type, is_write=True)
     if held.layout.replicas == 1:
         _store(distributor, operation, held)
         return
@@ -70,13 +70,14 @@ def distribute_write(distributor: Distributor, operation: ir.OpView) -> None:
 
 
 def count_bank_conflicts(
-    distributor: Distributor, source: ir.Value, layout: Layout, element: ir.Type
+    distributor: Distributor, source: ir.Value, layout: Layout, element: ir.Type, *, is_write: bool
 ) -> None:
     """Add the extra passes of accesses to a buffer of the source, if it is in shared memory."""
     memory = distributor.analysis.tiling.shared_memory
     if memory is not None and in_shared_memory(source):
         pitch = distributor.scalar(source).type.shape[-1]
-        distributor.bank_conflicts += conflicts_of_accesses(layout, pitch, bytes_of(element), memory)
+        banks = memory.writes if is_write else memory.reads
+        distributor.bank_conflicts += conflicts_of_accesses(layout, pitch, bytes_of(element), banks)
 
 
 @dataclass(frozen=True)

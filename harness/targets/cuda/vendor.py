@@ -5,7 +5,7 @@ from functools import partial
 from harness.artifact.artifact import Loader
 from harness.emulator.devices import device as emulated_device
 from harness.layouts.instructions import nvidia
-from harness.layouts.shared_memory_model import SharedMemoryModel, consecutive_phases
+from harness.layouts.shared_memory_model import Banks, SharedMemoryModel, consecutive_phases
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.multiprocessor import (
     REGISTERS_OF_LANE,
@@ -16,11 +16,10 @@ from harness.targets.cuda.multiprocessor import (
 )
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Staging, Vendor
 
-SHARED_MEMORY = SharedMemoryModel(
-    banks=32, word_bytes=4, phases=consecutive_phases(WARP_LANES, pass_bytes=128)
-)
+BANKS = Banks(count=32, word_bytes=4, phases=consecutive_phases(WARP_LANES, pass_bytes=128))
 """CUDA C++ Programming Guide, "Shared Memory": an access of 16 bytes is done for 8 lanes at a time, one of 8
 bytes for 16."""
+SHARED_MEMORY = SharedMemoryModel(reads=BANKS, writes=BANKS)
 
 
 def _commit_copies() -> None:

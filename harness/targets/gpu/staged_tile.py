@@ -10,7 +10,7 @@ from mlir.dialects import affine, arith, gpu, scf, vector
 
 from harness.errors import BuildError
 from harness.layouts.analysis import wanted_operand
-from harness.layouts.bank_conflicts import least_conflicting_pitch
+from harness.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
 from harness.layouts.constraints import is_vector
 from harness.layouts.layout import Layout
 from harness.layouts.warp_tiling import WarpTiling
@@ -111,12 +111,17 @@ class Staged:
         def written(pitch: int) -> Layout:
             if self.is_transposed:
                 return self.tiling.transposing_copy(rows, columns, size, pitch)[1].transposed()
-            return self.tiling.copy(rows, columns, size)
+            return self.tiling.copy(rows, columns, size, pitch)
 
         if self.is_transposed:
             read = [layout.transposed() for layout in read]
-        row = rows if self.is_transposed else columns
-        return least_conflicting_pitch(lambda pitch: [written(pitch), *read], row, size, memory, PITCH_BYTES)
+        reads = [TileAccess(layout, memory.reads) for layout in read]
+        return least_conflicting_pitch(
+            lambda pitch: [TileAccess(written(pitch), memory.writes), *reads],
+            rows if self.is_transposed else columns,
+            size,
+            PITCH_BYTES,
+        )
 
 
 def wait_for_readers(operation: ir.OpView) -> None:

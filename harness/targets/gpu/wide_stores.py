@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from harness.ir.walk import operations_within
-from harness.layouts.bank_conflicts import least_conflicting_pitch
+from harness.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
 from harness.layouts.constraints import in_shared_memory
 from harness.layouts.contiguous_accesses import contiguous_accesses
 from harness.layouts.distribution.transfers import LAST_AXIS, alignment_of, bytes_of, open_axes
@@ -44,10 +44,9 @@ class Passage:
     def pitch(self, memory: SharedMemoryModel) -> int:
         """Return the elements from one row to the next there: the fewest with the fewest bank conflicts."""
         return least_conflicting_pitch(
-            lambda pitch: (self.held, self.stored),
+            lambda pitch: (TileAccess(self.held, memory.writes), TileAccess(self.stored, memory.reads)),
             self.held.shape[-1],
             self.element_bytes,
-            memory,
             WIDEST_ACCESS_BYTES,
         )
 

@@ -6,6 +6,9 @@ matrix instructions like gfx12.
 Sources, as they are named below.
 LLVM: the processors and features of its AMDGPU back end, and what it says of registers, waves and LDS of a
 processor (`AMDGPUBaseInfo`).  ISA: AMD's instruction set manuals, MI200, MI300, CDNA4, RDNA3 and RDNA4.
+CK: Composable Kernel's documentation, "Understanding AMD GPU LDS and Bank Conflicts".  Measured: the phases
+and banks of LDS that the public kernels of HipKittens come with, for MI355X, which differ for reads and
+writes.  Of RDNA nobody says; lanes are taken to be served as they follow each other.
 Data sheets: AMD's pages on MI250X, MI300X, MI355X, RX 7900 XTX and RX 9070 XT.
 """
 
@@ -68,10 +71,15 @@ class Chip:
     lds_multiple: int
     """LDS is given to workgroups in multiples of this (LLVM)."""
     lds_banks: int
-    """Banks of 4 bytes (ISA, "Local Data Share")."""
+    """Banks of 4 bytes, as lanes find them that read (ISA, "Local Data Share")."""
     features: frozenset[Feature]
     last_level_cache_bytes: int = 0
     """Of the cache behind L2, where there is one, "Infinity Cache" (data sheets)."""
+    lds_write_banks: int = 32
+    """The same, as lanes find them that write (measured)."""
+    wide_read_quads: tuple[tuple[int, ...], ...] = ()
+    """Of each 32 lanes that read 16 bytes of LDS the fours that are served together (CK, measured); empty
+    where lanes are served as they follow each other."""
     simds: int = 4
     """Of a compute unit; RDNA's have two."""
     workgroups: int = 32
@@ -82,6 +90,9 @@ class Chip:
         """Lanes of a wave of the kernels here."""
         return self.wave_sizes[0]
 
+
+QUADS_OF_32_BANKS = ((0, 5), (1, 4), (2, 7), (3, 6))
+QUADS_OF_64_BANKS = ((0, 3, 5, 6), (1, 2, 4, 7))
 
 CDNA2_FEATURES = frozenset({Feature.MFMA, Feature.ACCUMULATION_REGISTERS})
 CDNA4_FEATURES = CDNA2_FEATURES | {
@@ -106,6 +117,7 @@ CHIPS = {
         workgroup_lds_bytes=64 * KIB,
         lds_multiple=512,
         lds_banks=32,
+        wide_read_quads=QUADS_OF_32_BANKS,
         features=CDNA2_FEATURES,
     ),
     "gfx942": Chip(
@@ -120,6 +132,7 @@ CHIPS = {
         workgroup_lds_bytes=64 * KIB,
         lds_multiple=512,
         lds_banks=32,
+        wide_read_quads=QUADS_OF_32_BANKS,
         last_level_cache_bytes=256 * KIB * KIB,
         features=CDNA2_FEATURES,
     ),
@@ -135,6 +148,7 @@ CHIPS = {
         workgroup_lds_bytes=160 * KIB,
         lds_multiple=1280,
         lds_banks=64,
+        wide_read_quads=QUADS_OF_64_BANKS,
         last_level_cache_bytes=256 * KIB * KIB,
         features=CDNA4_FEATURES,
     ),

@@ -1,18 +1,27 @@
 """AMD's GPUs as the pipeline for GPUs knows them; what emits IR is imported when it is asked for."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from harness.artifact.artifact import Loader
 from harness.emulator.devices import device as emulated_device
 from harness.layouts.instructions import amd
 from harness.layouts.matrix_instruction import MatrixInstruction
-from harness.layouts.shared_memory_model import SharedMemoryModel, consecutive_phases
+from harness.layouts.shared_memory_model import (
+    WIDEST_ACCESS_BYTES,
+    Banks,
+    LaneGroups,
+    SharedMemoryModel,
+    consecutive_phases,
+)
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Staging, Vendor
 from harness.targets.rocm.chips import CHIPS, Chip, Feature
 from harness.targets.rocm.compute_unit import require_lds, resident_workgroups
 
 WORD_BYTES = 4
+QUAD, HALF_WAVE = 4, 32
+"""Lanes."""
 
 MATRIX_INSTRUCTIONS: Mapping[Feature, tuple[MatrixInstruction, ...]] = {
     Feature.MFMA_DEEP: (amd.CHAINED_DEEP_MFMA_32_F16, amd.CHAINED_DEEP_MFMA_32_BF16),
@@ -62,8 +71,24 @@ def matrix_instructions(chip: Chip) -> dict[str, MatrixInstruction]:
 
 def shared_memory(chip: Chip) -> SharedMemoryModel:
     """Return the banks of a chip's LDS, which serves as many lanes at a time as its banks have words for."""
-    phases = consecutive_phases(chip.wave_size, pass_bytes=chip.lds_banks * WORD_BYTES)
-    return SharedMemoryModel(banks=chip.lds_banks, word_bytes=WORD_BYTES, phases=phases)
+    reads, writes = (_banks(chip, count) for count in (chip.lds_banks, chip.lds_write_banks))
+    if chip.wide_read_quads:
+        *narrow, _ = reads.phases
+        reads = replace(reads, phases=(*narrow, (WIDEST_ACCESS_BYTES, _lanes_of_quads(chip))))
+    return SharedMemoryModel(reads, writes)
+
+
+def _banks(chip: Chip, count: int) -> Banks:
+    return Banks(count, WORD_BYTES, consecutive_phases(chip.wave_size, pass_bytes=count * WORD_BYTES))
+
+
+def _lanes_of_quads(chip: Chip) -> LaneGroups:
+    """Return the lanes of each phase of the widest reads, of which fours that are apart go together."""
+    return tuple(
+        tuple(half + QUAD * quad + lane for quad in quads for lane in range(QUAD))
+        for half in range(0, chip.wave_size, HALF_WAVE)
+        for quads in chip.wide_read_quads
+    )
 
 
 def _code_generation(chip: str) -> CodeGeneration:

@@ -51,7 +51,7 @@ def distribute_copy(distributor: Distributor, write: ir.OpView) -> None:
     axes = open_axes(read)
     if LAST_AXIS in axes:
         raise BuildError("a copy to shared memory cannot be cut within a row")
-    count_bank_conflicts(distributor, write.operands[1], layout, element)
+    count_bank_conflicts(distributor, write.operands[1], layout, element, is_write=True)
     sources = addresses_of(
         distributor, source, start_of(distributor, read, 1, source), layout, are_compared=bool(axes)
     )

@@ -14,7 +14,7 @@ from harness.layouts.distribution.transfers import BY_STEP, start_of
 from harness.layouts.formulas import Formula, formula
 from harness.layouts.layout import Layout, Level
 from harness.layouts.register_pairs import PAIR
-from harness.layouts.shared_memory_model import SharedMemoryModel
+from harness.layouts.shared_memory_model import Banks
 
 
 def is_matrix_read(distributor: Distributor, read: ir.OpView) -> bool:
@@ -51,7 +51,7 @@ def distribute_matrix_read(distributor: Distributor, read: ir.OpView) -> None:
 
 @functools.lru_cache(maxsize=256)
 def conflicts_of_matrix_loads(
-    loads: tuple[MatrixLoad, ...], pitch: int, element_bytes: int, memory: SharedMemoryModel
+    loads: tuple[MatrixLoad, ...], pitch: int, element_bytes: int, banks: Banks
 ) -> int:
     """Return the extra passes of the `ldmatrix` that read a tile whose rows are `pitch` elements apart.
 
@@ -70,7 +70,7 @@ def conflicts_of_matrix_loads(
             * element_bytes
             for number in lanes
         ]
-        extra += conflicts(addresses, SIDE * element_bytes, memory)
+        extra += conflicts(addresses, SIDE * element_bytes, banks)
     return extra
 
 
@@ -79,7 +79,9 @@ def _count_bank_conflicts(
 ) -> None:
     memory = distributor.analysis.tiling.shared_memory
     if memory is not None:
-        distributor.bank_conflicts += conflicts_of_matrix_loads(loads, pitch, element.width // 8, memory)
+        distributor.bank_conflicts += conflicts_of_matrix_loads(
+            loads, pitch, element.width // 8, memory.reads
+        )
 
 
 def regrouped(pieces: list[ir.Value], size: int) -> list[ir.Value]:
