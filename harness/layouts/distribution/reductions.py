@@ -1,6 +1,7 @@
 """The rules for reductions: within the lane first, then between the lanes that share a row."""
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from mlir import ir
 from mlir.dialects import arith, vector
@@ -12,6 +13,7 @@ from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.layout import Layout, Level
 from harness.layouts.offsets import constant_part
+from harness.layouts.register_pairs import PAIR
 
 PARTIAL = "partial"
 """Attribute of a reduction whose lanes keep their parts, see `harness.layouts.partial_sums`."""
@@ -31,16 +33,12 @@ def distribute_reduction(distributor: Distributor, operation: ir.OpView) -> None
     combine = _combiner(operation)
     masks = [] if PARTIAL in operation.attributes else lane_masks(source.layout, axis)
     lanes = source.layout.lanes
-    by_rows = _combined_fragments(source, axis, combine)
+    rows = _rows_of_lane(source, axis, combine)
     fragments = []
     for fragment in range(layout.fragments):
         elements = []
         for register in range(layout.registers):
-            row = constant_part(layout, 0, fragment, register)
-            partial = combined(
-                [vector.extract(one, [], [at]) for one, rows in by_rows for at in rows if rows[at] == row],
-                combine,
-            )
+            partial = rows[constant_part(layout, 0, fragment, register)]
             partial = _over_lanes(partial, masks, lanes, combine)
             elements.append(combine(partial, start.element(fragment, register)))
         fragments.append(from_elements(elements))
@@ -107,13 +105,10 @@ def combined(elements: list[ir.Value], combine: Callable[[ir.Value, ir.Value], i
     return elements[0]
 
 
-def _combined_fragments(
+def _rows_of_lane(
     source: LaneValue, axis: int, combine: Callable[[ir.Value, ir.Value], ir.Value]
-) -> list[tuple[ir.Value, dict[int, int]]]:
-    """Combine the fragments that hold the same rows, register by register.
-
-    Returns each combined fragment with the row of each of its registers.
-    """
+) -> dict[int, ir.Value]:
+    """Combine what a lane holds of each row; returns it by the row, counted from the lane's first one."""
     layout = source.layout
     same_rows: dict[tuple[int, ...], list[ir.Value]] = {}
     for fragment, value in enumerate(source.fragments):
@@ -121,7 +116,33 @@ def _combined_fragments(
             constant_part(layout, 1 - axis, fragment, register) for register in range(layout.registers)
         )
         same_rows.setdefault(rows, []).append(value)
-    return [(combined(values, combine), dict(enumerate(rows))) for rows, values in same_rows.items()]
+    if layout.registers % PAIR == 0 and all(len(set(rows)) == 1 for rows in same_rows):
+        return {rows[0]: _combined_row(values, combine) for rows, values in same_rows.items()}
+    elements: dict[int, list[ir.Value]] = {}
+    for rows, values in same_rows.items():
+        one = combined(values, combine)
+        for register, row in enumerate(rows):
+            elements.setdefault(row, []).append(vector.extract(one, [], [register]))
+    return {row: combined(held, combine) for row, held in elements.items()}
+
+
+def _combined_row(
+    fragments: list[ir.Value], combine: Callable[[ir.Value, ir.Value], ir.Value]
+) -> ir.Value:
+    """Combine fragments of a single row: registers in pairs, three pairs at a time.
+
+    Instructions take pairs of registers at once, or the maximum of three, where a GPU has them; else nothing
+    is lost.
+    """
+    kind = ir.VectorType.get([PAIR], fragments[0].type.element_type)
+    pairs = [
+        vector.extract_strided_slice(kind, fragment, [start], [PAIR], [1])
+        for fragment in fragments
+        for start in range(0, fragment.type.shape[0], PAIR)
+    ]
+    while len(pairs) > 1:
+        pairs = [reduce(combine, pairs[start : start + 3]) for start in range(0, len(pairs), 3)]
+    return combine(*(vector.extract(pairs[0], [], [at]) for at in range(PAIR)))
 
 
 def _combiner(operation: ir.OpView) -> Callable[[ir.Value, ir.Value], ir.Value]:

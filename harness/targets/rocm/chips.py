@@ -80,6 +80,8 @@ class Chip:
     wide_read_quads: tuple[tuple[int, ...], ...] = ()
     """Of each 32 lanes that read 16 bytes of LDS the fours that are served together (CK, measured); empty
     where lanes are served as they follow each other."""
+    unused_llvm_feature: str | None = None
+    """What LLVM takes to be an advantage of the chip and is none for kernels here."""
     simds: int = 4
     """Of a compute unit; RDNA's have two."""
     workgroups: int = 32
@@ -166,6 +168,7 @@ CHIPS = {
         lds_banks=32,
         last_level_cache_bytes=96 * KIB * KIB,
         features=frozenset({Feature.WMMA_REPLICATED, Feature.ROW_EXCHANGE}),
+        unused_llvm_feature="real-true16",  # each half of a register is moved on its own: 120 moves in a loop
         simds=2,
     ),
     "gfx1201": Chip(

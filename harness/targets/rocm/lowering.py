@@ -5,11 +5,12 @@ from functools import partial
 
 from mlir import ir
 
+from harness.ir.walk import operations_within
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import translated
 from harness.targets.lowering.transforms import run_passes
-from harness.targets.rocm.chips import CHIPS
+from harness.targets.rocm.chips import CHIPS, Chip, Feature
 from harness.targets.rocm.device_code import device_code
 from harness.targets.rocm.own_instructions import use_instructions
 from harness.toolchains import amd
@@ -38,6 +39,24 @@ def _passes(chip: str) -> str:
 def _to_rocdl(chip: str, module: ir.Module) -> None:
     use_instructions(module, CHIPS[chip].features)
     run_passes(module, _passes(chip))
+    attributes = [ir.ArrayAttr.get([*map(ir.StringAttr.get, pair)]) for pair in _attributes(CHIPS[chip])]
+    for operation in operations_within(module.operation):
+        if operation.name == "llvm.func":
+            operation.operation.attributes["passthrough"] = ir.ArrayAttr.get(attributes)
+
+
+def _attributes(chip: Chip) -> list[tuple[str, str]]:
+    """Return the attributes of functions for LLVM.
+
+    Where maxima pass over NaN they do so for signaling NaN, too, without an instruction for each operand that
+    quiets it: that is what the mode of registers means that is not IEEE's.
+    """
+    attributes = []
+    if Feature.PROPAGATING_MAXIMUM not in chip.features:
+        attributes.append(("amdgpu-ieee", "false"))
+    if chip.unused_llvm_feature is not None:
+        attributes.append(("target-features", f"-{chip.unused_llvm_feature}"))
+    return attributes
 
 
 def _to_llvm_ir(build: KernelBuild) -> str:
