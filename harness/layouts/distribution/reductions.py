@@ -126,9 +126,7 @@ def _rows_of_lane(
     return {row: combined(held, combine) for row, held in elements.items()}
 
 
-def _combined_row(
-    fragments: list[ir.Value], combine: Callable[[ir.Value, ir.Value], ir.Value]
-) -> ir.Value:
+def _combined_row(fragments: list[ir.Value], combine: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
     """Combine fragments of a single row: registers in pairs, three pairs at a time.
 
     Instructions take pairs of registers at once, or the maximum of three, where a GPU has them; else nothing

@@ -46,15 +46,40 @@ class WorkgroupTile:
     def registers(self, *, holds_query: bool) -> int:
         """Return about how many registers of 4 bytes a lane needs.
 
-        Output and scores in f32, probabilities as an operand, Q as well where it is held, and the rest.
+        Output and scores in f32, probabilities as an operand, Q as well where it is held, and the rest.  An
+        instruction may want the elements of an operand in several lanes.
         """
         instruction = self.vendor.matrix_instructions[self.problem.dtype]
         rows_of_lane = self.queries / self.warps / instruction.lanes
-        operand_words = itemsize(self.problem.dtype) / 4 * instruction.terms
+        operand_words = self._element_words * instruction.a.replicas
         words = self.problem.head_dim_v + self.keys * (1 + operand_words)
         if holds_query:
             words += self.problem.head_dim * operand_words
-        return round(rows_of_lane * words) + OTHER_REGISTERS
+        return (
+            round(rows_of_lane * words) + OTHER_REGISTERS + self._replicated_words + self._words_on_their_way
+        )
+
+    @property
+    def _element_words(self) -> float:
+        """Words of an element of an operand."""
+        return itemsize(self.problem.dtype) / 4 * self.vendor.matrix_instructions[self.problem.dtype].terms
+
+    @property
+    def _replicated_words(self) -> int:
+        """Registers that one row of fragments of K takes beyond what it takes where lanes share it."""
+        instruction = self.vendor.matrix_instructions[self.problem.dtype]
+        elements = instruction.n * self.problem.head_dim / instruction.lanes
+        return round(elements * self._element_words * (instruction.b.replicas - 1))
+
+    @property
+    def _words_on_their_way(self) -> int:
+        """Registers of the next tiles of K and V, which a loop loads before its products, where it does."""
+        staging = self.vendor.staging
+        if staging is None or not staging.is_through_registers:
+            return 0
+        threads = self.warps * self.vendor.matrix_instructions[self.problem.dtype].lanes
+        row_bytes = (self.problem.head_dim + self.problem.head_dim_v) * itemsize(self.problem.dtype)
+        return round(self.keys * row_bytes / 4 / threads)
 
     @property
     def key_registers(self) -> int:
@@ -82,13 +107,16 @@ class WorkgroupTile:
         found = self.vendor.multiprocessors
         if found is None:
             return 1
+        tiles = -(-self.problem.seq_q // self.queries)
+        workgroups = self.problem.batch * self.problem.heads * tiles * self.parts
+        return min(self._room(found, slots, holds_query=holds_query), -(-workgroups // found.count))
+
+    def _room(self, found: Multiprocessors, slots: int, *, holds_query: bool) -> int:
+        """Return how many such workgroups a multiprocessor has room for."""
         instruction = self.vendor.matrix_instructions[self.problem.dtype]
         registers = min(self.registers(holds_query=holds_query), found.registers_of_lane)
         shared_bytes = self.shared_bytes(slots, keeps_query=not holds_query)
-        room = found.resident(self.warps * instruction.lanes, registers, shared_bytes)
-        tiles = -(-self.problem.seq_q // self.queries)
-        workgroups = self.problem.batch * self.problem.heads * tiles * self.parts
-        return min(room, -(-workgroups // found.count))
+        return found.resident(self.warps * instruction.lanes, registers, shared_bytes)
 
     def holds_query(self) -> bool:
         """Return whether Q finds room in registers beside the rest."""
@@ -99,14 +127,18 @@ class WorkgroupTile:
         found = self.vendor.multiprocessors
         return found is not None and self.registers(holds_query=holds_query) > found.registers_of_lane
 
-    def fits(self) -> bool:
-        """Return whether all but Q finds room in registers, and a workgroup on a multiprocessor."""
+    def fits(self, workgroups: int) -> bool:
+        """Return whether all but Q finds room in registers, and so many workgroups on a multiprocessor."""
         found = self.vendor.multiprocessors
         if found is None:
             return True
         most = found.registers_of_lane + SPARE_REGISTERS
-        holds_query = self.holds_query()
-        return self.registers(holds_query=False) <= most and self.resident(1, holds_query=holds_query) > 0
+        return self.registers(holds_query=False) <= most and self.room() >= workgroups
+
+    def room(self) -> int:
+        """Return how many such workgroups with one slot a multiprocessor has room for; 1 if not known."""
+        found = self.vendor.multiprocessors
+        return 1 if found is None else self._room(found, 1, holds_query=self.holds_query())
 
 
 def bands_of_warp(vendor: Vendor, problem: AttentionProblem, keys: int) -> int:
@@ -115,10 +147,12 @@ def bands_of_warp(vendor: Vendor, problem: AttentionProblem, keys: int) -> int:
     if found is None or vendor.staging is None:
         return 1
     rows = vendor.most_warps * vendor.matrix_instructions[problem.dtype].m
-    best, most = 1, 0.0
+    best, most, least = 1, 0.0, 1
     for bands in range(1, MOST_BANDS + 1):
         tile = WorkgroupTile(problem, vendor, bands * rows, keys, vendor.most_warps)
-        if bands > 1 and not tile.fits():
+        if bands == 1:
+            least = min(found.wanted_workgroups, max(1, tile.room()))
+        elif not tile.fits(least):
             continue
         rate = SMALL_TILE_RATE if bands == 1 else 1.0
         promised = rate * busy_share(found, problem, bands * rows)

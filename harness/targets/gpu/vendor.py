@@ -49,6 +49,8 @@ class Multiprocessors:
     resident: Callable[[int, int, int], int]
     """How many workgroups of so many threads, registers of a lane and bytes of shared memory one has room
     for."""
+    wanted_workgroups: int = 1
+    """How many a large tile has to leave room for, where a small one does."""
 
 
 @dataclass(frozen=True)

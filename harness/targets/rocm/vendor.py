@@ -37,6 +37,8 @@ KEY_TILE = 64
 """Keys of a tile, where rows are not long."""
 MOST_REGISTERS = 256
 """Of a lane: with more, a SIMD of CDNA has room for one wave, and nothing hides what that waits for."""
+WANTED_WORKGROUPS = 2
+"""On a compute unit: one works while the other waits for its tiles, or at a barrier."""
 LONG_ROW_BYTES = 512
 """Of K and V together: head_dim 128 in 16 bits, of which 64 keys take half of what LDS has."""
 
@@ -110,6 +112,7 @@ def amd_vendor(name: str) -> Vendor:
             count=chip.compute_units,
             registers_of_lane=min(MOST_REGISTERS, chip.registers_of_lane),
             resident=partial(resident_workgroups, chip=chip),
+            wanted_workgroups=WANTED_WORKGROUPS,
         ),
         long_row_bytes=LONG_ROW_BYTES,
         staging=COPIES_THROUGH_REGISTERS,
