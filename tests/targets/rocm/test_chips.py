@@ -75,11 +75,28 @@ def test_single_precision_is_multiplied_by_cdna_only(chip: str) -> None:
     assert ("f32" in matrix_instructions(CHIPS[chip])) is (Feature.MFMA in CHIPS[chip].features)
 
 
-@pytest.mark.parametrize(("chip", "lanes"), [("gfx942", 8), ("gfx950", 16), ("gfx1100", 8)])
-def test_lds_serves_as_many_lanes_as_its_banks_have_words_for(chip: str, lanes: int) -> None:
-    groups = shared_memory(CHIPS[chip]).lanes_at_a_time(16)
-    assert {len(group) for group in groups} == {lanes}
-    assert sum(map(len, groups)) == CHIPS[chip].wave_size
+@pytest.mark.parametrize(
+    ("chip", "readers", "writers"), [("gfx942", 8, 8), ("gfx950", 16, 8), ("gfx1100", 8, 8)]
+)
+def test_lds_serves_as_many_lanes_as_its_banks_have_words_for(chip: str, readers: int, writers: int) -> None:
+    lds = shared_memory(CHIPS[chip])
+    for banks, lanes in ((lds.reads, readers), (lds.writes, writers)):
+        groups = banks.lanes_at_a_time(16)
+        assert {len(group) for group in groups} == {lanes}
+        assert sorted(lane for group in groups for lane in group) == list(range(CHIPS[chip].wave_size))
+
+
+@pytest.mark.parametrize(
+    ("chip", "first"),
+    [
+        ("gfx942", [*range(4), *range(20, 24)]),  # as Composable Kernel's documentation has it
+        ("gfx950", [*range(4), *range(12, 16), *range(20, 28)]),  # as HipKittens measured it
+        ("gfx1201", list(range(8))),
+    ],
+)
+def test_lanes_that_read_16_bytes_together_are_those_that_were_measured(chip: str, first: list[int]) -> None:
+    assert list(shared_memory(CHIPS[chip]).reads.lanes_at_a_time(16)[0]) == first
+    assert list(shared_memory(CHIPS[chip]).reads.lanes_at_a_time(8)[0][:16]) == list(range(16))
 
 
 def test_workgroups_are_as_many_as_the_scarcest_resource_has_room_for() -> None:
