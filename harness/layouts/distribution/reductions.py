@@ -33,12 +33,12 @@ def distribute_reduction(distributor: Distributor, operation: ir.OpView) -> None
     combine = _combiner(operation)
     masks = [] if PARTIAL in operation.attributes else lane_masks(source.layout, axis)
     lanes = source.layout.lanes
-    rows = _rows_of_lane(source, axis, combine)
+    part_of = _parts_of_lane(source, axis, combine)
     fragments = []
     for fragment in range(layout.fragments):
         elements = []
         for register in range(layout.registers):
-            partial = rows[constant_part(layout, 0, fragment, register)]
+            partial = part_of(constant_part(layout, 0, fragment, register))
             partial = _over_lanes(partial, masks, lanes, combine)
             elements.append(combine(partial, start.element(fragment, register)))
         fragments.append(from_elements(elements))
@@ -105,10 +105,10 @@ def combined(elements: list[ir.Value], combine: Callable[[ir.Value, ir.Value], i
     return elements[0]
 
 
-def _rows_of_lane(
+def _parts_of_lane(
     source: LaneValue, axis: int, combine: Callable[[ir.Value, ir.Value], ir.Value]
-) -> dict[int, ir.Value]:
-    """Combine what a lane holds of each row; returns it by the row, counted from the lane's first one."""
+) -> Callable[[int], ir.Value]:
+    """Return what combines a lane's elements of a row, which is counted from the lane's first row."""
     layout = source.layout
     same_rows: dict[tuple[int, ...], list[ir.Value]] = {}
     for fragment, value in enumerate(source.fragments):
@@ -117,13 +117,11 @@ def _rows_of_lane(
         )
         same_rows.setdefault(rows, []).append(value)
     if layout.registers % PAIR == 0 and all(len(set(rows)) == 1 for rows in same_rows):
-        return {rows[0]: _combined_row(values, combine) for rows, values in same_rows.items()}
-    elements: dict[int, list[ir.Value]] = {}
-    for rows, values in same_rows.items():
-        one = combined(values, combine)
-        for register, row in enumerate(rows):
-            elements.setdefault(row, []).append(vector.extract(one, [], [register]))
-    return {row: combined(held, combine) for row, held in elements.items()}
+        return lambda row: _combined_row(same_rows[(row,) * layout.registers], combine)
+    by_rows = [(combined(values, combine), dict(enumerate(rows))) for rows, values in same_rows.items()]
+    return lambda row: combined(
+        [vector.extract(one, [], [at]) for one, rows in by_rows for at in rows if rows[at] == row], combine
+    )
 
 
 def _combined_row(fragments: list[ir.Value], combine: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
