@@ -10,7 +10,9 @@ from harness.problem.case import Case
 from harness.targets.cuda.vendor import nvidia_vendor
 from harness.targets.gpu.strategy import GpuOptions, choose
 from harness.targets.gpu.tile_choice import WorkgroupTile, busy_share
+from harness.targets.gpu.vendor import Vendor
 from harness.targets.gpu.workgroup import strategy, tile_sizes
+from harness.targets.rocm.vendor import amd_vendor
 
 A100 = nvidia_vendor("sm_80")
 
@@ -155,3 +157,42 @@ def test_multiprocessors_are_idle_for_the_rest_of_a_round_and_for_rows_that_are_
     assert busy_share(A100.multiprocessors, problem(heads=54, seq_q=128), 128) == 0.5
     assert busy_share(A100.multiprocessors, problem(heads=108, seq_q=64), 128) == 0.5
     assert busy_share(A100.multiprocessors, problem(heads=109, seq_q=128), 128) == 109 / 216
+
+
+MI300, MI350, NAVI31, NAVI48 = (amd_vendor(chip) for chip in ("gfx942", "gfx950", "gfx1100", "gfx1201"))
+
+
+@pytest.mark.parametrize(
+    ("vendor", "fields", "queries"),
+    [
+        (NAVI31, {}, 64),  # both halves of a wave hold operands
+        (NAVI48, {}, 64),  # one workgroup less would find room on a compute unit
+        (NAVI48, {"head_dim": 32}, 128),
+        (MI300, {}, 128),  # the same: Q of 256 rows takes more than half of LDS
+        (MI350, {}, 256),
+        (MI350, {"head_dim": 128}, 128),  # registers of 256 rows leave room for one wave
+    ],
+)
+def test_a_large_tile_leaves_room_for_as_many_workgroups_as_the_vendor_wants(
+    vendor: Vendor, fields: dict, queries: int
+) -> None:
+    assert tile_sizes(vendor, problem(**fields)).query == queries
+
+
+def test_what_halves_of_a_wave_both_hold_counts_twice() -> None:
+    replicated, shared = (
+        WorkgroupTile(problem(), vendor, 128, 64, warps=4).registers(holds_query=True)
+        for vendor in (NAVI31, NAVI48)
+    )
+    # P and Q of a row, 64 elements each, and 16 keys of 64 elements.
+    assert replicated - shared == 32 + 32 + 16
+
+
+def test_tiles_that_a_loop_loads_ahead_take_registers() -> None:
+    one = WorkgroupTile(problem(), MI300, 128, 64, warps=4)
+    half = WorkgroupTile(problem(), MI300, 128, 32, warps=4)
+    in_flight = 32 * (64 + 64) * 2 // 4 // one.warps // 64
+    scores_and_operand = 32 * 3 // 4
+    assert (
+        one.registers(holds_query=False) - half.registers(holds_query=False) == in_flight + scores_and_operand
+    )

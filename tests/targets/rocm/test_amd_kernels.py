@@ -1,9 +1,11 @@
 """The variants' kernels for AMD's GPUs: built, executed by the emulator, and compared with the oracle."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from main_loops import main_loop
 from sweeps import sweep
 
 from harness import plugins
@@ -99,27 +101,69 @@ def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str,
 
 
 @pytest.mark.parametrize(
-    ("chip", "head_dim"),
-    [("gfx942", 64), ("gfx942", 128), ("gfx950", 64), ("gfx950", 128), ("gfx1100", 64)],
+    ("chip", "head_dim", "heads", "queries"),
+    sweep(
+        [
+            (chip, head_dim, heads, queries)
+            for chip, head_dim in (
+                ("gfx942", 64),
+                ("gfx942", 128),
+                ("gfx950", 64),
+                ("gfx950", 128),
+                ("gfx1100", 64),
+                ("gfx1100", 128),
+            )
+            for heads, queries in ((1, 256), (8, 1024), (32, 4096))
+        ],
+        but=[("gfx942", 128, 32, 4096), ("gfx950", 128, 8, 1024), ("gfx1100", 64, 8, 1024)],
+    ),
 )
-def test_causal_flash_keeps_everything_in_registers(chip: str, head_dim: int, tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16", causal=True)
+def test_causal_flash_keeps_everything_in_registers(
+    chip: str, head_dim: int, heads: int, queries: int, tmp_path: Path
+) -> None:
+    problem = AttentionProblem(heads=heads, seq_q=queries, head_dim=head_dim, dtype="f16", causal=True)
     metrics = build("flash", problem, tmp_path, chip).metrics
     assert (metrics.spills, metrics.scratch_bytes, metrics.instructions.get("local", 0)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
     ("chip", "head_dim"),
-    [("gfx90a", 64), ("gfx90a", 128), ("gfx942", 64), ("gfx942", 128), ("gfx950", 128)],
+    sweep(
+        [(chip, head_dim) for chip in CHIPS for head_dim in (64, 128)],
+        but=[("gfx942", 128), ("gfx950", 64), ("gfx1100", 64), ("gfx1201", 128)],
+    ),
 )
 def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=256, head_dim=head_dim, dtype="f16")
-    artifact = build("flash", problem, tmp_path, chip)
+    # Behind the loop the words of results that gfx1100 holds lie two apart: those are left out here.
+    case = Case(
+        problem=problem,
+        variant="flash",
+        target=f"rocm:{chip}",
+        target_options={"output_stores": "direct"} if chip == "gfx1100" else {},
+    )
+    artifact = plugins.variant("flash").build(case, "key", tmp_path)
     assert artifact.metrics.bank_conflicts == 0
     assert (artifact.metrics.spills, artifact.metrics.instructions.get("local", 0)) == (0, 0)
-    depth = matrix_instructions(CHIPS[chip])["f16"].k
-    assert artifact.metrics.instructions["matrix"] == 2 * (64 // 32) * head_dim // depth
+    tile = matrix_instructions(CHIPS[chip])["f16"]
+    assert artifact.metrics.instructions["matrix"] == 2 * (64 // tile.n) * head_dim // tile.k
     assert "ds_read_u16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+
+
+def test_maxima_take_three_operands_that_nothing_has_quieted(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
+    artifact = build("flash", problem, tmp_path, "gfx90a")
+    assembly = (tmp_path / artifact.stage_files["rocmasm"]).read_text()
+    maxima = re.findall(r"v_max3?_f32\w* (.*)", main_loop(assembly))
+    assert not any(operands.split(", ")[1] == operands.split(", ")[2] for operands in maxima)
+    # 32 scores, what the other half of the wave has, and the maximum so far.
+    assert len(maxima) <= 18
+
+
+def test_halves_of_registers_are_not_moved_one_by_one(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
+    artifact = build("flash", problem, tmp_path, "gfx1100")
+    assert "v_mov_b16" not in (tmp_path / artifact.stage_files["rocmasm"]).read_text()
 
 
 @pytest.mark.parametrize("slots", [1, 2])
