@@ -17,7 +17,7 @@ from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
 from harness.targets.gpu.operand_loads import load_by_step
 from harness.targets.gpu.product_order import compute_just_in_time, multiply_by_step
-from harness.targets.gpu.rereading import read_again_in_loops
+from harness.targets.gpu.rereading import has_room, read_again_in_loops
 from harness.targets.gpu.scores_ahead import compute_scores_ahead
 from harness.targets.gpu.staging import stage_matrix_operands
 from harness.targets.gpu.vendor import Vendor
@@ -146,6 +146,9 @@ def _stage(build: KernelBuild) -> str:
 
 def _read_again(build: KernelBuild) -> str | None:
     if build.strategy.query_operand == "registers":
+        return None
+    most_bytes = build.vendor.workgroup_shared_bytes
+    if most_bytes is not None and not has_room(build.module, most_bytes):
         return None
     for function in functions_of(build.module):
         read_again_in_loops(function)

@@ -6,8 +6,20 @@ enough of them it can stay in shared memory instead, from where a product takes 
 
 from mlir import ir
 
-from harness.ir.walk import operations_within
+from harness.ir.walk import functions_of, operations_within
 from harness.layouts.constraints import in_shared_memory
+from harness.targets.gpu.shared_memory import place
+
+
+def has_room(module: ir.Module, most_bytes: int) -> bool:
+    """Return whether functions that read again in loops need no more shared memory than this.
+
+    What is read again stays there, beside what the loop copies.
+    """
+    trial = ir.Module.parse(str(module), context=module.context)
+    for function in functions_of(trial):
+        read_again_in_loops(function)
+    return all(place(function).bytes <= most_bytes for function in functions_of(trial))
 
 
 def read_again_in_loops(function: ir.OpView) -> None:

@@ -114,6 +114,7 @@ def amd_vendor(name: str) -> Vendor:
             resident=partial(resident_workgroups, chip=chip),
             wanted_workgroups=WANTED_WORKGROUPS,
         ),
+        workgroup_shared_bytes=chip.workgroup_lds_bytes,
         long_row_bytes=LONG_ROW_BYTES,
         staging=COPIES_THROUGH_REGISTERS,
         shared_memory=shared_memory(chip),

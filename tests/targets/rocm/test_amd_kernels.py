@@ -214,3 +214,10 @@ def test_rows_of_a_wave_exchange_statistics_without_lds(tmp_path: Path) -> None:
 def test_flash_is_right_at_a_large_scale(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=96, head_dim=32, dtype="f16", causal=True, scale=1e12)
     assert_right(build("flash", problem, tmp_path), tmp_path)
+
+
+def test_q_stays_in_registers_where_lds_has_no_room_for_it(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, seq_kv=75, head_dim=128, dtype="f16")
+    kept, read_again = (build(variant, problem, tmp_path, "gfx1100") for variant in ("naive", "flash"))
+    assert "read-again" not in kept.stage_files
+    assert "read-again" in read_again.stage_files
