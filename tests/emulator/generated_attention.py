@@ -23,6 +23,7 @@ CAUSAL = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16", causal=T
 SINGLE_PRECISION = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f32")
 FEW_QUERIES = AttentionProblem(heads=1, seq_q=10, seq_kv=256, head_dim=64, dtype="f16")
 RAGGED = AttentionProblem(heads=1, seq_q=100, seq_kv=150, head_dim=64, dtype="f16")
+WIDE = AttentionProblem(heads=1, seq_q=128, head_dim=128, dtype="f16")
 NARROW = AttentionProblem(heads=1, seq_q=128, seq_kv=192, head_dim=32, dtype="f16", causal=True)
 
 Settings = dict[str, ParameterValue]
@@ -59,6 +60,7 @@ GENERATED: dict[str, Form] = {
     "flash by MFMA": Form("flash", CAUSAL, target="rocm:gfx942"),
     "flash by MFMA of lengths that no tile divides": Form("flash", RAGGED, target="rocm:gfx942"),
     "flash by MFMA in two slots": Form("flash", CAUSAL, {}, {"staging_slots": 2}, target="rocm:gfx942"),
+    "flash by MFMA of wide rows": Form("flash", WIDE, target="rocm:gfx942"),
     "flash by deep MFMA": Form("flash", NARROW, target="rocm:gfx950"),
     "flash by replicated WMMA": Form("flash", NARROW, target="rocm:gfx1100"),
     "flash by WMMA": Form("flash", NARROW, target="rocm:gfx1201"),

@@ -21,8 +21,9 @@ FLASH, RAGGED, SLOTS, UNFUSED = (
     "flash by MFMA in two slots",
     "unfused by MFMA",
 )
+WIDE = "flash by MFMA of wide rows"
 DEEP, REPLICATED, HALVED = "flash by deep MFMA", "flash by replicated WMMA", "flash by WMMA"
-KERNELS = (FLASH, RAGGED, SLOTS, DEEP, REPLICATED, HALVED, UNFUSED)
+KERNELS = (FLASH, RAGGED, SLOTS, WIDE, DEEP, REPLICATED, HALVED, UNFUSED)
 
 WAITS = (
     bug(FLASH, "no barrier after Q is in LDS", dropped(BARRIER, 0, 7), "order", "uninitialized", "values"),
@@ -141,6 +142,19 @@ TILES_IN_LDS = (
         "values",
     ),
     bug(SLOTS, "the slots never change", replaced(SLOT, "add i64 0, 0", 0, 2), "order", "race", "values"),
+    bug(
+        WIDE,
+        "the second half of a row of K is stored over the first",
+        replaced(r"(%113 = getelementptr i8, ptr addrspace\(3\) %112, i32) 128", r"\1 0"),
+        "values",
+    ),
+    bug(
+        WIDE,
+        "rows of K and Q are stored as if they had no padding",
+        replaced(r"mul nuw nsw i64 (%13), 132", r"mul nuw nsw i64 \1, 128"),
+        "uninitialized",
+        "values",
+    ),
     bug(
         DEEP,
         "rows of K are read as if they had no padding",
