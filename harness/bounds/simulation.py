@@ -54,6 +54,36 @@ def cycles_per_iteration(
     return sum(found) / len(found) * workgroups_here / workgroups
 
 
+class _Step:
+    """An instruction of the loop, with what the simulation asks of it in each of thousands of turns."""
+
+    __slots__ = ("following", "instruction", "is_first", "needs_pipe", "needs_shared", "occupies", "waits")
+
+    def __init__(self, instruction: Instruction, pipes: dict[str, int], is_first: bool) -> None:
+        self.instruction = instruction
+        self.is_first = is_first
+        self.following = self
+        """What comes after it, of the last one the first."""
+        self.occupies = -1 if instruction.pipe is None else pipes.setdefault(instruction.pipe, len(pipes))
+        """The number of its pipe; negative: none."""
+        self.needs_pipe = -1 if instruction.is_queued else self.occupies
+        """The number of the pipe that has to be free before."""
+        self.needs_shared = instruction.shared_bytes > 0
+        self.waits = bool(instruction.waits) or instruction.order in (
+            Order.AWAIT_COPIES,
+            Order.AWAIT_PRODUCTS,
+        )
+        """Whether it waits for more than its turn."""
+
+
+def _steps(trace: Sequence[Instruction], pipes: dict[str, int]) -> _Step:
+    """Return the first step of a loop; pipes get their numbers."""
+    steps = [_Step(instruction, pipes, number == 0) for number, instruction in enumerate(trace)]
+    for step, following in zip(steps, [*steps[1:], steps[0]], strict=True):
+        step.following = following
+    return steps[0]
+
+
 class _Warp:
     """Where a warp is, and what it waits for; all times are in cycles."""
 
@@ -62,15 +92,16 @@ class _Warp:
         "copy_groups",
         "flags",
         "marks",
-        "position",
         "product_groups",
         "ready",
+        "step",
         "workgroup",
     )
 
-    def __init__(self, workgroup: int, start: float) -> None:
+    def __init__(self, workgroup: int, start: float, first: _Step) -> None:
         self.workgroup = workgroup
-        self.position = 0
+        self.step = first
+        """What it executes next."""
         self.ready = start
         """When it could issue its next instruction if nobody else were there."""
         self.flags = [0.0] * FLAGS
@@ -95,12 +126,13 @@ class _SubCore:
         sharers: int,
     ) -> None:
         """Prepare a run; `sharers` sub-cores divide the memories among themselves."""
-        self.trace = trace
+        pipes: dict[str, int] = {}
+        self.first = _steps(trace, pipes)
         self.warps_of_workgroup, self.workgroups = warps, workgroups
         self.chip = multiprocessor
         self.shared_rate = multiprocessor.shared_bytes_per_cycle / sharers
         self.l2_rate = multiprocessor.l2_bytes_per_cycle / sharers
-        self.pipes: dict[str | None, float] = {}
+        self.pipes = [0.0] * len(pipes)
         """When each pipe takes the next instruction."""
         self.issue = 0.0
         self.shared_free = 0.0
@@ -109,17 +141,16 @@ class _SubCore:
 
     def run(self, offset: float) -> float:
         """Simulate until each warp has done its iterations; return the mean cycles of one of a workgroup."""
-        numbers = range(self.workgroups)
-        every = [_Warp(number, number * offset) for number in numbers for _ in range(self.warps_of_workgroup)]
+        every = [
+            _Warp(number, number * offset, self.first)
+            for number in range(self.workgroups)
+            for _ in range(self.warps_of_workgroup)
+        ]
         running, last = list(every), every[0]
         time = 0.0
         while running:
-            time = math.inf
-            for candidate in running:
-                earliest = self._earliest(candidate)
-                if earliest < time or (earliest == time and candidate is last):
-                    time, warp = earliest, candidate
-            if warp.position == 0:
+            time, warp = self._next(running, last)
+            if warp.step.is_first:
                 if len(warp.marks) == ITERATIONS:
                     running.remove(warp)
                     continue
@@ -127,6 +158,22 @@ class _SubCore:
             self._issue(warp, time)
             last = warp
         return self._mean_cycles([warp.marks for warp in every], time)
+
+    def _next(self, running: list[_Warp], last: _Warp) -> tuple[float, _Warp]:
+        """Return which warp is the next to find the sub-core, its pipe and a queue free, and when."""
+        time, chosen = math.inf, last
+        pipes, issue, queue_free = self.pipes, self.issue, self.shared_free - SHARED_QUEUE
+        for warp in running:
+            step, earliest = warp.step, warp.ready
+            if earliest < issue:
+                earliest = issue
+            if step.needs_shared and earliest < queue_free:
+                earliest = queue_free
+            if step.needs_pipe >= 0 and earliest < (free := pipes[step.needs_pipe] // 1):
+                earliest = free
+            if earliest < time or (earliest == time and warp is last):
+                time, chosen = earliest, warp
+        return time, chosen
 
     def _mean_cycles(self, marks: list[list[float]], end: float) -> float:
         """Return the cycles of one iteration of a workgroup while all were there.
@@ -147,42 +194,37 @@ class _SubCore:
                 return (ended - begun) / done
         return (end - min(of_warp[0] for of_warp in marks)) / (self.workgroups * ITERATIONS)
 
-    def _earliest(self, warp: _Warp) -> float:
-        """Return when a warp that is ready finds the sub-core, the pipe and a queue free."""
-        instruction = self.trace[warp.position]
-        earliest = max(warp.ready, self.issue)
-        if instruction.shared_bytes:
-            earliest = max(earliest, self.shared_free - SHARED_QUEUE)
-        if instruction.pipe is None or instruction.is_queued:
-            return earliest
-        return max(earliest, self.pipes.get(instruction.pipe, 0.0) // 1)
-
     def _issue(self, warp: _Warp, time: float) -> None:
         """Let a warp's instruction take its turns, and find out when the next one is ready."""
-        instruction = self.trace[warp.position]
+        step = warp.step
+        instruction = step.instruction
         self.issue = time + 1
-        done, read = self._executed(warp, instruction, time)
-        flags = warp.flags
-        if instruction.result_flag is not None:
-            flags[instruction.result_flag] = max(flags[instruction.result_flag], done)
-        if instruction.operand_flag is not None:
-            flags[instruction.operand_flag] = max(flags[instruction.operand_flag], read)
+        done, read = self._executed(warp, step, time)
+        flags, raised = warp.flags, instruction.result_flag
+        if raised is not None and flags[raised] < done:
+            flags[raised] = done
+        raised = instruction.operand_flag
+        if raised is not None and flags[raised] < read:
+            flags[raised] = read
         if instruction.order is Order.COMMIT_COPIES:
             warp.copy_groups = [*warp.copy_groups[1 - GROUPS_KEPT :], warp.copies_end]
-        warp.position = (warp.position + 1) % len(self.trace)
-        warp.ready = max(time + instruction.stall, self._awaited(warp))
+        warp.step = step.following
+        warp.ready = time + instruction.stall
+        if warp.step.waits:
+            warp.ready = max(warp.ready, self._awaited(warp))
         if instruction.order is Order.BARRIER:
             self._arrive(warp, time)
 
-    def _executed(self, warp: _Warp, instruction: Instruction, time: float) -> tuple[float, float]:
+    def _executed(self, warp: _Warp, step: _Step, time: float) -> tuple[float, float]:
         """Occupy pipes and memories; return when the result is there, and when the operands are read."""
+        instruction = step.instruction
         begun, read = time, time + self.chip.operand_read_cycles
-        if instruction.pipe is not None:
-            free = max(self.pipes.get(instruction.pipe, 0.0), time) + instruction.pipe_cycles
-            self.pipes[instruction.pipe] = free
+        if step.occupies >= 0:
+            free = max(self.pipes[step.occupies], time) + instruction.pipe_cycles
+            self.pipes[step.occupies] = free
             if instruction.is_queued:
                 begun = free
-        if instruction.shared_bytes:
+        if step.needs_shared:
             self.shared_free = max(self.shared_free, time) + instruction.shared_bytes / self.shared_rate
             begun, read = max(begun, self.shared_free), max(read, self.shared_free)
         if instruction.l2_bytes:
@@ -199,7 +241,7 @@ class _SubCore:
 
     def _awaited(self, warp: _Warp) -> float:
         """Return when all that a warp's next instruction waits for is there."""
-        instruction = self.trace[warp.position]
+        instruction = warp.step.instruction
         latest = 0.0
         for flag in instruction.waits:
             latest = max(latest, warp.flags[flag])

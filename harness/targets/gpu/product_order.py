@@ -8,15 +8,18 @@ operation after the one before it.  An assembler orders instructions anew, but s
 """
 
 from collections.abc import Iterable
+from enum import Enum
 
 from mlir import ir
 
 from harness.ir.for_loop import ForLoop
-from harness.ir.walk import operations_within, producer_of
+from harness.ir.walk import operations_within
 from harness.layouts.distribution.transfers import BY_STEP
 
-PURE = ("arith.", "math.", "vector.")
-"""Dialects of operations that may stand anywhere, where they take no buffer."""
+WITHOUT_BUFFERS = ("arith.", "math.")
+"""Dialects of operations that may stand anywhere and take no buffer."""
+PURE = "vector."
+"""Of operations that may stand anywhere where they take no buffer."""
 
 
 def multiply_by_step(function: ir.OpView) -> None:
@@ -42,17 +45,22 @@ class _Block:
 
     def __init__(self, block: ir.Block) -> None:
         *self._operations, self._end = [operation.operation for operation in block.operations]
-        self._numbers = {operation: number for number, operation in enumerate(self._operations)}
+        self._numbers = {
+            result: number for number, operation in enumerate(self._operations) for result in operation.results
+        }
+        """Of the operation that gives a value."""
+        self._needed = [self._producers(operation) for operation in self._operations]
         self._ordered: dict[int, None] = {}
 
     def order(self) -> None:
         """Move the operations, in place; what nothing needs comes last."""
         unread: list[int] = []
         for number, operation in enumerate(self._operations):
-            if _reads(operation):
+            kind = _kind_of(operation)
+            if kind is _Kind.READS:
                 unread.append(number)
-            elif not _is_pure(operation):
-                if _may_write(operation):
+            elif kind is not _Kind.PURE:
+                if kind is _Kind.MAY_WRITE:
                     self._place_all(unread)
                     unread.clear()
                 self._place(number)
@@ -62,35 +70,44 @@ class _Block:
 
     def _place_all(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            self._place(number)
+            if number not in self._ordered:
+                self._place(number)
 
     def _place(self, number: int) -> None:
         """Let an operation follow, and before it what it needs and has no place yet."""
-        if number in self._ordered:
-            return
-        self._place_all(self._needed(self._operations[number]))
+        self._place_all(self._needed[number])
         self._ordered[number] = None
 
-    def _needed(self, operation: ir.Operation) -> list[int]:
+    def _producers(self, operation: ir.Operation) -> list[int]:
         """Return the operations of the block whose results an operation takes, itself or within."""
-        within = [operation, *(nested.operation for nested in operations_within(operation))]
-        producers = [producer_of(operand) for one in within for operand in one.operands]
-        numbers = [self._numbers.get(found.operation) for found in producers if found is not None]
+        operands = list(operation.operands)
+        if len(operation.regions):
+            operands += [operand for nested in operations_within(operation) for operand in nested.operands]
+        numbers = map(self._numbers.get, operands)
         return [number for number in numbers if number is not None]
 
 
-def _is_pure(operation: ir.Operation) -> bool:
-    takes_buffer = any(isinstance(operand.type, ir.MemRefType) for operand in operation.operands)
-    return operation.name.startswith(PURE) and not takes_buffer
+class _Kind(Enum):
+    """What decides where an operation may stand."""
+
+    PURE = "pure"
+    """Anywhere."""
+    READS = "reads"
+    """It takes a buffer and gives numbers: before what may write over them."""
+    MAY_WRITE = "may write"
+    """It gives nothing, or a buffer, so memory may be written by it, or by others while it waits."""
+    OTHER = "other"
+    """In its order."""
 
 
-def _reads(operation: ir.Operation) -> bool:
-    """Return whether an operation takes a buffer and gives numbers."""
-    takes_buffer = any(isinstance(operand.type, ir.MemRefType) for operand in operation.operands)
-    return takes_buffer and [isinstance(one.type, ir.VectorType) for one in operation.results] == [True]
-
-
-def _may_write(operation: ir.Operation) -> bool:
-    """Return whether memory may be written by an operation, or by others while it waits: it gives nothing."""
-    takes_buffer = any(isinstance(operand.type, ir.MemRefType) for operand in operation.operands)
-    return takes_buffer or len(operation.regions) > 0 or len(operation.results) == 0
+def _kind_of(operation: ir.Operation) -> _Kind:
+    name = operation.name
+    if name.startswith(WITHOUT_BUFFERS):
+        return _Kind.PURE
+    if any(isinstance(operand.type, ir.MemRefType) for operand in operation.operands):
+        gives_numbers = [isinstance(one.type, ir.VectorType) for one in operation.results] == [True]
+        return _Kind.READS if gives_numbers else _Kind.MAY_WRITE
+    if name.startswith(PURE):
+        return _Kind.PURE
+    writes = len(operation.regions) > 0 or len(operation.results) == 0
+    return _Kind.MAY_WRITE if writes else _Kind.OTHER
