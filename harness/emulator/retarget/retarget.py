@@ -107,7 +107,7 @@ class _Retargeting:
         entry = function.regions[0].blocks[0]
         device_operations = [view.operation for view in operations_within(function)]
         with ir.InsertionPoint.at_block_begin(entry), function.location:
-            count = self._most_arguments(function)
+            count = self._most_arguments(device_operations)
             first = b.reserve(ARGUMENT_BYTES * count, STACK_ALIGNMENT)
             result = b.reserve(RESULT_BYTES, STACK_ALIGNMENT)
             others = [b.offset(first, ARGUMENT_BYTES * position) for position in range(1, count)]
@@ -115,10 +115,10 @@ class _Retargeting:
         for operation in device_operations:
             self._operation(operation, entry, own, arrays, memory)
 
-    def _most_arguments(self, function: ir.Operation) -> int:
+    def _most_arguments(self, operations: Iterable[ir.Operation]) -> int:
         constants = max((len(model.constants) for model in self.models.values()), default=0)
-        calls = [o for o in operations_within(function) if o.operation.name.startswith("llvm.call")]
-        return max([LEAST_SLOTS, *(len(call.operation.operands) for call in calls)]) + constants
+        calls = [operation for operation in operations if operation.name.startswith("llvm.call")]
+        return max([LEAST_SLOTS, *(len(call.operands) for call in calls)]) + constants
 
     def _operation(
         self,
@@ -190,18 +190,20 @@ class _Retargeting:
 
     def _flatten(self) -> None:
         """Bring all pointers to the one address space."""
-        known: dict[ir.Type, ir.Type] = {}
+        changes: dict[ir.Type, ir.Type | None] = {}
 
-        def flattened(kind: ir.Type) -> ir.Type:
-            if kind not in known:
-                known[kind] = flat(kind)
-            return known[kind]
+        def changed(kind: ir.Type) -> ir.Type | None:
+            """Return what a type becomes, None for one that stays."""
+            if kind not in changes:
+                flattened = flat(kind)
+                changes[kind] = None if flattened == kind else flattened
+            return changes[kind]
 
         def flatten(values: Iterable[ir.Value]) -> None:
             for value in values:
-                kind = value.type
-                if flattened(kind) != kind:
-                    value.set_type(flattened(kind))
+                flattened = changed(value.type)
+                if flattened is not None:
+                    value.set_type(flattened)
 
         for view in operations_within(self.module.operation):
             operation = view.operation
@@ -211,9 +213,9 @@ class _Retargeting:
                     flatten(block.arguments)
             name = TYPE_ATTRIBUTES.get(operation.name)
             if name is not None and name in operation.attributes:
-                kind = ir.TypeAttr(operation.attributes[name]).value
-                if flattened(kind) != kind:
-                    operation.attributes[name] = ir.TypeAttr.get(flattened(kind))
+                flattened = changed(ir.TypeAttr(operation.attributes[name]).value)
+                if flattened is not None:
+                    operation.attributes[name] = ir.TypeAttr.get(flattened)
 
     def _declare(self) -> None:
         """Declare what the code now calls or reads."""

@@ -9,7 +9,8 @@ from harness.errors import BuildError
 
 _SPACE = re.compile(r"\bptr<\d+>")
 
-SCALAR_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "!llvm.ptr": 8}
+FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
+POINTER, POINTER_BYTES = "!llvm.ptr", 8
 
 
 def flat(kind: ir.Type) -> ir.Type:
@@ -26,16 +27,14 @@ def address_space(kind: ir.Type) -> int:
 
 def bytes_of(kind: ir.Type) -> int:
     """Return what a load or store of the type touches; raises `BuildError` for types that none has."""
-    text = _SPACE.sub("ptr", str(kind))
-    if text in SCALAR_BYTES:
-        return SCALAR_BYTES[text]
-    if isinstance(kind, ir.IntegerType):
+    if isinstance(kind, (ir.IntegerType, *FLOATS)):
         return math.ceil(kind.width / 8)
     if isinstance(kind, ir.VectorType):
         element = kind.element_type
         bits = element.width if isinstance(element, ir.IntegerType) else 8 * bytes_of(element)
         return math.ceil(math.prod(kind.shape) * bits / 8)
-    return _aggregate_bytes(text)
+    text = _SPACE.sub("ptr", str(kind))
+    return POINTER_BYTES if text == POINTER else _aggregate_bytes(text)
 
 
 def _aggregate_bytes(text: str) -> int:

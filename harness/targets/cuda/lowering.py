@@ -8,7 +8,7 @@ from harness.targets.cuda.approximations import use_approximations
 from harness.targets.cuda.device_code import device_code
 from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import translated
-from harness.targets.lowering.transforms import run_passes
+from harness.targets.lowering.transforms import CANONICALIZE, run_passes
 from harness.toolchains.llvm import run_llvm_tool
 
 PTX_VERSIONS = {"sm_100": "86", "sm_120": "87"}
@@ -18,7 +18,7 @@ OLDEST_PTX = "80"
 TRIPLE = "nvptx64-nvidia-cuda"
 
 NVVM_PASSES = (
-    "canonicalize",
+    CANONICALIZE,
     "cse",
     "convert-nvgpu-to-nvvm",
     "convert-scf-to-cf",

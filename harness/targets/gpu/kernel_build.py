@@ -92,10 +92,15 @@ class KernelBuild:
 
 
 def on_module(change: Callable[[ir.Module], None]) -> Callable[[KernelBuild], str]:
-    """Return the `run` of a stage that changes the module in place."""
+    """Return the `run` of a stage that changes the module in place and verifies it, as passes do."""
 
     def run(build: KernelBuild) -> str:
         change(build.module)
-        return str(build.module)
+        return verified_text(build.module)
 
     return run
+
+
+def verified_text(module: ir.Module) -> str:
+    """Return a module as text that has been verified just now: `str` would do it again."""
+    return module.operation.get_asm(assume_verified=True)

@@ -12,7 +12,7 @@ from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.partial_sums import defer_row_sums
 from harness.targets.base import Stage
 from harness.targets.gpu.emulation import EMULATED, emulate
-from harness.targets.gpu.kernel_build import KernelBuild, on_module
+from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
 from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
 from harness.targets.gpu.operand_loads import load_by_step
@@ -201,7 +201,7 @@ def _distribute(build: KernelBuild) -> str:
         build.shapes.append(shape)
     lanes.operation.verify()
     build.module = lanes
-    return str(lanes)
+    return verified_text(lanes)
 
 
 def _order_by_need(build: KernelBuild) -> str | None:
@@ -209,7 +209,7 @@ def _order_by_need(build: KernelBuild) -> str | None:
         return None
     compute_just_in_time(build.module)
     build.module.operation.verify()
-    return str(build.module)
+    return verified_text(build.module)
 
 
 def _gpu_module() -> ir.Module:

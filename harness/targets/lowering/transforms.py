@@ -9,6 +9,11 @@ from mlir.dialects.transform import interpreter
 from harness.errors import BuildError
 
 
+CANONICALIZE = "canonicalize{top-down=false}"
+"""From the uses of values to what gives them: the pass ends with the same IR as the other way round, but
+looks at a loop that carries many values once and not again for each of them."""
+
+
 def run_script(module: ir.Module, text: str) -> None:
     """Apply a transform script, given as the text of a module with `@__transform_main`, in place."""
     script = ir.Module.parse(text)
