@@ -7,6 +7,7 @@ from harness.emulator.devices import device as emulated_device
 from harness.layouts.instructions import nvidia
 from harness.layouts.shared_memory_model import Banks, SharedMemoryModel, consecutive_phases
 from harness.targets.cuda import device as device_executor
+from harness.targets.cuda.chips import capability
 from harness.targets.cuda.multiprocessor import (
     REGISTERS_OF_LANE,
     WARP_LANES,
@@ -20,6 +21,11 @@ BANKS = Banks(count=32, word_bytes=4, phases=consecutive_phases(WARP_LANES, pass
 """CUDA C++ Programming Guide, "Shared Memory": an access of 16 bytes is done for 8 lanes at a time, one of 8
 bytes for 16."""
 SHARED_MEMORY = SharedMemoryModel(reads=BANKS, writes=BANKS)
+
+
+HOPPER = 90
+"""The compute capability from which on ptxas 13.0 spills in a loop whatever the order of the code is, by which
+earlier chips are spared."""
 
 
 def _commit_copies() -> None:
@@ -76,6 +82,7 @@ def nvidia_vendor(chip: str) -> Vendor:
         ),
         long_row_bytes=512,  # head_dim 128 in 16 bits, or 64 in 32
         most_operand_registers=64,  # 64 keys of head_dim 64 in 16 bits; with 128 the model prefers steps
+        spares_masked_loops=capability(chip)[0] < HOPPER,
         staging=ASYNCHRONOUS_COPIES,
         shared_memory=SHARED_MEMORY,
         code_generation=_code_generation,

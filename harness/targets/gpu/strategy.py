@@ -74,8 +74,9 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
     Q stays in registers where it finds room there.  K and V have one slot each where a second one would cost
     a resident workgroup, where there is no next tile to copy ahead, and where registers are full: what
     chooses between slots takes some.  There, loads are for one step of a product, too.  Products go by step
-    where K as a whole takes more registers than the vendor grants an operand.  Scores are computed in turn:
-    ahead they do not pay for their registers yet, in the model.
+    where K as a whole takes more registers than the vendor grants an operand.  Where a mask makes a second
+    loop besides, rows are summed in every tile if that spares the first loop its spills.  Scores are computed
+    in turn: ahead they do not pay for their registers yet, in the model.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
@@ -83,7 +84,7 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
     return Strategy(
         query_operand=operand,
         staging_slots=options.staging_slots or _slots(tile, holds_query=holds_query),
-        row_sums=options.row_sums or "after-loop",
+        row_sums=options.row_sums or ("every-tile" if _spares_loop(tile, is_full) else "after-loop"),
         scores=options.scores or "in-turn",
         output_stores=options.output_stores or "wide",
         operand_loads=options.operand_loads or ("one-step" if is_full else "several-steps"),
@@ -94,11 +95,18 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
 def _goes_by_step(tile: WorkgroupTile, is_full: bool) -> bool:
     """Return whether products go by step.
 
-    Not where registers are full and a causal mask makes a second loop: the first one then spills in either
-    order, and the model prefers the order of fragments.
+    Not where registers are full and a causal mask makes a second loop, unless that spares the first one its
+    spills: else it spills in either order, and the model prefers the order of fragments.
     """
     most = tile.vendor.most_operand_registers
-    return most is not None and tile.key_registers > most and not (is_full and tile.problem.causal)
+    if most is None or tile.key_registers <= most:
+        return False
+    return not (is_full and tile.problem.causal) or _spares_loop(tile, is_full)
+
+
+def _spares_loop(tile: WorkgroupTile, is_full: bool) -> bool:
+    """Return whether a mask makes a second loop, and the first one can do without spills."""
+    return is_full and tile.problem.causal and tile.vendor.spares_masked_loops
 
 
 def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:

@@ -82,6 +82,18 @@ def test_products_by_step_need_no_more_registers_than_there_are() -> None:
     assert built.metrics.model.fraction_of_peak >= 0.712
 
 
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_the_loop_of_a_causal_kernel_spills_nothing_where_rows_are_wide(dtype: str) -> None:
+    problem = AttentionProblem(heads=32, seq_q=4096, head_dim=128, dtype=dtype, causal=True)
+    built = api.build(problem, variant="flash", target="cuda:sm_80")
+    assert built.metrics.spills is not None
+    assert built.metrics.spills < 10  # before and between the loops
+    assert built.metrics.model is not None
+    assert "local" not in built.metrics.model.instructions
+    assert built.metrics.model.shared_bytes_per_mma == 160
+    assert built.metrics.model.fraction_of_peak >= 0.712
+
+
 OPTIONS = [
     "--dtype",
     "f16",

@@ -14,7 +14,7 @@ from harness.targets.gpu.vendor import Vendor
 from harness.targets.gpu.workgroup import strategy, tile_sizes
 from harness.targets.rocm.vendor import amd_vendor
 
-A100 = nvidia_vendor("sm_80")
+A100, H100 = nvidia_vendor("sm_80"), nvidia_vendor("sm_90a")
 
 
 def problem(**fields: object) -> AttentionProblem:
@@ -54,8 +54,7 @@ def test_q_leaves_registers_and_slots_are_given_up_where_rows_are_wide(
 
 
 def test_a_slot_is_given_up_where_registers_are_full() -> None:
-    hopper = nvidia_vendor("sm_90a")  # whose shared memory holds two workgroups with two slots each
-    full = WorkgroupTile(problem(head_dim=128), hopper, 128, 64, warps=4)
+    full = WorkgroupTile(problem(head_dim=128), H100, 128, 64, warps=4)  # shared memory has room for two
     assert [full.resident(slots, holds_query=False) for slots in (1, 2)] == [2, 2]
     assert choose(full, GpuOptions()).staging_slots == 1
 
@@ -79,12 +78,28 @@ def test_loads_are_for_one_step_of_a_product_where_registers_are_full(
         ({"head_dim": 128}, 64, "by-step"),
         ({"head_dim": 128}, 128, "by-step"),
         ({"head_dim": 128, "causal": True}, 64, "by-step"),
-        ({"head_dim": 128, "causal": True}, 128, "by-fragment"),  # spills in either order
+        ({"head_dim": 128, "causal": True}, 128, "by-step"),
     ],
 )
 def test_products_go_by_step_where_k_takes_many_registers(fields: dict, queries: int, order: str) -> None:
     given = WorkgroupTile(problem(**fields), A100, queries, 64, warps=4)
     assert choose(given, GpuOptions()).product_order == order
+
+
+@pytest.mark.parametrize(
+    ("vendor", "fields", "queries", "sums", "order"),
+    [
+        (A100, {"head_dim": 128, "causal": True}, 128, "every-tile", "by-step"),
+        (A100, {"head_dim": 128}, 128, "after-loop", "by-step"),  # one loop
+        (A100, {"head_dim": 128, "causal": True}, 64, "after-loop", "by-step"),  # registers are left
+        (H100, {"head_dim": 128, "causal": True}, 128, "after-loop", "by-fragment"),  # spills in either order
+    ],
+)
+def test_a_second_loop_decides_on_sums_and_order_where_that_spares_the_first_one_its_spills(
+    vendor: Vendor, fields: dict, queries: int, sums: str, order: str
+) -> None:
+    chosen = choose(WorkgroupTile(problem(**fields), vendor, queries, 64, warps=4), GpuOptions())
+    assert (chosen.row_sums, chosen.product_order) == (sums, order)
 
 
 def test_products_go_by_fragment_where_a_vendor_grants_operands_all_registers() -> None:
