@@ -24,8 +24,8 @@ SHARED_MEMORY = SharedMemoryModel(reads=BANKS, writes=BANKS)
 
 
 HOPPER = 90
-"""The compute capability from which on ptxas 13.0 spills in a loop whatever the order of the code is, by which
-earlier chips are spared."""
+"""The compute capability from which on ptxas 13.0 spills in a loop whatever the order of its code; earlier
+chips can be spared."""
 
 
 def _commit_copies() -> None:

@@ -46,7 +46,9 @@ class _Block:
     def __init__(self, block: ir.Block) -> None:
         *self._operations, self._end = [operation.operation for operation in block.operations]
         self._numbers = {
-            result: number for number, operation in enumerate(self._operations) for result in operation.results
+            result: number
+            for number, operation in enumerate(self._operations)
+            for result in operation.results
         }
         """Of the operation that gives a value."""
         self._needed = [self._producers(operation) for operation in self._operations]

@@ -8,7 +8,6 @@ from mlir.dialects.transform import interpreter
 
 from harness.errors import BuildError
 
-
 CANONICALIZE = "canonicalize{top-down=false}"
 """From the uses of values to what gives them: the pass ends with the same IR as the other way round, but
 looks at a loop that carries many values once and not again for each of them."""
