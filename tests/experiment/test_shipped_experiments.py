@@ -83,7 +83,7 @@ def test_the_matrix_of_own_gpu_kernels_has_every_kind_of_problem() -> None:
     experiment = shipped("gpu_kernels")
     cases = experiment.cases()
     problems = list({case.problem: None for case in cases})
-    assert len(cases) <= 82
+    assert len(cases) <= 83
     assert {(case.variant, case.target) for case in cases} == {
         (variant, target)
         for variant in ("unfused", "naive", "flash")
