@@ -66,3 +66,11 @@ def test_bad_input_is_refused(name: str, operand: str | None, figure: str | None
     with pytest.raises(InputError) as error:
         show_layout(name, operand, registers=False, figure=None if figure is None else Path(figure))
     assert message in str(error.value)
+
+
+def test_operand_b_of_dpas_is_a_row_for_each_lane() -> None:
+    shown = CliRunner().invoke(app, ["layout", "dpas.8x16x16.bf16", "B", "--registers"]).output
+    assert "B, 16×16: row = lane_x 16; column = vec_x 16" in shown
+    assert [line.split()[1:] for line in shown.rstrip().splitlines()[-16:]] == [
+        [f"{row}:{column}" for column in range(16)] for row in range(16)
+    ]

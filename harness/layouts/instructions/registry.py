@@ -1,9 +1,14 @@
 """The matrix instructions of all vendors, by name."""
 
-from harness.layouts.instructions import amd, nvidia
+from harness.layouts.instructions import amd, intel, nvidia
 from harness.layouts.matrix_instruction import MatrixInstruction, named
 
-INSTRUCTIONS = (*nvidia.INSTRUCTIONS, *amd.INSTRUCTIONS, *amd.CHAINED_INSTRUCTIONS)
+INSTRUCTIONS = (
+    *nvidia.INSTRUCTIONS,
+    *amd.INSTRUCTIONS,
+    *amd.CHAINED_INSTRUCTIONS,
+    *intel.INSTRUCTIONS,
+)
 
 
 def instruction(name: str) -> MatrixInstruction:
