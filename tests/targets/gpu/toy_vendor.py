@@ -3,12 +3,10 @@
 It is defined by a descriptor of its instruction and a vendor object, and by nothing else.
 """
 
-import itertools
-import operator
 from collections.abc import Sequence
 
 from mlir import ir
-from mlir.dialects import arith, builtin, gpu, llvm, math, vector
+from mlir.dialects import arith, gpu, math, vector
 
 from harness.artifact.artifact import Loader
 from harness.emulator.devices import Device
@@ -20,6 +18,7 @@ from harness.layouts.matrix_instruction import MatrixInstruction, Registers
 from harness.targets.base import Stage
 from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import translated
+from harness.targets.gpu.pointer_arguments import take_pointers
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
 from harness.targets.lowering.transforms import run_passes
 
@@ -94,47 +93,10 @@ PASSES = (
 
 def _to_opencl(module: ir.Module) -> None:
     for kernel in module.body.operations[0].regions[0].blocks[0].operations:
-        _take_pointers(kernel)
+        take_pointers(kernel)
+        size = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), LANES)
+        kernel.attributes["intel_reqd_sub_group_size"] = size
     run_passes(module, f"gpu.module({','.join(PASSES)})")
-
-
-def _take_pointers(kernel: ir.OpView) -> None:
-    """Let a kernel take a pointer for each buffer, as it is launched with."""
-    block = kernel.regions[0].blocks[0]
-    pointer = ir.Type.parse("!llvm.ptr<1>")
-    for argument in list(block.arguments):
-        kind = argument.type
-        with ir.InsertionPoint.at_block_begin(block), kernel.location:
-            nothing = llvm.mlir_undef(_descriptor_type(kind))
-            buffer = builtin.UnrealizedConversionCastOp([kind], [nothing])
-        argument.replace_all_uses_with(buffer.results[0])
-        argument.set_type(pointer)
-        with ir.InsertionPoint(buffer), kernel.location:
-            buffer.operation.operands[0] = _descriptor(argument, nothing, kind)
-    taken = ir.FunctionType.get([pointer] * len(block.arguments), [])
-    kernel.attributes["function_type"] = ir.TypeAttr.get(taken)
-    size = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), LANES)
-    kernel.attributes["intel_reqd_sub_group_size"] = size
-
-
-def _descriptor_type(kind: ir.MemRefType) -> ir.Type:
-    numbers = f"array<{kind.rank} x i64>"
-    return ir.Type.parse(f"!llvm.struct<(ptr<1>, ptr<1>, i64, {numbers}, {numbers})>")
-
-
-def _descriptor(pointer: ir.Value, descriptor: ir.Value, kind: ir.MemRefType) -> ir.Value:
-    """Return what stands for a buffer without gaps in the LLVM dialect."""
-    strides = list(itertools.accumulate(reversed(kind.shape[1:]), operator.mul, initial=1))[::-1]
-    fields = [((0,), None), ((1,), None), ((2,), 0)]
-    fields += [((3, axis), size) for axis, size in enumerate(kind.shape)]
-    fields += [((4, axis), stride) for axis, stride in enumerate(strides)]
-    for position, number in fields:
-        value = pointer
-        if number is not None:
-            word = ir.IntegerType.get_signless(64)
-            value = llvm.mlir_constant(ir.IntegerAttr.get(word, number))
-        descriptor = llvm.insertvalue(descriptor, value, ir.DenseI64ArrayAttr.get(position))
-    return descriptor
 
 
 def _to_llvm_ir(build: KernelBuild) -> str:
