@@ -24,6 +24,7 @@ class Language(Enum):
     LLVM_IR = ".ll"
     ASSEMBLY = ".s"
     PTX = ".ptx"
+    SPIRV = ".spvasm"
     OTHER = ""
 
     @classmethod
@@ -45,6 +46,7 @@ LLVM_INSTRUCTION = re.compile(
     r"^[ \t]+(?:%[\w.]+\s*=\s*)?(?:tail |musttail |notail )?([a-z]+)\b", re.MULTILINE
 )
 INSTRUCTION = re.compile(r"^[ \t]+([a-z]\w*)\b(?!:)", re.MULTILINE)
+SPIRV_INSTRUCTION = re.compile(r"^[ \t]*(?:%\w+\s*=\s*)?(Op[A-Z]\w*)", re.MULTILINE)
 PTX_INSTRUCTION = re.compile(r"^[ \t]*(?:@!?%\w+[ \t]+)?([a-z][\w.]*)(?=[ \t;])", re.MULTILINE)
 
 
@@ -73,7 +75,11 @@ class StageOutput:
             return _mlir_operations(self.text)
         if self.language is Language.LLVM_IR:
             return Counter(LLVM_INSTRUCTION.findall(self.text))
-        patterns = {Language.ASSEMBLY: INSTRUCTION, Language.PTX: PTX_INSTRUCTION}
+        patterns = {
+            Language.ASSEMBLY: INSTRUCTION,
+            Language.PTX: PTX_INSTRUCTION,
+            Language.SPIRV: SPIRV_INSTRUCTION,
+        }
         pattern = patterns.get(self.language)
         return Counter() if pattern is None else Counter(pattern.findall(self.text))
 

@@ -49,6 +49,11 @@ define void @f(ptr %0) #0 {
 }
 attributes #0 = { nounwind }
 """
+SPIRV = """
+\t%5 = OpLabel
+\t%6 = OpFAdd %2 %3 %4
+\tOpReturn
+"""
 PTX = """
 .target sm_80
 .maxntid 128, 1, 1
@@ -110,6 +115,7 @@ class TestStageOutputs:
             (LLVM, Language.LLVM_IR, {"load": 1, "call": 1, "ret": 1}),
             (ASSEMBLY, Language.ASSEMBLY, {"vmovups": 2, "retq": 1}),
             (PTX, Language.PTX, {"add.s32": 1, "bra": 1, "ret": 1}),
+            (SPIRV, Language.SPIRV, {"OpLabel": 1, "OpFAdd": 1, "OpReturn": 1}),
             (None, Language.OTHER, {}),
         ],
     )
