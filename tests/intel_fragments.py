@@ -53,3 +53,20 @@ SPIRV: dict[str, Callable[[int, int], tuple[int, int]]] = {
     "C": column_of_lane,
 }
 """B is k×n."""
+
+
+def plain_block(lane: int, element: int) -> tuple[int, int]:
+    """A block read: component i of invocation l is row i, column l (SPV_INTEL_2d_block_io, 16 columns)."""
+    return element, lane
+
+
+def transformed_block(lane: int, element: int) -> tuple[int, int]:
+    """A transforming read of 16 bits: component i has rows 2i and 2i + 1 of column l, the lower one lower."""
+    component, half = divmod(element, 2)
+    return 2 * component + half, lane
+
+
+def transposed_block(lane: int, element: int) -> tuple[int, int]:
+    """A transposing read of 32-bit words, of which each is two elements: component i is word i of row l."""
+    word, half = divmod(element, 2)
+    return lane, 2 * word + half

@@ -1,0 +1,14 @@
+"""Intel's own rules, in the order in which they are tried before the general ones."""
+
+from harness.layouts.distribution.distributor import VendorRule
+from harness.layouts.distribution.intel.block_accesses import (
+    distribute_block_read,
+    distribute_block_write,
+    is_block_read,
+    is_block_write,
+)
+
+RULES = (
+    VendorRule("vector.transfer_read", is_block_read, distribute_block_read),
+    VendorRule("vector.transfer_write", is_block_write, distribute_block_write),
+)

@@ -1,0 +1,73 @@
+"""Intel's stages: from XeGPU's operations of a lane to XeVM, LLVM IR and SPIR-V."""
+
+from mlir import ir
+
+from harness.targets.base import Stage
+from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
+from harness.targets.gpu.llvm_ir import translated
+from harness.targets.gpu.pointer_arguments import take_pointers
+from harness.targets.lowering.transforms import run_passes
+from harness.targets.xegpu.chips import SUB_GROUP
+from harness.targets.xegpu.leftovers import require_lowered
+from harness.targets.xegpu.own_operations import use_own_operations
+from harness.targets.xegpu.static_arrays import declare_arrays_first
+from harness.toolchains import intel
+
+TO_XEVM = (
+    "canonicalize",
+    "cse",
+    "loop-invariant-code-motion",
+    "convert-math-to-xevm",
+    "convert-xegpu-to-xevm",
+    "canonicalize",
+    "cse",
+)
+TO_OPENCL = (
+    "convert-scf-to-cf",
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-gpu-to-llvm-spv{use-64bit-index=true}",
+    "convert-vector-to-llvm",
+    "convert-to-llvm",
+    "reconcile-unrealized-casts",
+    "canonicalize",
+    "cse",
+)
+SPIRV_FILE = "kernels.spv"
+
+
+def _to_xevm(module: ir.Module) -> None:
+    use_own_operations(module)
+    run_passes(module, f"gpu.module({','.join(TO_XEVM)})")
+
+
+def _to_opencl(module: ir.Module) -> None:
+    size = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), SUB_GROUP)
+    for kernel in module.body.operations[0].regions[0].blocks[0].operations:
+        if kernel.operation.name == "gpu.func":
+            take_pointers(kernel)
+            kernel.attributes["intel_reqd_sub_group_size"] = size
+    run_passes(module, f"gpu.module({','.join(TO_OPENCL)})")
+    require_lowered(module)
+    declare_arrays_first(module)
+
+
+def _to_llvm_ir(build: KernelBuild) -> str:
+    build.llvm_ir = f'target datalayout = "{intel.data_layout()}"\n' + translated(build.module, intel.TRIPLE)
+    return build.llvm_ir
+
+
+def _emit(build: KernelBuild) -> str:
+    build.assembly = intel.assembly(build.llvm_ir)
+    intel.require_valid(build.assembly)
+    image = intel.binary(build.llvm_ir)
+    build.device_code = DeviceCode(image=image, files={SPIRV_FILE: image})
+    return build.assembly
+
+
+LOWERING = (
+    Stage("xevm", "messages and products as XeVM's operations", on_module(_to_xevm)),
+    Stage("opencl", "the LLVM dialect with OpenCL's builtins", on_module(_to_opencl)),
+    Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+)
+EMISSION = (Stage("spirv", "SPIR-V's assembly, of the module that a driver compiles", _emit, "spvasm"),)

@@ -1,0 +1,59 @@
+"""Intel's GPUs as the pipeline for GPUs knows them; what emits IR is imported when it is asked for."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from harness.emulator.devices import device as emulated_device
+from harness.errors import UnsupportedError
+from harness.layouts.instructions import intel
+from harness.targets.gpu.launch import GpuKernel
+from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
+from harness.targets.xegpu.chips import CHIPS, resident_workgroups
+
+MATRIX_INSTRUCTIONS = {instruction.operand: instruction for instruction in intel.INSTRUCTIONS}
+"""No chip has one for f32; that for tf32 keeps 10 bits of a mantissa."""
+
+MOST_SUB_GROUPS = 8
+"""Sub-groups of a workgroup."""
+KEY_TILE = 64
+"""Keys of a tile, where rows are not long."""
+LONG_ROW_BYTES = 256
+"""Of K and V together: head_dim 64 in 16 bits.  With longer rows 64 keys leave too few registers."""
+
+
+def _require_nothing_shared(kernels: Sequence[GpuKernel]) -> None:
+    """Raise `UnsupportedError` for a kernel with shared memory, which none here has a use for."""
+    for kernel in kernels:
+        if kernel.shared_bytes:
+            raise UnsupportedError(f"kernel {kernel.name} needs {kernel.shared_bytes} bytes of shared memory")
+
+
+def _code_generation() -> CodeGeneration:
+    from harness.layouts.distribution.intel.rules import RULES
+    from harness.targets.xegpu.lowering import EMISSION, LOWERING
+
+    return CodeGeneration(rules=RULES, lowering=LOWERING, emission=EMISSION)
+
+
+def intel_vendor(name: str) -> Vendor:
+    """Return the description of one of Intel's chips."""
+    chip = CHIPS[name]
+    return Vendor(
+        name="intel",
+        chip=name,
+        matrix_instructions=MATRIX_INSTRUCTIONS,
+        most_warps=MOST_SUB_GROUPS,
+        key_tile=KEY_TILE,
+        multiprocessors=Multiprocessors(
+            count=chip.cores,
+            registers_of_lane=chip.registers_of_lane,
+            resident=partial(resident_workgroups, chip=chip),
+        ),
+        long_row_bytes=LONG_ROW_BYTES,
+        staging=None,
+        shared_memory=None,
+        code_generation=_code_generation,
+        require_resources=_require_nothing_shared,
+        device_loader=None,
+        emulated_device=emulated_device(name),
+    )

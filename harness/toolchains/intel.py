@@ -1,0 +1,63 @@
+"""LLVM's back end for SPIR-V, by llvmlite: what drivers of Intel's GPUs compile."""
+
+import functools
+import re
+
+import llvmlite.binding as llvm
+
+from harness.errors import BuildError
+
+TRIPLE = "spirv64-unknown-unknown"
+OPTIMIZATION_LEVEL = 2
+EXTENSIONS = ("SPV_INTEL_cache_controls", "SPV_KHR_bfloat16")
+"""Those that modules may use, as far as they need them."""
+
+COMPONENTS = (2, 3, 4, 8, 16)
+"""Of vectors in kernels (SPIR-V, "Universal Validation Rules"; 8 and 16 with the capability Vector16)."""
+VECTOR = re.compile(r"= OpTypeVector %\w+ (\d+)")
+
+
+@functools.cache
+def _target() -> llvm.Target:
+    llvm.set_option("harness", "-spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS))
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(TRIPLE)
+
+
+def _machine() -> llvm.TargetMachine:
+    """Return a machine for one module: it keeps what it knows of the types of that one."""
+    return _target().create_target_machine(opt=OPTIMIZATION_LEVEL)
+
+
+def data_layout() -> str:
+    """Return LLVM's data layout for SPIR-V."""
+    return str(_machine().target_data)
+
+
+def assembly(llvm_ir: str) -> str:
+    """Return a module as the text of SPIR-V's assembly; raises `BuildError` where LLVM refuses the code."""
+    return _machine().emit_assembly(_parsed(llvm_ir))
+
+
+def binary(llvm_ir: str) -> bytes:
+    """Return a module of SPIR-V as drivers take it; raises `BuildError` where LLVM refuses the code."""
+    return _machine().emit_object(_parsed(llvm_ir))
+
+
+def require_valid(assembly: str) -> None:
+    """Raise `BuildError` for a vector that kernels cannot have: LLVM emits any, drivers refuse all others."""
+    for components in VECTOR.findall(assembly):
+        if int(components) not in COMPONENTS:
+            raise BuildError(f"a vector of {components} components, which SPIR-V's kernels do not have")
+
+
+def _parsed(llvm_ir: str) -> llvm.ModuleRef:
+    """Return the parsed module: emission changes it, so that each has its own."""
+    try:
+        module = llvm.parse_assembly(llvm_ir)
+        module.verify()
+    except RuntimeError as error:
+        words = ": ".join(str(error).strip().splitlines()[:2])
+        raise BuildError(f"LLVM refuses the code: {words}") from error
+    return module

@@ -1,0 +1,49 @@
+"""Intel's chips: their limits, and what they make of tiles."""
+
+import pytest
+
+from harness.emulator.devices import device
+from harness.errors import UnsupportedError
+from harness.problem.attention_problem import AttentionProblem
+from harness.targets.gpu.launch import GpuKernel
+from harness.targets.xegpu import NO_DEVICE, XegpuTarget
+from harness.targets.xegpu.chips import CHIPS, SUB_GROUP, resident_workgroups
+from harness.targets.xegpu.vendor import intel_vendor
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_lanes_are_those_of_the_instructions_and_of_the_emulator(chip: str) -> None:
+    vendor = intel_vendor(chip)
+    assert device(chip).warp_size == SUB_GROUP
+    assert {known.lanes for known in vendor.matrix_instructions.values()} == {SUB_GROUP}
+    assert set(vendor.matrix_instructions) == {"f16", "bf16"}
+
+
+def test_a_sub_group_has_16_kib_of_registers_in_the_large_mode() -> None:
+    """oneAPI GPU Optimization Guide: 256 registers of 64 bytes."""
+    assert CHIPS["pvc"].registers_of_lane * 4 * SUB_GROUP == 16 * 1024
+
+
+@pytest.mark.parametrize(("registers", "resident"), [(256, 4), (129, 4), (128, 8), (64, 8)])
+def test_half_of_the_registers_make_room_for_twice_as_many_sub_groups(registers: int, resident: int) -> None:
+    assert resident_workgroups(8 * SUB_GROUP, registers, 0, CHIPS["bmg"]) == resident
+
+
+def test_workgroups_with_shared_memory_are_refused() -> None:
+    kernel = GpuKernel(name="attention", buffers=(), grid=1, threads=128, shared_bytes=64)
+    with pytest.raises(UnsupportedError, match="kernel attention needs 64 bytes of shared memory"):
+        intel_vendor("bmg").require_resources([kernel])
+
+
+def test_long_rows_have_fewer_keys_in_a_tile() -> None:
+    problem = AttentionProblem(heads=1, seq_q=256, head_dim=64, dtype="f16")
+    wide = problem.model_copy(update={"head_dim": 128, "head_dim_v": 128})
+    assert [XegpuTarget().tile_sizes("bmg", one).key for one in (problem, wide)] == [64, 32]
+
+
+def test_nothing_runs_on_a_device_yet_and_the_target_says_so() -> None:
+    found = {capability.action: capability for capability in XegpuTarget().capabilities()}
+    assert (found["build"].available, found["build"].detail) == (True, "by this harness: chips bmg, pvc")
+    assert (found["run"].available, found["run"].detail) == (False, NO_DEVICE)
+    assert XegpuTarget().why_no_device("bmg") == NO_DEVICE
+    assert XegpuTarget().device(None) in ("emulated bmg", "no device")

@@ -1,0 +1,154 @@
+"""The variants' kernels for Intel's GPUs: built, executed by the emulator, and compared with the oracle."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sweeps import sweep
+
+from harness import plugins
+from harness.artifact.artifact import Artifact
+from harness.emulator.findings import Report
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.targets.gpu import emulator_driver
+from harness.targets.gpu.pipeline import stages
+from harness.targets.xegpu.chips import CHIPS
+from harness.targets.xegpu.vendor import intel_vendor
+
+WHOLE = AttentionProblem(heads=2, seq_q=128, head_dim=64, dtype="f16")
+RAGGED = AttentionProblem(heads=1, seq_q=100, head_dim=64, dtype="f16", causal=True)
+GROUPED = AttentionProblem(batch=2, heads=2, kv_heads=1, seq_q=70, seq_kv=150, head_dim=32, dtype="bf16")
+WIDE = AttentionProblem(heads=1, seq_q=72, head_dim=128, dtype="bf16")
+FEW_QUERIES = AttentionProblem(heads=2, seq_q=21, seq_kv=150, head_dim=64, dtype="f16")
+
+
+def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "bmg", **params) -> Artifact:
+    case = Case(problem=problem, variant=variant, target=f"xegpu:{chip}", params=params)
+    assert plugins.variant(variant).supports(problem, case.target) is None
+    return plugins.variant(variant).build(case, "key", folder)
+
+
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
+    """What the launches of a test did."""
+    made: list[Report] = []
+    launch = emulator_driver.launch
+
+    def noting(*arguments, **options) -> Report:
+        made.append(launch(*arguments, **options))
+        return made[-1]
+
+    monkeypatch.setattr(emulator_driver, "launch", noting)
+    return made
+
+
+def assert_right(artifact: Artifact, folder: Path) -> None:
+    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
+    problem = artifact.case.problem
+    inputs = make_inputs(problem, seed=3)
+    call = artifact.load(folder).bind(inputs)
+    call.poison()
+    call.run()
+    verdict = expect(inputs, problem).check(call.output())
+    assert verdict.ok, verdict
+
+
+@pytest.mark.parametrize("chip", sweep(CHIPS, but=["bmg"]))
+@pytest.mark.parametrize(
+    "problem", [RAGGED, GROUPED, WIDE], ids=["ragged-causal-f16", "grouped-cross-bf16", "wide-bf16"]
+)
+def test_flash_is_right_and_the_checks_find_nothing(
+    chip: str, problem: AttentionProblem, tmp_path: Path
+) -> None:
+    assert_right(build("flash", problem, tmp_path, chip), tmp_path)
+
+
+@pytest.mark.parametrize("variant", ["naive", "unfused"])
+@pytest.mark.parametrize("problem", [RAGGED, WIDE], ids=["ragged-causal-f16", "wide-bf16"])
+def test_other_variants_are_right_and_the_checks_find_nothing(
+    variant: str, problem: AttentionProblem, tmp_path: Path
+) -> None:
+    assert_right(build(variant, problem, tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+def test_where_nothing_is_ragged_no_access_is_clamped(
+    variant: str, tmp_path: Path, reports: list[Report]
+) -> None:
+    assert_right(build(variant, WHOLE, tmp_path), tmp_path)
+    assert {(report.clamped_loads, report.clamped_stores) for report in reports} == {(0, 0)}
+
+
+def test_rows_beyond_the_queries_of_a_head_are_clamped_and_not_the_next_heads(
+    tmp_path: Path, reports: list[Report]
+) -> None:
+    assert_right(build("flash", FEW_QUERIES, tmp_path), tmp_path)
+    rows = 32 - FEW_QUERIES.seq_q  # of four sub-groups, 8 each
+    beyond = 2 * FEW_QUERIES.heads * rows * FEW_QUERIES.head_dim  # in two orders of lanes
+    loads, stores = reports[0].clamped_loads, reports[0].clamped_stores
+    assert loads == beyond
+    assert len(reports) > 1 or stores == beyond
+
+
+def test_tiles_come_and_go_in_blocks_and_probabilities_stay(tmp_path: Path) -> None:
+    artifact = build("flash", WHOLE, tmp_path)
+    distributed = (tmp_path / artifact.stage_files["distributed"]).read_text()
+    assert "vector.load" not in distributed
+    assert "vector.store" not in distributed
+    names = re.findall(r"xegpu\.\w+", distributed)
+    assert {"xegpu.load_nd", "xegpu.dpas", "xegpu.store_nd"} <= set(names)
+    for product in re.findall(r"xegpu\.dpas (%\w+),", distributed):
+        (source,) = re.findall(rf"{product} = (\S+)", distributed)
+        assert source in ("arith.truncf", "xegpu.load_nd", "vector.extract_strided_slice")
+
+
+def test_nothing_is_shared_between_sub_groups(tmp_path: Path) -> None:
+    artifact = build("flash", RAGGED, tmp_path)
+    assert artifact.metrics.shared_bytes == 0
+    assert "arrier" not in (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
+
+
+def test_rows_that_no_message_names_are_accessed_by_each_lane(tmp_path: Path) -> None:
+    narrow = AttentionProblem(heads=1, seq_q=64, seq_kv=80, head_dim=16, dtype="f16")
+    artifact = build("flash", narrow, tmp_path)
+    distributed = (tmp_path / artifact.stage_files["distributed"]).read_text()
+    assert "xegpu.load_nd" not in distributed  # rows of 32 bytes; messages take 64 at least
+    assert_right(artifact, tmp_path)
+
+
+def test_arrays_of_lanes_are_declared_once_with_a_constant_size(tmp_path: Path) -> None:
+    artifact = build("flash", RAGGED, tmp_path)
+    code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
+    body = code[code.index("define spir_kernel") :]
+    last_array, first_branch = body.rindex("= alloca ["), body.index("br label")
+    assert last_array < first_branch
+    assert body.count("= alloca ") == body.count("= alloca [")
+
+
+def test_the_stages_are_those_that_are_listed(tmp_path: Path) -> None:
+    artifact = build("flash", RAGGED, tmp_path)
+    listed = [stage.name for stage in stages(intel_vendor("bmg"))]
+    assert [name for name in listed if name in artifact.stage_files] == [
+        name for name in artifact.stage_files if name in listed
+    ]
+    assert {"distributed", "xevm", "opencl", "llvm-ir", "spirv", "emulated"} <= set(artifact.stage_files)
+
+
+@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+def test_single_precision_is_refused_with_the_reason(variant: str) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=64, dtype="f32")
+    reason = plugins.variant(variant).supports(problem, "xegpu:pvc")
+    assert reason == "dtype f32: matrix instructions of pvc take f16, bf16"
+
+
+def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=64, head_dim=32, dtype="f16", causal=True)
+    executable = build("flash", problem, tmp_path).load(tmp_path)
+    inputs = make_inputs(problem, seed=3)
+    inputs.k[0, 0, 40] = np.nan
+    is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
+    assert is_number.tolist() == [row < 40 for row in range(64)]

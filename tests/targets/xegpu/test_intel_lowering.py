@@ -1,0 +1,113 @@
+"""What stands between a lane's operations and SPIR-V: own operations, leftovers, arrays of lanes."""
+
+import pytest
+from mlir import ir
+
+from harness.dialect.context import mlir_context
+from harness.errors import BuildError
+from harness.targets.xegpu.leftovers import require_lowered
+from harness.targets.xegpu.own_operations import use_own_operations
+from harness.targets.xegpu.static_arrays import declare_arrays_first
+
+KERNEL = """
+gpu.module @kernels {{
+  gpu.func @kernel(%value: f32, %other: f32, %number: index, %out: memref<?xf32>) kernel {{
+    {body}
+    gpu.return
+  }}
+}}
+"""
+MEMORY_FENCE = "xevm.memfence <{addrspace = #xevm.addr_space<global>, scope = #xevm.mem_scope<workgroup>}>"
+THREAD = """
+    %thread = gpu.thread_id x
+    %lanes = arith.constant 16 : index
+"""
+
+
+def replaced(body: str) -> str:
+    with mlir_context():
+        module = ir.Module.parse(KERNEL.format(body=body))
+        use_own_operations(module)
+        module.operation.verify()
+        return str(module)
+
+
+def test_lane_and_sub_group_are_asked_for() -> None:
+    text = replaced(
+        THREAD + "%lane = arith.remui %thread, %lanes : index\n%group = arith.divui %thread, %lanes : index"
+    )
+    assert "gpu.lane_id" in text
+    assert "gpu.subgroup_id" in text
+    assert "divui" not in text
+
+
+def test_other_divisions_stay() -> None:
+    text = replaced(THREAD + "%half = arith.divui %number, %lanes : index")
+    assert "arith.divui" in text
+    assert "subgroup_id" not in text
+
+
+def test_exponentials_are_the_hardwares_and_maxima_pass_over_nan() -> None:
+    text = replaced("%a = math.exp2 %value : f32\n%b = arith.maximumf %value, %other : f32")
+    assert "math.exp2 %arg0 fastmath<afn>" in text
+    assert "arith.maxnumf" in text
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("xegpu.fence memory_kind = global, fence_scope = workgroup", "xegpu.fence"),
+        (MEMORY_FENCE, "xevm.memfence"),
+        (
+            "%lane = gpu.lane_id\ngpu.warp_execute_on_lane_0(%lane)[16] {\n gpu.yield\n}",
+            "gpu.warp_execute_on_lane_0",
+        ),
+    ],
+)
+def test_what_the_lowering_leaves_behind_fails_the_build_by_its_name(body: str, name: str) -> None:
+    with mlir_context():
+        module = ir.Module.parse(KERNEL.format(body=body))
+        with pytest.raises(BuildError, match=f"left behind by the lowering: {name}$"):
+            require_lowered(module)
+
+
+def test_a_lowered_module_passes() -> None:
+    with mlir_context():
+        require_lowered(ir.Module.parse(KERNEL.format(body=THREAD)))
+
+
+ARRAY_IN_A_LOOP = """
+gpu.module @kernels {
+  llvm.func @take(!llvm.ptr)
+  llvm.func @kernel(%condition: i1) {
+    llvm.br ^loop
+  ^loop:
+    %size = llvm.mlir.constant(8 : i32) : i32
+    %array = llvm.alloca %size x i32 : (i32) -> !llvm.ptr
+    llvm.call @take(%array) : (!llvm.ptr) -> ()
+    llvm.cond_br %condition, ^loop, ^end
+  ^end:
+    llvm.return
+  }
+}
+"""
+
+
+def test_an_array_is_declared_where_the_function_begins() -> None:
+    with mlir_context():
+        module = ir.Module.parse(ARRAY_IN_A_LOOP)
+        declare_arrays_first(module)
+        module.operation.verify()
+        text = str(module)
+    assert text.index("!llvm.array<8 x i32> {alignment = 64 : i64}") < text.index("llvm.br")
+    assert text.count("llvm.alloca") == 1
+
+
+def test_an_array_of_unknown_size_is_refused() -> None:
+    text = ARRAY_IN_A_LOOP.replace("%condition: i1", "%condition: i1, %size: i32").replace(
+        "%size = llvm.mlir.constant(8 : i32) : i32", ""
+    )
+    with mlir_context():
+        module = ir.Module.parse(text)
+        with pytest.raises(BuildError, match="a size that is no constant"):
+            declare_arrays_first(module)
