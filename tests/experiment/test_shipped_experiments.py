@@ -1,6 +1,7 @@
 """The experiments in `experiments/`: each loads with the real plugins and has the cases it should."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from harness.experiment.experiment import Experiment, load_experiment
 from harness.machine.cores import available_cores
 from harness.problem.inputs import DISTRIBUTIONS
-from harness.targets.rocm.chips import CHIPS
+from harness.targets.rocm import chips as rocm_chips
+from harness.targets.xegpu import chips as xegpu_chips
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 
@@ -106,10 +108,16 @@ def test_the_matrix_of_own_gpu_kernels_has_every_kind_of_problem() -> None:
     assert {problem.seq_kv % 64 for problem in problems} >= {0, 1, 63}
 
 
-def test_the_matrix_of_kernels_for_amd_has_every_chip_with_whole_and_ragged_tiles() -> None:
-    cases = shipped("rocm_kernels").cases()
-    assert len(cases) == 240
-    assert {case.target for case in cases} == {f"rocm:{chip}" for chip in CHIPS}
+@pytest.mark.parametrize(
+    ("name", "target", "chips"),
+    [("rocm_kernels", "rocm", rocm_chips.CHIPS), ("xegpu_kernels", "xegpu", xegpu_chips.CHIPS)],
+)
+def test_the_matrix_of_a_vendors_kernels_has_every_chip_with_whole_and_ragged_tiles(
+    name: str, target: str, chips: Mapping[str, object]
+) -> None:
+    cases = shipped(name).cases()
+    assert len(cases) == 48 * len(chips)
+    assert {case.target for case in cases} == {f"{target}:{chip}" for chip in chips}
     assert {case.variant for case in cases} == {"unfused", "naive", "flash"}
     problems = {case.problem for case in cases}
     assert len(problems) == 16
