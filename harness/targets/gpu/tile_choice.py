@@ -1,8 +1,8 @@
 """How large a tile of queries a warp takes, and what of it lies where: estimated before any code is there.
 
-A warp that has two bands of rows reads each operand B from shared memory once for both, half as often for a
-product as with one band.  But large tiles need more registers and shared memory, and make fewer workgroups,
-which a small problem does not have to spare.
+A warp that has two bands of rows reads each operand B once for both, half as often for a product as with one
+band.  But large tiles need more registers and shared memory, and make fewer workgroups, which a small problem
+does not have to spare.
 """
 
 from dataclasses import dataclass
@@ -144,7 +144,7 @@ class WorkgroupTile:
 def bands_of_warp(vendor: Vendor, problem: AttentionProblem, keys: int) -> int:
     """Return how many bands of rows a warp takes: as many as promise the most work in a time."""
     found = vendor.multiprocessors
-    if found is None or vendor.staging is None:
+    if found is None:
         return 1
     rows = vendor.most_warps * vendor.matrix_instructions[problem.dtype].m
     best, most, least = 1, 0.0, 1
