@@ -59,7 +59,7 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
         Stage("staged", "tiles of Q, K and V pass through shared memory, copied ahead of the loop", _stage),
         Stage(
             "read-again",
-            "operands that registers have no room for are read from shared memory in each iteration",
+            "operands that registers have no room for are read from memory in each iteration",
             _read_again,
         ),
         Stage(
@@ -151,7 +151,7 @@ def _read_again(build: KernelBuild) -> str | None:
     if most_bytes is not None and not has_room(build.module, most_bytes):
         return None
     for function in functions_of(build.module):
-        read_again_in_loops(function)
+        read_again_in_loops(function, is_staged=build.vendor.staging is not None)
     return str(build.module)
 
 

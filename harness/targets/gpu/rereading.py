@@ -1,7 +1,8 @@
-"""The `read-again` stage: operands that loops use are read from shared memory in each iteration.
+"""The `read-again` stage: operands that loops use are read from memory in each iteration.
 
 An operand that is read before a loop stays in registers for as long as the loop runs.  Where there are not
-enough of them it can stay in shared memory instead, from where a product takes it each time.
+enough of them it can stay in shared memory instead, from where a product takes it each time; a vendor whose
+lanes read operands directly takes it from where it was.
 """
 
 from mlir import ir
@@ -22,11 +23,20 @@ def has_room(module: ir.Module, most_bytes: int) -> bool:
     return all(place(function).bytes <= most_bytes for function in functions_of(trial))
 
 
-def read_again_in_loops(function: ir.OpView) -> None:
-    """Read what loops use of shared memory just before it is used, in place."""
+def read_again_in_loops(function: ir.OpView, *, is_staged: bool) -> None:
+    """Read what loops use of a matrix in memory just before it is used, in place.
+
+    That is shared memory where operands are staged there, else memory that the kernel only reads.
+    """
+    lies_still = in_shared_memory if is_staged else _is_only_read
     for read in list(operations_within(function)):
-        if read.name == "vector.transfer_read" and in_shared_memory(read.operands[0]):
+        if read.name == "vector.transfer_read" and lies_still(read.operands[0]):
             _move_into_loops(read)
+
+
+def _is_only_read(buffer: ir.Value) -> bool:
+    is_argument = isinstance(buffer, ir.BlockArgument)
+    return is_argument and all(use.owner.name == "vector.transfer_read" for use in buffer.uses)
 
 
 def _move_into_loops(read: ir.OpView) -> None:

@@ -19,7 +19,8 @@ class GpuOptions(TargetOptions):
     """How this harness's own kernels for GPUs are made; what is left open chip and problem decide."""
 
     query_operand: QueryOperand | None = None
-    """Where products in a loop take Q from: registers that hold it, or shared memory each time."""
+    """Where products in a loop take Q from: registers that hold it, or shared memory each time; memory itself
+    where nothing is staged."""
     staging_slots: Literal[1, 2] | None = None
     """Tiles of K, and of V, that shared memory holds at a time.  With one, each is copied while the product
     with the other goes on."""
