@@ -95,7 +95,7 @@ class _Kind(Enum):
     PURE = "pure"
     """Anywhere."""
     READS = "reads"
-    """It takes a buffer and gives numbers: before what may write over them."""
+    """It takes memory and gives numbers: before what may write over them."""
     MAY_WRITE = "may write"
     """It gives nothing, or a buffer, so memory may be written by it, or by others while it waits."""
     OTHER = "other"
@@ -106,10 +106,24 @@ def _kind_of(operation: ir.Operation) -> _Kind:
     name = operation.name
     if name.startswith(WITHOUT_BUFFERS):
         return _Kind.PURE
-    if any(isinstance(operand.type, ir.MemRefType) for operand in operation.operands):
+    if any(_is_memory(operand.type) for operand in operation.operands):
         gives_numbers = [isinstance(one.type, ir.VectorType) for one in operation.results] == [True]
         return _Kind.READS if gives_numbers else _Kind.MAY_WRITE
     if name.startswith(PURE):
         return _Kind.PURE
     writes = len(operation.regions) > 0 or len(operation.results) == 0
     return _Kind.MAY_WRITE if writes else _Kind.OTHER
+
+
+def _is_memory(kind: ir.Type) -> bool:
+    """Return whether a type is a buffer's, or one with a shape of a dialect that has no bindings.
+
+    Such a one describes a part of a buffer.
+    """
+    if type(kind) is not ir.Type:
+        return isinstance(kind, ir.MemRefType)
+    try:
+        ir.ShapedType(kind)
+    except ValueError:
+        return False
+    return True
