@@ -20,6 +20,9 @@ KEY_TILE = 64
 LONG_ROW_BYTES = 256
 """Of K and V together: head_dim 64 in 16 bits.  With longer rows 64 keys leave too few registers."""
 
+MOST_OPERAND_REGISTERS = 32
+"""Of a lane, for K: a tile of it as a whole would take as many as the output."""
+
 
 def _require_nothing_shared(kernels: Sequence[GpuKernel]) -> None:
     """Raise `UnsupportedError` for a kernel with shared memory, which none here has a use for."""
@@ -50,6 +53,7 @@ def intel_vendor(name: str) -> Vendor:
             resident=partial(resident_workgroups, chip=chip),
         ),
         long_row_bytes=LONG_ROW_BYTES,
+        most_operand_registers=MOST_OPERAND_REGISTERS,
         staging=None,
         shared_memory=None,
         code_generation=_code_generation,

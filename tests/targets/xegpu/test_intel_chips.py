@@ -47,3 +47,11 @@ def test_nothing_runs_on_a_device_yet_and_the_target_says_so() -> None:
     assert (found["run"].available, found["run"].detail) == (False, NO_DEVICE)
     assert XegpuTarget().why_no_device("bmg") == NO_DEVICE
     assert XegpuTarget().device(None) in ("emulated bmg", "no device")
+
+
+@pytest.mark.parametrize(("heads", "length", "queries"), [(1, 333, 64), (16, 1024, 128)])
+def test_sub_groups_have_two_bands_of_rows_where_there_is_work_enough(
+    heads: int, length: int, queries: int
+) -> None:
+    problem = AttentionProblem(heads=heads, seq_q=length, head_dim=64, dtype="f16")
+    assert XegpuTarget().tile_sizes("bmg", problem).query == queries

@@ -152,3 +152,35 @@ def test_a_key_that_is_no_number_makes_the_rows_that_see_it_none(tmp_path: Path)
     inputs.k[0, 0, 40] = np.nan
     is_number = np.isfinite(executable(inputs.q, inputs.k, inputs.v)[0, 0]).all(axis=-1)
     assert is_number.tolist() == [row < 40 for row in range(64)]
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+def test_two_bands_of_rows_share_each_load_of_keys(causal: bool, tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=160, head_dim=64, dtype="bf16", causal=causal)
+    artifact = build("flash", problem, tmp_path, tile_q=128)
+    code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
+    calls = re.findall(r"call .*?_(read_transpose|read_transform|matrix_mad)_", code)
+    for load, products in (("read_transpose", 2), ("read_transform", 4)):  # of K, and two at once of V
+        assert calls.count("matrix_mad") == 2 * products * calls.count(load)
+    assert_right(artifact, tmp_path)
+
+
+def test_wide_queries_are_loaded_again_for_each_tile_of_keys(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, head_dim=128, dtype="f16")
+    artifact = build("flash", problem, tmp_path, tile_q=128)
+    loop = (tmp_path / artifact.stage_files["read-again"]).read_text().split("scf.for", 1)[1]
+    assert "vector.transfer_read %arg0" in loop
+    assert_right(artifact, tmp_path)
+
+
+def test_what_a_product_needs_is_loaded_just_before_it(tmp_path: Path) -> None:
+    artifact = build("flash", WHOLE, tmp_path)
+    code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()
+    body = code[code.index("define spir_kernel") :]
+    calls = "".join(
+        "L" if "read_transpose" in line else "P"
+        for line in body.splitlines()
+        if "read_transpose" in line or "matrix_mad" in line
+    )
+    assert "LLL" not in calls
+    assert calls.count("L") == 16  # of 64 keys and a width of 64

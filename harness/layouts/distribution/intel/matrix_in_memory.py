@@ -30,6 +30,7 @@ PITCH_MULTIPLE = 16
 MOST_ROWS = 1 << 24
 
 ROW_AXIS = -2
+ADDRESS_OF = "memref.extract_aligned_pointer_as_index"
 
 
 def can_be_named(transfer: ir.OpView, first: int) -> bool:
@@ -87,9 +88,8 @@ class MatrixInMemory:
         if ROW_AXIS in open_axes(transfer):
             rows = _number([*start[:-2], end], outer)
         of_warp = [formula(layout, axis).of_level(Level.WARP) for axis in range(2)]
-        address = memref.extract_aligned_pointer_as_index(buffer)
         return cls(
-            base=arith.index_cast(ir.IntegerType.get_signless(64), address),
+            base=_address(buffer),
             rows=rows,
             columns=columns,
             tile=AxisIndices(distributor.coordinates, buffer, start, of_warp),
@@ -134,6 +134,19 @@ def _in_argument(
     end = arith.addi(offsets[-2], index(held.type.shape[-2]))
     moved = [*offsets[:-2], arith.addi(offsets[-2], start[0]), start[1]]
     return distributor.scalar(part.operands[0]), moved, end
+
+
+def _address(argument: ir.Value) -> ir.Value:
+    """Return where a kernel's argument begins, asked for once, where the kernel begins."""
+    for use in argument.uses:
+        if use.owner.operation.name == ADDRESS_OF:
+            (cast,) = use.owner.operation.results[0].uses
+            return cast.owner.operation.results[0]
+    with ir.InsertionPoint.at_block_begin(argument.owner):
+        address: ir.Value = arith.index_cast(
+            ir.IntegerType.get_signless(64), memref.extract_aligned_pointer_as_index(argument)
+        )
+    return address
 
 
 def _value(distributor: Distributor, size: Size) -> ir.Value:
