@@ -3,15 +3,16 @@
 from mlir import ir
 
 from harness.targets.base import Stage
-from harness.targets.gpu.kernel_build import DeviceCode, KernelBuild, on_module
+from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import translated
 from harness.targets.gpu.pointer_arguments import take_pointers
 from harness.targets.lowering.transforms import run_passes
-from harness.targets.xegpu.chips import SUB_GROUP
+from harness.targets.xegpu.chips import CHIPS, SUB_GROUP
+from harness.targets.xegpu.device_code import device_code, summary
 from harness.targets.xegpu.leftovers import require_lowered
 from harness.targets.xegpu.own_operations import use_own_operations
 from harness.targets.xegpu.static_arrays import declare_arrays_first
-from harness.toolchains import intel
+from harness.toolchains import intel, spirv_val
 
 TO_XEVM = (
     "canonicalize",
@@ -33,7 +34,6 @@ TO_OPENCL = (
     "canonicalize",
     "cse",
 )
-SPIRV_FILE = "kernels.spv"
 
 
 def _to_xevm(module: ir.Module) -> None:
@@ -60,9 +60,10 @@ def _to_llvm_ir(build: KernelBuild) -> str:
 def _emit(build: KernelBuild) -> str:
     build.assembly = intel.assembly(build.llvm_ir)
     intel.require_valid(build.assembly)
-    image = intel.binary(build.llvm_ir)
-    build.device_code = DeviceCode(image=image, files={SPIRV_FILE: image})
-    return build.assembly
+    image, chip = intel.binary(build.llvm_ir), CHIPS[build.vendor.chip]
+    spirv_val.validate(image)
+    build.device_code = device_code(build.assembly, image, chip)
+    return summary(build.assembly, chip) + build.assembly
 
 
 LOWERING = (

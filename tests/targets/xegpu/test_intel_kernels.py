@@ -184,3 +184,18 @@ def test_what_a_product_needs_is_loaded_just_before_it(tmp_path: Path) -> None:
     )
     assert "LLL" not in calls
     assert calls.count("L") == 16  # of 64 keys and a width of 64
+
+
+def test_metrics_are_read_off_the_module(tmp_path: Path) -> None:
+    artifact = build("flash", WHOLE, tmp_path)
+    metrics = artifact.metrics
+    assert metrics.intrinsics == "intel_sub_group_f16_f16_matrix_mad_k16"
+    assert metrics.workgroup_size == 8 * 16
+    # In a loop over 64 keys: 8 rows, 4 fragments of keys and of columns, 4 steps of each product.
+    assert metrics.instructions["matrix"] == 32
+    assert metrics.instructions["shuffle"] == 2 * 4 * 8  # a maximum in the loop, a sum after it
+    assert 0 < (metrics.registers or 0) < CHIPS["bmg"].registers
+    assert metrics.code_bytes == (tmp_path / "kernels.spv").stat().st_size
+    head = (tmp_path / artifact.stage_files["spirv"]).read_text().splitlines()[:2]
+    assert head[0].startswith("; attention: about ")
+    assert head[1].startswith("; main loop, of a sub-group and iteration: ")

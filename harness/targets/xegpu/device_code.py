@@ -1,0 +1,42 @@
+"""Kernels as drivers of Intel's GPUs take them, a module of SPIR-V, and what can be read off it."""
+
+import re
+
+from harness.targets.gpu.kernel_build import DeviceCode
+from harness.targets.gpu.kernel_metrics import KernelMetrics, instructions
+from harness.targets.xegpu.chips import Chip
+from harness.targets.xegpu.instruction_classes import instruction_classes, main_loop
+from harness.targets.xegpu.registers import most_live_registers
+from harness.targets.xegpu.spirv_text import parsed
+
+SPIRV_FILE = "kernels.spv"
+
+MATRIX_BUILTIN = re.compile(r"intel_sub_group_\w+_matrix_mad_k\d+")
+
+
+def device_code(assembly: str, image: bytes, chip: Chip) -> DeviceCode:
+    """Return a module with what is known of it; registers are an estimate, as a driver compiles it."""
+    module = parsed(assembly)
+    registers = most_live_registers(module, chip.register_bytes)
+    return DeviceCode(
+        image=image,
+        files={SPIRV_FILE: image},
+        kernels=[KernelMetrics(name=name, registers=count) for name, count in registers.items()],
+        intrinsics=instructions(MATRIX_BUILTIN, [assembly]),
+        instructions=instruction_classes(module),
+        code_bytes=len(image),
+    )
+
+
+def summary(assembly: str, chip: Chip) -> str:
+    """Return comments that say what stands in a module: registers of each kernel, and its main loop."""
+    module = parsed(assembly)
+    lines = [
+        f"; {name}: about {count} registers of {chip.register_bytes} bytes live at a time"
+        for name, count in most_live_registers(module, chip.register_bytes).items()
+    ]
+    loop = main_loop(module)
+    if loop is not None:
+        counted = ", ".join(f"{count} {name}" for name, count in loop.most_common())
+        lines.append(f"; main loop, of a sub-group and iteration: {counted}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,131 @@
+"""SPIR-V's assembly as functions, blocks and instructions, as far as counting them needs."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+INSTRUCTION = re.compile(r"^\s*(?:(%\w+) = )?(Op\w+)(.*)$")
+NAME = re.compile(r'OpName (%\w+) "(.*)"')
+ID = re.compile(r"%\w+")
+
+BRANCHES = ("OpBranch", "OpBranchConditional", "OpSwitch")
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction of a function."""
+
+    result: str | None
+    opcode: str
+    operands: str
+    """Everything behind the opcode: the type of the result comes first where there is one."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids among the operands, in order."""
+        return ID.findall(self.operands)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The ids of values that it takes, and of functions, variables and constants."""
+        return self.ids[1:] if self.result is not None else self.ids
+
+
+@dataclass
+class Block:
+    """Instructions between a label and a branch."""
+
+    label: str
+    instructions: list[Instruction] = field(default_factory=list)
+
+    @property
+    def successors(self) -> list[str]:
+        """Labels of the blocks that may follow."""
+        last = self.instructions[-1]
+        if last.opcode not in BRANCHES:
+            return []
+        return last.ids if last.opcode == "OpBranch" else last.ids[1:]
+
+
+@dataclass(frozen=True)
+class Type:
+    """What a value of a type takes."""
+
+    components: int
+    bits: int
+    """Of a component; of a pointer 64."""
+
+
+@dataclass
+class Module:
+    """The functions of a module that have bodies, by name, and what ids stand for."""
+
+    functions: dict[str, list[Block]] = field(default_factory=dict)
+    types: dict[str, Type] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    arrays: set[str] = field(default_factory=set)
+    """Arrays of a lane's own, under all names."""
+
+
+def parsed(assembly: str) -> Module:
+    """Return the module of an assembly."""
+    module = Module()
+    names = module.names
+    blocks: list[Block] = []
+    for line in assembly.splitlines():
+        named = NAME.search(line)
+        if named is not None:
+            names[named[1]] = named[2]
+        found = INSTRUCTION.match(line)
+        if found is None:
+            continue
+        instruction = Instruction(found[1], found[2], found[3])
+        if instruction.opcode.startswith("OpType"):
+            _note_type(instruction, module.types)
+        elif instruction.opcode == "OpFunction":
+            blocks = []
+            module.functions[names.get(instruction.result or "", instruction.result or "")] = blocks
+        elif instruction.opcode == "OpLabel":
+            blocks.append(Block(instruction.result or ""))
+        elif blocks and instruction.opcode != "OpFunctionEnd":
+            blocks[-1].instructions.append(instruction)
+            if instruction.opcode == "OpVariable" or _is_same_array(instruction, module):
+                module.arrays.add(instruction.result or "")
+    module.functions = {name: body for name, body in module.functions.items() if body}
+    return module
+
+
+def innermost_loops(blocks: list[Block]) -> Iterator[list[Block]]:
+    """Yield the loops of a function, whose blocks stand in order, that have no other loop in them."""
+    places = {block.label: place for place, block in enumerate(blocks)}
+    starts = {
+        places[label]: end
+        for end, block in enumerate(blocks)
+        for label in block.successors
+        if places[label] <= end
+    }
+    for start, end in starts.items():
+        if not any(start < other and starts[other] <= end for other in starts):
+            yield blocks[start : end + 1]
+
+
+def _note_type(instruction: Instruction, types: dict[str, Type]) -> None:
+    """Add a type of numbers, of vectors of them, or of pointers."""
+    numbers = [int(word) for word in instruction.operands.split() if word.isdigit()]
+    name = instruction.result or ""
+    if instruction.opcode in ("OpTypeInt", "OpTypeFloat"):
+        types[name] = Type(1, numbers[0])
+    elif instruction.opcode == "OpTypeBool":
+        types[name] = Type(1, 1)
+    elif instruction.opcode == "OpTypePointer":
+        types[name] = Type(1, 64)
+    elif instruction.opcode == "OpTypeVector":
+        types[name] = Type(numbers[-1], _element(instruction, types).bits)
+
+
+def _is_same_array(instruction: Instruction, module: Module) -> bool:
+    return instruction.opcode == "OpBitcast" and instruction.inputs[0] in module.arrays
+
+
+def _element(instruction: Instruction, types: Mapping[str, Type]) -> Type:
+    return types[instruction.ids[0]]
