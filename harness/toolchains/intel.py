@@ -6,9 +6,11 @@ import re
 import llvmlite.binding as llvm
 
 from harness.errors import BuildError
+from harness.toolchains.spirv_ids import defines_each_id_once
 
 TRIPLE = "spirv64-unknown-unknown"
 OPTIMIZATION_LEVEL = 2
+ATTEMPTS = 8
 EXTENSIONS = ("SPV_INTEL_cache_controls", "SPV_KHR_bfloat16")
 """Those that modules may use, as far as they need them."""
 
@@ -36,13 +38,26 @@ def data_layout() -> str:
 
 
 def assembly(llvm_ir: str) -> str:
-    """Return a module as the text of SPIR-V's assembly; raises `BuildError` where LLVM refuses the code."""
+    """Return a module as the text of SPIR-V's assembly.
+
+    It is emitted besides the module, and may number its values in another way.  Raises `BuildError` where
+    LLVM refuses the code.
+    """
     return _machine().emit_assembly(_parsed(llvm_ir))
 
 
 def binary(llvm_ir: str) -> bytes:
-    """Return a module of SPIR-V as drivers take it; raises `BuildError` where LLVM refuses the code."""
-    return _machine().emit_object(_parsed(llvm_ir))
+    """Return a module of SPIR-V as drivers take it; raises `BuildError` where LLVM refuses the code.
+
+    LLVM 22 numbers labels by the addresses of its own data, and gives a label the number of a value about
+    once in a hundred times; the code is the same but for that.  So a module is emitted until its numbers are
+    right.
+    """
+    for _ in range(ATTEMPTS):
+        image = _machine().emit_object(_parsed(llvm_ir))
+        if defines_each_id_once(image):
+            return image
+    raise BuildError(f"LLVM gave two values of a module one number, {ATTEMPTS} times")
 
 
 def require_valid(assembly: str) -> None:

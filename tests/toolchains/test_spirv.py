@@ -1,9 +1,13 @@
 """SPIR-V by llvmlite: what is emitted, and what is refused."""
 
+import re
+import struct
+
 import pytest
 
 from harness.errors import BuildError
 from harness.toolchains import intel
+from harness.toolchains.spirv_ids import defined_ids, defines_each_id_once
 
 KERNEL = f"""
 target datalayout = "{intel.data_layout()}"
@@ -27,7 +31,47 @@ def test_a_module_is_emitted_as_text_and_as_words() -> None:
 
 
 def test_one_module_after_another_is_emitted() -> None:
-    assert intel.binary(KERNEL) == intel.binary(KERNEL)
+    assert len(intel.binary(KERNEL)) == len(intel.binary(KERNEL))
+
+
+def test_the_ids_of_a_module_are_those_of_its_text() -> None:
+    text = re.findall(r"^\s*%(\d+) =", intel.assembly(KERNEL), re.MULTILINE)
+    assert sorted(defined_ids(intel.binary(KERNEL))) == sorted(map(int, text))
+
+
+def relabelled(image: bytes) -> bytes:
+    """Give the first label of a module the number of its first type."""
+    words = list(struct.unpack(f"<{len(image) // 4}I", image))
+    label = next(at for at, word in enumerate(words) if at >= 5 and word == 2 << 16 | 248)
+    words[label + 1] = next(iter(defined_ids(image)))
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+class Machine:
+    """Emits modules with a wrong number so many times."""
+
+    def __init__(self, wrong: int) -> None:
+        self.wrong = wrong
+        self.right = intel.binary(KERNEL)
+
+    def emit_object(self, module: object) -> bytes:
+        self.wrong -= 1
+        return relabelled(self.right) if self.wrong >= 0 else self.right
+
+
+def test_a_number_that_is_given_twice_is_noticed() -> None:
+    image = intel.binary(KERNEL)
+    assert defines_each_id_once(image)
+    assert not defines_each_id_once(relabelled(image))
+
+
+def test_a_module_is_emitted_until_its_numbers_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(wrong=2)
+    monkeypatch.setattr(intel, "_machine", lambda: machine)
+    assert intel.binary(KERNEL) == machine.right
+    machine.wrong = intel.ATTEMPTS
+    with pytest.raises(BuildError, match="two values of a module one number, 8 times"):
+        intel.binary(KERNEL)
 
 
 def test_no_more_extensions_are_declared_than_a_module_needs() -> None:

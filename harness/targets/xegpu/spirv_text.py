@@ -96,17 +96,32 @@ def parsed(assembly: str) -> Module:
 
 
 def innermost_loops(blocks: list[Block]) -> Iterator[list[Block]]:
-    """Yield the loops of a function, whose blocks stand in order, that have no other loop in them."""
+    """Yield the loops of a function that have no other loop in them, each as its blocks in order.
+
+    An edge to a block that stands before, or to the block itself, closes a loop.
+    """
     places = {block.label: place for place, block in enumerate(blocks)}
-    starts = {
-        places[label]: end
-        for end, block in enumerate(blocks)
-        for label in block.successors
-        if places[label] <= end
-    }
-    for start, end in starts.items():
-        if not any(start < other and starts[other] <= end for other in starts):
-            yield blocks[start : end + 1]
+    found: dict[str, set[str]] = {}
+    for place, block in enumerate(blocks):
+        for label in block.successors:
+            if places[label] <= place:
+                found[label] = found.get(label, set()) | _natural_loop(blocks, label, block.label)
+    for start, inside in found.items():
+        if not any(other in inside for other in found if other != start):
+            yield [block for block in blocks if block.label in inside]
+
+
+def _natural_loop(blocks: list[Block], start: str, end: str) -> set[str]:
+    """Return the labels of the blocks that reach the end of a loop without its beginning, and of that."""
+    inside, waiting = {start, end}, [end]
+    while waiting:
+        label = waiting.pop()
+        if label == start:
+            continue
+        before = {block.label for block in blocks if label in block.successors} - inside
+        inside |= before
+        waiting += before
+    return inside
 
 
 def _note_type(instruction: Instruction, types: dict[str, Type]) -> None:

@@ -57,6 +57,23 @@ def test_a_loop_is_what_goes_back_to_its_beginning() -> None:
     assert [block.label for block in loop] == ["%44"]
 
 
+def test_what_stands_between_and_leaves_is_no_part_of_a_loop() -> None:
+    text = """
+\t%1 = OpFunction %2 None %3
+\t%4 = OpLabel
+\tOpBranch %5
+\t%5 = OpLabel
+\tOpBranchConditional %9 %7 %6
+\t%6 = OpLabel
+\tOpReturn
+\t%7 = OpLabel
+\tOpBranch %5
+"""
+    assert [[block.label for block in loop] for loop in innermost_loops(parsed(text).functions["%1"])] == [
+        ["%5", "%7"]
+    ]
+
+
 def test_of_loops_within_each_other_the_inner_one_counts() -> None:
     outer = """
 \t%1 = OpFunction %2 None %3
