@@ -2,9 +2,11 @@
 
 import functools
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 from hand_written import Run
 
 from harness.emulator.device_code import compile_for_emulator
@@ -27,6 +29,8 @@ WIDE = AttentionProblem(heads=1, seq_q=128, head_dim=128, dtype="f16")
 NARROW = AttentionProblem(heads=1, seq_q=128, seq_kv=192, head_dim=32, dtype="f16", causal=True)
 
 Settings = dict[str, ParameterValue]
+Clamped = list[tuple[int, int]]
+"""Loads and stores of each launch."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,9 @@ GENERATED: dict[str, Form] = {
     "flash by replicated WMMA": Form("flash", NARROW, target="rocm:gfx1100"),
     "flash by WMMA": Form("flash", NARROW, target="rocm:gfx1201"),
     "unfused by MFMA": Form("unfused", RAGGED, target="rocm:gfx942"),
+    "flash by dpas": Form("flash", NARROW, target="xegpu:bmg"),
+    "flash by dpas of 10 queries": Form("flash", FEW_QUERIES, {"kv_splits": 1}, target="xegpu:bmg"),
+    "unfused by dpas": Form("unfused", RAGGED, target="xegpu:pvc"),
 }
 """What the kernels of each name are generated from."""
 
@@ -85,8 +92,26 @@ class GeneratedAttention:
         """Compile the kernels, or a changed copy of their text, and load them."""
         return compile_for_emulator(self.text if text is None else text, device(self.chip)).load()
 
+    @functools.cached_property
+    def clamped(self) -> Clamped:
+        """Accesses that hardware clamps in each launch of the kernels as they are."""
+        return _clamped(self._launched(self.compile(), LaunchSettings())[0])
+
     def run(self, kernels: dict[str, LoadedKernel], settings: LaunchSettings) -> Run:
         """Launch the kernels one after another; the report has the findings of all."""
+        reports, output = self._launched(kernels, settings)
+        findings = tuple(finding for report in reports for finding in report.findings)
+        return Run(
+            reports[-1].model_copy(update={"findings": findings}),
+            output,
+            is_right=self.expected.check(output).ok,
+            clamps_as_expected=_clamped(reports) == self.clamped,
+        )
+
+    def _launched(
+        self, kernels: dict[str, LoadedKernel], settings: LaunchSettings
+    ) -> tuple[list[Report], np.ndarray]:
+        """Launch the kernels on memory of their own; return what each did, and the output."""
         given = self.inputs.buffers(self.problem)
         memory = {
             name: DeviceBuffer.of(given[name], name) if buffer.is_input else DeviceBuffer(buffer.bytes, name)
@@ -108,13 +133,11 @@ class GeneratedAttention:
         finally:
             for buffer in memory.values():
                 buffer.free()
-        findings = tuple(finding for report in reports for finding in report.findings)
-        return Run(
-            reports[-1].model_copy(update={"findings": findings}),
-            output,
-            is_right=self.expected.check(output).ok,
-            clamps_as_expected=True,
-        )
+        return reports, output
+
+
+def _clamped(reports: Sequence[Report]) -> Clamped:
+    return [(report.clamped_loads, report.clamped_stores) for report in reports]
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from harness.targets.xegpu.device_code import device_code, summary
 from harness.targets.xegpu.leftovers import require_lowered
 from harness.targets.xegpu.own_operations import use_own_operations
 from harness.targets.xegpu.static_arrays import declare_arrays_first
+from harness.targets.xegpu.word_slices import cut_words
 from harness.toolchains import intel, spirv_val
 
 TO_XEVM = (
@@ -20,8 +21,6 @@ TO_XEVM = (
     "loop-invariant-code-motion",
     "convert-math-to-xevm",
     "convert-xegpu-to-xevm",
-    "canonicalize",
-    "cse",
 )
 TO_OPENCL = (
     "convert-scf-to-cf",
@@ -39,6 +38,8 @@ TO_OPENCL = (
 def _to_xevm(module: ir.Module) -> None:
     use_own_operations(module)
     run_passes(module, f"gpu.module({','.join(TO_XEVM)})")
+    cut_words(module)
+    run_passes(module, "canonicalize", "cse")
 
 
 def _to_opencl(module: ir.Module) -> None:

@@ -8,6 +8,7 @@ from harness.errors import BuildError
 from harness.targets.xegpu.leftovers import require_lowered
 from harness.targets.xegpu.own_operations import use_own_operations
 from harness.targets.xegpu.static_arrays import declare_arrays_first
+from harness.targets.xegpu.word_slices import cut_words
 
 KERNEL = """
 gpu.module @kernels {{
@@ -111,3 +112,31 @@ def test_an_array_of_unknown_size_is_refused() -> None:
         module = ir.Module.parse(text)
         with pytest.raises(BuildError, match="a size that is no constant"):
             declare_arrays_first(module)
+
+
+SLICES = """
+    %words = vector.broadcast %word : i32 to vector<16xi32>
+    %elements = vector.bitcast %words : vector<16xi32> to vector<32xf16>
+    %piece = vector.extract_strided_slice %elements {{offsets = [{start}], sizes = [16], strides = [1]}}
+      : vector<32xf16> to vector<16xf16>
+    %used = vector.bitcast %piece : vector<16xf16> to vector<8xi32>
+"""
+
+
+def sliced(start: int) -> str:
+    with mlir_context():
+        text = KERNEL.replace("%value: f32", "%value: f32, %word: i32").format(
+            body=SLICES.format(start=start)
+        )
+        module = ir.Module.parse(text)
+        cut_words(module)
+        module.operation.verify()
+        return str(module)
+
+
+def test_a_fragment_is_cut_out_of_the_words() -> None:
+    assert "offsets = [8], sizes = [8], strides = [1]} : vector<16xi32> to vector<8xi32>" in sliced(16)
+
+
+def test_a_fragment_that_begins_within_a_word_is_left() -> None:
+    assert "offsets = [15], sizes = [16], strides = [1]} : vector<32xf16> to vector<16xf16>" in sliced(15)
