@@ -19,7 +19,7 @@ def has_room(module: ir.Module, most_bytes: int) -> bool:
     """
     trial = ir.Module.parse(str(module), context=module.context)
     for function in functions_of(trial):
-        read_again_in_loops(function)
+        read_again_in_loops(function, is_staged=True)
     return all(place(function).bytes <= most_bytes for function in functions_of(trial))
 
 

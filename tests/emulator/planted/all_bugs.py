@@ -12,6 +12,7 @@ from planted import (
     generated,
     generated_amd,
     generated_forms,
+    generated_intel,
     hand_written_amd,
     hand_written_intel,
     hand_written_nvidia,
@@ -26,6 +27,7 @@ BUGS: tuple[PlantedBug, ...] = (
     *generated.BUGS,
     *generated_forms.BUGS,
     *generated_amd.BUGS,
+    *generated_intel.BUGS,
     *hand_written_nvidia.BUGS,
     *hand_written_amd.BUGS,
     *hand_written_intel.BUGS,
@@ -45,8 +47,9 @@ order of lanes and warps. What only `values` notice, only inputs show that make 
 The kernels are IREE's attention (f16, one head, 128 queries and keys, head dimension 64), as the LLVM back
 ends get it, those that the harness generates for sm_80 (256 queries and keys, causal, also in tiles of 128
 queries and with scores computed an iteration ahead; twice 10 queries, once with the keys in two parts; once
-f32) and for AMD's chips (128 to 256 queries, causal; 100 queries and 150 keys; head dimension 128), and
-those of `tests/emulator/kernels`. Written by `python -m planted.all_bugs` in `tests/emulator`.
+f32), for AMD's chips (128 to 256 queries, causal; 100 queries and 150 keys; head dimension 128) and for
+Intel's (128 queries, causal; 10 queries; 100 queries and 150 keys), and those of `tests/emulator/kernels`. Written by
+`python -m planted.all_bugs` in `tests/emulator`.
 """
 
 
