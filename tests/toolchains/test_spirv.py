@@ -74,6 +74,39 @@ def test_a_module_is_emitted_until_its_numbers_are_right(monkeypatch: pytest.Mon
         intel.binary(KERNEL)
 
 
+LOOP_FROM_A_REMAINDER = f"""
+target datalayout = "{intel.data_layout()}"
+target triple = "{intel.TRIPLE}"
+declare spir_func i64 @_Z12get_group_idj(i32)
+define spir_kernel void @kernel(ptr addrspace(1) %data) {{
+  %group = call spir_func i64 @_Z12get_group_idj(i32 0)
+  %remainder = urem i64 %group, 2
+  %start = mul nsw i64 %remainder, 128
+  %end = add i64 %start, 128
+  br label %loop
+loop:
+  %at = phi i64 [ %start, %0 ], [ %next, %body ]
+  %goes_on = icmp slt i64 %at, %end
+  br i1 %goes_on, label %body, label %done
+body:
+  %cut = trunc i64 %at to i32
+  store i32 %cut, ptr addrspace(1) %data, align 4
+  %next = add i64 %at, 32
+  br label %loop
+done:
+  ret void
+}}
+"""
+
+
+def test_integers_of_different_widths_are_not_mixed() -> None:
+    text = intel.assembly(LOOP_FROM_A_REMAINDER)
+    types = dict(re.findall(r"(%\d+) = Op\w+ (%\d+)", text))
+    operations = re.findall(r"Op(?:BitwiseAnd|UMod|IAdd|IMul) (%\d+) (%\d+) (%\d+)", text)
+    assert operations
+    assert [one for one in operations if {types[value] for value in one[1:]} != {one[0]}] == []
+
+
 def test_no_more_extensions_are_declared_than_a_module_needs() -> None:
     assert "OpExtension" not in intel.assembly(KERNEL)
 
