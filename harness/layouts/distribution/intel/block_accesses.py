@@ -5,6 +5,7 @@ from mlir.dialects import arith, vector
 
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.intel.block_messages import (
+    LANES,
     MOST_BLOCKS,
     MOST_COMPONENTS,
     MOST_STORED_ROWS,
@@ -44,10 +45,12 @@ def distribute_block_read(distributor: Distributor, read: ir.OpView) -> None:
     layout, form = distributor.layout(result), _form_of_read(distributor, read)
     kind = fragment_type(layout, result.type.element_type)
     matrix = MatrixInMemory.of(distributor, read, READ_INDEX, layout)
-    load_from = _load_transposed if form is Form.TRANSPOSED else _load_straight
     fragments: dict[int, ir.Value] = {}
     for message in messages(layout, _blocks_of(kind, form)):
-        pieces = load_from(matrix, message, kind, form)
+        if form is Form.TRANSPOSED:
+            pieces = [_load_transposed(matrix, message, kind)]
+        else:
+            pieces = _load_straight(matrix, message, kind, is_packed=form is Form.TRANSFORMED)
         fragments.update(zip(message.fragments, pieces, strict=True))
     distributor.define_fragments(result, [fragments[number] for number in range(layout.fragments)])
 
@@ -93,15 +96,15 @@ def _blocks_of(kind: ir.VectorType, form: Form | None) -> int:
 
 
 def _load_straight(
-    matrix: MatrixInMemory, message: Message, kind: ir.VectorType, form: Form | None
+    matrix: MatrixInMemory, message: Message, kind: ir.VectorType, *, is_packed: bool
 ) -> list[ir.Value]:
     """Return fragments whose columns are those of lanes."""
     rows, count = kind.shape[0], len(message.fragments)
-    block = Block(rows, 16, kind.element_type, count)
+    block = Block(rows, LANES, kind.element_type, count)
     described = descriptor(matrix.base, matrix.rows, matrix.columns, block)
     row, column = matrix.position(message.row, message.column)
     whole = ir.VectorType.get([rows * count], kind.element_type)
-    loaded = load(described, row, column, whole, is_packed=form is Form.TRANSFORMED)
+    loaded = load(described, row, column, whole, is_packed=is_packed)
     if count == 1:
         return [loaded]
     return [
@@ -109,13 +112,11 @@ def _load_straight(
     ]
 
 
-def _load_transposed(
-    matrix: MatrixInMemory, message: Message, kind: ir.VectorType, form: Form | None
-) -> list[ir.Value]:
+def _load_transposed(matrix: MatrixInMemory, message: Message, kind: ir.VectorType) -> ir.Value:
     """Return a fragment whose rows are those of lanes: words of neighbours in a row."""
     in_word = WORD_BYTES // bytes_of(kind.element_type)
     word, words = ir.IntegerType.get_signless(8 * WORD_BYTES), kind.shape[0] // in_word
-    described = descriptor(matrix.base, matrix.rows, matrix.columns // in_word, Block(16, words, word))
+    described = descriptor(matrix.base, matrix.rows, matrix.columns // in_word, Block(LANES, words, word))
     row, column = matrix.position(message.row, message.column)
     loaded = load(
         described,
@@ -124,4 +125,4 @@ def _load_transposed(
         ir.VectorType.get([words], word),
         is_transposed=True,
     )
-    return [vector.bitcast(kind, loaded)]
+    return vector.bitcast(kind, loaded)
