@@ -70,7 +70,7 @@ class EmulatorFindingsError(HarnessError):
         self.findings = tuple(findings)
 
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 NO_ROOM_WORDS = tuple(map(os.strerror, NO_ROOM))
 """How the system, and so every compiler, says that a disk is full or cannot be written."""
 

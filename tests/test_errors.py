@@ -1,6 +1,8 @@
 """How an exception becomes one line."""
 
+import errno
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from mlir import ir
@@ -86,3 +88,17 @@ def test_a_stage_of_the_cpu_target_is_named(monkeypatch, tmp_path):
         plugins.variant("flash").build(case, "key", tmp_path)
     assert one_line(caught.value) == 'in stage "lanes": no layout'
     assert failure_kind(caught.value) == "build-failed"
+
+
+def test_a_file_that_somebody_removed_from_the_cache_is_no_fault_of_the_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    assert (
+        failure_kind(FileNotFoundError(2, "gone", str(tmp_path / "cache" / "9f" / "kernels.o"))) == "removed"
+    )
+    assert failure_kind(FileNotFoundError(2, "gone", str(tmp_path / "kernels.o"))) == "crashed"
+
+
+def test_a_file_that_may_not_be_so_large_has_found_no_room() -> None:
+    assert failure_kind(OSError(errno.EFBIG, "File too large")) == "no-room"

@@ -21,7 +21,7 @@ from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
-from harness.storage.replacing import own_folder, replaced, write_text
+from harness.storage.replacing import own_folder, remove_leftovers, replaced, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +34,8 @@ SUMMARY_CSV = "summary.csv"
 RESULTS_CSV = "results.csv"
 WIDTH_WITHOUT_TERMINAL = 200
 MOST_ROWS_PRINTED = 200
+LONGEST_REPORT_S = 3600.0
+"""Seconds after which a half-written file in a report's folder is nobody's any more."""
 """Of a run with more rows the terminal shows the first; the CSV files have all."""
 
 Folders = Sequence[str | Path]
@@ -156,7 +158,7 @@ def _write(
     text = folder / SUMMARY_MARKDOWN
     with _written_to(folder):
         if folder.parent in runs.folders:
-            own_folder(folder)
+            remove_leftovers(own_folder(folder), LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
         tables = summary_markdown(runs, rows)
         write_text(text, tables)

@@ -56,8 +56,14 @@ def write_table(frame: "pandas.DataFrame", path: Path, journal: str) -> None:
     from pyarrow import parquet
 
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    metadata = {**(table.schema.metadata or {}), JOURNAL_KEY: journal.encode(), LAYOUT_KEY: LAYOUT.encode()}
+    said = {JOURNAL_KEY: journal.encode(), LAYOUT_KEY: _layout(table.column_names).encode()}
+    metadata = {**(table.schema.metadata or {}), **said}
     parquet.write_table(table.replace_schema_metadata(metadata), path, write_page_checksum=True)
+
+
+def _layout(names: Sequence[str]) -> str:
+    """Return the digest of how a table is made, and of its columns' names, which no checksum covers."""
+    return digest([LAYOUT, list(names)])
 
 
 def journal_digest(journal: Path) -> str:
@@ -95,7 +101,8 @@ def _read(file: Any, journal: Path) -> "pyarrow.Table":
     metadata = parquet.read_metadata(file)
     said = metadata.metadata or {}
     room = journal.stat().st_size
-    _require(said.get(LAYOUT_KEY) == LAYOUT.encode(), "another layout")
+    names = metadata.schema.to_arrow_schema().names
+    _require(said.get(LAYOUT_KEY) == _layout(names).encode(), "another layout")
     _require(metadata.num_rows * metadata.num_columns <= room, "more cells than the journal has letters")
     _require(said.get(JOURNAL_KEY) == journal_digest(journal).encode(), "another journal")
     texts = [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]

@@ -49,9 +49,14 @@ class GroupRun:
         """Keep the rows of a resumed run that still hold."""
         for compared in self._context.experiment.groups(record.case for record in self._records.values()):
             unfinished = [self._records[case.id] for case in compared if case.id not in self._context.rows]
-            kept = [record for record in unfinished if self._still_holds(record)]
+            baseline = self._baseline(compared)
+            kept = [
+                record
+                for record in unfinished
+                if self._still_holds(record) and self._is_compared_with(baseline, record)
+            ]
             redone = [record.case for record in unfinished if record not in kept]
-            if self._baseline(compared) in redone:
+            if baseline in redone:
                 kept = [record for record in kept if self._context.earlier[record.case.id].time_s is None]
             for record in kept:
                 self._context.keep(record, self._context.earlier[record.case.id])
@@ -67,6 +72,20 @@ class GroupRun:
             return False
         needs_time = self._context.timed and row.executor in TIMED_EXECUTORS
         return row.status is not Status.PASSED or row.time_s is not None or not needs_time
+
+    def _is_compared_with(self, baseline: Case | None, record: CaseRecord) -> bool:
+        """Return whether the journal's row of a case has the speed-up that this run would give it.
+
+        It has another where the experiment names another baseline now, and none where the baseline was not
+        asked for with it.
+        """
+        row = self._context.earlier[record.case.id]
+        if row.time_s is None or not self._context.timed:
+            return True
+        if row.baseline is not None:
+            return row.baseline == self._context.experiment.baseline
+        compared = None if baseline is None else self._context.earlier.get(baseline.id)
+        return compared is None or compared.time_s is None
 
     def _build(self) -> None:
         """Build cases, or find them in the cache."""

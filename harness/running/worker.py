@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from harness import plugins
 from harness.artifact.artifact import Artifact, BoundCall, Executable
-from harness.artifact.cache import ArtifactCache
+from harness.artifact.cache import ArtifactCache, cache_root
 from harness.building.case_build import build_case, find_key, read_artifact, target_options
 from harness.errors import (
     BuildError,
@@ -200,12 +200,21 @@ def failure_kind(error: Exception) -> FailureKind:
         KilledError: "killed",
         MemoryError: "out-of-memory",
     }
+    if any(is_removed_from_cache(cause) for cause in causes(error)):
+        return "removed"
     for error_type, kind in kinds.items():
         if isinstance(error, error_type):
             return kind
     if any(words in str(error).lower() for words in OUT_OF_MEMORY_WORDS):
         return "out-of-memory"
     return "crashed"
+
+
+def is_removed_from_cache(error: BaseException) -> bool:
+    """Whether a file of the cache is gone: no fault of the case, and the next try may succeed."""
+    if not isinstance(error, FileNotFoundError) or error.filename is None:
+        return False
+    return Path(os.fsdecode(error.filename)).is_relative_to(cache_root())
 
 
 def reset_peak_bytes() -> None:

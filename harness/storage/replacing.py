@@ -1,6 +1,8 @@
 """Files that are written whole: no reader sees half of one, and no link is followed."""
 
+import contextlib
 import os
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,10 +35,15 @@ def write_text(path: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what processes that were killed left of files that they were about to replace."""
+def remove_leftovers(folder: Path, older_than_s: float = 0.0) -> None:
+    """Remove what processes that were killed left of files that they were about to replace.
+
+    Where others may be writing now, only what is older than they take is a leftover.
+    """
     for path in folder.glob(f"{PREFIX}*"):
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - path.lstat().st_mtime >= older_than_s:
+                path.unlink()
 
 
 def own_folder(path: Path) -> Path:

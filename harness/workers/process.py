@@ -62,6 +62,7 @@ STATUS_OF: dict[FailureKind, Status] = {
     "wrong": Status.WRONG,
     "no-room": Status.CRASHED,
     "killed": Status.CRASHED,
+    "removed": Status.CRASHED,
 }
 
 
@@ -243,7 +244,7 @@ class WorkerProcess:
                 response.message,
                 bad_input=response.failure == "bad-input",
                 no_room=response.failure == "no-room",
-                transient=response.failure == "killed",
+                transient=response.failure in ("killed", "removed"),
                 log=self.log(),
             )
         if not isinstance(response, self._expected):

@@ -14,7 +14,15 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 
 FailureKind = Literal[
-    "bad-input", "unsupported", "build-failed", "out-of-memory", "crashed", "wrong", "no-room", "killed"
+    "bad-input",
+    "unsupported",
+    "build-failed",
+    "out-of-memory",
+    "crashed",
+    "wrong",
+    "no-room",
+    "killed",
+    "removed",
 ]
 
 AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]

@@ -221,7 +221,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "size - 1 - number",
         "size - number",
         "gpu_kernels",
-        (*GPU_FLASH, "seq_q=129", "dtype=f16"),
+        (*GPU_FLASH, "seq_q=129", "seq_kv=129", "dtype=f16"),
         "normal inputs",
     ),
     PlantedBug(
@@ -230,7 +230,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "ir.DenseI64ArrayAttr.get([sizes[axis] for axis in order])",
         "ir.DenseI64ArrayAttr.get(sizes)",
         "gpu_kernels",
-        (*GPU_FLASH, "seq_q=129", "dtype=f16"),
+        (*GPU_FLASH, "seq_q=129", "seq_kv=129", "dtype=f16"),
         "out-of-bounds",
     ),
     PlantedBug(
@@ -241,7 +241,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "                operand = arith.extf(operand.type, arith.truncf(coarse, operand))\n"
         "                source = arith.truncf(rounded_type, operand)",
         "gpu_kernels",
-        (*GPU_FLASH, "seq_q=129", "dtype=f16"),
+        (*GPU_FLASH, "seq_q=129", "seq_kv=129", "dtype=f16"),
         "cancelling inputs",
     ),
 )

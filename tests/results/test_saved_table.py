@@ -196,6 +196,7 @@ LIES = {
     "a column twice": _renamed("stage_s.llvm", "case"),
     "a column less": lambda table: table.drop_columns(["status"]),
     "a column more": lambda table: table.append_column("more", pyarrow.array([1.0] * 4)),
+    "a stage of another name": _renamed("stage_s.llvm", "stage_s.llwm"),
     "another order": lambda table: table.select(table.column_names[::-1]),
     "a parameter that steers a terminal": with_column("params", ["\x1b[2J"] * 4),
     "more rows than lines": lambda table: pyarrow.concat_tables([table] * 1_000),

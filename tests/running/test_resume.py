@@ -170,6 +170,20 @@ def test_a_changed_baseline_has_all_that_is_compared_with_it_timed_again(
     assert journaled(finished.folder) == [*before, baseline, compared]
 
 
+def test_rows_of_another_baseline_or_of_none_are_timed_again(tmp_path: Path) -> None:
+    of_none = experiment().model_copy(update={"baseline": None})
+    before = run(of_none, tmp_path)
+    assert [row.baseline for row in before.results[:2]] == [None, None]
+    after = run(experiment(), tmp_path, resume=True)
+    assert after.folder == before.folder
+    assert [row.baseline for row in after.results[:2]] == ["numpy-attention"] * 2
+    written = journaled(after.folder)
+    run(experiment(), tmp_path, resume=True)
+    assert journaled(after.folder) == written
+    run(of_none, tmp_path, resume=True)
+    assert [row.baseline for row in RunFolder.open(after.folder).results()[:2]] == [None, None]
+
+
 def test_a_check_is_not_enough_for_a_run_with_times(tmp_path: Path) -> None:
     checked = run(experiment(), tmp_path, timed=False)
     assert [row.time_s for row in checked.results[:2]] == [None, None]

@@ -1,10 +1,11 @@
 """Files that are written whole, whatever lies at their path."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from harness.storage.replacing import own_folder, replaced, write_text
+from harness.storage.replacing import own_folder, remove_leftovers, replaced, write_text
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -40,3 +41,13 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "logs").symlink_to(tmp_path / "theirs")
     with pytest.raises(OSError, match="is a link; expected a folder"):
         own_folder(tmp_path / "logs")
+
+
+def test_what_killed_processes_left_goes_once_nobody_can_be_writing_it(tmp_path: Path) -> None:
+    left = tmp_path / ".replacing-1234.csv"
+    left.touch()
+    remove_leftovers(tmp_path, older_than_s=60)
+    assert left.exists()
+    os.utime(left, (0, 0))
+    remove_leftovers(tmp_path, older_than_s=60)
+    assert not left.exists()

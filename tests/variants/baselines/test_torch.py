@@ -181,6 +181,7 @@ def test_supported_problems_have_no_reason():
         ({"causal": True}, "is_causal=True"),
         ({"causal": True, "seq_kv": 16}, "attn_mask="),
         ({"causal": True, "seq_kv": 16, "causal_alignment": "top-left"}, "is_causal=True"),
+        ({"causal": True, "scale": -0.25}, "attn_mask="),
         ({"causal": True, "window": (2, 0)}, "attn_mask="),
         ({"bias": True}, "attn_mask="),
         ({"kv_heads": 1}, "enable_gqa=True"),

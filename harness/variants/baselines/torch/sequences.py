@@ -102,10 +102,11 @@ def _heads_first(tokens: torch.Tensor) -> torch.Tensor:
 def _options(problem: AttentionProblem, seq_q: int, seq_kv: int, device: torch.device) -> dict[str, Any]:
     """Return the options of a call; PyTorch aligns its causal flag top-left."""
     options: dict[str, Any] = {"scale": problem.scale, "enable_gqa": problem.group_size > 1}
-    if problem.causal and (seq_q == seq_kv or problem.causal_alignment == "top-left"):
+    is_top_left = seq_q == seq_kv or problem.causal_alignment == "top-left"
+    if problem.causal and is_top_left and problem.scale >= 0:
         options["is_causal"] = True
     elif problem.causal:
         queries = torch.arange(seq_q, device=device)[:, None]
         keys = torch.arange(seq_kv, device=device)
-        options["attn_mask"] = keys <= queries + seq_kv - seq_q
+        options["attn_mask"] = keys <= queries + (0 if is_top_left else seq_kv - seq_q)
     return options

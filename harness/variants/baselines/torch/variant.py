@@ -206,7 +206,10 @@ class TorchUnfused(TorchVariant):
 
 
 def uses_causal_flag(problem: AttentionProblem) -> bool:
-    """Return whether `is_causal` (aligned top-left, no other mask) says exactly what the problem masks."""
+    """Return whether `is_causal` (aligned top-left, no other mask) says exactly what the problem masks.
+
+    With the flag and a negative scale PyTorch is wrong: what it masks is not what has the least score.
+    """
     aligned = problem.causal_alignment == "top-left" or problem.seq_q == problem.seq_kv
     others = problem.window or problem.mask or problem.bias or problem.kv_lengths
-    return problem.causal and aligned and not others
+    return problem.causal and aligned and problem.scale >= 0 and not others
