@@ -110,6 +110,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.sweep
 def test_the_correctness_matrix_passes(tmp_path: Path, environment: dict[str, str]) -> None:
     generated = ["--only", "variant=naive,unfused", "--junit", "junit.xml"]
     arguments = ["check", str(EXPERIMENTS / "correctness.toml"), *generated, *CHECKED]

@@ -118,7 +118,7 @@ class TestBadInput:
                 "unknown variant or schedule 'flsh' (did you mean flash?); variants: flash, ",
             ),
             (["no-such"], "unknown variant or schedule 'no-such'; variants: flash, "),
-            (["flash", "--target", "gpu"], "--target: unknown target 'gpu'; expected one of cpu"),
+            (["flash", "--target", "abacus"], "--target: unknown target 'abacus'; expected one of cpu"),
             (
                 ["flash", "--target", "cpu:foo"],
                 "--target: unknown chip of cpu 'foo'; expected one of host, avx2, avx512",

@@ -61,7 +61,7 @@ def tile_or_refuse(root, sizes, order, options):
     return None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tilings(), st.sampled_from(Ragged), st.booleans())
 def test_equals_the_untiled_payload(tiling, ragged, folds):
     problem, sizes, order = tiling

@@ -213,8 +213,8 @@ def tied_inputs(drawn: AttentionProblem) -> Inputs:
 
 
 @EACH_VARIANT
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("scale", [16.5, 1e3, 1e6, 1e9, 1e20, -1e9, -1e20])
+@pytest.mark.parametrize("causal", sweep([False, True], but=[True]))
+@pytest.mark.parametrize("scale", sweep([16.5, 1e3, 1e6, 1e9, 1e20, -1e9, -1e20], but=[16.5, -1e20]))
 def test_equals_the_oracle_at_large_scales(variant, scale, causal):
     drawn = problem(seq_q=96, scale=scale, causal=causal)
     inputs = tied_inputs(drawn)

@@ -25,7 +25,7 @@ def test_tiles_of_queries_that_see_more_keys_come_first_in_all_heads(tmp_path: P
     assert "(-d0 + 3)" in ordered
 
 
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
+@pytest.mark.parametrize("variant", sweep(["flash", "naive", "unfused"], but=["flash"]))
 def test_without_loops_that_depend_on_the_point_the_code_is_the_same(variant: str, tmp_path: Path) -> None:
     codes = []
     for order in (LONGEST_FIRST, ROW_MAJOR):

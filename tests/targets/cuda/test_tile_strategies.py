@@ -29,7 +29,7 @@ def test_every_strategy_is_right_and_the_checks_find_nothing(
     assert_right(artifact, tmp_path)
 
 
-@pytest.mark.parametrize("variant", ["naive", "unfused"])
+@pytest.mark.parametrize("variant", sweep(["naive", "unfused"], but=["naive"]))
 def test_other_variants_have_large_tiles_with_all_strategies(variant: str, tmp_path: Path) -> None:
     options = {"query_operand": "shared-memory", "staging_slots": 1}
     assert_right(build(RAGGED, tmp_path, variant, params=LARGE, **options), tmp_path)
@@ -125,7 +125,8 @@ def test_products_by_step_are_as_many_and_right(
     assert counts["by-step"] == counts["by-fragment"] > 0
 
 
-@pytest.mark.parametrize("variant", sweep(["naive", "unfused"], but=["naive"]))
+@pytest.mark.sweep
+@pytest.mark.parametrize("variant", ["naive", "unfused"])
 def test_products_of_other_variants_go_by_step(variant: str, tmp_path: Path) -> None:
     assert_right(build(CROSS, tmp_path, variant, params=SMALL, product_order="by-step"), tmp_path)
 

@@ -41,7 +41,9 @@ def assert_right(artifact: Artifact, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("chip", sweep(CHIPS, but=["gfx942", "gfx1100"]))
-@pytest.mark.parametrize("problem", [RAGGED, GROUPED], ids=["ragged-causal-f16", "grouped-cross-bf16"])
+@pytest.mark.parametrize(
+    "problem", sweep([RAGGED, GROUPED], but=[RAGGED]), ids=["ragged-causal-f16", "grouped-cross-bf16"]
+)
 def test_flash_is_right_and_the_checks_find_nothing(
     chip: str, problem: AttentionProblem, tmp_path: Path
 ) -> None:
@@ -49,7 +51,8 @@ def test_flash_is_right_and_the_checks_find_nothing(
 
 
 @pytest.mark.parametrize(
-    ("variant", "chip"), [("naive", "gfx942"), ("unfused", "gfx942"), ("unfused", "gfx1100")]
+    ("variant", "chip"),
+    sweep([("naive", "gfx942"), ("unfused", "gfx942"), ("unfused", "gfx1100")], but=[("naive", "gfx942")]),
 )
 def test_other_variants_are_right_and_the_checks_find_nothing(
     variant: str, chip: str, tmp_path: Path
@@ -115,7 +118,7 @@ def test_flash_spills_nothing_and_its_metadata_say_how_it_is_launched(chip: str,
             )
             for heads, queries in ((1, 256), (8, 1024), (32, 4096))
         ],
-        but=[("gfx942", 128, 32, 4096), ("gfx950", 128, 8, 1024), ("gfx1100", 64, 8, 1024)],
+        but=[("gfx1100", 64, 8, 1024)],
     ),
 )
 def test_causal_flash_keeps_everything_in_registers(
@@ -130,7 +133,7 @@ def test_causal_flash_keeps_everything_in_registers(
     ("chip", "head_dim"),
     sweep(
         [(chip, head_dim) for chip in CHIPS for head_dim in (64, 128)],
-        but=[("gfx942", 128), ("gfx950", 64), ("gfx1100", 64), ("gfx1201", 128)],
+        but=[("gfx950", 64), ("gfx1201", 128)],
     ),
 )
 def test_the_lanes_of_flash_never_wait_for_a_bank(chip: str, head_dim: int, tmp_path: Path) -> None:
