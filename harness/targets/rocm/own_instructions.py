@@ -1,12 +1,13 @@
 """Operations of a lane (exponentials, maxima, barriers) as the instructions that AMD's GPUs have for them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from mlir import ir
-from mlir.dialects import amdgpu, arith, llvm, rocdl, vector
+from mlir.dialects import amdgpu, llvm, rocdl, vector
 
 from harness.ir.constants import constant_index
 from harness.ir.walk import operations_within
+from harness.targets.gpu.own_operations import Replacement, maximum_of_numbers, replace_operations
 from harness.targets.rocm.chips import Feature
 
 EXPONENTIAL = "llvm.amdgcn.exp2.f32"
@@ -16,9 +17,6 @@ ROW_LANES = 16
 SAME_LANES = (0x76543210, 0xFEDCBA98 - (1 << 32))
 """Which lane of the other row each of a row's lanes reads, 4 bits for each: its own number."""
 
-Replacement = Callable[[ir.OpView], ir.Value | None]
-"""Emits what stands for an operation, at its place; None where the operation stays."""
-
 
 def use_instructions(module: ir.Module, features: Collection[Feature]) -> None:
     """Replace what a chip of these features has an instruction for, in place."""
@@ -26,16 +24,11 @@ def use_instructions(module: ir.Module, features: Collection[Feature]) -> None:
     if Feature.ROW_EXCHANGE in features:
         replacements["gpu.shuffle"] = _row_exchange
     if Feature.PROPAGATING_MAXIMUM not in features:
-        replacements["arith.maximumf"] = _maximum_of_numbers
+        replacements["arith.maximumf"] = maximum_of_numbers
+    replace_operations(module, replacements)
     for operation in list(operations_within(module.operation)):
-        if operation.name == "gpu.barrier":
+        if operation.operation.name == "gpu.barrier":
             _wait_for_lds_only(operation)
-        elif operation.name in replacements:
-            with ir.InsertionPoint(operation), operation.location:
-                result = replacements[operation.name](operation)
-            if result is not None:
-                operation.results[0].replace_all_uses_with(result)
-                operation.operation.erase()
 
 
 def _wait_for_lds_only(barrier: ir.OpView) -> None:
@@ -58,16 +51,6 @@ def _exponential_of(value: ir.Value) -> ir.Value:
         elements = [_exponential_of(vector.extract(value, [], [at])) for at in range(kind.shape[0])]
         return vector.from_elements(kind, elements)
     result: ir.Value = llvm.call_intrinsic(kind, EXPONENTIAL, [value], [], [])
-    return result
-
-
-def _maximum_of_numbers(operation: ir.OpView) -> ir.Value:
-    """Return a maximum that passes over NaN, one instruction instead of three.
-
-    Kernels take maxima of rows of scores, and subtract them from the same scores: a NaN among these makes
-    the row's sum of exponentials NaN, whatever its maximum is.
-    """
-    result: ir.Value = arith.maxnumf(*operation.operands)
     return result
 
 

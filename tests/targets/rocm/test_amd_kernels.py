@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated_runs import assert_right_on_emulator
 from main_loops import main_loop
 from sweeps import sweep
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
@@ -29,17 +29,6 @@ def build(variant: str, problem: AttentionProblem, folder: Path, chip: str = "gf
     return plugins.variant(variant).build(case, "key", folder)
 
 
-def assert_right(artifact: Artifact, folder: Path) -> None:
-    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
-    problem = artifact.case.problem
-    inputs = make_inputs(problem, seed=3)
-    call = artifact.load(folder).bind(inputs)
-    call.poison()
-    call.run()
-    verdict = expect(inputs, problem).check(call.output())
-    assert verdict.ok, verdict
-
-
 @pytest.mark.parametrize("chip", sweep(CHIPS, but=["gfx942", "gfx1100"]))
 @pytest.mark.parametrize(
     "problem", sweep([RAGGED, GROUPED], but=[RAGGED]), ids=["ragged-causal-f16", "grouped-cross-bf16"]
@@ -47,7 +36,7 @@ def assert_right(artifact: Artifact, folder: Path) -> None:
 def test_flash_is_right_and_the_checks_find_nothing(
     chip: str, problem: AttentionProblem, tmp_path: Path
 ) -> None:
-    assert_right(build("flash", problem, tmp_path, chip), tmp_path)
+    assert_right_on_emulator(build("flash", problem, tmp_path, chip), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +46,7 @@ def test_flash_is_right_and_the_checks_find_nothing(
 def test_other_variants_are_right_and_the_checks_find_nothing(
     variant: str, chip: str, tmp_path: Path
 ) -> None:
-    assert_right(build(variant, RAGGED, tmp_path, chip), tmp_path)
+    assert_right_on_emulator(build(variant, RAGGED, tmp_path, chip), tmp_path)
 
 
 @pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
@@ -65,14 +54,14 @@ def test_single_precision_is_right_on_cdna(variant: str, tmp_path: Path) -> None
     problem = AttentionProblem(heads=1, seq_q=64, seq_kv=130, head_dim=32, dtype="f32")
     artifact = build(variant, problem, tmp_path)
     assert artifact.metrics.intrinsics == "v_mfma_f32_16x16x4_f32"
-    assert_right(artifact, tmp_path)
+    assert_right_on_emulator(artifact, tmp_path)
 
 
 def test_wide_heads_in_single_precision_have_fewer_keys_in_a_tile(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=64, seq_kv=96, head_dim=128, dtype="f32")
     artifact = build("flash", problem, tmp_path)
     assert (artifact.metrics.shared_bytes or 0) <= CHIPS["gfx942"].workgroup_lds_bytes
-    assert_right(artifact, tmp_path)
+    assert_right_on_emulator(artifact, tmp_path)
 
 
 def test_single_precision_is_refused_where_no_instruction_takes_it() -> None:
@@ -86,7 +75,7 @@ def test_few_queries_have_few_waves(queries: int, waves: int, tmp_path: Path) ->
     problem = AttentionProblem(heads=2, seq_q=queries, seq_kv=150, head_dim=32, dtype="f16", causal=True)
     artifact = build("flash", problem, tmp_path)
     assert artifact.metrics.workgroup_size == 64 * waves
-    assert_right(artifact, tmp_path)
+    assert_right_on_emulator(artifact, tmp_path)
 
 
 @pytest.mark.parametrize("chip", sweep(CHIPS, but=["gfx950", "gfx1201"]))
@@ -174,7 +163,7 @@ def test_one_slot_and_two_are_right(slots: int, tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=70, seq_kv=200, head_dim=64, dtype="f16", causal=True)
     options = {"staging_slots": slots}
     case = Case(problem=problem, variant="flash", target="rocm:gfx942", target_options=options)
-    assert_right(plugins.variant("flash").build(case, "key", tmp_path), tmp_path)
+    assert_right_on_emulator(plugins.variant("flash").build(case, "key", tmp_path), tmp_path)
 
 
 def test_machine_code_is_a_code_object_for_the_chip(tmp_path: Path) -> None:
@@ -216,7 +205,7 @@ def test_rows_of_a_wave_exchange_statistics_without_lds(tmp_path: Path) -> None:
 
 def test_flash_is_right_at_a_large_scale(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=96, head_dim=32, dtype="f16", causal=True, scale=1e12)
-    assert_right(build("flash", problem, tmp_path), tmp_path)
+    assert_right_on_emulator(build("flash", problem, tmp_path), tmp_path)
 
 
 def test_q_stays_in_registers_where_lds_has_no_room_for_it(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated_runs import assert_right_on_emulator
 from sweeps import sweep
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.emulator.findings import Report
-from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
@@ -46,17 +46,6 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
     return made
 
 
-def assert_right(artifact: Artifact, folder: Path) -> None:
-    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
-    problem = artifact.case.problem
-    inputs = make_inputs(problem, seed=3)
-    call = artifact.load(folder).bind(inputs)
-    call.poison()
-    call.run()
-    verdict = expect(inputs, problem).check(call.output())
-    assert verdict.ok, verdict
-
-
 @pytest.mark.parametrize("chip", sweep(CHIPS, but=["bmg"]))
 @pytest.mark.parametrize(
     "problem",
@@ -66,7 +55,7 @@ def assert_right(artifact: Artifact, folder: Path) -> None:
 def test_flash_is_right_and_the_checks_find_nothing(
     chip: str, problem: AttentionProblem, tmp_path: Path
 ) -> None:
-    assert_right(build("flash", problem, tmp_path, chip), tmp_path)
+    assert_right_on_emulator(build("flash", problem, tmp_path, chip), tmp_path)
 
 
 @pytest.mark.parametrize("variant", ["naive", "unfused"])
@@ -76,21 +65,21 @@ def test_flash_is_right_and_the_checks_find_nothing(
 def test_other_variants_are_right_and_the_checks_find_nothing(
     variant: str, problem: AttentionProblem, tmp_path: Path
 ) -> None:
-    assert_right(build(variant, problem, tmp_path), tmp_path)
+    assert_right_on_emulator(build(variant, problem, tmp_path), tmp_path)
 
 
 @pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
 def test_where_nothing_is_ragged_no_access_is_clamped(
     variant: str, tmp_path: Path, reports: list[Report]
 ) -> None:
-    assert_right(build(variant, WHOLE, tmp_path), tmp_path)
+    assert_right_on_emulator(build(variant, WHOLE, tmp_path), tmp_path)
     assert {(report.clamped_loads, report.clamped_stores) for report in reports} == {(0, 0)}
 
 
 def test_rows_beyond_the_queries_of_a_head_are_clamped_and_not_the_next_heads(
     tmp_path: Path, reports: list[Report]
 ) -> None:
-    assert_right(build("flash", FEW_QUERIES, tmp_path), tmp_path)
+    assert_right_on_emulator(build("flash", FEW_QUERIES, tmp_path), tmp_path)
     rows = 32 - FEW_QUERIES.seq_q  # of four sub-groups, 8 each
     beyond = 2 * FEW_QUERIES.heads * rows * FEW_QUERIES.head_dim  # in two orders of lanes
     loads, stores = reports[0].clamped_loads, reports[0].clamped_stores
@@ -121,7 +110,7 @@ def test_rows_that_no_message_names_are_accessed_by_each_lane(tmp_path: Path) ->
     artifact = build("flash", narrow, tmp_path)
     distributed = (tmp_path / artifact.stage_files["distributed"]).read_text()
     assert "xegpu.load_nd" not in distributed  # rows of 32 bytes; messages take 64 at least
-    assert_right(artifact, tmp_path)
+    assert_right_on_emulator(artifact, tmp_path)
 
 
 def test_arrays_of_lanes_are_declared_once_with_a_constant_size(tmp_path: Path) -> None:
@@ -166,7 +155,7 @@ def test_two_bands_of_rows_share_each_load_of_keys(causal: bool, tmp_path: Path)
     calls = re.findall(r"call .*?_(read_transpose|read_transform|matrix_mad)_", code)
     for load, products in (("read_transpose", 2), ("read_transform", 4)):  # of K, and two at once of V
         assert calls.count("matrix_mad") == 2 * products * calls.count(load)
-    assert_right(artifact, tmp_path)
+    assert_right_on_emulator(artifact, tmp_path)
 
 
 def test_wide_queries_are_loaded_again_for_each_tile_of_keys(tmp_path: Path) -> None:
@@ -174,7 +163,7 @@ def test_wide_queries_are_loaded_again_for_each_tile_of_keys(tmp_path: Path) -> 
     artifact = build("flash", problem, tmp_path, tile_q=128)
     loop = (tmp_path / artifact.stage_files["read-again"]).read_text().split("scf.for", 1)[1]
     assert "vector.transfer_read %arg0" in loop
-    assert_right(artifact, tmp_path)
+    assert_right_on_emulator(artifact, tmp_path)
 
 
 def test_what_a_product_needs_is_loaded_just_before_it(tmp_path: Path) -> None:

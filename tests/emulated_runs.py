@@ -1,4 +1,4 @@
-"""Building a variant for NVIDIA's GPUs in this process, running it on the emulator and judging the output."""
+"""Kernels for GPUs, built in this process and computed on the emulator; the oracle judges their output."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def build(
     params: dict[str, ParameterValue] | None = None,
     **options: ParameterValue,
 ) -> Artifact:
-    """Build a case that the variant supports into a folder; `options` are the target's."""
+    """Build a case for NVIDIA's GPUs that the variant supports into a folder; `options` are the target's."""
     target = f"cuda:{chip}"
     assert plugins.variant(variant).supports(problem, target) is None
     folder.mkdir(exist_ok=True)
@@ -49,3 +49,9 @@ def assert_right(artifact: Artifact, folder: Path, distribution: str = "normal")
     expected = expect(make_inputs(problem, distribution, SEED), problem)
     verdict = expected.check(output(artifact, folder, distribution))
     assert verdict.ok, verdict
+
+
+def assert_right_on_emulator(artifact: Artifact, folder: Path) -> None:
+    """Compute once, on the emulator and nowhere else, and compare with the oracle."""
+    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
+    assert_right(artifact, folder)

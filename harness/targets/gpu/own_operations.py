@@ -1,0 +1,34 @@
+"""Operations of a lane that a vendor's hardware has another operation or instruction for."""
+
+from collections.abc import Callable, Mapping
+
+from mlir import ir
+from mlir.dialects import arith
+
+from harness.ir.walk import operations_within
+
+Replacement = Callable[[ir.OpView], ir.Value | None]
+"""Emits what stands for an operation of one result, at its place; None where the operation stays."""
+
+
+def replace_operations(module: ir.Module, replacements: Mapping[str, Replacement]) -> None:
+    """Replace operations in place, by their names."""
+    for operation in list(operations_within(module.operation)):
+        replacement = replacements.get(operation.operation.name)
+        if replacement is None:
+            continue
+        with ir.InsertionPoint(operation), operation.location:
+            result = replacement(operation)
+        if result is not None:
+            operation.results[0].replace_all_uses_with(result)
+            operation.operation.erase()
+
+
+def maximum_of_numbers(operation: ir.OpView) -> ir.Value:
+    """Return a maximum that passes over NaN, one instruction instead of several.
+
+    Kernels take maxima of rows of scores, and subtract them from the same scores: a NaN among these makes
+    the row's sum of exponentials NaN, whatever its maximum is.
+    """
+    result: ir.Value = arith.maxnumf(*operation.operands)
+    return result
