@@ -116,6 +116,17 @@ class Target(ABC):
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return the tile sizes that suit chip and problem, for what a variant's parameters leave open."""
 
+    def tiles_keys(self, case: Case) -> bool:
+        """Return whether `compile` tiles a case's keys itself, and so takes kernels that have a grid only."""
+        return False
+
+    def sizes_for(self, case: Case) -> TileSizes:
+        """Return the tile sizes that suit a case; by its options a target may prefer others.
+
+        Raises `UnsupportedError` for tiles that the target cannot have with these options.
+        """
+        return self.tile_sizes(chip_of(case.target), case.problem)
+
     def numbers_longest_first(self, case: Case) -> bool:
         """Return whether the points of a case's grids with the longest loops come first."""
         return case.params.get("grid_order", self.grid_order) == "longest-first"

@@ -67,6 +67,12 @@ def tile_grid(module: ir.Module, tiling: Tiling) -> TiledNest:
     return nest
 
 
+def tile_outer(module: ir.Module, tiling: Tiling) -> None:
+    """Tile over batch, head and queries, and turn the kernels into linalg."""
+    tile_grid(module, tiling)
+    to_linalg(module)
+
+
 def tile_heads(module: ir.Module) -> None:
     """Tile every function's result over batch and head and fuse everything into that grid."""
     for function in functions_of(module):

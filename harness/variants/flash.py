@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from harness.errors import UnsupportedError
 from harness.problem.case import Case, ParameterValue
 from harness.targets.base import chip_of
 from harness.variants.generated import GeneratedVariant, TileParameters
@@ -59,12 +60,25 @@ class Flash(GeneratedVariant):
             Step("tiled", "linalg only", steps.to_linalg),
         ]
 
+    def outer_schedule(self, case: Case, tiling: Tiling) -> list[Step]:
+        """Tile batch, head and queries over the grid."""
+        from harness.variants import attention_schedule as steps
+
+        if case.params.get("division") == "every-step":
+            raise UnsupportedError(f"{case.target} divides once with these options")
+        return [
+            Step("outer-tiled", "batch, head and query tiles", lambda module: steps.tile_outer(module, tiling))
+        ]
+
     def tiling(self, case: Case) -> Tiling:
         """Cut the case's problem, its keys into as many parts as its parameters or its target say."""
         from harness import plugins
 
-        tiling = super().tiling(case)
-        splits = case.params.get("kv_splits")
+        tiling, splits = super().tiling(case), case.params.get("kv_splits")
+        if plugins.target(case.target).tiles_keys(case):
+            if isinstance(splits, int) and splits > 1:
+                raise UnsupportedError(f"{case.target} goes over the keys in one part with these options")
+            return tiling
         if not isinstance(splits, int):
             target = plugins.target(case.target)
             splits = target.key_splits(chip_of(case.target), tiling.grid_points, tiling.key_tiles) or 1

@@ -10,12 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
-from harness.errors import raised_in
+from harness.errors import UnsupportedError, raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.targets.base import GridOrder, Stage, TileSizes, chip_of
 from harness.variants.base import Parameters, Variant
-from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
+from harness.variants.schedule import INITIAL, PAYLOAD, StageRecord, Step, apply, import_rewrites
 from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
@@ -47,6 +47,13 @@ class GeneratedVariant(Variant):
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the rewrites from payload to tiled kernels; the last one leaves upstream dialects only."""
 
+    def outer_schedule(self, case: Case, tiling: Tiling) -> list[Step]:
+        """Return the rewrites to kernels that have a grid only, for a target that tiles keys itself.
+
+        Raises `UnsupportedError` where this variant is the way in which keys are tiled.
+        """
+        raise UnsupportedError(f"{case.target} tiles the keys itself with these options, as flash does")
+
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The payload and the schedule's steps, in order, for default parameters."""
@@ -69,14 +76,20 @@ class GeneratedVariant(Variant):
 
     def kernels(self, case: Case, record: StageRecord | None = None) -> "ir.Module":
         """Return the tiled kernels of a case; an MLIR context is current."""
+        from harness import plugins
+
         import_rewrites()
         started = time.perf_counter()
         tiling = self.tiling(case)
-        with raised_in(f'step "{PAYLOAD.name}"'):
+        if plugins.target(case.target).tiles_keys(case):
+            first, steps = INITIAL, self.outer_schedule(case, tiling)
+        else:
+            first, steps = PAYLOAD, self.schedule(tiling, self._parameters(case))
+        with raised_in(f'step "{first.name}"'):
             module = self.payload(tiling)
         if record is not None:
-            record.note(PAYLOAD.name, started, module)
-        apply(self.schedule(tiling, self._parameters(case)), module, record)
+            record.note(first.name, started, module)
+        apply(steps, module, record)
         return module
 
     def source(self, case: Case) -> str:
@@ -116,7 +129,7 @@ class GeneratedVariant(Variant):
         """Cut the case's problem by its parameters, else by what its target prefers."""
         from harness import plugins
 
-        preferred = plugins.target(case.target).tile_sizes(chip_of(case.target), case.problem)
+        preferred = plugins.target(case.target).sizes_for(case)
         chosen = self._parameters(case)
         query, key = chosen.tile_q or preferred.query, chosen.tile_kv or preferred.key
         sizes = replace(preferred, query=query, key=key)

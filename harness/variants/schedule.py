@@ -26,6 +26,8 @@ class Step:
 PAYLOAD = Stage("payload", "what is computed, untiled")
 """The first stage of every schedule, before its steps."""
 
+INITIAL = Stage("initial", "what is computed, for a target that tiles keys itself")
+
 
 @dataclass
 class StageRecord:

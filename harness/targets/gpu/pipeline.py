@@ -1,5 +1,6 @@
 """The pipeline for every GPU: from tiled kernels on tensors to a device's code, stage by stage."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -85,17 +86,18 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
     )
 
 
-def compile_kernels(build: KernelBuild, folder: Path) -> StageRecorder:
-    """Run every stage and write each one's output to the folder.
+def compile_kernels(build: KernelBuild, folder: Path, route: Sequence[Stage]) -> StageRecorder:
+    """Run every stage and write each one's output to the folder; `route` are those up to LLVM IR.
 
     Raises `UnsupportedError` or `BuildError` for what the pipeline has no form of.
     """
     vendor = build.vendor
-    recorder = StageRecorder(folder, stages(vendor))
-    recorder.run_all(to_llvm_ir(vendor), build)
+    emission = vendor.code_generation().emission
+    recorder = StageRecorder(folder, (*route, *emission, EMULATED))
+    recorder.run_all(route, build)
     vendor.require_resources(build.kernels)
     with ThreadPoolExecutor(1) as beside:  # a part of the time passes in other processes
-        emitting = beside.submit(recorder.run_all, vendor.code_generation().emission, build)
+        emitting = beside.submit(recorder.run_all, emission, build)
         build.emulation = emulate(build.llvm_ir, vendor.emulated_device, recorder)
         emitting.result()
     return recorder

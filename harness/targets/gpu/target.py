@@ -2,6 +2,7 @@
 from IREE; a device or the emulator runs it."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -118,6 +119,12 @@ class GpuTarget(Target):
         vendor = self.vendor(self.chip(chip_of(case.target)))
         return workgroup.strategy(vendor, case).chosen(workgroup.options_of(case))
 
+    def route(self, vendor: "Vendor", case: Case) -> Sequence[Stage]:
+        """Return the stages that take a case's kernels to LLVM IR."""
+        from harness.targets.gpu.pipeline import to_llvm_ir
+
+        return to_llvm_ir(vendor)
+
     def compile(
         self, module: "ir.Module", case: Case, key: str, folder: Path, *, flops_executed: int
     ) -> Artifact:
@@ -132,7 +139,7 @@ class GpuTarget(Target):
         strategy, tiling = workgroup.strategy(vendor, case), workgroup.warp_tiling(vendor, case.problem)
         longest_first = self.numbers_longest_first(case)
         build = KernelBuild(module, vendor, tiling, strategy, longest_first=longest_first)
-        stages = compile_kernels(build, folder)
+        stages = compile_kernels(build, folder, self.route(vendor, case))
         launch = GpuLaunch(chip=chip, kernels=build.kernels)
         counted = {"flops_executed": flops_executed, "bank_conflicts": build.bank_conflicts}
         return Artifact(

@@ -61,8 +61,9 @@ def tile_sizes(vendor: Vendor, problem: AttentionProblem) -> TileSizes:
 
 
 def options_of(case: Case) -> GpuOptions:
-    """Return the options of the case's target."""
-    return GpuOptions.model_validate(case.target_options)
+    """Return what the options of the case's target are that every GPU has."""
+    general = {name: case.target_options[name] for name in case.target_options if name in GpuOptions.model_fields}
+    return GpuOptions.model_validate(general)
 
 
 def strategy(vendor: Vendor, case: Case) -> Strategy:

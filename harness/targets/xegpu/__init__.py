@@ -1,22 +1,45 @@
 """The target `xegpu`: Intel GPUs."""
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+from pydantic import model_validator
 
 from harness.machine.gpus import GpuDevice
-from harness.targets.base import Capability
+from harness.problem.case import Case, ParameterValue
+from harness.targets.base import Capability, Stage, TileSizes
+from harness.targets.gpu.strategy import GpuOptions
 from harness.targets.gpu.target import GpuTarget
 from harness.targets.xegpu.chips import CHIPS
 
 if TYPE_CHECKING:
     from harness.targets.gpu.vendor import Vendor
 
+Route = Literal["lane", "workgroup"]
+
 NO_DEVICE = "no device: nothing here runs code on Intel's GPUs yet"
+
+
+class XegpuOptions(GpuOptions):
+    """Options of Intel's GPUs."""
+
+    route: Route = "lane"
+    """How kernels reach lanes: `lane`, by this harness's layouts; `workgroup`, by MLIR's passes for XeGPU's
+    operations of a workgroup, for which no other option is."""
+
+    @model_validator(mode="after")
+    def _are_of_one_route(self) -> Self:
+        given = [name for name in GpuOptions.model_fields if getattr(self, name) is not None]
+        if self.route == "workgroup" and given:
+            raise ValueError(f"{', '.join(given)}: expected none of these with route=workgroup")
+        return self
 
 
 class XegpuTarget(GpuTarget):
     """Intel GPUs that have matrix engines for 16 lanes."""
 
     name = "xegpu"
+    options = XegpuOptions
     summary = "Intel GPUs through layouts, XeGPU and SPIR-V; on the emulator"
     driver = "Level Zero"
     default_chip = "bmg"
@@ -28,6 +51,31 @@ class XegpuTarget(GpuTarget):
         from harness.targets.xegpu.vendor import intel_vendor
 
         return intel_vendor(self.chip(chip))
+
+    def tiles_keys(self, case: Case) -> bool:
+        """Return whether the case goes MLIR's route, which tiles keys behind the stage `bufferized`."""
+        return case.target_options.get("route") == "workgroup"
+
+    def sizes_for(self, case: Case) -> TileSizes:
+        """Return the tiles of the case's route."""
+        if not self.tiles_keys(case):
+            return super().sizes_for(case)
+        from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
+
+        return RouteTiles.of(case).sizes()
+
+    def chosen(self, case: Case) -> dict[str, ParameterValue]:
+        """Return what the lane route chose; the other one leaves nothing open."""
+        return {} if self.tiles_keys(case) else super().chosen(case)
+
+    def route(self, vendor: "Vendor", case: Case) -> Sequence[Stage]:
+        """Return the stages of the case's route."""
+        if not self.tiles_keys(case):
+            return super().route(vendor, case)
+        from harness.targets.xegpu.workgroup_route.stages import route_stages
+        from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
+
+        return route_stages(RouteTiles.of(case))
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """Code is SPIR-V, which a driver compiles, but its tiles and messages are a chip's."""

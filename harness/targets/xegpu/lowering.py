@@ -35,14 +35,16 @@ TO_OPENCL = (
 )
 
 
-def _to_xevm(module: ir.Module) -> None:
+def to_xevm(module: ir.Module) -> None:
+    """Turn messages, products and functions of a lane into XeVM's operations, in place."""
     use_own_operations(module)
     run_passes(module, f"gpu.module({','.join(TO_XEVM)})")
     cut_words(module)
     run_passes(module, "canonicalize", "cse")
 
 
-def _to_opencl(module: ir.Module) -> None:
+def to_opencl(module: ir.Module) -> None:
+    """Turn all into the LLVM dialect, in place; raises `BuildError` for what is left of XeGPU or XeVM."""
     size = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), SUB_GROUP)
     for kernel in module.body.operations[0].regions[0].blocks[0].operations:
         if kernel.operation.name == "gpu.func":
@@ -53,7 +55,8 @@ def _to_opencl(module: ir.Module) -> None:
     declare_arrays_first(module)
 
 
-def _to_llvm_ir(build: KernelBuild) -> str:
+def to_llvm_ir(build: KernelBuild) -> str:
+    """Return LLVM IR of a module in the LLVM dialect, which it is taken out of."""
     build.llvm_ir = f'target datalayout = "{intel.data_layout()}"\n' + translated(build.module, intel.TRIPLE)
     return build.llvm_ir
 
@@ -68,8 +71,8 @@ def _emit(build: KernelBuild) -> str:
 
 
 LOWERING = (
-    Stage("xevm", "messages and products as XeVM's operations", on_module(_to_xevm)),
-    Stage("opencl", "the LLVM dialect with OpenCL's builtins", on_module(_to_opencl)),
-    Stage("llvm-ir", "LLVM IR", _to_llvm_ir, "ll"),
+    Stage("xevm", "messages and products as XeVM's operations", on_module(to_xevm)),
+    Stage("opencl", "the LLVM dialect with OpenCL's builtins", on_module(to_opencl)),
+    Stage("llvm-ir", "LLVM IR", to_llvm_ir, "ll"),
 )
 EMISSION = (Stage("spirv", "SPIR-V's assembly, of the module that a driver compiles", _emit, "spvasm"),)

@@ -1,0 +1,217 @@
+"""The stage `inner-tiled`: a loop over tiles of keys that carries the maximum, the sum and the output of rows.
+
+MLIR has no pass that tiles a softmax's reduction, so that Lighthouse, too, replaces the payload by the loop.
+The loop has the form that MLIR's passes for XeGPU distribute: all values have the rows of the workgroup and
+16 columns.  Maximum and sum of a row stand in each of its 16 columns, as the passes leave a value of one
+dimension that a loop carries without a layout ("unresolved materialization").  What is reduced has 16 columns,
+as wider reductions are left undistributed, and its accumulator is a constant.
+"""
+
+import math as numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from mlir import ir
+from mlir.dialects import arith, math, memref, scf, vector
+
+from harness.ir.builder import affine_value, index
+from harness.ir.walk import operations_within
+from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, RouteTiles
+from harness.targets.xegpu.workgroup_route.untiled_keys import WRITE, UntiledKeys
+
+LOWEST = -1e30
+"""What a running maximum begins with: less than any score, and finite, so that differences are numbers."""
+LEAST_TOTAL = 1e-30
+"""What the output is at least divided by: a row whose scores are all minus infinity gives 0."""
+
+
+
+def tile_keys(function: ir.OpView, tiles: RouteTiles) -> None:
+    """Replace a kernel's attention over all keys by a loop over their tiles, in place."""
+    found = UntiledKeys.of(function)
+    with ir.InsertionPoint(found.output), found.output.location:
+        _Emission(found, tiles).emit()
+    found.output.operation.erase()
+    _erase_dead(function)
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """All rows of a buffer, one below the other, from the row on where a read or a write begins."""
+
+    buffer: ir.Value
+    row: ir.Value
+    columns: int
+
+    @classmethod
+    def of(cls, transfer: ir.OpView, first: int) -> "_Matrix":
+        """Return the matrix of a transfer whose buffer is the operand before `first`, its first index."""
+        operands = list(transfer.operands)
+        buffer = operands[first - 1]
+        kind = ir.MemRefType(buffer.type)
+        *outer, columns = kind.shape
+        leading = list(range(kind.rank - 1))
+        flat = memref.collapse_shape(
+            ir.MemRefType.get([numbers.prod(outer), columns], kind.element_type), buffer, [leading, [kind.rank - 1]]
+        )
+        indices = operands[first : first + len(outer)]
+
+        def number(*dimensions: ir.AffineExpr) -> ir.AffineExpr:
+            return reduce(
+                lambda so_far, part: so_far * part[1] + part[0],
+                list(zip(dimensions, outer, strict=True))[1:],
+                dimensions[0],
+            )
+
+        return cls(flat, affine_value(number, *indices), columns)
+
+    def below(self, position: ir.Value) -> ir.Value:
+        """Return the number of a row."""
+        return arith.addi(self.row, position)
+
+    def read(self, row: ir.Value, column: int, rows: int) -> ir.Value:
+        """Return a chunk of 16 columns."""
+        element = ir.MemRefType(self.buffer.type).element_type
+        return vector.transfer_read(
+            ir.VectorType.get([rows, COLUMNS], element),
+            self.buffer,
+            [row, index(column)],
+            _IDENTITY(),
+            arith.constant(element, 0.0),
+            [True, True],
+        )
+
+    def write(self, value: ir.Value, column: int) -> None:
+        """Store a chunk of 16 columns."""
+        vector.transfer_write(None, value, self.buffer, [self.row, index(column)], _IDENTITY(), [True, True])
+
+
+def _IDENTITY() -> ir.AffineMap:
+    return ir.AffineMap.get_identity(2)
+
+
+class _Emission:
+    """Emits the loop where the kernel writes its output."""
+
+    def __init__(self, found: UntiledKeys, tiles: RouteTiles) -> None:
+        self._found = found
+        self._tiles = tiles
+        self._query = _Matrix.of(found.query, 1)
+        self._key = _Matrix.of(found.key, 1)
+        self._value = _Matrix.of(found.value, 1)
+        self._output = _Matrix.of(found.output, 2)
+        self._element = ir.MemRefType(self._query.buffer.type).element_type
+        self._float = ir.F32Type.get()
+        self._factor = found.scale * numbers.log2(numbers.e)
+
+    def emit(self) -> None:
+        """Emit the loop, and what stands before and behind it."""
+        rows = self._tiles.rows
+        query = [self._query.read(self._query.row, column, rows) for column in self._chunks(self._query)]
+        zero, lowest = self._splat(0.0), self._splat(LOWEST)
+        outputs = len(self._chunks(self._value))
+        keys = ir.VectorType(self._found.key.results[0].type).shape[0]
+        loop = scf.ForOp(index(0), index(keys), index(self._tiles.keys), [lowest, zero, *[zero] * outputs])
+        with ir.InsertionPoint(loop.body):
+            maximum, total, *output = loop.inner_iter_args
+            scf.YieldOp(self._step(loop.induction_variable, query, maximum, total, output))
+        _, total, *output = loop.results
+        self._finish(arith.addf(total, zero), output)
+
+    def _step(
+        self,
+        position: ir.Value,
+        query: Sequence[ir.Value],
+        maximum: ir.Value,
+        total: ir.Value,
+        output: Sequence[ir.Value],
+    ) -> list[ir.Value]:
+        """Emit an iteration; return what the next one gets."""
+        starts = range(0, self._tiles.keys, COLUMNS)
+        key_rows = [arith.addi(self._key.below(position), index(start)) for start in starts]
+        value_rows = [arith.addi(self._value.below(position), index(start)) for start in starts]
+        scores = [self._scores(query, row) for row in key_rows]
+        highest = arith.maximumf(maximum, self._of_rows("maximumf", reduce(arith.maximumf, scores), LOWEST))
+        decay = math.exp2(arith.subf(maximum, highest))
+        weights = [math.exp2(arith.subf(chunk, highest)) for chunk in scores]
+        total = arith.addf(arith.mulf(total, decay), reduce(arith.addf, weights))
+        operands = [arith.truncf(self._chunk(self._element), weight) for weight in weights]
+        columns = self._chunks(self._value)
+        return [
+            highest,
+            total,
+            *[
+                self._weighted(operands, value_rows, column, arith.mulf(sums, decay))
+                for column, sums in zip(columns, output, strict=True)
+            ],
+        ]
+
+    def _scores(self, query: Sequence[ir.Value], row: ir.Value) -> ir.Value:
+        """Return the scores of 16 keys, in units of the exponent."""
+        scores = self._splat(0.0)
+        for column, part in zip(self._chunks(self._key), query, strict=True):
+            keys = self._key.read(row, column, COLUMNS)
+            scores = _product(part, vector.transpose(keys.type, keys, [1, 0]), scores)
+        return arith.mulf(scores, self._splat(self._factor))
+
+    def _weighted(
+        self, weights: Sequence[ir.Value], rows: Sequence[ir.Value], column: int, sums: ir.Value
+    ) -> ir.Value:
+        """Return sums to which 16 columns of V are added, each row with its weight."""
+        for weight, row in zip(weights, rows, strict=True):
+            sums = _product(weight, self._value.read(row, column, COLUMNS), sums)
+        return sums
+
+    def _finish(self, total: ir.Value, output: Sequence[ir.Value]) -> None:
+        """Divide by the sums of rows and store."""
+        divisor = arith.maximumf(self._of_rows("add", total, 0.0), self._splat(LEAST_TOTAL))
+        for column, sums in zip(self._chunks(self._output), output, strict=True):
+            self._output.write(arith.truncf(self._chunk(self._element), arith.divf(sums, divisor)), column)
+
+    def _of_rows(self, kind: str, chunk: ir.Value, neutral: float) -> ir.Value:
+        """Return a chunk that has in all columns of a row what the row is reduced to."""
+        rows = self._tiles.rows
+        of_rows = ir.VectorType.get([rows], self._float)
+        reduced = vector.multi_reduction(
+            ir.Attribute.parse(f"#vector.kind<{kind}>"), chunk, _splat(of_rows, neutral), [1]
+        )
+        broad = vector.broadcast(ir.VectorType.get([COLUMNS, rows], self._float), reduced)
+        return vector.transpose(chunk.type, broad, [1, 0])
+
+    def _chunks(self, matrix: _Matrix) -> range:
+        return range(0, matrix.columns, COLUMNS)
+
+    def _chunk(self, element: ir.Type) -> ir.VectorType:
+        return ir.VectorType.get([self._tiles.rows, COLUMNS], element)
+
+    def _splat(self, number: float) -> ir.Value:
+        return _splat(self._chunk(self._float), number)
+
+
+def _splat(kind: ir.VectorType, number: float) -> ir.Value:
+    value = ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(kind.element_type, number))
+    return arith.constant(kind, value)
+
+
+def _product(left: ir.Value, right: ir.Value, sums: ir.Value) -> ir.Value:
+    """Return sums to which a product of matrices is added."""
+    row, column, depth = (ir.AffineDimExpr.get(position) for position in range(3))
+    maps = [[row, depth], [depth, column], [row, column]]
+    iterators = ("parallel", "parallel", "reduction")
+    return vector.contract(
+        sums.type,
+        left,
+        right,
+        sums,
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(ir.AffineMap.get(3, 0, map_)) for map_ in maps]),
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#vector.iterator_type<{kind}>") for kind in iterators]),
+    )
+
+
+def _erase_dead(function: ir.OpView) -> None:
+    """Erase what only the replaced attention used."""
+    for operation in reversed(list(operations_within(function))):
+        is_value = operation.name.startswith(("arith.", "math.", "vector.")) and operation.name != WRITE
+        if is_value and not any(list(result.uses) for result in operation.results):
+            operation.operation.erase()

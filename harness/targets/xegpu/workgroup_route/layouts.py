@@ -1,0 +1,135 @@
+"""The stage `xegpu-wg`: layouts that say which sub-group, which instruction and which lane has what.
+
+Sub-groups share rows only.  Each attribute names the sub-groups (`sg_layout`), what each has (`sg_data`), what
+one instruction takes of it (`inst_data`), and how its lanes hold that (`lane_layout`, `lane_data`, `order`).
+"""
+
+import re
+from dataclasses import dataclass
+
+from mlir import ir
+
+from harness.errors import BuildError
+from harness.ir.walk import operations_within, producer_of
+from harness.targets.xegpu.workgroup_route.tiles import COLUMNS, SUB_GROUP_ROWS, RouteTiles
+
+DESCRIBE, LOAD, STORE, DPAS = "xegpu.create_nd_tdesc", "xegpu.load_nd", "xegpu.store_nd", "xegpu.dpas"
+TRANSPOSE = "vector.transpose"
+DESCRIPTOR = re.compile(r"(!xegpu\.tensor_desc<(\d+)x(\d+)x\w+)(, #xegpu\.block_tdesc_attr<.*?>)?>")
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """The layouts of one kernel's values."""
+
+    tiles: RouteTiles
+
+    @property
+    def rows(self) -> str:
+        """Of a chunk with the workgroup's rows: operands A, scores, sums."""
+        return self._layout(self._below, (SUB_GROUP_ROWS, COLUMNS), (8, COLUMNS), (1, 16), (1, 1), (1, 0))
+
+    @property
+    def columns(self) -> str:
+        """Of such a chunk before it is transposed."""
+        return self._layout(self._beside, (COLUMNS, SUB_GROUP_ROWS), (COLUMNS, 8), (16, 1), (1, 1), (0, 1))
+
+    @property
+    def of_rows(self) -> str:
+        """Of what has one number for each row."""
+        return f"#xegpu.slice<{self.rows}, dims = [1]>"
+
+    @property
+    def value(self) -> str:
+        """Of 16 rows of V, which all sub-groups have: operand B."""
+        return self._layout(self._below, (16, 16), (16, 16), (1, 16), (2, 1), (1, 0))
+
+    @property
+    def key(self) -> str:
+        """Of 16 rows of K as they lie in memory."""
+        return self._layout(self._below, (16, 16), (16, 16), (16, 1), (1, 2), (1, 0))
+
+    @property
+    def transposed_key(self) -> str:
+        """Of 16 rows of K as columns: operand B."""
+        return self._layout(self._beside, (16, 16), (16, 16), (1, 16), (2, 1), (0, 1))
+
+    def prefetch(self, columns: int) -> str:
+        """Of a tile of keys that is prefetched, in parts."""
+        data = (self.tiles.prefetched_rows, columns)
+        return self._layout(self._below, data, (8, COLUMNS), (1, 16), (1, 1), (1, 0))
+
+    @property
+    def _below(self) -> tuple[int, int]:
+        return self.tiles.sub_groups, 1
+
+    @property
+    def _beside(self) -> tuple[int, int]:
+        return 1, self.tiles.sub_groups
+
+    def _layout(self, *fields: tuple[int, int]) -> str:
+        names = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
+        parts = [f"{name} = [{one}, {other}]" for name, (one, other) in zip(names, fields, strict=True)]
+        return f"#xegpu.layout<{', '.join(parts)}>"
+
+
+def lay_out(kernel: ir.OpView, layouts: Layouts) -> None:
+    """Give every descriptor and every vector of a kernel its layout, in place."""
+    for operation in operations_within(kernel):
+        if operation.name == DESCRIBE:
+            _describe(operation, layouts)
+    for operation in operations_within(kernel):
+        if operation.name in (LOAD, STORE):
+            described = operation.operands[0 if operation.name == LOAD else 1]
+            _set(operation, "layout", layout_of_descriptor(described.type))
+        elif operation.name == DPAS:
+            _set(operation, "layout_a", layouts.rows)
+            _set(operation, "layout_b", _layout_of(operation.operands[1], layouts))
+            _set(operation, "layout_cd", layouts.rows)
+        else:
+            for number, result in enumerate(operation.results):
+                if isinstance(result.type, ir.VectorType):
+                    _set(operation, f"layout_result_{number}", _layout_of(result, layouts))
+
+
+def with_layout(descriptor: ir.Type, layout: str) -> ir.Type:
+    """Return the type of a descriptor with a layout in place of what it has."""
+    found = DESCRIPTOR.match(str(descriptor))
+    if found is None:
+        raise BuildError(f"{descriptor}: expected the descriptor of a block of a matrix")
+    return ir.Type.parse(f"{found[1]}{found[4] or ''}, {layout}>")
+
+
+def layout_of_descriptor(descriptor: ir.Type) -> str:
+    """Return the layout in a descriptor's type."""
+    text = str(descriptor)
+    return text[text.index("#xegpu.layout") : -1]
+
+
+def _describe(operation: ir.OpView, layouts: Layouts) -> None:
+    """Give a descriptor the layout of what is loaded by it."""
+    described = operation.results[0]
+    rows = int(DESCRIPTOR.match(str(described.type))[2])
+    layout = layouts.rows
+    if rows == COLUMNS:
+        loaded = [use.owner for use in described.uses]
+        is_key = all(use.owner.name == TRANSPOSE for load in loaded for use in load.results[0].uses)
+        layout = layouts.key if is_key else layouts.value
+    described.set_type(with_layout(described.type, layout))
+
+
+def _layout_of(value: ir.Value, layouts: Layouts) -> str:
+    """Return the layout of a vector by its shape, and of operands B by what they are."""
+    shape, rows = list(ir.VectorType(value.type).shape), layouts.tiles.rows
+    if shape == [COLUMNS, COLUMNS]:
+        producer = producer_of(value)
+        is_key = producer is not None and producer.name == TRANSPOSE
+        return layouts.transposed_key if is_key else layouts.value
+    known = {(rows, COLUMNS): layouts.rows, (COLUMNS, rows): layouts.columns, (rows,): layouts.of_rows}
+    if tuple(shape) not in known:
+        raise BuildError(f"{value.type}: no layout is known for a vector of this shape")
+    return known[tuple(shape)]
+
+
+def _set(operation: ir.OpView, name: str, layout: str) -> None:
+    operation.attributes[name] = ir.Attribute.parse(layout)

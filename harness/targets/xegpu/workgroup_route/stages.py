@@ -1,0 +1,148 @@
+"""The stages of MLIR's route, from a grid of workgroups to the LLVM dialect; names are those of the document."""
+
+from collections.abc import Callable
+
+from mlir import ir
+from mlir.dialects import gpu
+
+from harness.errors import UnsupportedError
+from harness.ir.walk import functions_of, operations_within
+from harness.targets.base import Stage
+from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
+from harness.targets.gpu.matrix_operands import narrow_matrix_operands
+from harness.targets.lowering.bufferize import bufferize
+from harness.targets.lowering.buffers import describe_buffers
+from harness.targets.lowering.destinations import insert_instead_of_copying, write_where_kept
+from harness.targets.lowering.transforms import run_passes
+from harness.targets.lowering.vectorize import vectorize
+from harness.targets.xegpu.chips import SUB_GROUP
+from harness.targets.xegpu.lowering import to_llvm_ir, to_opencl, to_xevm
+from harness.targets.xegpu.workgroup_route.inner_tiles import tile_keys
+from harness.targets.xegpu.workgroup_route.layouts import Layouts, lay_out
+from harness.targets.xegpu.workgroup_route.outlining import outline
+from harness.targets.xegpu.workgroup_route.prefetches import prefetch_next_tiles
+from harness.targets.xegpu.workgroup_route.stale_layouts import drop_stale_layouts
+from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
+
+KERNELS = "kernels"
+"""Name of the `gpu.module`."""
+
+TO_SUB_GROUPS = (
+    "xegpu-wg-to-sg-distribute",
+    "cse",
+    "xegpu-propagate-layout{layout-kind=inst}",
+    "xegpu-blocking",
+    "canonicalize",
+    "cse",
+)
+TO_LANES = (
+    "xegpu-propagate-layout{layout-kind=lane}",
+    "xegpu-optimize-block-loads",
+    "canonicalize",
+    "cse",
+    "xegpu-subgroup-distribute",
+    "canonicalize",
+    "cse",
+    "loop-invariant-code-motion",
+    "cse",
+    "xegpu-vector-linearize",
+)
+"""As in MLIR's own pipeline, but for the second to the fourth: without them a K that is transposed has no
+message ("Could not find layout attribute for operand")."""
+
+
+def route_stages(tiles: RouteTiles) -> tuple[Stage, ...]:
+    """Return the stages behind `outer-tiled`, up to LLVM IR."""
+    return (
+        Stage("vectorized", "the tile of a workgroup as vectors, with all keys", on_module(_vectorize)),
+        Stage("bufferized", "tensors become memory", _bufferize),
+        Stage("inner-tiled", "a loop over tiles of keys, in chunks of 16 columns", _with(tiles, _tile_keys)),
+        Stage("gpu-outlining", "each point of the grid is a workgroup", _with(tiles, _outline)),
+        Stage("xegpu-initial", "XeGPU's operations of a workgroup", on_module(_to_xegpu)),
+        Stage("xegpu-wg", "layouts, and prefetches of the next tile", _with(tiles, _lay_out)),
+        Stage("xegpu-sg", "what a sub-group does, instruction by instruction", on_module(_to_sub_groups)),
+        Stage("xegpu-lane", "what a lane does", on_module(_to_lanes)),
+        Stage("final", "XeVM's operations, and with them the LLVM dialect", on_module(_to_llvm)),
+        Stage("llvm-ir", "LLVM IR", to_llvm_ir, "ll"),
+    )
+
+
+def _with(
+    tiles: RouteTiles, change: Callable[[KernelBuild, RouteTiles], None]
+) -> Callable[[KernelBuild], str]:
+    """Return the `run` of a stage that has to know the tiles."""
+
+    def run(build: KernelBuild) -> str:
+        change(build, tiles)
+        return verified_text(build.module)
+
+    return run
+
+
+def _vectorize(module: ir.Module) -> None:
+    vectorize(module)
+    write_where_kept(module)
+    insert_instead_of_copying(module)
+    narrow_matrix_operands(module)
+    run_passes(module, "canonicalize", "cse")
+
+
+def _bufferize(build: KernelBuild) -> str:
+    bufferize(build.module)
+    run_passes(build.module, "fold-memref-alias-ops", "canonicalize", "cse")
+    for function in functions_of(build.module):
+        if "memref.alloc" in str(function):
+            raise UnsupportedError(f"kernel {function.name.value} holds a tile in memory")
+    build.buffers = [describe_buffers(function) for function in functions_of(build.module)]
+    return verified_text(build.module)
+
+
+def _tile_keys(build: KernelBuild, tiles: RouteTiles) -> None:
+    for function in functions_of(build.module):
+        tile_keys(function, tiles)
+    run_passes(build.module, "canonicalize", "cse")
+
+
+def _outline(build: KernelBuild, tiles: RouteTiles) -> None:
+    functions = functions_of(build.module)
+    outlined = ir.Module.create()
+    outlined.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    with ir.InsertionPoint(outlined.body):
+        kernels = gpu.GPUModuleOp(KERNELS)
+        if len(kernels.regions[0].blocks) == 0:
+            kernels.regions[0].blocks.append()
+    threads = SUB_GROUP * tiles.sub_groups
+    build.shapes = [outline(function, kernels, threads) for function in functions]
+    build.module = outlined
+    run_passes(outlined, f"xevm-attach-target{{chip={build.vendor.chip} O=2}}", "lower-affine", "cse")
+
+
+def _to_xegpu(module: ir.Module) -> None:
+    run_passes(module, "gpu.module(convert-vector-to-xegpu,canonicalize,cse)")
+
+
+def _lay_out(build: KernelBuild, tiles: RouteTiles) -> None:
+    layouts = Layouts(tiles)
+    for kernel in _kernels(build.module):
+        lay_out(kernel, layouts)
+        for loop in [found for found in operations_within(kernel) if found.name == "scf.for"]:
+            prefetch_next_tiles(loop, layouts)
+
+
+def _to_sub_groups(module: ir.Module) -> None:
+    run_passes(module, f"gpu.module({','.join(TO_SUB_GROUPS)})")
+    for kernel in _kernels(module):
+        drop_stale_layouts(kernel)
+
+
+def _to_lanes(module: ir.Module) -> None:
+    run_passes(module, f"gpu.module({','.join(TO_LANES)})")
+
+
+def _to_llvm(module: ir.Module) -> None:
+    to_xevm(module)
+    to_opencl(module)
+
+
+def _kernels(module: ir.Module) -> list[ir.OpView]:
+    return list(module.body.operations[0].regions[0].blocks[0].operations)
