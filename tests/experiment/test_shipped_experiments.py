@@ -124,6 +124,13 @@ def test_the_matrix_of_a_vendors_kernels_has_every_chip_with_whole_and_ragged_ti
     assert {problem.seq_kv % 64 for problem in problems} == {0, 333 % 64}
 
 
+def test_the_fused_attention_goes_both_routes_at_the_examples_context_and_at_a_small_one() -> None:
+    cases = shipped("xegpu_fused").cases()
+    assert {case.target_options["route"] for case in cases} == {"workgroup", "lane"}
+    assert {case.problem.seq_kv for case in cases} == {256, 4096}
+    assert {(case.problem.batch, case.problem.heads, case.problem.head_dim) for case in cases} == {(2, 8, 64)}
+
+
 @pytest.mark.parametrize("name", ["correctness", "gpu_kernels"])
 def test_every_dtype_meets_every_kind_of_mask_and_of_heads(name: str) -> None:
     problems = {case.problem for case in shipped(name).cases()}

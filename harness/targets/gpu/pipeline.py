@@ -86,12 +86,15 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
     )
 
 
-def compile_kernels(build: KernelBuild, folder: Path, route: Sequence[Stage]) -> StageRecorder:
-    """Run every stage and write each one's output to the folder; `route` are those up to LLVM IR.
+def compile_kernels(build: KernelBuild, folder: Path, route: Sequence[Stage] | None = None) -> StageRecorder:
+    """Run every stage and write each one's output to the folder.
+
+    `route` are the stages up to LLVM IR, where they are not those of every GPU.
 
     Raises `UnsupportedError` or `BuildError` for what the pipeline has no form of.
     """
     vendor = build.vendor
+    route = to_llvm_ir(vendor) if route is None else route
     emission = vendor.code_generation().emission
     recorder = StageRecorder(folder, (*route, *emission, EMULATED))
     recorder.run_all(route, build)

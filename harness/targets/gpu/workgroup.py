@@ -62,7 +62,8 @@ def tile_sizes(vendor: Vendor, problem: AttentionProblem) -> TileSizes:
 
 def options_of(case: Case) -> GpuOptions:
     """Return what the options of the case's target are that every GPU has."""
-    general = {name: case.target_options[name] for name in case.target_options if name in GpuOptions.model_fields}
+    given = case.target_options
+    general = {name: value for name, value in given.items() if name in GpuOptions.model_fields}
     return GpuOptions.model_validate(general)
 
 

@@ -51,20 +51,16 @@ class _Matrix:
         buffer = operands[first - 1]
         kind = ir.MemRefType(buffer.type)
         *outer, columns = kind.shape
-        leading = list(range(kind.rank - 1))
-        flat = memref.collapse_shape(
-            ir.MemRefType.get([numbers.prod(outer), columns], kind.element_type), buffer, [leading, [kind.rank - 1]]
-        )
-        indices = operands[first : first + len(outer)]
+        matrix = ir.MemRefType.get([numbers.prod(outer), columns], kind.element_type)
+        flat = memref.collapse_shape(matrix, buffer, [list(range(len(outer))), [len(outer)]])
 
-        def number(*dimensions: ir.AffineExpr) -> ir.AffineExpr:
-            return reduce(
-                lambda so_far, part: so_far * part[1] + part[0],
-                list(zip(dimensions, outer, strict=True))[1:],
-                dimensions[0],
-            )
+        def number(first_axis: ir.AffineExpr, *others: ir.AffineExpr) -> ir.AffineExpr:
+            row = first_axis
+            for coordinate, size in zip(others, outer[1:], strict=True):
+                row = row * size + coordinate
+            return row
 
-        return cls(flat, affine_value(number, *indices), columns)
+        return cls(flat, affine_value(number, *operands[first : first + len(outer)]), columns)
 
     def below(self, position: ir.Value) -> ir.Value:
         """Return the number of a row."""
@@ -77,18 +73,14 @@ class _Matrix:
             ir.VectorType.get([rows, COLUMNS], element),
             self.buffer,
             [row, index(column)],
-            _IDENTITY(),
+            ir.AffineMap.get_identity(2),
             arith.constant(element, 0.0),
             [True, True],
         )
 
     def write(self, value: ir.Value, column: int) -> None:
         """Store a chunk of 16 columns."""
-        vector.transfer_write(None, value, self.buffer, [self.row, index(column)], _IDENTITY(), [True, True])
-
-
-def _IDENTITY() -> ir.AffineMap:
-    return ir.AffineMap.get_identity(2)
+        vector.transfer_write(None, value, self.buffer, [self.row, index(column)], ir.AffineMap.get_identity(2), [True, True])
 
 
 class _Emission:

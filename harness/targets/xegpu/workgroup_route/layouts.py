@@ -94,9 +94,7 @@ def lay_out(kernel: ir.OpView, layouts: Layouts) -> None:
 
 def with_layout(descriptor: ir.Type, layout: str) -> ir.Type:
     """Return the type of a descriptor with a layout in place of what it has."""
-    found = DESCRIPTOR.match(str(descriptor))
-    if found is None:
-        raise BuildError(f"{descriptor}: expected the descriptor of a block of a matrix")
+    found = _parsed(descriptor)
     return ir.Type.parse(f"{found[1]}{found[4] or ''}, {layout}>")
 
 
@@ -106,12 +104,18 @@ def layout_of_descriptor(descriptor: ir.Type) -> str:
     return text[text.index("#xegpu.layout") : -1]
 
 
+def _parsed(descriptor: ir.Type) -> re.Match[str]:
+    found = DESCRIPTOR.match(str(descriptor))
+    if found is None:
+        raise BuildError(f"{descriptor}: expected the descriptor of a block of a matrix")
+    return found
+
+
 def _describe(operation: ir.OpView, layouts: Layouts) -> None:
     """Give a descriptor the layout of what is loaded by it."""
     described = operation.results[0]
-    rows = int(DESCRIPTOR.match(str(described.type))[2])
     layout = layouts.rows
-    if rows == COLUMNS:
+    if _parsed(described.type)[2] == str(COLUMNS):
         loaded = [use.owner for use in described.uses]
         is_key = all(use.owner.name == TRANSPOSE for load in loaded for use in load.results[0].uses)
         layout = layouts.key if is_key else layouts.value

@@ -3,6 +3,7 @@
 from mlir import ir
 from mlir.dialects import arith
 
+from harness.errors import BuildError
 from harness.ir.builder import index
 from harness.ir.walk import operations_within, producer_of
 from harness.targets.xegpu.workgroup_route.layouts import DESCRIBE, LOAD, Layouts
@@ -51,4 +52,7 @@ def _prefetch(loop: ir.OpView, buffer: ir.Value, load: ir.OpView, layouts: Layou
 
 def _buffer(load: ir.OpView) -> ir.Value:
     """Return the memory that a load reads."""
-    return producer_of(load.operands[0]).operands[0]
+    description = producer_of(load.operands[0])
+    if description is None:
+        raise BuildError("expected a load by a descriptor of the kernel's own")
+    return description.operands[0]

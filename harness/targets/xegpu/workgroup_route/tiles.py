@@ -14,8 +14,14 @@ INNER_TILE = 64
 """Keys of a tile, where no parameter says."""
 COLUMNS = 16
 """Columns of a chunk: lanes of a sub-group.  MLIR's passes reduce rows of no more columns than that."""
+LEAST_WIDTH = 32
+"""Elements of a row that messages take: 64 bytes."""
+MOST_MATRIX_ROWS = 1 << 24
+"""Rows of a matrix that messages name."""
 MESSAGE_ROWS = 8
 """Rows that a prefetch names."""
+MOST_ROWS = 512
+"""Of a workgroup: 32 sub-groups."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,14 @@ class RouteTiles:
         unit = MESSAGE_ROWS * self.sub_groups
         if self.keys % unit or self.keys % COLUMNS:
             return f"tile_kv {self.keys}: {self.sub_groups} sub-groups prefetch a multiple of {unit}"
+        least = {"head_dim": problem.head_dim, "head_dim_v": problem.head_dim_v}
+        for name, width in least.items():
+            if width < LEAST_WIDTH:
+                return f"{name} {width}: messages take rows of at least {LEAST_WIDTH}"
+        if problem.causal:
+            return "the loop over keys has no causal mask"
+        if problem.batch * problem.heads * max(problem.seq_q, problem.seq_kv) > MOST_MATRIX_ROWS:
+            return f"messages name at most {MOST_MATRIX_ROWS} rows of all heads"
         lengths = {"queries": (problem.seq_q, self.rows), "keys": (problem.seq_kv, self.keys)}
         for name, (length, tile) in lengths.items():
             if length % tile:
@@ -63,10 +77,6 @@ class RouteTiles:
     def sizes(self) -> TileSizes:
         """Return the tiles as a variant cuts by them."""
         return TileSizes(query=self.rows, key=self.keys)
-
-
-MOST_ROWS = 512
-"""Of a workgroup: 32 sub-groups are all that a device has room for in one."""
 
 
 def _size(case: Case, name: str, default: int) -> int:

@@ -1,0 +1,174 @@
+"""MLIR's own route for Intel's GPUs: its stages, what they compute, and what they refuse."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness import plugins
+from harness.artifact.artifact import Artifact
+from harness.errors import UnsupportedError
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.targets.xegpu import XegpuOptions
+
+WHOLE = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype="f16")
+GROUPED = AttentionProblem(
+    batch=2, heads=2, kv_heads=1, seq_q=128, seq_kv=192, head_dim=128, head_dim_v=32, dtype="f16"
+)
+BF16 = AttentionProblem(heads=1, seq_q=128, head_dim=32, dtype="bf16")
+EXAMPLE = AttentionProblem(batch=2, heads=8, seq_q=4096, head_dim=64, dtype="f16")
+DOCUMENTED = (
+    "initial",
+    "outer-tiled",
+    "vectorized",
+    "bufferized",
+    "inner-tiled",
+    "gpu-outlining",
+    "xegpu-initial",
+    "xegpu-wg",
+    "final",
+)
+
+
+def case_of(problem: AttentionProblem, variant: str = "flash", chip: str = "bmg", **params) -> Case:
+    options = {"route": "workgroup"}
+    return Case(
+        problem=problem, variant=variant, target=f"xegpu:{chip}", params=params, target_options=options
+    )
+
+
+def build(problem: AttentionProblem, folder: Path, chip: str = "bmg", **params) -> Artifact:
+    return plugins.variant("flash").build(case_of(problem, chip=chip, **params), "key", folder)
+
+
+def assert_right(artifact: Artifact, folder: Path) -> None:
+    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
+    problem = artifact.case.problem
+    inputs = make_inputs(problem, seed=3)
+    call = artifact.load(folder).bind(inputs)
+    call.poison()
+    call.run()
+    verdict = expect(inputs, problem).check(call.output())
+    assert verdict.ok, verdict
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Artifact, Path]:
+    """A build that several tests look at."""
+    folder = tmp_path_factory.mktemp("whole")
+    return build(WHOLE, folder), folder
+
+
+def text_of(built: tuple[Artifact, Path], stage: str) -> str:
+    artifact, folder = built
+    return (folder / artifact.stage_files[stage]).read_text()
+
+
+def test_it_is_right_and_the_checks_find_nothing(whole: tuple[Artifact, Path]) -> None:
+    assert_right(*whole)
+
+
+@pytest.mark.parametrize(
+    ("problem", "chip"), [(GROUPED, "pvc"), (BF16, "bmg")], ids=["grouped-cross-f16", "bf16"]
+)
+def test_it_is_right_for_other_widths_types_and_heads(
+    problem: AttentionProblem, chip: str, tmp_path: Path
+) -> None:
+    assert_right(build(problem, tmp_path, chip), tmp_path)
+
+
+def test_it_is_right_with_smaller_tiles(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=96, head_dim=32, dtype="f16")
+    assert_right(build(problem, tmp_path, tile_q=64, tile_kv=32), tmp_path)
+
+
+def test_the_stages_have_the_names_of_the_document_in_its_order(whole: tuple[Artifact, Path]) -> None:
+    artifact, _ = whole
+    assert tuple(name for name in artifact.stage_files if name in DOCUMENTED) == DOCUMENTED
+
+
+def test_keys_are_whole_until_they_are_tiled_in_steps_of_the_inner_tile(
+    whole: tuple[Artifact, Path],
+) -> None:
+    assert "vector<128x256xf32>" in text_of(whole, "bufferized")
+    assert "scf.for" not in text_of(whole, "bufferized")
+    tiled = text_of(whole, "inner-tiled")
+    assert "vector<128x256xf32>" not in tiled
+    assert re.search(r"scf.for .* = %c0 to %c256 step %c64 ", tiled)
+
+
+def test_a_workgroup_has_eight_sub_groups_of_sixteen_rows(whole: tuple[Artifact, Path]) -> None:
+    artifact, _ = whole
+    assert artifact.metrics.workgroup_size == 128
+    laid_out = text_of(whole, "xegpu-wg")
+    for field in ("sg_layout = [8, 1]", "sg_data = [16, 16]", "inst_data = [8, 16]"):
+        assert field in laid_out
+    assert "sg_layout" not in text_of(whole, "xegpu-initial")
+    assert "sg_layout" not in text_of(whole, "xegpu-sg")
+
+
+def test_each_iteration_prefetches_the_next_tile_of_keys_and_of_values_once(
+    whole: tuple[Artifact, Path],
+) -> None:
+    laid_out = text_of(whole, "xegpu-wg")
+    assert laid_out.count("xegpu.prefetch_nd") == 2
+    loop = laid_out.split("scf.for", 1)[1].split("scf.yield", 1)[0]
+    assert loop.count("xegpu.prefetch_nd") == 2
+
+
+def test_products_are_the_instructions_of_a_tile_and_nothing_is_left_to_one_lane(
+    whole: tuple[Artifact, Path],
+) -> None:
+    products = 2 * 4 * 4 * 2  # two bands of rows, chunks of keys and of columns, both products
+    assert text_of(whole, "xegpu-lane").count("xegpu.dpas") == products
+    assert "warp_execute_on_lane_0" not in text_of(whole, "xegpu-lane")
+
+
+def test_the_documents_problem_builds_with_the_defaults(tmp_path: Path) -> None:
+    artifact = build(EXAMPLE, tmp_path)
+    assert artifact.why_not_run is None
+    chosen = plugins.variant("flash").chosen(artifact.case)
+    assert (chosen["tile_q"], chosen["tile_kv"]) == (128, 64)
+
+
+@pytest.mark.parametrize("variant", ["naive", "unfused"])
+def test_other_variants_are_unsupported_with_the_reason(variant: str) -> None:
+    with pytest.raises(UnsupportedError, match="xegpu:bmg tiles the keys itself"):
+        plugins.variant(variant).source(case_of(WHOLE, variant))
+
+
+@pytest.mark.parametrize(
+    ("changed", "params", "reason"),
+    [
+        ({"causal": True}, {}, "no causal mask"),
+        ({"seq_q": 200, "seq_kv": 256}, {}, "200 queries: expected a multiple of the 128 of a tile"),
+        ({"seq_q": 128, "seq_kv": 100}, {}, "100 keys: expected a multiple of the 64 of a tile"),
+        ({"head_dim": 16}, {}, "head_dim 16: messages take rows of at least 32"),
+        ({}, {"tile_q": 48}, "tile_q 48: expected a multiple of 32"),
+        ({}, {"tile_kv": 48}, "tile_kv 48: 8 sub-groups prefetch a multiple of 64"),
+        ({}, {"division": "every-step"}, "divides once"),
+        ({}, {"kv_splits": 2}, "in one part"),
+    ],
+)
+def test_what_the_route_does_not_have_is_unsupported_with_the_reason(
+    changed: dict[str, object], params: dict[str, object], reason: str
+) -> None:
+    fields = {"heads": 1, "seq_q": 256, "head_dim": 64, "dtype": "f16", **changed}
+    with pytest.raises(UnsupportedError, match=reason):
+        plugins.variant("flash").source(case_of(AttentionProblem(**fields), **params))
+
+
+def test_options_of_the_lane_route_are_refused() -> None:
+    with pytest.raises(ValueError, match="query_operand: expected none of these with route=workgroup"):
+        XegpuOptions(route="workgroup", query_operand="registers")
+
+
+def test_the_lane_route_is_the_default_and_says_what_it_chose() -> None:
+    assert XegpuOptions().route == "lane"
+    case = case_of(WHOLE).model_copy(update={"target_options": {"route": "lane"}})
+    chosen = plugins.variant("flash").chosen(case)
+    assert "query_operand" in chosen
+    assert "query_operand" not in plugins.variant("flash").chosen(case_of(WHOLE))
