@@ -67,7 +67,9 @@ class Flash(GeneratedVariant):
         if case.params.get("division") == "every-step":
             raise UnsupportedError(f"{case.target} divides once with these options")
         return [
-            Step("outer-tiled", "batch, head and query tiles", lambda module: steps.tile_outer(module, tiling))
+            Step(
+                "outer-tiled", "batch, head and query tiles", lambda module: steps.tile_outer(module, tiling)
+            )
         ]
 
     def tiling(self, case: Case) -> Tiling:

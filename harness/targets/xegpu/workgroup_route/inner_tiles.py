@@ -1,10 +1,10 @@
-"""The stage `inner-tiled`: a loop over tiles of keys that carries the maximum, the sum and the output of rows.
+"""The stage `inner-tiled`: a loop over tiles of keys that carries maximum, sum and output of rows.
 
-MLIR has no pass that tiles a softmax's reduction, so that Lighthouse, too, replaces the payload by the loop.
-The loop has the form that MLIR's passes for XeGPU distribute: all values have the rows of the workgroup and
-16 columns.  Maximum and sum of a row stand in each of its 16 columns, as the passes leave a value of one
-dimension that a loop carries without a layout ("unresolved materialization").  What is reduced has 16 columns,
-as wider reductions are left undistributed, and its accumulator is a constant.
+MLIR has no pass that tiles a softmax's reduction: Lighthouse, too, replaces the payload by the loop.  The
+loop has the form that MLIR's passes for XeGPU distribute: all values have the rows of the workgroup and 16
+columns.  Maximum and sum of a row stand in each of its 16 columns, as the passes refuse a value of one
+dimension that a loop carries ("unresolved materialization").  What is reduced has 16 columns, as
+wider reductions stay undistributed, and its accumulator is a constant.
 """
 
 import math as numbers
@@ -24,7 +24,6 @@ LOWEST = -1e30
 """What a running maximum begins with: less than any score, and finite, so that differences are numbers."""
 LEAST_TOTAL = 1e-30
 """What the output is at least divided by: a row whose scores are all minus infinity gives 0."""
-
 
 
 def tile_keys(function: ir.OpView, tiles: RouteTiles) -> None:
@@ -80,7 +79,8 @@ class _Matrix:
 
     def write(self, value: ir.Value, column: int) -> None:
         """Store a chunk of 16 columns."""
-        vector.transfer_write(None, value, self.buffer, [self.row, index(column)], ir.AffineMap.get_identity(2), [True, True])
+        identity = ir.AffineMap.get_identity(2)
+        vector.transfer_write(None, value, self.buffer, [self.row, index(column)], identity, [True, True])
 
 
 class _Emission:

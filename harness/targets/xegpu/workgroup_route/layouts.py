@@ -1,7 +1,8 @@
 """The stage `xegpu-wg`: layouts that say which sub-group, which instruction and which lane has what.
 
-Sub-groups share rows only.  Each attribute names the sub-groups (`sg_layout`), what each has (`sg_data`), what
-one instruction takes of it (`inst_data`), and how its lanes hold that (`lane_layout`, `lane_data`, `order`).
+Sub-groups share rows only.  Each attribute names the sub-groups (`sg_layout`), what each has (`sg_data`),
+what one instruction takes of it (`inst_data`), and how its lanes hold that (`lane_layout`, `lane_data`,
+`order`).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The stages of MLIR's route, from a grid of workgroups to the LLVM dialect; names are those of the document."""
+"""The stages of MLIR's route, from a grid of workgroups to LLVM IR; names are those of the example."""
 
 from collections.abc import Callable
 

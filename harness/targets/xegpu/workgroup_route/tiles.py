@@ -9,7 +9,7 @@ from harness.targets.base import TileSizes
 WORKGROUP_ROWS = 128
 """Queries of a workgroup, where no parameter says."""
 SUB_GROUP_ROWS = 16
-"""Queries of a sub-group: two dpas are below each other."""
+"""Queries of a sub-group: those of two dpas."""
 INNER_TILE = 64
 """Keys of a tile, where no parameter says."""
 COLUMNS = 16
