@@ -135,7 +135,8 @@ class GpuTarget(Target):
 
         chip = self.chip(chip_of(case.target))
         vendor = self.vendor(chip)
-        workgroup.require_even_tiles(vendor, case)
+        if not self.tiles_keys(case):
+            workgroup.require_even_tiles(vendor, case)
         strategy, tiling = workgroup.strategy(vendor, case), workgroup.warp_tiling(vendor, case.problem)
         longest_first = self.numbers_longest_first(case)
         build = KernelBuild(module, vendor, tiling, strategy, longest_first=longest_first)
