@@ -37,7 +37,10 @@ def targets() -> list[Entry]:
 
 
 def stages() -> list[Entry]:
-    """Return the stages of each variant, then those of each target and of each schedule, in order."""
+    """Return the stages of each variant, of each target and of each schedule, in order.
+
+    Those that an option leads to follow the others of their owner, with the option.
+    """
     from harness.named_schedules.registry import SCHEDULES
     from harness.variants.schedule import PAYLOAD
 
@@ -45,13 +48,16 @@ def stages() -> list[Entry]:
     for kind in ("variant", "target"):
         for name in plugins.names(kind):
             try:
-                owned = getattr(plugins.load(kind, name), "stages", ())
+                owner = plugins.load(kind, name)
+                owned = {name: getattr(owner, "stages", ())}
+                others = getattr(owner, "other_routes", {})
+                owned |= {f"{name} {option}": route for option, route in others.items()}
             except HarnessError:
                 continue
             except PLUGIN_FAILURES as error:  # a plugin's own code
                 entries.append(Entry(name=name, summary=f"its stages cannot be listed: {one_line(error)}"))
                 continue
-            entries += [_stage(name, stage) for stage in owned]
+            entries += [_stage(route, stage) for route, listed in owned.items() for stage in listed]
     for name, schedule in SCHEDULES.items():
         entries += [_stage(f"schedule:{name}", stage) for stage in (PAYLOAD, *schedule.steps)]
     return entries

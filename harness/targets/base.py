@@ -1,9 +1,10 @@
 """What a target is: a machine that code is generated for."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -77,6 +78,8 @@ class Target(ABC):
     options: ClassVar[type[TargetOptions]] = TargetOptions
     stages: ClassVar[tuple[str | Stage, ...]] = ()
     """The pipeline's stages in order, by name or with a summary."""
+    other_routes: ClassVar[Mapping[str, Sequence[Stage]]] = MappingProxyType({})
+    """Stages of builds that options lead another way, by the option as `--set` takes it."""
     grid_order: ClassVar[GridOrder | None] = None
     """How the points of a grid are numbered where a parameter leaves it open; None: as the loops are."""
 

@@ -1,6 +1,7 @@
 """The variant `flash`."""
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -9,7 +10,7 @@ from harness.errors import UnsupportedError
 from harness.problem.case import Case, ParameterValue
 from harness.targets.base import chip_of
 from harness.variants.generated import GeneratedVariant, TileParameters
-from harness.variants.schedule import Step
+from harness.variants.schedule import INITIAL, OUTER_TILED, Step
 from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Flash(GeneratedVariant):
     name = "flash"
     summary = "one pass over the keys, online softmax, one division at the end (FlashAttention-2)"
     parameters = FlashParameters
+    other_routes = MappingProxyType({"grid-only": (INITIAL, OUTER_TILED)})
+    """Of targets that tile the keys themselves."""
 
     def payload(self, tiling: Tiling) -> "ir.Module":
         """Return the whole problem's attention."""
@@ -68,7 +71,9 @@ class Flash(GeneratedVariant):
             raise UnsupportedError(f"{case.target} divides once with these options")
         return [
             Step(
-                "outer-tiled", "batch, head and query tiles", lambda module: steps.tile_outer(module, tiling)
+                OUTER_TILED.name,
+                OUTER_TILED.summary,
+                lambda module: steps.tile_outer(module, tiling),
             )
         ]
 

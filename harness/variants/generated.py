@@ -2,8 +2,10 @@
 
 import time
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -38,6 +40,8 @@ class GeneratedVariant(Variant):
     """A variant that yields tiled kernels as MLIR; any target that takes such kernels can compile it."""
 
     parameters: ClassVar[type[TileParameters]] = TileParameters
+    other_routes: ClassVar[Mapping[str, Sequence[Stage]]] = MappingProxyType({})
+    """Stages in place of the schedule's, by what they are for."""
 
     @abstractmethod
     def payload(self, tiling: Tiling) -> "ir.Module":

@@ -26,7 +26,9 @@ class Step:
 PAYLOAD = Stage("payload", "what is computed, untiled")
 """The first stage of every schedule, before its steps."""
 
-INITIAL = Stage("initial", "what is computed, for a target that tiles keys itself")
+INITIAL = Stage("initial", "what is computed, untiled, where the target tiles the keys")
+OUTER_TILED = Stage("outer-tiled", "batch, head and query tiles, each with all keys")
+"""The stages of kernels that have a grid only."""
 
 
 @dataclass

@@ -348,7 +348,7 @@ class TestListStages:
         owners = {
             "flash": SimpleNamespace(stages=("payload", step)),
             "torch": SimpleNamespace(),
-            "cpu": SimpleNamespace(stages=("lanes", "object")),
+            "cpu": SimpleNamespace(stages=("lanes", "object"), other_routes={"route=short": (step,)}),
         }
 
         def load(kind: str, name: str):
@@ -366,6 +366,7 @@ class TestListStages:
             "flash grid               query tiles",
             "cpu lanes",
             "cpu object",
+            "cpu route=short grid     query tiles",
             "schedule:matmul payload  what is computed, untiled",
             "schedule:matmul tiled    tile [2, 3, 4]",
             "schedule:matmul linalg   upstream dialects only",

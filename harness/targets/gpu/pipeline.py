@@ -40,9 +40,13 @@ KERNELS = "kernels"
 """Name of the `gpu.module`."""
 
 
-def stages(vendor: Vendor) -> tuple[Stage, ...]:
-    """Return all stages for a vendor's chip, in order."""
-    return (*to_llvm_ir(vendor), *vendor.code_generation().emission, EMULATED)
+def stages(vendor: Vendor, route: Sequence[Stage] | None = None) -> tuple[Stage, ...]:
+    """Return all stages for a vendor's chip, in order.
+
+    `route` are the stages up to LLVM IR, where they are not those of every GPU.
+    """
+    route = to_llvm_ir(vendor) if route is None else route
+    return (*route, *vendor.code_generation().emission, EMULATED)
 
 
 def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
@@ -89,18 +93,17 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
 def compile_kernels(build: KernelBuild, folder: Path, route: Sequence[Stage] | None = None) -> StageRecorder:
     """Run every stage and write each one's output to the folder.
 
-    `route` are the stages up to LLVM IR, where they are not those of every GPU.
+    `route` are the stages up to LLVM IR, as in `stages`.
 
     Raises `UnsupportedError` or `BuildError` for what the pipeline has no form of.
     """
     vendor = build.vendor
     route = to_llvm_ir(vendor) if route is None else route
-    emission = vendor.code_generation().emission
-    recorder = StageRecorder(folder, (*route, *emission, EMULATED))
+    recorder = StageRecorder(folder, stages(vendor, route))
     recorder.run_all(route, build)
     vendor.require_resources(build.kernels)
     with ThreadPoolExecutor(1) as beside:  # a part of the time passes in other processes
-        emitting = beside.submit(recorder.run_all, emission, build)
+        emitting = beside.submit(recorder.run_all, vendor.code_generation().emission, build)
         build.emulation = emulate(build.llvm_ir, vendor.emulated_device, recorder)
         emitting.result()
     return recorder

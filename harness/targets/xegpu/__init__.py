@@ -52,6 +52,15 @@ class XegpuTarget(GpuTarget):
 
         return intel_vendor(self.chip(chip))
 
+    @property
+    def other_routes(self) -> dict[str, tuple[Stage, ...]]:  # type: ignore[override]
+        """The stages of MLIR's route, behind those that a variant has for it."""
+        from harness.targets.gpu.pipeline import stages
+        from harness.targets.xegpu.workgroup_route.stages import route_stages
+        from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
+
+        return {"route=workgroup": stages(self.vendor(None), route_stages(RouteTiles()))}
+
     def tiles_keys(self, case: Case) -> bool:
         """Return whether the case goes MLIR's route, which tiles keys behind the stage `bufferized`."""
         return case.target_options.get("route") == "workgroup"

@@ -90,11 +90,18 @@ def test_the_stages_have_the_names_of_the_document_in_its_order(whole: tuple[Art
     assert tuple(name for name in artifact.stage_files if name in DOCUMENTED) == DOCUMENTED
 
 
+def test_the_stages_are_listed_with_the_option(whole: tuple[Artifact, Path]) -> None:
+    variant, target = plugins.variant("flash"), plugins.target("xegpu")
+    listed = (*variant.other_routes["grid-only"], *target.other_routes["route=workgroup"])
+    assert [stage.name for stage in listed] == list(whole[0].stage_files)
+    assert all(stage.summary for stage in listed)
+
+
 def test_keys_are_whole_until_they_are_tiled_in_steps_of_the_inner_tile(
     whole: tuple[Artifact, Path],
 ) -> None:
     assert "vector<128x256xf32>" in text_of(whole, "bufferized")
-    assert "scf.for" not in text_of(whole, "bufferized")
+    assert "scf.for " not in text_of(whole, "bufferized")
     tiled = text_of(whole, "inner-tiled")
     assert "vector<128x256xf32>" not in tiled
     assert re.search(r"scf.for .* = %c0 to %c256 step %c64 ", tiled)
@@ -115,7 +122,7 @@ def test_each_iteration_prefetches_the_next_tile_of_keys_and_of_values_once(
 ) -> None:
     laid_out = text_of(whole, "xegpu-wg")
     assert laid_out.count("xegpu.prefetch_nd") == 2
-    loop = laid_out.split("scf.for", 1)[1].split("scf.yield", 1)[0]
+    loop = laid_out.split("scf.for ", 1)[1].split("scf.yield", 1)[0]
     assert loop.count("xegpu.prefetch_nd") == 2
 
 

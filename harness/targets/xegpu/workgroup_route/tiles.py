@@ -28,9 +28,9 @@ MOST_ROWS = 512
 class RouteTiles:
     """The tiles of one kernel."""
 
-    rows: int
+    rows: int = WORKGROUP_ROWS
     """Queries of the workgroup."""
-    keys: int
+    keys: int = INNER_TILE
     """Of a tile."""
 
     @property
