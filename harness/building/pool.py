@@ -2,6 +2,7 @@
 
 import select
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from harness.machine.cores import available_cores
 from harness.problem.case import Case
 from harness.workers.process import DEATH_POLL_S, WorkerFailure, WorkerProcess
 from harness.workers.protocol import BuildRequest, KeyRequest, Response
+
+CaseRequest = KeyRequest | BuildRequest
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,10 @@ class Outcome:
     answer: Response | WorkerFailure
     seconds: float = 0.0
     """How long the answer took."""
+
+
+def no_more(outcome: Outcome) -> None:
+    """Ask nothing after an outcome."""
 
 
 class BuildPool:
@@ -34,16 +41,27 @@ class BuildPool:
         """What each is asked about, and since when."""
 
     def run(
-        self, requests: Iterable[KeyRequest | BuildRequest], on_start: Callable[[Case], None]
+        self,
+        requests: Iterable[CaseRequest],
+        on_start: Callable[[CaseRequest], None],
+        next_request: Callable[[Outcome], CaseRequest | None] = no_more,
     ) -> Iterator[Outcome]:
-        """Yield the outcome of each request, in the order in which they end."""
-        waiting = list(requests)
+        """Yield the outcome of each request, in the order in which they end.
+
+        What `next_request` asks after an outcome goes to the worker that has just answered and knows the
+        case.
+        """
+        waiting = deque(requests)
         while waiting or self._busy:
             while waiting and len(self._busy) < self._jobs:
-                request = waiting.pop(0)
-                on_start(request.case)
+                request = waiting.popleft()
+                on_start(request)
                 self._send(request)
-            yield from self._finished()
+            for outcome in self._finished():
+                following = next_request(outcome)
+                if following is not None:
+                    waiting.appendleft(following)
+                yield outcome
 
     def close(self) -> None:
         """Kill all workers."""
@@ -52,7 +70,7 @@ class BuildPool:
         self._idle.clear()
         self._busy.clear()
 
-    def _send(self, request: KeyRequest | BuildRequest) -> None:
+    def _send(self, request: CaseRequest) -> None:
         """Give a request to a worker that is alive: one that died while idle is no fault of this case."""
         started = time.perf_counter()
         worker = self._living_worker()

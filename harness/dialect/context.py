@@ -14,3 +14,10 @@ def mlir_context() -> Iterator[ir.Context]:
     with ir.Context() as context, ir.Location.unknown():
         definition.load(context)
         yield context
+
+
+@contextmanager
+def current(context: ir.Context) -> Iterator[None]:
+    """Make a context that `mlir_context` has made, and an unknown location, current again."""
+    with context, ir.Location.unknown():
+        yield

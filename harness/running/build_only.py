@@ -1,11 +1,11 @@
 """Building an experiment's cases without running them, into the cache or into a bundle."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.building.pool import BuildPool
-from harness.building.requests import build_cases, find_keys
+from harness.building.pool import BuildPool, CaseRequest
+from harness.building.requests import build_cases
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.results.result import Result
@@ -43,28 +43,24 @@ class BuildRun:
         """Build up to `jobs` cases at a time; return what became of each, in the plan's order."""
         self._observer.planned(len(cases))
         try:
-            records = {case.id: CaseRecord(case) for case in cases}
             with ended_by_signals():
-                self._build(records)
+                self._build([CaseRecord(case) for case in cases])
         finally:
             self._builders.close()
             self._observer.done()
         return [self._built[case.id] for case in cases]
 
-    def _build(self, records: dict[str, CaseRecord]) -> None:
-        for record, failure in find_keys(self._builders, records, self._announce("plan")):
-            self._fail(record, failure)
-        known = [record for record in records.values() if record.key is not None]
-        for record, failed in build_cases(self._builders, known, self._cache_root, self._announce("build")):
-            if failed is not None:
-                self._fail(record, failed)
+    def _build(self, records: list[CaseRecord]) -> None:
+        for record, failure in build_cases(self._builders, records, self._cache_root, self._announce):
+            if failure is not None:
+                self._fail(record, failure)
                 continue
             row = self._rows.success(record, Status.BUILT)
             # why nothing here runs it is of no interest where nothing is run
             self._finish(BuiltCase(record, row.model_copy(update={"phase": None, "reason": None})))
 
-    def _announce(self, phase: str) -> Callable[[Case], None]:
-        return lambda case: self._observer.started(case, phase)
+    def _announce(self, request: CaseRequest) -> None:
+        self._observer.started(request.case, request.phase)
 
     def _fail(self, record: CaseRecord, failure: WorkerFailure) -> None:
         stop_if_no_room(failure)

@@ -22,7 +22,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.building.case_build import read_artifact
-from harness.building.pool import Outcome
+from harness.building.pool import CaseRequest, Outcome, no_more
+from harness.building.requests import OnStart
 from harness.digest import code_digest
 from harness.digest import digest as digest_of_values
 from harness.errors import HarnessError, InputError, cut, one_line
@@ -156,17 +157,26 @@ class BundledBuilds:
         self._bundle = bundle
 
     def run(
-        self, requests: Iterable[KeyRequest | BuildRequest], on_start: Callable[[Case], None]
+        self,
+        requests: Iterable[CaseRequest],
+        on_start: OnStart,
+        next_request: Callable[[Outcome], CaseRequest | None] = no_more,
     ) -> Iterator[Outcome]:
-        """Yield the outcome of each request."""
-        for request in requests:
-            on_start(request.case)
-            try:
-                answer = self._built(request) if isinstance(request, BuildRequest) else self._key(request)
-            except WorkerFailure as failure:
-                yield Outcome(request.case, failure)
-            else:
-                yield Outcome(request.case, answer)
+        """Yield the outcome of each request, and of what `next_request` asks after it."""
+        for first in requests:
+            request: CaseRequest | None = first
+            while request is not None:
+                on_start(request)
+                outcome = self._outcome(request)
+                yield outcome
+                request = next_request(outcome)
+
+    def _outcome(self, request: CaseRequest) -> Outcome:
+        try:
+            answer = self._built(request) if isinstance(request, BuildRequest) else self._key(request)
+        except WorkerFailure as failure:
+            return Outcome(request.case, failure)
+        return Outcome(request.case, answer)
 
     def close(self) -> None:
         """Do nothing: there are no workers."""

@@ -28,8 +28,8 @@ class CheckedCase:
 class CheckPool:
     """Checks cases: one at a time in a timed run, else as many as `--jobs`.
 
-    Each case has a worker of its own, but for the emulator, where the next case gets the worker of one that
-    passed: starting a worker takes about as long as a check.
+    Each case has a worker of its own, but for the emulator, where the next case, of whatever group, gets the
+    worker of one that passed: starting a worker takes about as long as a check.
 
     A thread of this process waits for each worker.  The workers are started by the caller's thread, because
     they die with the thread that started them.
@@ -42,8 +42,6 @@ class CheckPool:
         self._at_a_time = 1 if context.timed else context.jobs
         self._threads = stack.enter_context(ThreadPoolExecutor(self._at_a_time))
         self._running: dict[Future[None], tuple[CaseRecord, WorkerProcess]] = {}
-        self._emulating: list[WorkerProcess] = []
-        """Idle workers that have emulated a case."""
 
     def run(self, records: Iterable[CaseRecord]) -> Iterator[CheckedCase]:
         """Yield each case when its check has ended."""
@@ -73,9 +71,23 @@ class CheckPool:
         self._running[check] = (record, worker)
 
     def _worker(self, record: CaseRecord) -> WorkerProcess:
-        if record.executor == "emulator" and self._emulating:
-            return self._emulating.pop()
-        return self._stack.enter_context(self._context.worker(record))
+        if record.executor != "emulator":
+            return self._stack.enter_context(self._context.worker(record))
+        worker = self._idle_emulator() or self._context.worker(record)
+        self._stack.callback(self._end_unless_idle, worker)
+        return worker
+
+    def _idle_emulator(self) -> WorkerProcess | None:
+        while self._context.idle_emulators:
+            worker = self._context.idle_emulators.pop()
+            if worker.alive:
+                return worker
+            worker.close()
+        return None
+
+    def _end_unless_idle(self, worker: WorkerProcess) -> None:
+        if worker not in self._context.idle_emulators:
+            worker.close()
 
     def _ended(self) -> Iterator[CheckedCase]:
         """Wait until a check ends, if any goes on; yield what has ended."""
@@ -89,7 +101,7 @@ class CheckPool:
                 yield CheckedCase(record, None, worker)
                 continue
             if failure is None and record.executor == "emulator":
-                self._emulating.append(worker)
+                self._context.idle_emulators.append(worker)
             else:
                 worker.close()
             yield CheckedCase(record, failure)

@@ -1,12 +1,12 @@
 """What all groups of a run share: settings, workers, the journal and the rows so far."""
 
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from harness.building.pool import BuildPool
+from harness.building.pool import BuildPool, CaseRequest
 from harness.building.requests import Builders
 from harness.errors import one_line
 from harness.experiment.experiment import Experiment
@@ -47,6 +47,8 @@ class RunContext:
     """The timing rounds that a resumed run has taken already, of all groups."""
     rows: dict[str, Result] = field(default_factory=dict)
     """The rows that are final, by case id."""
+    idle_emulators: list[WorkerProcess] = field(default_factory=list)
+    """Workers that have emulated a case that passed, for the next one."""
 
     @cached_property
     def builders(self) -> Builders:
@@ -99,9 +101,9 @@ class RunContext:
             modules=[record.loader_module] if record.loader_module else [],
         )
 
-    def announce(self, phase: str) -> Callable[[Case], None]:
-        """Return what tells the observer that a case enters this phase."""
-        return lambda case: self.observer.started(case, phase)
+    def announce(self, request: CaseRequest) -> None:
+        """Tell the observer that work on a request about a case begins."""
+        self.observer.started(request.case, request.phase)
 
     def keep(self, record: CaseRecord, row: Result) -> None:
         """Let the row stand that the journal has of a case already."""
@@ -168,6 +170,8 @@ class RunContext:
 
     def close(self) -> None:
         """End the workers and remove the temporary files that the groups share."""
+        for worker in self.idle_emulators:
+            worker.close()
         self.builders.close()
         self.expectations.close()
 

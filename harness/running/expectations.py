@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.digest import digest
 from harness.problem.attention_problem import AttentionProblem
 from harness.storage.replacing import own_folder
-from harness.workers.process import WorkerProcess
+from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import Done, ExpectRequest
 
 EXPECT_TIMEOUT_S = 3600.0
@@ -14,13 +14,17 @@ EXPECT_TIMEOUT_S = 3600.0
 
 
 class Expectations:
-    """Files with the oracle's expectations; they stay until they are deleted."""
+    """Files with the oracle's expectations; they stay until they are deleted.
+
+    The oracle's worker stays as well, for the next problem, until it fails or `close`.
+    """
 
     def __init__(self, folder: Path, seed: int) -> None:
         """Keep the files in `folder`, emptied first: an interrupted run may have left some."""
         self._folder = folder
         self._seed = seed
-        self.close()
+        self._worker: WorkerProcess | None = None
+        self.delete()
 
     def files(self, problem: AttentionProblem, distributions: tuple[str, ...]) -> dict[str, Path]:
         """Return the file of each input distribution; raises `WorkerFailure` if the oracle fails.
@@ -32,14 +36,31 @@ class Expectations:
         missing = [distribution for distribution, file in files.items() if not file.exists()]
         if missing:
             own_folder(self._folder)
-            with WorkerProcess() as worker:
-                for distribution in missing:
-                    request = ExpectRequest(
-                        problem=problem, distribution=distribution, seed=self._seed, file=files[distribution]
-                    )
-                    worker.request(request, EXPECT_TIMEOUT_S, Done)
+        for distribution in missing:
+            self._expect(problem, distribution, files[distribution])
         return files
 
-    def close(self) -> None:
+    def _expect(self, problem: AttentionProblem, distribution: str, file: Path) -> None:
+        if self._worker is None or not self._worker.alive:
+            self._end_worker()
+            self._worker = WorkerProcess()
+        request = ExpectRequest(problem=problem, distribution=distribution, seed=self._seed, file=file)
+        try:
+            self._worker.request(request, EXPECT_TIMEOUT_S, Done)
+        except WorkerFailure:
+            self._end_worker()
+            raise
+
+    def delete(self) -> None:
         """Delete all files."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """End the oracle's worker and delete all files."""
+        self._end_worker()
+        self.delete()
+
+    def _end_worker(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None

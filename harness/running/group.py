@@ -24,8 +24,9 @@ class GroupRun:
 
     def run(self) -> None:
         """Add a row for each case to the context's."""
-        self._find_keys()
-        self._keep_earlier_rows()
+        if any(case_id in self._context.earlier for case_id in self._records):
+            self._find_keys()
+            self._keep_earlier_rows()
         self._build()
         with ExitStack() as stack:
             workers = self._check(stack)
@@ -34,16 +35,15 @@ class GroupRun:
                 if baseline is not None and baseline.id not in workers:
                     self._find_artifact_of_baseline(baseline)
                 time_group(self._context, self._records, baseline, workers, stack)
-        self._context.expectations.close()
+        self._context.expectations.delete()
 
     def _unfinished(self) -> list[CaseRecord]:
         return [record for case_id, record in self._records.items() if case_id not in self._context.rows]
 
     def _find_keys(self) -> None:
         """Compute every case's content key; what fails here is final."""
-        context = self._context
-        for record, failure in find_keys(context.builders, self._records, context.announce("plan")):
-            context.fail(record, "plan" if failure.status is Status.UNSUPPORTED else "build", failure)
+        for record, failure in find_keys(self._context.builders, self._records, self._context.announce):
+            self._fail(record, failure)
 
     def _keep_earlier_rows(self) -> None:
         """Keep the rows of a resumed run that still hold."""
@@ -91,13 +91,18 @@ class GroupRun:
         """Build cases, or find them in the cache."""
         for record, failure in self._built(self._unfinished()):
             if failure is not None:
-                self._context.fail(record, "build", failure)
+                self._fail(record, failure)
             elif record.executor == "none":
                 self._context.finish(record, self._context.row_maker.success(record, Status.BUILT))
 
+    def _fail(self, record: CaseRecord, failure: WorkerFailure) -> None:
+        """Journal why a case has no code: what is refused before it has a key was not built at all."""
+        refused = failure.status is Status.UNSUPPORTED and record.key is None
+        self._context.fail(record, "plan" if refused else "build", failure)
+
     def _built(self, records: Sequence[CaseRecord]) -> Iterator[tuple[CaseRecord, WorkerFailure | None]]:
         context = self._context
-        return build_cases(context.builders, records, context.cache_root, context.announce("build"))
+        return build_cases(context.builders, records, context.cache_root, context.announce)
 
     def _find_artifact_of_baseline(self, baseline: Case) -> None:
         """Find what a baseline that keeps its row was built into, for others to be compared with it."""

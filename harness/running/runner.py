@@ -25,7 +25,7 @@ from harness.running.progress import Observer
 from harness.running.resuming import progress_of, run_to_resume
 from harness.running.signals import ended_by_signals
 
-CASES_FOR_EACH_JOB = 8
+CASES_FOR_EACH_JOB = 16
 """Cases that are built and checked together where nothing is timed: few enough to soon see results."""
 
 

@@ -3,7 +3,7 @@
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from mlir import ir
 
 
+@dataclass(frozen=True)
+class Kernels:
+    """The tiled kernels of a case, and how they came about."""
+
+    case: Case
+    context: "ir.Context"
+    module: "ir.Module"
+    record: StageRecord
+
+
 class TileParameters(Parameters):
     """Tile sizes and the order of tiles; what is not set is chosen by the target."""
 
@@ -42,6 +52,8 @@ class GeneratedVariant(Variant):
     parameters: ClassVar[type[TileParameters]] = TileParameters
     other_routes: ClassVar[Mapping[str, Sequence[Stage]]] = MappingProxyType({})
     """Stages in place of the schedule's, by what they are for."""
+    _kernels: Kernels | None = None
+    """What `source` has generated last: `build` is mostly asked for the same case next."""
 
     @abstractmethod
     def payload(self, tiling: Tiling) -> "ir.Module":
@@ -98,25 +110,35 @@ class GeneratedVariant(Variant):
 
     def source(self, case: Case) -> str:
         """Return the tiled kernels' IR."""
+        self._kernels = self._generate(case)
+        return str(self._kernels.module)
+
+    def _generate(self, case: Case) -> Kernels:
         from harness.dialect.context import mlir_context
 
-        with mlir_context():
-            return str(self.kernels(case))
+        record = StageRecord()
+        with mlir_context() as context:
+            return Kernels(case, context, self.kernels(case, record), record)
+
+    def _take_kernels(self, case: Case) -> Kernels:
+        """Return the kernels of a case for the target to change, once."""
+        kept, self._kernels = self._kernels, None
+        return kept if kept is not None and kept.case == case else self._generate(case)
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Generate the kernels and let the target compile them."""
         from harness import plugins
         from harness.costs.costs import total
         from harness.costs.counter import count
-        from harness.dialect.context import mlir_context
+        from harness.dialect.context import current
 
-        record = StageRecord()
-        with mlir_context():
-            module = self.kernels(case, record)
-            executed = total(count(module, known=_known_lengths(case.problem))).matmul
+        kernels = self._take_kernels(case)
+        with current(kernels.context):
+            executed = total(count(kernels.module, known=_known_lengths(case.problem))).matmul
             artifact = plugins.target(case.target).compile(
-                module, self.resolved(case), key, folder, flops_executed=executed
+                kernels.module, self.resolved(case), key, folder, flops_executed=executed
             )
+        record = kernels.record
         files = {}
         for number, (name, text) in enumerate(record.texts.items()):
             files[name] = f"schedule-{number:02}-{name}.mlir"

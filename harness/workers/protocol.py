@@ -4,7 +4,7 @@ Both sides of the pipe are the same version of this package, so there is no vers
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
@@ -36,6 +36,7 @@ class _Message(BaseModel):
 class KeyRequest(_Message):
     """Compute the content key of a case without building it; answered by `KeyFound`."""
 
+    phase: ClassVar[str] = "plan"
     kind: Literal["key"] = "key"
     case: Case
 
@@ -43,6 +44,7 @@ class KeyRequest(_Message):
 class BuildRequest(_Message):
     """Build a case, or find it in the cache; answered by `Built`."""
 
+    phase: ClassVar[str] = "build"
     kind: Literal["build"] = "build"
     case: Case
     key: str | None = None

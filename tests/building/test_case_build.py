@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from example_cases import PROBLEM, example_case
@@ -12,6 +13,7 @@ from harness.oracle.expected import expect
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.storage.digests import DIGESTS_FILE
+from harness.variants.schedule import StageRecord
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -110,3 +112,35 @@ def test_a_target_may_refuse_generated_kernels() -> None:
 def test_a_build_that_hangs_raises_after_its_limit() -> None:
     with pytest.raises(BuildError, match="timed-out: no answer within the limit of 1 s"):
         build(example_case("hang-build"), timeout_s=1.0)
+
+
+def test_kernels_are_generated_once_for_the_key_and_the_build(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from harness.variants.flash import Flash
+
+    generated: list[Case] = []
+    generate = Flash.kernels
+
+    def counting(self: Flash, case: Case, record: StageRecord | None = None) -> Any:
+        generated.append(case)
+        return generate(self, case, record)
+
+    monkeypatch.setattr(Flash, "kernels", counting)
+    first, second = (
+        Case(problem=PROBLEM, variant="flash", target="cpu", params={"tile_q": rows}) for rows in (4, 8)
+    )
+    build_case(first, ArtifactCache(tmp_path))
+    assert generated == [first]
+    find_key(first)
+    assert build_case(second, ArtifactCache(tmp_path)).artifact.case == second
+    assert generated == [first, first, second]
+
+
+def test_a_build_of_kept_kernels_is_that_of_new_ones(tmp_path: Path) -> None:
+    case = Case(problem=PROBLEM, variant="flash", target="cpu")
+    key = find_key(case).key
+    kept, new = (build_case(case, ArtifactCache(tmp_path / name), key).folder for name in ("kept", "new"))
+    for file in kept.iterdir():
+        if file.name not in (ARTIFACT_FILE, DIGESTS_FILE):  # which say how long the stages took
+            assert file.read_bytes() == (new / file.name).read_bytes(), file.name

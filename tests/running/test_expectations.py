@@ -1,0 +1,47 @@
+"""What the oracle expects, and the worker that computes it."""
+
+from pathlib import Path
+
+import psutil
+import pytest
+from example_cases import PROBLEM
+
+from harness.running.expectations import Expectations
+from harness.workers.process import WorkerFailure
+
+
+def oracles() -> list[int]:
+    return [child.pid for child in psutil.Process().children()]
+
+
+def test_one_worker_computes_what_is_expected_of_all_problems(tmp_path: Path) -> None:
+    before = oracles()
+    expectations = Expectations(tmp_path / "expected", seed=1)
+    files = {*expectations.files(PROBLEM, ("normal",)).values()}
+    started = [pid for pid in oracles() if pid not in before]
+    another = PROBLEM.model_copy(update={"causal": True})
+    files |= {*expectations.files(another, ("normal",)).values()}
+    assert [pid for pid in oracles() if pid not in before] == started
+    assert len(started) == 1
+    assert len(files) == 2
+    assert all(file.exists() for file in files)
+    expectations.close()
+    assert oracles() == before
+    assert not any(file.exists() for file in files)
+
+
+def test_after_a_failure_or_a_death_a_new_worker_goes_on(tmp_path: Path) -> None:
+    expectations = Expectations(tmp_path / "expected", seed=1)
+    before = oracles()
+    try:
+        with pytest.raises(WorkerFailure, match="unknown input distribution"):
+            expectations.files(PROBLEM, ("no-such",))
+        assert oracles() == before
+        expectations.files(PROBLEM, ("normal",))
+        (worker,) = (pid for pid in oracles() if pid not in before)
+        psutil.Process(worker).kill()
+        psutil.wait_procs([psutil.Process(worker)], timeout=5)
+        (file,) = expectations.files(PROBLEM, ("uniform",)).values()
+        assert file.exists()
+    finally:
+        expectations.close()
