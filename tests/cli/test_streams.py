@@ -9,7 +9,7 @@ import pytest
 
 FULL = "/dev/full"
 
-RUN = ["run", "smoke", "--only", "variant=unfused", "--only", "seq=64", "--only", "dtype=f32"]
+CHECK = ["check", "smoke", "--only", "variant=unfused", "--only", "seq=64", "--only", "causal=false"]
 
 pytestmark = pytest.mark.skipif(not os.path.exists(FULL), reason=f"no {FULL}: nothing is full by itself")
 
@@ -46,7 +46,7 @@ def test_letters_that_a_terminal_does_not_have_are_escaped() -> None:
 
 
 def test_a_full_log_does_not_end_a_run(tmp_path: Path) -> None:
-    done = harness(f"2>{FULL}", *RUN, "--out", str(tmp_path))
+    done = harness(f"2>{FULL}", *CHECK, "--out", str(tmp_path))
     assert done.returncode == 0, done.stdout
     (journal,) = tmp_path.glob("*/*/results.jsonl")
     assert '"status":"passed"' in journal.read_text()

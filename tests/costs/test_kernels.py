@@ -30,7 +30,7 @@ PROBLEMS = {
     "grouped": {"seq_q": 48, "heads": 4, "kv_heads": 2, "batch": 2, "dtype": "f16", "causal": True},
     "short": {"seq_q": 5, "seq_kv": 75},
 }
-NAMES = sweep(PROBLEMS, but=["ragged-causal", "grouped", "short"])
+NAMES = sweep(PROBLEMS, but=["ragged-causal", "short"])
 VARIANTS = ("flash", "naive", "unfused")
 
 EXPANDED = "exponential"
