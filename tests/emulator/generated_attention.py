@@ -50,6 +50,7 @@ class Form:
         return self.target.partition(":")[2]
 
 
+DIRECT: Settings = {"prefetches": "none"}
 LARGE_TILES: Settings = {"query_operand": "shared-memory", "staging_slots": 1}
 
 GENERATED: dict[str, Form] = {
@@ -69,9 +70,10 @@ GENERATED: dict[str, Form] = {
     "flash by replicated WMMA": Form("flash", NARROW, target="rocm:gfx1100"),
     "flash by WMMA": Form("flash", NARROW, target="rocm:gfx1201"),
     "unfused by MFMA": Form("unfused", RAGGED, target="rocm:gfx942"),
-    "flash by dpas": Form("flash", NARROW, target="xegpu:bmg"),
-    "flash by dpas of 10 queries": Form("flash", FEW_QUERIES, {"kv_splits": 1}, target="xegpu:bmg"),
-    "unfused by dpas": Form("unfused", RAGGED, target="xegpu:pvc"),
+    "flash by dpas": Form("flash", NARROW, {}, DIRECT, target="xegpu:bmg"),
+    "flash by dpas of 10 queries": Form("flash", FEW_QUERIES, {"kv_splits": 1}, DIRECT, target="xegpu:bmg"),
+    "unfused by dpas": Form("unfused", RAGGED, {}, DIRECT, target="xegpu:pvc"),
+    "flash by dpas with prefetches": Form("flash", NARROW, target="xegpu:bmg"),
 }
 """What the kernels of each name are generated from."""
 

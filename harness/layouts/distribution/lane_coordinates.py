@@ -16,6 +16,7 @@ class LaneCoordinates:
     def __init__(self, lane: ir.Value, warp: ir.Value, anchor: ir.InsertionPoint) -> None:
         """Take the numbers of lane and warp; `anchor` is where coordinates of a lane are computed."""
         self.lane = lane
+        self.warp = warp
         self._numbers = {Level.LANE: lane, Level.WARP: warp}
         self._anchor = anchor
         self._known: dict[Formula, ir.Value] = {}

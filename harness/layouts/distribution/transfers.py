@@ -24,6 +24,8 @@ LAST_AXIS = -1
 
 BY_STEP = "by_step"
 """Attribute of a read of an operand, of which each load is for one step of a product."""
+PREFETCHED_TILE = "tile"
+"""Attribute of a `memref.prefetch`: rows and columns of what a workgroup asks for there."""
 
 
 def bytes_of(element: ir.Type) -> int:

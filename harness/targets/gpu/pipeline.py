@@ -17,6 +17,7 @@ from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_te
 from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
 from harness.targets.gpu.operand_loads import load_by_step
+from harness.targets.gpu.prefetches import prefetch_next_tiles
 from harness.targets.gpu.product_order import compute_just_in_time, multiply_by_step
 from harness.targets.gpu.rereading import has_room, read_again_in_loops
 from harness.targets.gpu.scores_ahead import compute_scores_ahead
@@ -67,6 +68,7 @@ def to_llvm_ir(vendor: Vendor) -> tuple[Stage, ...]:
             "operands that registers have no room for are read from memory in each iteration",
             _read_again,
         ),
+        Stage("prefetched", "loops ask for the tiles of their next iteration", _prefetch),
         Stage(
             "loads-by-step",
             "a load of operands is for one step of a product, where registers are full",
@@ -160,6 +162,15 @@ def _read_again(build: KernelBuild) -> str | None:
         return None
     for function in functions_of(build.module):
         read_again_in_loops(function, is_staged=build.vendor.staging is not None)
+    return str(build.module)
+
+
+def _prefetch(build: KernelBuild) -> str | None:
+    if build.strategy.prefetches != "next-tile":
+        return None
+    for function in functions_of(build.module):
+        prefetch_next_tiles(function)
+    run_passes(build.module, "canonicalize", "cse")
     return str(build.module)
 
 

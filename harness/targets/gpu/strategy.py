@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.errors import UnsupportedError
 from harness.problem.case import ParameterValue
 from harness.targets.base import TargetOptions
 from harness.targets.gpu.tile_choice import WorkgroupTile
+from harness.targets.gpu.vendor import Vendor
 
 QueryOperand = Literal["registers", "shared-memory"]
 RowSums = Literal["after-loop", "every-tile"]
@@ -13,6 +15,7 @@ Scores = Literal["ahead", "in-turn"]
 OutputStores = Literal["wide", "direct"]
 OperandLoads = Literal["one-step", "several-steps"]
 ProductOrder = Literal["by-step", "by-fragment"]
+Prefetches = Literal["next-tile", "none"]
 
 
 class GpuOptions(TargetOptions):
@@ -37,6 +40,8 @@ class GpuOptions(TargetOptions):
     product_order: ProductOrder | None = None
     """`by-step`: all fragments of a product take a step of its depth before the next one, and what a step
     needs stands just before it; `by-fragment`: one fragment after another, and tile after tile."""
+    prefetches: Prefetches | None = None
+    """Whether loops ask for the tiles of K and V of their next iteration, where lanes read them directly."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,14 @@ class Strategy:
     output_stores: OutputStores
     operand_loads: OperandLoads
     product_order: ProductOrder
+    prefetches: Prefetches | None
+    """None where the vendor has none of tiles."""
 
     def chosen(self, options: GpuOptions) -> dict[str, ParameterValue]:
-        """Return what the options left open, by their names."""
+        """Return what the options left open and there is a choice of, by their names."""
         decided = {name: getattr(self, name) for name in GpuOptions.model_fields}
-        return {name: value for name, value in decided.items() if getattr(options, name) is None}
+        left_open = [name for name in decided if getattr(options, name) is None]
+        return {name: decided[name] for name in left_open if decided[name] is not None}
 
 
 DEFAULT = Strategy(
@@ -65,6 +73,7 @@ DEFAULT = Strategy(
     output_stores="wide",
     operand_loads="several-steps",
     product_order="by-fragment",
+    prefetches=None,
 )
 """Of kernels that nothing is known of."""
 
@@ -77,7 +86,10 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
     chooses between slots takes some.  There, loads are for one step of a product, too.  Products go by step
     where K as a whole takes more registers than the vendor grants an operand.  Where a mask makes a second
     loop besides, rows are summed in every tile if that spares the first loop its spills.  Scores are computed
-    in turn: ahead they do not pay for their registers yet, in the model.
+    in turn: ahead they do not pay for their registers yet, in the model.  What lanes read directly is
+    prefetched where the vendor has a form of that.
+
+    Raises `UnsupportedError` for prefetches that it has no form of.
     """
     operand = options.query_operand or ("registers" if tile.holds_query() else "shared-memory")
     holds_query = operand == "registers"
@@ -90,7 +102,16 @@ def choose(tile: WorkgroupTile, options: GpuOptions) -> Strategy:
         output_stores=options.output_stores or "wide",
         operand_loads=options.operand_loads or ("one-step" if is_full else "several-steps"),
         product_order=options.product_order or ("by-step" if _goes_by_step(tile, is_full) else "by-fragment"),
+        prefetches=_prefetches(tile.vendor, options),
     )
+
+
+def _prefetches(vendor: Vendor, options: GpuOptions) -> Prefetches | None:
+    if vendor.prefetches_tiles:
+        return options.prefetches or "next-tile"
+    if options.prefetches == "next-tile":
+        raise UnsupportedError(f"prefetches=next-tile: kernels for {vendor.chip} prefetch nothing by tiles")
+    return options.prefetches
 
 
 def _goes_by_step(tile: WorkgroupTile, is_full: bool) -> bool:

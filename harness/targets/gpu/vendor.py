@@ -98,6 +98,8 @@ class Vendor:
     most_operand_registers: int | None = None
     """Registers of a lane that a product may take all of operand B in; where it takes more, all fragments of
     the product go along its depth together.  None: as many as there are."""
+    prefetches_tiles: bool = False
+    """Whether there is a rule for prefetches of a tile (`harness.targets.gpu.prefetches`)."""
     spares_masked_loops: bool = False
     """Whether nothing is spilled in the loop over whole tiles where registers are full and a mask makes a
     second loop, if rows are summed in every tile and products go by step."""

@@ -25,11 +25,12 @@ class XegpuOptions(GpuOptions):
 
     route: Route = "lane"
     """How kernels reach lanes: `lane`, by this harness's layouts; `workgroup`, by MLIR's passes for XeGPU's
-    operations of a workgroup, for which no other option is."""
+    operations of a workgroup, for which of the other options only `prefetches` is."""
 
     @model_validator(mode="after")
     def _are_of_one_route(self) -> Self:
-        given = [name for name in GpuOptions.model_fields if getattr(self, name) is not None]
+        of_lane_route = [name for name in GpuOptions.model_fields if name != "prefetches"]
+        given = [name for name in of_lane_route if getattr(self, name) is not None]
         if self.route == "workgroup" and given:
             raise ValueError(f"{', '.join(given)}: expected none of these with route=workgroup")
         return self
@@ -74,8 +75,10 @@ class XegpuTarget(GpuTarget):
         return RouteTiles.of(case).sizes()
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return what the lane route chose; the other one leaves nothing open."""
-        return {} if self.tiles_keys(case) else super().chosen(case)
+        """Return what options leave open; on MLIR's route that is whether tiles are prefetched."""
+        if not self.tiles_keys(case):
+            return super().chosen(case)
+        return {} if "prefetches" in case.target_options else {"prefetches": "next-tile"}
 
     def route(self, vendor: "Vendor", case: Case) -> Sequence[Stage]:
         """Return the stages of the case's route."""
@@ -84,7 +87,8 @@ class XegpuTarget(GpuTarget):
         from harness.targets.xegpu.workgroup_route.stages import route_stages
         from harness.targets.xegpu.workgroup_route.tiles import RouteTiles
 
-        return route_stages(RouteTiles.of(case))
+        prefetches = case.target_options.get("prefetches") != "none"
+        return route_stages(RouteTiles.of(case), prefetches=prefetches)
 
     def runs_on(self, chip: str, device_chip: str) -> bool:
         """Code is SPIR-V, which a driver compiles, but its tiles and messages are a chip's."""

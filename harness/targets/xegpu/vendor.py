@@ -54,6 +54,7 @@ def intel_vendor(name: str) -> Vendor:
         ),
         long_row_bytes=LONG_ROW_BYTES,
         most_operand_registers=MOST_OPERAND_REGISTERS,
+        prefetches_tiles=True,
         staging=None,
         shared_memory=None,
         code_generation=_code_generation,

@@ -41,8 +41,7 @@ def test_a_sub_group_barrier_needs_all_lanes(intel: ModelLibrary) -> None:
         "_Z22atomic_work_item_fencej12memory_order12memory_scope",
         "_Z8prefetchPU3AS1Kcm",
         "_Z33intel_sub_group_block_prefetch_uiPU3AS1Kj",
-        "_Z44intel_sub_group_2d_block_prefetch_8b_8r32x1cPU3AS1viiiDv2_i",
     ],
 )
-def test_fences_and_prefetches_do_nothing(name: str) -> None:
+def test_fences_and_prefetches_of_consecutive_memory_do_nothing(name: str) -> None:
     assert MODELS[name].kind is ModelKind.NOTHING

@@ -15,6 +15,7 @@ from intel_builtins import LANES, call_mangled
 from model_calls import Call, Memory, ModelLibrary, address, aligned_zeros
 
 from harness.emulator.models.intel.blocks import (
+    PREFETCH_SHAPES,
     READ_SHAPES,
     TRANSFORM_SHAPES,
     TRANSPOSE_SHAPES,
@@ -406,3 +407,58 @@ def test_another_sub_group_size_is_not_supported(intel: ModelLibrary) -> None:
     made = call_block(intel, "read", READ, INSIDE, memory, own, warp_size=8)
     assert made.finding_kinds == ["UNSUPPORTED_OPERAND"]
     assert (own == 0x5A).all()
+
+
+# ------------------------------------------------------------------ prefetches
+
+
+def call_prefetch(
+    intel: ModelLibrary, shape: BlockShape, surface: Surface, memory: np.ndarray, offset: int = 0, **options
+) -> Call:
+    name = f"intel_sub_group_2d_block_prefetch_{shape}"
+    arguments = [
+        address(memory, offset),
+        np.int32(surface.width),
+        np.int32(surface.height),
+        np.int32(surface.pitch),
+        np.array([surface.x, surface.y], np.int32).tobytes(),
+    ]
+    return call_mangled(
+        intel, f"_Z{len(name)}{name}PU3AS1viiiDv2_i", arguments, memory=[Memory(memory)], **options
+    )
+
+
+@pytest.mark.parametrize("shape", PREFETCH_SHAPES, ids=str)
+@settings(max_examples=6, deadline=None)
+@given(data=st.data())
+def test_a_prefetch_is_clamped_as_a_read_is(
+    intel: ModelLibrary, shape: BlockShape, data: st.DataObject
+) -> None:
+    surface = data.draw(surfaces(shape))
+    memory = memory_of(surface)
+    _, inside = block_of(shape, surface, memory)
+    made = call_prefetch(intel, shape, surface, memory)
+    assert made.findings == ()
+    assert [event.detail for event in made.of_kind("clamped")] == [CLAMPED_BLOCK_LOAD] * int((~inside).sum())
+
+
+@pytest.mark.parametrize(
+    ("surface", "offset", "kinds"),
+    [
+        (INSIDE, 0, []),
+        (INSIDE, 32, ["UNALIGNED"]),
+        (Surface(128, 16, 136, 0, 0), 0, ["UNALIGNED"]),
+        (Surface(60, 16, 128, 0, 0), 0, ["UNSUPPORTED_OPERAND"]),
+        (Surface(128, 65, 256, 0, 60), 0, ["OUT_OF_BOUNDS"]),
+    ],
+)
+def test_a_prefetch_has_the_restrictions_of_a_read(
+    intel: ModelLibrary, surface: Surface, offset: int, kinds: list[str]
+) -> None:
+    memory = aligned_zeros((64, 256), np.uint8)
+    assert call_prefetch(intel, READ, surface, memory, offset).finding_kinds == kinds
+
+
+def test_all_sixteen_lanes_must_prefetch(intel: ModelLibrary) -> None:
+    made = call_prefetch(intel, READ, INSIDE, memory_of(INSIDE), active=0xFFFE)
+    assert made.finding_kinds == ["DIVERGENT_COLLECTIVE"]

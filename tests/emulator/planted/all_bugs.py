@@ -48,8 +48,8 @@ The kernels are IREE's attention (f16, one head, 128 queries and keys, head dime
 ends get it, those that the harness generates for sm_80 (256 queries and keys, causal, also in tiles of 128
 queries and with scores computed an iteration ahead; twice 10 queries, once with the keys in two parts; once
 f32), for AMD's chips (128 to 256 queries, causal; 100 queries and 150 keys; head dimension 128) and for
-Intel's (128 queries, causal; 10 queries; 100 queries and 150 keys), and those of `tests/emulator/kernels`.
-Written by `python -m planted.all_bugs` in `tests/emulator`.
+Intel's (128 queries, causal, also with prefetches; 10 queries; 100 queries and 150 keys), and those of
+`tests/emulator/kernels`. Written by `python -m planted.all_bugs` in `tests/emulator`.
 """
 
 

@@ -9,10 +9,12 @@ LOAD_V = r"call spir_func void @_Z\d+intel_sub_group_2d_block_read_transform"
 STORE_O = r"call spir_func void @_Z\d+intel_sub_group_2d_block_write_16b"
 DPAS = r"call spir_func <8 x float> @_Z\d+intel_sub_group_f16_f16_matrix_mad"
 SHUFFLE = r"call spir_func float @_Z\d+sub_group_shuffle_xor"
+PREFETCH = r"call spir_func void @_Z\d+intel_sub_group_2d_block_prefetch"
 BASE, WIDTH, HEIGHT, PITCH = range(4)
 """Operands of a message."""
 
 FLASH, FEW, UNFUSED = "flash by dpas", "flash by dpas of 10 queries", "unfused by dpas"
+AHEAD = "flash by dpas with prefetches"
 
 
 def moved(argument: int, bytes_: int) -> Edit:
@@ -245,4 +247,49 @@ IN_PARTS = (
     ),
 )
 
-BUGS: tuple[PlantedBug, ...] = (*MATRICES, *PLACES, *PRODUCTS, *ROWS, *FEW_QUERIES, *IN_PARTS)
+PREFETCHES = (
+    bug(
+        AHEAD,
+        "the tile after the next one is prefetched",
+        replaced(r"call i64 @llvm.umin.i64\(i64 (%342), i64 128\)", r"add i64 \1, 64"),
+        "clamped",
+    ),
+    bug(
+        AHEAD,
+        "rows are prefetched by the lane's number",
+        replaced(r"add i64 (%343), %42$", r"add i64 \1, %37"),
+        "replication",
+    ),
+    bug(
+        AHEAD,
+        "the height of what is prefetched one less",
+        with_operand(PREFETCH, HEIGHT, "i32 191", 3, 4),
+        "clamped",
+    ),
+    bug(
+        AHEAD,
+        "the pitch of what is prefetched in elements, not bytes",
+        with_operand(PREFETCH, PITCH, "i32 32", 2, 4),
+        "unsupported-operand",
+    ),
+    bug(
+        AHEAD,
+        "a prefetch begins half a line further on",
+        replaced(
+            r"(%348) = inttoptr i64 (%346) to",
+            r"%planted = add i64 \2, 32\n  \1 = inttoptr i64 %planted to",
+        ),
+        "out-of-bounds",
+        "unaligned",
+    ),
+)
+
+BUGS: tuple[PlantedBug, ...] = (
+    *MATRICES,
+    *PLACES,
+    *PRODUCTS,
+    *ROWS,
+    *FEW_QUERIES,
+    *IN_PARTS,
+    *PREFETCHES,
+)

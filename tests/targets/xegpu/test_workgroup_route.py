@@ -1,17 +1,19 @@
 """MLIR's own route for Intel's GPUs: its stages, what they compute, and what they refuse."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from emulated_runs import assert_right_on_emulator
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
+from harness.emulator.findings import Report
 from harness.errors import UnsupportedError
-from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.problem.inputs import make_inputs
+from harness.targets.gpu import emulator_driver
 from harness.targets.xegpu import XegpuOptions
 
 WHOLE = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype="f16")
@@ -20,6 +22,8 @@ GROUPED = AttentionProblem(
 )
 BF16 = AttentionProblem(heads=1, seq_q=128, head_dim=32, dtype="bf16")
 EXAMPLE = AttentionProblem(batch=2, heads=8, seq_q=4096, head_dim=64, dtype="f16")
+Options = Iterable[tuple[str, str]]
+"""Of the target, besides the route."""
 DOCUMENTED = (
     "initial",
     "outer-tiled",
@@ -33,26 +37,23 @@ DOCUMENTED = (
 )
 
 
-def case_of(problem: AttentionProblem, variant: str = "flash", chip: str = "bmg", **params) -> Case:
-    options = {"route": "workgroup"}
+def case_of(
+    problem: AttentionProblem, variant: str = "flash", chip: str = "bmg", options: Options = (), **params
+) -> Case:
     return Case(
-        problem=problem, variant=variant, target=f"xegpu:{chip}", params=params, target_options=options
+        problem=problem,
+        variant=variant,
+        target=f"xegpu:{chip}",
+        params=params,
+        target_options={"route": "workgroup", **dict(options)},
     )
 
 
-def build(problem: AttentionProblem, folder: Path, chip: str = "bmg", **params) -> Artifact:
-    return plugins.variant("flash").build(case_of(problem, chip=chip, **params), "key", folder)
-
-
-def assert_right(artifact: Artifact, folder: Path) -> None:
-    assert (artifact.executor, artifact.why_not_run) == ("emulator", None)
-    problem = artifact.case.problem
-    inputs = make_inputs(problem, seed=3)
-    call = artifact.load(folder).bind(inputs)
-    call.poison()
-    call.run()
-    verdict = expect(inputs, problem).check(call.output())
-    assert verdict.ok, verdict
+def build(
+    problem: AttentionProblem, folder: Path, chip: str = "bmg", options: Options = (), **params
+) -> Artifact:
+    case = case_of(problem, chip=chip, options=options, **params)
+    return plugins.variant("flash").build(case, "key", folder)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def text_of(built: tuple[Artifact, Path], stage: str) -> str:
 
 
 def test_it_is_right_and_the_checks_find_nothing(whole: tuple[Artifact, Path]) -> None:
-    assert_right(*whole)
+    assert_right_on_emulator(*whole)
 
 
 @pytest.mark.parametrize(
@@ -77,12 +78,12 @@ def test_it_is_right_and_the_checks_find_nothing(whole: tuple[Artifact, Path]) -
 def test_it_is_right_for_other_widths_types_and_heads(
     problem: AttentionProblem, chip: str, tmp_path: Path
 ) -> None:
-    assert_right(build(problem, tmp_path, chip), tmp_path)
+    assert_right_on_emulator(build(problem, tmp_path, chip), tmp_path)
 
 
 def test_it_is_right_with_smaller_tiles(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=128, seq_kv=96, head_dim=32, dtype="f16")
-    assert_right(build(problem, tmp_path, tile_q=64, tile_kv=32), tmp_path)
+    assert_right_on_emulator(build(problem, tmp_path, tile_q=64, tile_kv=32), tmp_path)
 
 
 def test_the_stages_have_the_names_of_the_document_in_its_order(whole: tuple[Artifact, Path]) -> None:
@@ -124,6 +125,29 @@ def test_each_iteration_prefetches_the_next_tile_of_keys_and_of_values_once(
     assert laid_out.count("xegpu.prefetch_nd") == 2
     loop = laid_out.split("scf.for ", 1)[1].split("scf.yield", 1)[0]
     assert loop.count("xegpu.prefetch_nd") == 2
+
+
+def test_an_option_leaves_prefetches_out(tmp_path: Path) -> None:
+    artifact = build(WHOLE, tmp_path, options=[("prefetches", "none")])
+    assert "prefetch" not in (tmp_path / artifact.stage_files["xegpu-wg"]).read_text()
+    chosen = plugins.variant("flash").chosen
+    assert "prefetches" not in chosen(artifact.case)
+    assert chosen(case_of(WHOLE))["prefetches"] == "next-tile"
+
+
+def test_where_nothing_is_ragged_no_access_is_clamped(
+    whole: tuple[Artifact, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Report] = []
+    launch = emulator_driver.launch
+
+    def noting(*arguments, **options) -> Report:
+        made.append(launch(*arguments, **options))
+        return made[-1]
+
+    monkeypatch.setattr(emulator_driver, "launch", noting)
+    assert_right_on_emulator(*whole)
+    assert {(report.clamped_loads, report.clamped_stores) for report in made} == {(0, 0)}
 
 
 def test_products_are_the_instructions_of_a_tile_and_nothing_is_left_to_one_lane(

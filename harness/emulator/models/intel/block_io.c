@@ -4,8 +4,8 @@
  * Invocations" and "Out-of-Bounds Behavior".
  *
  * The arguments are base address, width in BYTES, height in rows, pitch in BYTES, coordinate (x in elements, y in
- * rows), and the lane's own array that receives or holds its part; then, from the registry, what the name says: bytes
- * of an element, rows and columns of a block in memory, and the number of blocks side by side.
+ * rows), and the lane's own array that receives or holds its part, but for a prefetch; then, from the registry, what
+ * the name says: bytes of an element, rows and columns of a block in memory, and the number of blocks side by side.
  *
  * Elements outside of width and height read as 0 and are not written, which is counted.  What breaks the extension's
  * restrictions is reported; then the access is made all the same, as far as memory permits.
@@ -14,7 +14,11 @@
 
 enum { MAXIMUM_BLOCK_ROWS = 32, MAXIMUM_SURFACE = 1 << 24 };
 
-enum { BASE, WIDTH, HEIGHT, PITCH, COORDINATE, OWN, ELEMENT_BYTES, ROWS, COLUMNS, BLOCKS };
+enum { BASE, WIDTH, HEIGHT, PITCH, COORDINATE, OWN };
+
+/* Where what the name says begins among the arguments. */
+enum { NAMED_BEHIND_OWN = OWN + 1, NAMED_WITHOUT_OWN = OWN };
+enum { ELEMENT_BYTES, ROWS, COLUMNS, BLOCKS };
 
 typedef struct Block {
     char *base;
@@ -71,7 +75,7 @@ static void check_rows(Block *block, const Lane *lane, Access access) {
     }
 }
 
-static Block named_block(Warp *warp, Access access) {
+static Block named_block(Warp *warp, Access access, int named) {
     const Lane *first = first_lane(warp);
     require_uniform(warp, BASE, sizeof(char *), "the base address of a 2-D block");
     require_uniform(warp, WIDTH, sizeof(int32_t), "the width of a 2-D block");
@@ -85,10 +89,10 @@ static Block named_block(Warp *warp, Access access) {
         .pitch = LANE_ARGUMENT(first->index, PITCH, int32_t),
         .x = (&LANE_ARGUMENT(first->index, COORDINATE, int32_t))[0],
         .y = (&LANE_ARGUMENT(first->index, COORDINATE, int32_t))[1],
-        .element_bytes = LANE_ARGUMENT(first->index, ELEMENT_BYTES, int32_t),
-        .rows = LANE_ARGUMENT(first->index, ROWS, int32_t),
-        .columns = LANE_ARGUMENT(first->index, COLUMNS, int32_t),
-        .blocks = LANE_ARGUMENT(first->index, BLOCKS, int32_t),
+        .element_bytes = LANE_ARGUMENT(first->index, named + ELEMENT_BYTES, int32_t),
+        .rows = LANE_ARGUMENT(first->index, named + ROWS, int32_t),
+        .columns = LANE_ARGUMENT(first->index, named + COLUMNS, int32_t),
+        .blocks = LANE_ARGUMENT(first->index, named + BLOCKS, int32_t),
     };
     check_restrictions(&block, first);
     check_rows(&block, first, access);
@@ -136,7 +140,7 @@ static char *own_array(Warp *warp, int lane, const Block *block, Access access) 
  * for lanes 8 to 15, whose values are undefined. */
 COLLECTIVE_MODEL(intel_2d_block_read) {
     if (!is_matrix_sub_group(warp, "a 2-D block read")) return;
-    Block block = named_block(warp, ACCESS_LOAD);
+    Block block = named_block(warp, ACCESS_LOAD, NAMED_BEHIND_OWN);
     int count = elements_per_lane(&block);
     EACH_ACTIVE_LANE(lane) {
         char *value = own_array(warp, lane, &block, ACCESS_STORE);
@@ -154,7 +158,7 @@ COLLECTIVE_MODEL(intel_2d_block_read) {
  * one another: one column of the first block, then one of the next. */
 COLLECTIVE_MODEL(intel_2d_block_read_transform) {
     if (!is_matrix_sub_group(warp, "a 2-D block read")) return;
-    Block block = named_block(warp, ACCESS_LOAD);
+    Block block = named_block(warp, ACCESS_LOAD, NAMED_BEHIND_OWN);
     EACH_ACTIVE_LANE(lane) {
         char *value = own_array(warp, lane, &block, ACCESS_STORE);
         for (int i = 0; value && i < block.rows * block.blocks; i++, value += block.element_bytes)
@@ -165,7 +169,7 @@ COLLECTIVE_MODEL(intel_2d_block_read_transform) {
 /* A lane holds one row. */
 COLLECTIVE_MODEL(intel_2d_block_read_transpose) {
     if (!is_matrix_sub_group(warp, "a 2-D block read")) return;
-    Block block = named_block(warp, ACCESS_LOAD);
+    Block block = named_block(warp, ACCESS_LOAD, NAMED_BEHIND_OWN);
     EACH_ACTIVE_LANE(lane) {
         char *value = own_array(warp, lane, &block, ACCESS_STORE);
         for (int i = 0; value && i < block.columns; i++, value += block.element_bytes)
@@ -176,7 +180,7 @@ COLLECTIVE_MODEL(intel_2d_block_read_transpose) {
 /* Like a read, with a single block. */
 COLLECTIVE_MODEL(intel_2d_block_write) {
     if (!is_matrix_sub_group(warp, "a 2-D block write")) return;
-    Block block = named_block(warp, ACCESS_STORE);
+    Block block = named_block(warp, ACCESS_STORE, NAMED_BEHIND_OWN);
     int count = elements_per_lane(&block);
     EACH_ACTIVE_LANE(lane) {
         const char *value = own_array(warp, lane, &block, ACCESS_LOAD);
@@ -185,4 +189,13 @@ COLLECTIVE_MODEL(intel_2d_block_write) {
             write_element(&block, warp->lanes[lane], position / block.columns, position % block.columns, value);
         }
     }
+}
+
+/* What is checked and counted is what a read of the block would do; nothing is read. */
+COLLECTIVE_MODEL(intel_2d_block_prefetch) {
+    if (!is_matrix_sub_group(warp, "a 2-D block prefetch")) return;
+    Block block = named_block(warp, ACCESS_LOAD, NAMED_WITHOUT_OWN);
+    for (int row = 0; row < block.rows; row++)
+        for (int column = 0; column < block.columns * block.blocks; column++)
+            if (!is_inside(&block, row, column)) count_clamped(CLAMPED_BLOCK_LOAD, first_lane(warp));
 }

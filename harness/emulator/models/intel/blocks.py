@@ -92,13 +92,14 @@ def two_dimensional() -> Iterator[tuple[str, Model]]:
     }
     for kind, family in families.items():
         for shape in family:
-            model = collective(
-                f"intel_2d_block_{kind}", shape.bits // 8, shape.rows, shape.columns, shape.blocks
-            )
             for own in own_array_types(kind, shape):
-                yield _builtin(kind, shape, f"P{own}"), model
+                yield _builtin(kind, shape, f"P{own}"), _model(kind, shape)
     for shape in PREFETCH_SHAPES:
-        yield _builtin("prefetch", shape), nothing()
+        yield _builtin("prefetch", shape), _model("prefetch", shape)
+
+
+def _model(kind: str, shape: BlockShape) -> Model:
+    return collective(f"intel_2d_block_{kind}", shape.bits // 8, shape.rows, shape.columns, shape.blocks)
 
 
 COMPONENTS = {"h": (1, 2, 4, 8, 16), "t": (1, 2, 4, 8, 16), "j": (1, 2, 4, 8), "m": (1, 2, 4, 8)}

@@ -21,7 +21,7 @@ from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.intel.block_messages import WORD_BYTES
 from harness.layouts.distribution.lane_coordinates import index
 from harness.layouts.distribution.transfers import bytes_of, open_axes, start_of
-from harness.layouts.formulas import formula
+from harness.layouts.formulas import Formula, formula
 from harness.layouts.layout import Layout, Level
 
 LEAST_WIDTH_BYTES, MOST_WIDTH_BYTES = 64, 1 << 24
@@ -82,17 +82,36 @@ class MatrixInMemory:
         cls, distributor: Distributor, transfer: ir.OpView, first: int, layout: Layout
     ) -> "MatrixInMemory":
         """Return the matrix of a transfer of a value in that layout."""
-        buffer, start, end = _in_argument(distributor, transfer, first)
-        *outer, columns = buffer.type.shape
-        rows = index(math.prod(outer))
-        if ROW_AXIS in open_axes(transfer):
-            rows = _number([*start[:-2], end], outer)
+        held = list(transfer.operands)[first - 1]
+        start = start_of(distributor, transfer, first, distributor.scalar(held))
         of_warp = [formula(layout, axis).of_level(Level.WARP) for axis in range(2)]
+        return cls._at(distributor, held, start, of_warp, has_open_rows=ROW_AXIS in open_axes(transfer))
+
+    @classmethod
+    def around(cls, distributor: Distributor, prefetch: ir.OpView, first: int) -> "MatrixInMemory":
+        """Return the matrix of a tile that all sub-groups name alike, and that lies within its rows."""
+        held, *start = list(prefetch.operands)[first - 1 :]
+        start = distributor.scalars(start)
+        return cls._at(distributor, held, start, [Formula(()), Formula(())], has_open_rows=False)
+
+    @classmethod
+    def _at(
+        cls,
+        distributor: Distributor,
+        held: ir.Value,
+        start: Sequence[ir.Value],
+        of_warp: Sequence[Formula],
+        *,
+        has_open_rows: bool,
+    ) -> "MatrixInMemory":
+        """Return the matrix of a tile that starts at some indices of a buffer of the source."""
+        buffer, first, end = _in_argument(distributor, held, start)
+        *outer, columns = buffer.type.shape
         return cls(
             base=_address(buffer),
-            rows=rows,
+            rows=_number([*first[:-2], end], outer) if has_open_rows else index(math.prod(outer)),
             columns=columns,
-            tile=AxisIndices(distributor.coordinates, buffer, start, of_warp),
+            tile=AxisIndices(distributor.coordinates, buffer, first, of_warp),
             outer_shape=tuple(outer),
         )
 
@@ -122,14 +141,12 @@ def _argument_with(buffer: ir.Value) -> ir.Value | None:
 
 
 def _in_argument(
-    distributor: Distributor, transfer: ir.OpView, first: int
+    distributor: Distributor, held: ir.Value, start: Sequence[ir.Value]
 ) -> tuple[ir.Value, list[ir.Value], ir.Value]:
-    """Return an argument, where a transfer starts in it, and where the rows of the transfer's buffer end."""
-    held = list(transfer.operands)[first - 1]
-    start = start_of(distributor, transfer, first, distributor.scalar(held))
+    """Return the argument that a buffer is in, where a tile of the buffer starts in it, and the rows end."""
     part = producer_of(held)
     if part is None:
-        return distributor.scalar(held), start, index(held.type.shape[-2])
+        return distributor.scalar(held), list(start), index(held.type.shape[-2])
     offsets = [_value(distributor, offset) for offset in mixed_values(part, "offsets")]
     end = arith.addi(offsets[-2], index(held.type.shape[-2]))
     moved = [*offsets[:-2], arith.addi(offsets[-2], start[0]), start[1]]

@@ -7,8 +7,10 @@ from harness.layouts.distribution.intel.block_accesses import (
     is_block_read,
     is_block_write,
 )
+from harness.layouts.distribution.intel.prefetches import distribute_prefetch, is_prefetch
 
 RULES = (
     VendorRule("vector.transfer_read", is_block_read, distribute_block_read),
     VendorRule("vector.transfer_write", is_block_write, distribute_block_write),
+    VendorRule("memref.prefetch", is_prefetch, distribute_prefetch),
 )

@@ -71,6 +71,11 @@ def store(value: ir.Value, described: ir.Value, row: ir.Value, column: ir.Value)
     )
 
 
+def prefetch(described: ir.Value, row: ir.Value, column: ir.Value) -> None:
+    """Ask for a block, so that it is in the caches when it is loaded."""
+    ir.Operation.create("xegpu.prefetch_nd", operands=[described, row, column], attributes=_access(READ_HINT))
+
+
 def _access(hint: str) -> dict[str, ir.Attribute]:
     cache_hint = ir.Attribute.parse(hint)
     offsets = ir.DenseI64ArrayAttr.get([_when_it_runs()] * 2)

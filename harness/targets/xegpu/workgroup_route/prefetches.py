@@ -5,6 +5,7 @@ from mlir.dialects import arith
 
 from harness.errors import BuildError
 from harness.ir.builder import index
+from harness.ir.for_loop import ForLoop
 from harness.ir.walk import operations_within, producer_of
 from harness.targets.xegpu.workgroup_route.layouts import DESCRIBE, LOAD, Layouts
 
@@ -14,7 +15,7 @@ HINT = "#xegpu.cache_hint<cached>"
 def prefetch_next_tiles(loop: ir.OpView, layouts: Layouts) -> None:
     """Let each iteration of a loop over keys prefetch the tiles of K and V of the next one, in place.
 
-    The last iteration names the rows behind the last tile, as far as there are any.
+    The last iteration names its own tiles again.
     """
     first: dict[ir.Value, ir.OpView] = {}
     for operation in operations_within(loop):
@@ -37,7 +38,8 @@ def _prefetch(loop: ir.OpView, buffer: ir.Value, load: ir.OpView, layouts: Layou
             attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0])},
         ).results[0]
     with ir.InsertionPoint(load), load.location:
-        row = arith.addi(load.operands[1], index(keys))
+        left = arith.subi(arith.subi(ForLoop(loop).upper, ForLoop(loop).step), ForLoop(loop).position)
+        row = arith.addi(load.operands[1], arith.minui(left, index(keys)))
         ir.Operation.create(
             "xegpu.prefetch_nd",
             operands=[described, row],

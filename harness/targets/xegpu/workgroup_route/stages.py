@@ -51,15 +51,20 @@ TO_LANES = (
 message ("Could not find layout attribute for operand")."""
 
 
-def route_stages(tiles: RouteTiles) -> tuple[Stage, ...]:
-    """Return the stages behind `outer-tiled`, up to LLVM IR."""
+def route_stages(tiles: RouteTiles, *, prefetches: bool = True) -> tuple[Stage, ...]:
+    """Return the stages behind `outer-tiled`, up to LLVM IR, with prefetches of the next tiles or without."""
+
+    def lay_out_kernels(build: KernelBuild) -> str:
+        _lay_out(build.module, Layouts(tiles), prefetches=prefetches)
+        return verified_text(build.module)
+
     return (
         Stage("vectorized", "the tile of a workgroup as vectors, with all keys", on_module(_vectorize)),
         Stage("bufferized", "tensors become memory", _bufferize),
         Stage("inner-tiled", "a loop over tiles of keys, in chunks of 16 columns", _with(tiles, _tile_keys)),
         Stage("gpu-outlining", "each point of the grid is a workgroup", _with(tiles, _outline)),
         Stage("xegpu-initial", "XeGPU's operations of a workgroup", on_module(_to_xegpu)),
-        Stage("xegpu-wg", "layouts, and prefetches of the next tile", _with(tiles, _lay_out)),
+        Stage("xegpu-wg", "layouts, and prefetches of the next tile", lay_out_kernels),
         Stage("xegpu-sg", "what a sub-group does, instruction by instruction", on_module(_to_sub_groups)),
         Stage("xegpu-lane", "what a lane does", on_module(_to_lanes)),
         Stage("final", "XeVM's operations, and with them the LLVM dialect", on_module(_to_llvm)),
@@ -121,11 +126,11 @@ def _to_xegpu(module: ir.Module) -> None:
     run_passes(module, "gpu.module(convert-vector-to-xegpu,canonicalize,cse)")
 
 
-def _lay_out(build: KernelBuild, tiles: RouteTiles) -> None:
-    layouts = Layouts(tiles)
-    for kernel in _kernels(build.module):
+def _lay_out(module: ir.Module, layouts: Layouts, *, prefetches: bool) -> None:
+    for kernel in _kernels(module):
         lay_out(kernel, layouts)
-        for loop in [found for found in operations_within(kernel) if found.name == "scf.for"]:
+        loops = [found for found in operations_within(kernel) if found.name == "scf.for"]
+        for loop in loops if prefetches else ():
             prefetch_next_tiles(loop, layouts)
 
 

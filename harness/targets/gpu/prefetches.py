@@ -1,0 +1,75 @@
+"""The stage `prefetched`: each iteration of a loop asks for the tiles that the next one reads.
+
+Lanes that read operands of products directly wait for memory when the operands are not in a cache.  A
+prefetch takes no registers, and nobody waits for it.  It is asked for where an iteration begins, so that all
+of the iteration's products go on meanwhile.
+"""
+
+from mlir import ir
+from mlir.dialects import arith, memref
+
+from harness.ir.builder import index
+from harness.ir.for_loop import ForLoop
+from harness.ir.walk import operations_within
+from harness.layouts.constraints import in_shared_memory
+from harness.layouts.distribution.transfers import PREFETCHED_TILE
+
+READ, PRODUCT = "vector.transfer_read", "vector.contract"
+NEAREST = 3
+"""MLIR's measure of how soon a tile is used: it is kept in all caches."""
+
+
+def prefetch_next_tiles(function: ir.OpView) -> None:
+    """Let loops prefetch what their next iterations read for products, in place.
+
+    The last iteration of all names the tile again that is the last of the buffer.
+    """
+    for loop in [found for found in operations_within(function) if found.name == "scf.for"]:
+        reads = [operation for operation in ForLoop(loop).body.operations if _is_of_tiles(operation)]
+        with ir.InsertionPoint.at_block_begin(ForLoop(loop).body), loop.location:
+            if reads:
+                following = arith.addi(ForLoop(loop).position, ForLoop(loop).step)
+            for read in reads:
+                _prefetch(read, ForLoop(loop), following)
+
+
+def _is_of_tiles(operation: ir.OpView) -> bool:
+    """Return whether an operation reads an operand of a product, as many rows and columns as there are."""
+    if operation.operation.name != READ or in_shared_memory(operation.operands[0]):
+        return False
+    kind = ir.VectorType(operation.results[0].type)
+    buffer = ir.MemRefType(operation.operands[0].type)
+    return (
+        kind.rank == 2
+        and all(size <= of for size, of in zip(kind.shape, buffer.shape[-2:], strict=True))
+        and any(use.owner.name == PRODUCT for use in operation.results[0].uses)
+    )
+
+
+def _prefetch(read: ir.OpView, loop: ForLoop, following: ir.Value) -> None:
+    """Emit the prefetch of what a read reads in the following iteration, if that is something else."""
+    buffer, *operands = read.operands
+    kind, rank = ir.VectorType(read.results[0].type), ir.MemRefType(buffer.type).rank
+    known = {loop.position: following}
+    indices = [_in_iteration(value, loop, known) for value in operands[:rank]]
+    if indices == operands[:rank]:
+        return
+    for axis, size in zip((-2, -1), kind.shape, strict=True):
+        if indices[axis] != operands[:rank][axis]:
+            last = ir.MemRefType(buffer.type).shape[axis] - size
+            indices[axis] = arith.minui(indices[axis], index(last))
+    asked = memref.prefetch(buffer, indices, False, NEAREST, True)
+    asked.attributes[PREFETCHED_TILE] = ir.DenseI64ArrayAttr.get(list(kind.shape))
+
+
+def _in_iteration(value: ir.Value, loop: ForLoop, known: dict[ir.Value, ir.Value]) -> ir.Value:
+    """Return an index as another iteration has it; `known` has its position, and gets what is computed."""
+    owner = value.owner
+    if value in known or isinstance(owner, ir.Block) or owner.operation.block != loop.body:
+        return known.get(value, value)
+    operands = [_in_iteration(operand, loop, known) for operand in owner.operands]
+    copy = owner.operation.clone()
+    for number, operand in enumerate(operands):
+        copy.operands[number] = operand
+    known[value] = copy.results[0]
+    return known[value]
