@@ -2,6 +2,8 @@
 
 import functools
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 import llvmlite.binding as llvm
 
@@ -13,11 +15,13 @@ OPTIMIZATION_LEVEL = 0
 """The driver's compiler optimises.  At other levels LLVM 22 joins an `and` of 64 bits and what cuts it to 32
 into one operation of both widths, which is not valid."""
 ATTEMPTS = 8
+Emitted = TypeVar("Emitted", str, bytes)
 EXTENSIONS = ("SPV_INTEL_cache_controls", "SPV_KHR_bfloat16")
 """Those that modules may use, as far as they need them."""
 
 COMPONENTS = (2, 3, 4, 8, 16)
 """Of vectors in kernels (SPIR-V, "Universal Validation Rules"; 8 and 16 with the capability Vector16)."""
+DEFINED = re.compile(r"^\s*(%\w+) = ", re.MULTILINE)
 VECTOR = re.compile(r"= OpTypeVector %\w+ (\d+)")
 
 
@@ -42,10 +46,10 @@ def data_layout() -> str:
 def assembly(llvm_ir: str) -> str:
     """Return a module as the text of SPIR-V's assembly.
 
-    It is emitted besides the module, and may number its values in another way.  Raises `BuildError` where
-    LLVM refuses the code.
+    It is emitted besides the module, and may number its values in another way.  As `binary` it is emitted
+    until no two values have one number.  Raises `BuildError` where LLVM refuses the code.
     """
-    return _machine().emit_assembly(_parsed(llvm_ir))
+    return _emitted(lambda: _machine().emit_assembly(_parsed(llvm_ir)), _defines_each_name_once)
 
 
 def binary(llvm_ir: str) -> bytes:
@@ -55,11 +59,20 @@ def binary(llvm_ir: str) -> bytes:
     once in a hundred times; the code is the same but for that.  So a module is emitted until its numbers are
     right.
     """
+    return _emitted(lambda: _machine().emit_object(_parsed(llvm_ir)), defines_each_id_once)
+
+
+def _emitted(emit: Callable[[], Emitted], is_right: Callable[[Emitted], bool]) -> Emitted:
     for _ in range(ATTEMPTS):
-        image = _machine().emit_object(_parsed(llvm_ir))
-        if defines_each_id_once(image):
-            return image
+        found = emit()
+        if is_right(found):
+            return found
     raise BuildError(f"LLVM gave two values of a module one number, {ATTEMPTS} times")
+
+
+def _defines_each_name_once(assembly: str) -> bool:
+    names = DEFINED.findall(assembly)
+    return len(set(names)) == len(names)
 
 
 def require_valid(assembly: str) -> None:

@@ -7,15 +7,15 @@ it.  That holds only if it stands just before its step, and not, as whole tiles 
 operation after the one before it.  An assembler orders instructions anew, but starts from what it is given.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from mlir import ir
 
-from harness.ir.for_loop import ForLoop
 from harness.ir.walk import operations_within
 from harness.layouts.distribution.transfers import BY_STEP
 
+LOOP, KERNEL = "scf.for", "gpu.func"
 WITHOUT_BUFFERS = ("arith.", "math.")
 """Dialects of operations that may stand anywhere and take no buffer."""
 PURE = "vector."
@@ -30,21 +30,29 @@ def multiply_by_step(function: ir.OpView) -> None:
 
 
 def compute_just_in_time(module: ir.Module) -> None:
-    """Let operations in loops stand just before the first one that needs them, in place.
+    """Let operations in loops, and behind them, stand just before the first one that needs them, in place.
 
     What multiplies matrices, exchanges between lanes, writes or waits stays in its order, and nothing is read
     later than what may have written over it.
     """
     for operation in operations_within(module.operation):
-        if operation.name == "scf.for":
-            _Block(ForLoop(operation).body).order()
+        name = operation.operation.name
+        if name in (LOOP, KERNEL):
+            operations = [nested.operation for nested in operation.regions[0].blocks[0].operations]
+            _Order(_behind_loops(operations) if name == KERNEL else operations).apply()
 
 
-class _Block:
-    """The operations of a loop's body, and in which order they are to stand."""
+def _behind_loops(operations: Sequence[ir.Operation]) -> Sequence[ir.Operation]:
+    """Return the operations of a kernel that stand behind its loops: a last tile, and what ends it."""
+    loops = [number for number, operation in enumerate(operations) if operation.name == LOOP]
+    return operations[loops[-1] + 1 :] if loops else operations
 
-    def __init__(self, block: ir.Block) -> None:
-        *self._operations, self._end = [operation.operation for operation in block.operations]
+
+class _Order:
+    """The last operations of a block, and in which order they are to stand."""
+
+    def __init__(self, operations: Sequence[ir.Operation]) -> None:
+        *self._operations, self._end = operations
         self._numbers = {
             result: number
             for number, operation in enumerate(self._operations)
@@ -54,7 +62,7 @@ class _Block:
         self._needed = [self._producers(operation) for operation in self._operations]
         self._ordered: dict[int, None] = {}
 
-    def order(self) -> None:
+    def apply(self) -> None:
         """Move the operations, in place; what nothing needs comes last."""
         unread: list[int] = []
         for number, operation in enumerate(self._operations):

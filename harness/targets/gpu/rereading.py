@@ -40,17 +40,15 @@ def _is_only_read(buffer: ir.Value) -> bool:
 
 
 def _move_into_loops(read: ir.OpView) -> None:
-    block = read.operation.block
-    if not _is_filled_once(read):
-        return
+    """Read what loops use for each use of its own; one behind a loop would keep it for as long as that."""
     uses = list(read.results[0].uses)
+    is_in_loops = any(use.owner.operation.block != read.operation.block for use in uses)
+    if not is_in_loops or not _is_filled_once(read):
+        return
     for use in uses:
-        if use.owner.operation.block == block:
-            continue
         again = read.operation.clone(ir.InsertionPoint(use.owner))
         use.owner.operands[use.operand_number] = again.results[0]
-    if not list(read.results[0].uses):
-        read.operation.erase()
+    read.operation.erase()
 
 
 def _is_filled_once(read: ir.OpView) -> bool:

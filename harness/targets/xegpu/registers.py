@@ -1,18 +1,20 @@
 """An estimate of the registers that a kernel needs: what is live at a time, in the order of the instructions.
 
-A part of a vector, or the same bits as other elements, is the vector under another name.  The driver's
-compiler orders instructions anew and knows which values all lanes share; it may need fewer, and needs some of
-its own.
+A part of a vector, the same bits as other elements, or an element again and again is what it is taken from
+under another name.  What all lanes share is there once.  The driver's compiler orders instructions anew; it
+may need fewer, and needs some of its own.
 """
 
 from collections.abc import Iterator
 
 from harness.targets.xegpu.chips import SUB_GROUP
 from harness.targets.xegpu.spirv_text import Block, Instruction, Module
+from harness.targets.xegpu.uniformity import values_of_lanes
 
 PHI = "OpPhi"
 OTHER_NAMES = ("OpCompositeExtract", "OpBitcast", "OpVectorShuffle")
 """Instructions that name a part of their first operand, or all of it, where the result is no larger."""
+CONSTRUCT, INSERT, SHUFFLE = "OpCompositeConstruct", "OpCompositeInsert", "OpVectorShuffle"
 WITHOUT_REGISTERS = ("OpVariable", "OpUndef")
 """An array of a lane stands for registers that its loads have already."""
 
@@ -20,7 +22,7 @@ WITHOUT_REGISTERS = ("OpVariable", "OpUndef")
 def most_live_registers(module: Module, register_bytes: int) -> dict[str, int]:
     """Return how many registers of so many bytes are live at most, in each kernel by name."""
     return {
-        name: -(-_Liveness(module, blocks).most_bits() * SUB_GROUP // (8 * register_bytes))
+        name: -(-_Liveness(module, blocks).most_bits() // (8 * register_bytes))
         for name, blocks in module.functions.items()
     }
 
@@ -33,6 +35,7 @@ class _Liveness:
         self._blocks = blocks
         self._wholes: dict[str, str] = {}
         self._bits: dict[str, int] = {}
+        self._of_lanes = values_of_lanes(module, blocks)
         for block in blocks:
             for instruction in block.instructions:
                 self._note(module, instruction)
@@ -40,7 +43,7 @@ class _Liveness:
         self._solve()
 
     def most_bits(self) -> int:
-        """Return the bits of a lane that are live at most."""
+        """Return the bits of a sub-group that are live at most."""
         return max(
             (
                 sum(self._bits[value] for value in live)
@@ -54,12 +57,21 @@ class _Liveness:
         """Note what a result takes, or of what value it is another name."""
         if instruction.result is None:
             return
-        bits, sources = _bits_of(module, instruction), instruction.inputs
+        lanes = SUB_GROUP if instruction.result in self._of_lanes else 1
+        bits, sources = lanes * _bits_of(module, instruction), instruction.inputs
         whole = self._wholes.get(sources[0], sources[0]) if sources else ""
-        if instruction.opcode in OTHER_NAMES and bits <= self._bits.get(whole, 0):
+        is_part = instruction.opcode in OTHER_NAMES and bits <= self._bits.get(whole, 0)
+        if is_part or _is_splat(instruction) or self._is_first_element(instruction):
             self._wholes[instruction.result] = whole
         else:
             self._bits[instruction.result] = bits
+
+    def _is_first_element(self, instruction: Instruction) -> bool:
+        """Return whether an element is put into a vector of nothing, or of constants."""
+        if instruction.opcode != INSERT:
+            return False
+        vector = instruction.inputs[-1]
+        return not self._bits.get(vector) and vector not in self._wholes
 
     def _solve(self) -> None:
         has_changed = True
@@ -102,7 +114,16 @@ def _incoming(block: Block) -> Iterator[tuple[str, str]]:
             yield from zip(instruction.inputs[::2], instruction.inputs[1::2], strict=True)
 
 
+def _is_splat(instruction: Instruction) -> bool:
+    """Return whether a result has one element again and again, which takes the registers of that element."""
+    if instruction.opcode == CONSTRUCT:
+        return len(set(instruction.inputs)) == 1
+    taken = {word for word in instruction.operands.split() if word.isdigit()}
+    return instruction.opcode == SHUFFLE and len(taken) == 1
+
+
 def _bits_of(module: Module, instruction: Instruction) -> int:
+    """Return what one lane has of a result."""
     kind = module.types.get(instruction.ids[0]) if instruction.ids else None
     if kind is None or instruction.opcode in WITHOUT_REGISTERS:
         return 0

@@ -142,6 +142,7 @@ def test_every_stage_is_kept(tmp_path: Path) -> None:
     left_out = (  # by the strategy of a small tile
         "scores-ahead",
         "read-again",
+        "prefetched",
         "loads-by-step",
         "products-by-step",
         "just-in-time",

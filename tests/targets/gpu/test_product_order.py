@@ -15,6 +15,21 @@ func.func @lane(%from: memref<8xf32>, %to: memref<8xf32>, %x: vector<4xf32>) {{
 }}
 """
 
+TAIL = """
+gpu.module @kernels {{
+  gpu.func @lane(%from: memref<8xf32>, %to: memref<8xf32>, %x: vector<4xf32>) kernel {{
+    %i = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    {before}
+    scf.for %j = %i to %one step %one {{
+      "some.wait"() : () -> ()
+    }}
+    {behind}
+    gpu.return
+  }}
+}}
+"""
+
 
 def ordered(*lines: str) -> list[str]:
     """Return the names of the values of a loop's body, or of what has none, in their order afterwards."""
@@ -106,3 +121,25 @@ def test_what_is_needed_within_a_condition_stands_before_it() -> None:
 
 def test_what_nothing_needs_stays_in_the_loop() -> None:
     assert ordered(ADD.format(name="c", one="x", other="x"), WAIT) == ["wait", "c"]
+
+
+def test_what_stands_behind_a_loop_is_ordered_and_what_stands_before_it_is_not() -> None:
+    def body(prefix: str) -> str:
+        lines = [
+            READ.format(name=f"{prefix}a"),
+            READ.format(name=f"{prefix}b"),
+            PRODUCT.format(name=f"{prefix}p", one=f"{prefix}a"),
+            PRODUCT.format(name=f"{prefix}q", one=f"{prefix}b"),
+            WRITE.format(one=f"{prefix}p"),
+            WRITE.format(one=f"{prefix}q"),
+        ]
+        return "\n    ".join(lines)
+
+    with ir.Context() as context, ir.Location.unknown():
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse(TAIL.format(before=body("x"), behind=body("y")))
+        compute_just_in_time(module)
+        module.operation.verify()
+        text = module.operation.get_asm(use_name_loc_as_prefix=False)
+    marks = [line.split('mark = "')[1].split('"')[0] for line in text.splitlines() if "mark = " in line]
+    assert marks == ["xa", "xb", "xp", "xq", "write", "write", "ya", "yp", "yb", "yq", "write", "write"]

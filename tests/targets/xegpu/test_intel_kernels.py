@@ -166,6 +166,32 @@ def test_wide_queries_are_loaded_again_for_each_tile_of_keys(tmp_path: Path) -> 
     assert_right_on_emulator(artifact, tmp_path)
 
 
+def test_wide_queries_are_loaded_again_for_a_last_tile_behind_the_loop(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=1, seq_q=128, seq_kv=100, head_dim=128, dtype="f16")
+    artifact = build("flash", problem, tmp_path, tile_q=128)
+    code = (tmp_path / artifact.stage_files["read-again"]).read_text()
+    before, _, rest = code.partition("scf.for ")
+    assert "vector.transfer_read %arg0" not in before
+    assert rest.count("vector.transfer_read %arg0") == 2
+    assert_right_on_emulator(artifact, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("head_dim", "seq", "causal"),
+    sweep(
+        [(64, 1024, False), (64, 1000, False), (64, 1024, True), (128, 1024, False), (128, 1024, True)],
+        but=[(64, 1024, True)],
+    ),
+)
+def test_tiles_of_two_bands_have_the_registers_that_there_are(
+    head_dim: int, seq: int, causal: bool, tmp_path: Path
+) -> None:
+    problem = AttentionProblem(heads=32, seq_q=seq, head_dim=head_dim, dtype="f16", causal=causal)
+    artifact = build("flash", problem, tmp_path)
+    assert plugins.variant("flash").chosen(artifact.case)["tile_q"] == 128
+    assert (artifact.metrics.registers or 0) <= CHIPS["bmg"].registers
+
+
 def test_what_a_product_needs_is_loaded_just_before_it(tmp_path: Path) -> None:
     artifact = build("flash", WHOLE, tmp_path)
     code = (tmp_path / artifact.stage_files["llvm-ir"]).read_text()

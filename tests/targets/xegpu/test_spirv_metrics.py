@@ -7,6 +7,7 @@ from harness.targets.xegpu.device_code import device_code, summary
 from harness.targets.xegpu.instruction_classes import class_of, instruction_classes, main_loop
 from harness.targets.xegpu.registers import most_live_registers
 from harness.targets.xegpu.spirv_text import Instruction, Module, innermost_loops, parsed
+from harness.targets.xegpu.uniformity import values_of_lanes
 
 ASSEMBLY = """
 \tOpName %40 "kernel"
@@ -130,6 +131,54 @@ def test_registers_are_those_of_all_values_that_are_needed_later() -> None:
 def test_a_part_of_a_vector_takes_no_registers_of_its_own() -> None:
     own = ASSEMBLY.replace("OpCompositeExtract %2 %50 3", "OpExtInst %2 %10 fabs %60")
     assert most_live_registers(parsed(own), 64) == most_live_registers(parsed(ASSEMBLY), 64)
+
+
+STRAIGHT = """
+\tOpName %20 "__spirv_BuiltInSubgroupId"
+\tOpName %21 "__spirv_BuiltInSubgroupLocalInvocationId"
+\tOpName %40 "kernel"
+\t%1 = OpTypeVoid
+\t%4 = OpTypeInt 32 0
+\t%5 = OpTypeVector %4 16
+\t%6 = OpConstant %4 7
+\t%7 = OpUndef %5
+\t%40 = OpFunction %1 None %9
+\t%41 = OpLabel
+\t%42 = OpLoad %4 {builtin} Aligned 4
+\t%43 = OpIAdd %4 %42 %6
+{vector}
+\tOpStore %60 %44 Aligned 4
+\tOpReturn
+\tOpFunctionEnd
+"""
+"""A vector of 16 numbers of 32 bits."""
+OF_SUB_GROUP, OF_LANE = "%20", "%21"
+FULL = "\t%44 = OpIMul %5 %43 %43"
+CONSTRUCTED = f"\t%44 = OpCompositeConstruct %5{' %43' * 16}"
+INSERTED = f"\t%45 = OpCompositeInsert %5 %43 %7 0\n\t%44 = OpVectorShuffle %5 %45 %7{' 0' * 16}"
+
+
+@pytest.mark.parametrize(
+    ("builtin", "vector", "registers"),
+    [
+        (OF_LANE, FULL, 16),  # of each lane: 64 bytes a number
+        (OF_SUB_GROUP, FULL, 1),  # of all lanes together: 64 bytes for the vector
+        (OF_LANE, CONSTRUCTED, 1),
+        (OF_LANE, INSERTED, 1),
+    ],
+)
+def test_what_lanes_share_and_what_is_repeated_takes_registers_once(
+    builtin: str, vector: str, registers: int
+) -> None:
+    module = parsed(STRAIGHT.format(builtin=builtin, vector=vector))
+    assert most_live_registers(module, 64) == {"kernel": registers}
+
+
+def test_a_value_is_of_lanes_if_any_path_to_a_phi_is() -> None:
+    module = parsed(ASSEMBLY)
+    found = values_of_lanes(module, module.functions["kernel"])
+    assert {"%45", "%47", "%48", "%50", "%51"} <= found
+    assert "%42" not in found
 
 
 def test_the_code_names_its_builtin_and_the_estimate() -> None:
