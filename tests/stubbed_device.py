@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.artifact.artifact import Artifact
 from harness.emulator import ARTIFACT_FOLDER
 from harness.emulator.drivers.registry import LoadedImage, load_image, prepare_launches, registered
-from harness.emulator.drivers.stub import VERSIONED_CUDA, stub
+from harness.emulator.drivers.stub import VERSIONED_CUDA, StubDriver, stub
 from harness.emulator.launching import LaunchSettings
 from harness.emulator.saved_code import load_saved
 
@@ -40,6 +40,21 @@ def stub_amd_device(
     with _known(_saved_images(artifact, folder)):
         yield
     open_device.cache_clear()
+
+
+@contextmanager
+def stub_intel_device(
+    chip: str, artifact: Artifact | None = None, folder: Path | None = None
+) -> Iterator[StubDriver]:
+    """Be a machine with one of Intel's GPUs, whose driver knows an artifact's kernels; gives that driver."""
+    driver = stub("opencl")
+    driver.select(chip)
+    from harness.targets.xegpu.device.context import open_gpu
+
+    open_gpu.cache_clear()
+    with _known(_saved_images(artifact, folder)):
+        yield driver
+    open_gpu.cache_clear()
 
 
 def _saved_images(artifact: Artifact | None, folder: Path | None) -> list[LoadedImage]:

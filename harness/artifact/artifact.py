@@ -19,7 +19,10 @@ from harness.storage.digests import DIGESTS_FILE, difference
 
 ARTIFACT_FILE = "artifact.json"
 
-ExecutorName = Literal["native", "device", "emulator", "none"]
+ExecutorName = Literal["native", "device", "emulator", "opencl", "none"]
+
+EMULATING: dict[str, str] = {"emulator": "the emulator", "opencl": "OpenCL on the processor"}
+"""Executors that stand in for a device, in words: they check its code, and measure nothing."""
 
 
 class Loader(BaseModel):
@@ -32,6 +35,8 @@ class Loader(BaseModel):
     """`package.module:function` that turns (artifact, folder) into an `Executable`."""
     packages: tuple[str, ...] = ()
     """The optional packages that the function needs, by the names that they are imported by."""
+    distributions: tuple[str, ...] = ()
+    """Those of which nothing is imported, by the names that they are installed by."""
     install: str | None = None
     """What to install for them."""
 

@@ -39,7 +39,7 @@ def find_key(case: Case) -> KeyFound:
     reason = variant.supports(case.problem, case.target)
     if reason is not None:
         raise UnsupportedError(reason)
-    device = target.device(plugins.chip_of(case.target))
+    device = target.device_of(case)
     packages = {"harness", package_of(variant), package_of(target)}
     key = digest(
         {

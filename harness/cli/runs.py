@@ -102,15 +102,20 @@ def crowded(cases: "Iterable[Case]", cores: int) -> list[str]:
 
 
 def not_timed(results: "Iterable[Result]") -> list[str]:
-    """Return a line for each target whose cases the emulator executed, where a device would be timed."""
+    """Return a line for each target, and what stood in for its device, where a device would be timed."""
     from harness import plugins
+    from harness.artifact.artifact import EMULATING
 
-    emulated = Counter(result.target for result in results if result.status is Status.EMULATED)
-    return [
-        f"{target}: {plugins.target(target).why_no_device(target.partition(':')[2] or None)}; "
-        f"{count} case{'' if count == 1 else 's'} executed by the emulator, which measures no time"
-        for target, count in emulated.items()
-    ]
+    emulated = Counter(
+        (result.target, result.executor) for result in results if result.status is Status.EMULATED
+    )
+    lines = []
+    for (target, executor), count in emulated.items():
+        reason = plugins.target(target).why_no_device(plugins.chip_of(target))
+        cases = f"{count} case{'' if count == 1 else 's'} executed by {EMULATING.get(executor, executor)}"
+        told = f"{reason}; {cases}" if reason is not None else cases
+        lines.append(f"{target}: {told}, which measures no time")
+    return lines
 
 
 def report_run(summary: "RunSummary") -> None:

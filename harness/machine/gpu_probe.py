@@ -1,4 +1,4 @@
-"""A program that prints the GPUs of this machine as JSON: `python probe.py cuda|rocm`.
+"""A program that prints the GPUs of this machine as JSON: `python probe.py cuda|rocm|xegpu`.
 
 A program of its own, because a broken driver may crash whoever asks it, and because the emulator's stub
 drivers must not be taken for devices by the process that loads them.  It uses the standard library only.
@@ -8,6 +8,7 @@ import ctypes
 import json
 import re
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 MAJOR_ATTRIBUTE, MINOR_ATTRIBUTE = 75, 76
@@ -28,6 +29,18 @@ MEMORY_OFFSET = 288
 """Where `totalGlobalMem` lies in it."""
 CHIP_OFFSET = 1160
 """Where `gcnArchName` begins in it: `gfx90a:sramecc+:xnack-`."""
+
+OPENCL_LIBRARIES = ("libOpenCL.so.1",)
+"""OpenCL's loader, which finds the drivers."""
+GPU_TYPE = 1 << 2
+"""CL_DEVICE_TYPE_GPU."""
+NAME, VENDOR_ID, MEMORY_BYTES, DRIVER_VERSION_TEXT, IP_VERSION = 0x102B, 0x1001, 0x101F, 0x102D, 0x4250
+"""CL_DEVICE_NAME, _VENDOR_ID, _GLOBAL_MEM_SIZE, CL_DRIVER_VERSION and CL_DEVICE_IP_VERSION_INTEL."""
+INTEL = 0x8086
+"""The vendor's number on the PCI bus."""
+INTEL_CHIPS = {(12, 60): "pvc", (12, 61): "pvc", (20, 1): "bmg", (20, 2): "bmg"}
+"""MLIR's names of Intel's chips by the version of their graphics cores, as Intel's compute runtime lists them
+(`third_party/aot_config_headers`); the version is `cl_intel_device_attribute_query`'s."""
 
 
 def cuda_devices() -> list[dict[str, object]]:
@@ -98,6 +111,73 @@ def hip_library() -> ctypes.CDLL:
     return ctypes.CDLL(HIP_LIBRARIES[-1])
 
 
+def xegpu_devices() -> list[dict[str, object]]:
+    """Return what is known of each of Intel's GPUs that OpenCL shows; raises `OSError` without OpenCL."""
+    library = opencl_library()
+    return [
+        {
+            "name": device_text(library, device, NAME),
+            "chip": intel_chip(device_number(library, device, IP_VERSION)),
+            "memory_bytes": device_number(library, device, MEMORY_BYTES) or None,
+            "driver": device_text(library, device, DRIVER_VERSION_TEXT) or None,
+        }
+        for _, device in intel_gpus(library)
+    ]
+
+
+def opencl_library() -> ctypes.CDLL:
+    """Return OpenCL's loader; raises `OSError` where there is none."""
+    (name,) = OPENCL_LIBRARIES
+    return ctypes.CDLL(name)
+
+
+def intel_gpus(library: ctypes.CDLL) -> Iterator[tuple[int, int]]:
+    """Yield platform and device, by their handles, of each of Intel's GPUs."""
+    for platform in opencl_handles(library.clGetPlatformIDs):
+        for device in opencl_handles(
+            library.clGetDeviceIDs, ctypes.c_void_p(platform), ctypes.c_uint64(GPU_TYPE)
+        ):
+            if device_number(library, device, VENDOR_ID) == INTEL:
+                yield platform, device
+
+
+def opencl_handles(function: Callable[..., int], *arguments: object) -> list[int]:
+    """Return what a function lists, which tells how many there are first; nothing where it fails."""
+    count = ctypes.c_uint()
+    if function(*arguments, 0, None, ctypes.byref(count)) != 0:
+        return []
+    handles = (ctypes.c_void_p * count.value)()
+    if function(*arguments, count, handles, None) != 0:
+        return []
+    return [handle for handle in handles if handle]
+
+
+def device_number(library: ctypes.CDLL, device: int, property_: int) -> int:
+    """Return a property of 32 or 64 bits, 0 where a device does not have it."""
+    value = ctypes.c_uint64()
+    given = (
+        ctypes.c_void_p(device),
+        property_,
+        ctypes.c_size_t(ctypes.sizeof(value)),
+        ctypes.byref(value),
+        None,
+    )
+    return value.value if library.clGetDeviceInfo(*given) == 0 else 0
+
+
+def device_text(library: ctypes.CDLL, device: int, property_: int) -> str:
+    """Return a property that is text, empty where a device does not have it."""
+    text = ctypes.create_string_buffer(1 << 16)
+    given = ctypes.c_void_p(device), property_, ctypes.c_size_t(ctypes.sizeof(text)), text, None
+    return text.value.decode(errors="replace").strip() if library.clGetDeviceInfo(*given) == 0 else ""
+
+
+def intel_chip(version: int) -> str:
+    """Return the chip with a version of graphics cores; where it is no known one, the version, `20.4`."""
+    release = version >> 22, version >> 14 & 0xFF
+    return INTEL_CHIPS.get(release, f"{release[0]}.{release[1]}")
+
+
 def text_at(raw: bytes, offset: int) -> str:
     """Return the text that begins at a byte and ends before the next 0."""
     return raw[offset:].split(b"\0")[0].decode().strip()
@@ -113,7 +193,7 @@ def amd_driver(file: Path = AMD_DRIVER_VERSION) -> str | None:
 
 def main() -> None:
     """Print the devices of the target that is asked for, or `null` where its driver is missing."""
-    find = {"cuda": cuda_devices, "rocm": rocm_devices}[sys.argv[1]]
+    find = {"cuda": cuda_devices, "rocm": rocm_devices, "xegpu": xegpu_devices}[sys.argv[1]]
     try:
         print(json.dumps(find()))
     except OSError:

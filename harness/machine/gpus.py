@@ -30,7 +30,7 @@ _DEVICES = TypeAdapter(list[GpuDevice] | None)
 
 @functools.cache
 def devices(target: str) -> tuple[GpuDevice, ...] | None:
-    """Return the devices of the target `cuda` or `rocm`; None where there is no driver."""
+    """Return the devices of the target `cuda`, `rocm` or `xegpu`; None where there is no driver."""
     command = [sys.executable, "-I", str(PROBE), target]
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=PROBE_LIMIT_S)

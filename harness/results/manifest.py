@@ -26,7 +26,7 @@ from harness.results.format_version import FORMAT_VERSION
 
 DISTRIBUTION = "attention-harness"
 OPTIONAL_PACKAGES = ("torch", "triton", "cuda-bindings", "nvidia-cuda-nvcc")
-GPU_TARGETS = ("cuda", "rocm")
+GPU_TARGETS = ("cuda", "rocm", "xegpu")
 GIT_TIMEOUT_S = 10
 
 __all__ = ["Machine", "Manifest", "collect", "device_name", "timestamp"]

@@ -36,6 +36,7 @@ from harness.results.output_folder import ensure_writable_folder
 from harness.running.build_only import BuiltCase
 from harness.status import Status
 from harness.storage.reading import exists, read_bytes, read_text, unusable
+from harness.targets.executors import wanted_executor
 from harness.workers.process import WorkerFailure
 from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
 
@@ -185,9 +186,8 @@ class BundledBuilds:
         entry = self._bundle.entry(request.case)
         if entry.key is None:
             raise WorkerFailure(entry.status, entry.reason or "not built")
-        target = request.case.target
         try:
-            device = plugins.target(target).device(plugins.chip_of(target))
+            device = plugins.target(request.case.target).device_of(request.case)
         except HarnessError as error:
             raise WorkerFailure(Status.UNSUPPORTED, str(error)) from error
         return KeyFound(key=entry.key, device=device)
@@ -342,7 +342,8 @@ def _needed(artifacts: Iterable[Artifact]) -> tuple[set[str], set[str]]:
     extras, named = set[str](), set[str]()
     for artifact in artifacts:
         for loader in artifact.loaders:
-            if loader.executor == "device" and loader.install is not None:
+            is_used = loader.executor in ("device", wanted_executor(artifact.case))
+            if is_used and loader.install is not None:
                 listed = re.search(r"\[(.*)\]", loader.install)
                 (extras if listed else named).update(listed[1].split(",") if listed else [loader.install])
         if artifact.executor == "native":

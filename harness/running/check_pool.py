@@ -6,6 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from harness.artifact.artifact import EMULATING
 from harness.results.row_maker import CaseRecord
 from harness.running.checking import CheckFailure, check_case
 from harness.running.context import RunContext
@@ -28,8 +29,8 @@ class CheckedCase:
 class CheckPool:
     """Checks cases: one at a time in a timed run, else as many as `--jobs`.
 
-    Each case has a worker of its own, but for the emulator, where the next case, of whatever group, gets the
-    worker of one that passed: starting a worker takes about as long as a check.
+    Each case has a worker of its own, but for what stands in for a device, where the next case, of whatever
+    group, gets the worker of one that passed: starting a worker takes about as long as a check.
 
     A thread of this process waits for each worker.  The workers are started by the caller's thread, because
     they die with the thread that started them.
@@ -71,7 +72,7 @@ class CheckPool:
         self._running[check] = (record, worker)
 
     def _worker(self, record: CaseRecord) -> WorkerProcess:
-        if record.executor != "emulator":
+        if record.executor not in EMULATING:
             return self._stack.enter_context(self._context.worker(record))
         worker = self._idle_emulator() or self._context.worker(record)
         self._stack.callback(self._end_unless_idle, worker)
@@ -100,7 +101,7 @@ class CheckPool:
             if failure is None and is_timed:
                 yield CheckedCase(record, None, worker)
                 continue
-            if failure is None and record.executor == "emulator":
+            if failure is None and record.executor in EMULATING:
                 self._context.idle_emulators.append(worker)
             else:
                 worker.close()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.artifact.artifact import EMULATING
 from harness.reporting.units import beside_limit
 from harness.results.row_maker import CaseRecord
 from harness.status import Status
@@ -78,7 +79,7 @@ def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
         ran = worker.request(RunRequest(), timeout_s, Ran)
     except WorkerFailure as failure:
         raise CheckFailure("run", failure) from failure
-    if record.executor != "emulator":
+    if record.executor not in EMULATING:
         record.peak_bytes = max(ran.peak_bytes, record.peak_bytes or 0)
 
 

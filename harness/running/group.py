@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
+from harness.artifact.artifact import EMULATING
 from harness.building.requests import build_cases, find_keys
 from harness.problem.case import Case
 from harness.results.result import Result
@@ -122,6 +123,6 @@ class GroupRun:
             elif checked.worker is not None:
                 workers[record.case.id] = checked.worker
             else:
-                status = Status.EMULATED if record.executor == "emulator" else Status.PASSED
+                status = Status.EMULATED if record.executor in EMULATING else Status.PASSED
                 self._context.finish(record, self._context.row_maker.success(record, status))
         return workers

@@ -50,7 +50,7 @@ class Capability(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: str
-    """`build`, `run`, `emulate`, or `metrics`: what is known of code without running it."""
+    """`build`, `run`, `emulate`, or `metrics`: what is known of code without running it; or an executor."""
     available: bool
     detail: str
     """What makes it possible, or what to install or connect."""
@@ -94,6 +94,10 @@ class Target(ABC):
     @abstractmethod
     def device(self, chip: str | None) -> str:
         """Return the name of the device that runs this target's code here, for keys and tables."""
+
+    def device_of(self, case: Case) -> str:
+        """Return the name of the device that a case's code is for here."""
+        return self.device(chip_of(case.target))
 
     def why_no_device(self, chip: str | None) -> str | None:
         """Return None if a device here runs code for a chip, else the reason."""

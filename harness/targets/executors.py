@@ -1,11 +1,16 @@
-"""What runs an artifact's code on this machine: the first of its loaders that can."""
+"""What runs an artifact's code on this machine: the first of its loaders that can, or the one asked for."""
 
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 
 from harness import plugins
 from harness.artifact.artifact import Artifact, ExecutorName, Loader
+from harness.problem.case import Case
+
+OPTION = "executor"
+"""A target's option by which a case asks for one executor."""
 
 
 @dataclass(frozen=True)
@@ -19,22 +24,33 @@ class Choice:
     """Why the executor is `none`."""
 
 
-def choose(loaders: Sequence[Loader], target: str) -> Choice:
-    """Return the first loader that works on this machine, for a target with or without a chip."""
+def choose(loaders: Sequence[Loader], case: Case) -> Choice:
+    """Return the first loader that works on this machine, of all or of those that the case asks for."""
     reasons = []
+    wanted = wanted_executor(case)
     for loader in loaders:
-        reason = refusal(loader, target)
+        if wanted not in (None, loader.executor):
+            continue
+        reason = refusal(loader, case.target)
         if reason is None:
             return Choice(loader.executor, loader.function)
         reasons.append(reason)
     return Choice("none", "", "; ".join(reasons))
 
 
+def wanted_executor(case: Case) -> str | None:
+    """Return the executor that a case asks for by an option of its target; None: whatever works."""
+    wanted = case.target_options.get(OPTION)
+    return None if wanted is None else str(wanted)
+
+
 def refusal(loader: Loader, target: str) -> str | None:
     """Return None, or why a loader does not work on this machine."""
     reason = _missing_machine(loader.executor, target)
-    if reason is None and not all(map(is_installed, loader.packages)):
-        reason = f"for the executor {loader.executor}: install {loader.install or ' '.join(loader.packages)}"
+    needed = (*loader.packages, *loader.distributions)
+    is_complete = all(map(is_installed, loader.packages)) and all(map(_is_there, loader.distributions))
+    if reason is None and not is_complete:
+        reason = f"for the executor {loader.executor}: install {loader.install or ' '.join(needed)}"
     return reason
 
 
@@ -42,7 +58,7 @@ def chosen_here(artifact: Artifact) -> Artifact:
     """Return an artifact from another machine as this one runs it."""
     if not artifact.loaders or artifact.refusal is not None:
         return artifact
-    choice = choose(artifact.loaders, artifact.case.target)
+    choice = choose(artifact.loaders, artifact.case)
     if choice.executor == artifact.executor == "none":
         return artifact  # whose reason may say more, such as what the emulator refuses
     return artifact.model_copy(
@@ -86,3 +102,11 @@ def is_installed(package: str) -> bool:
         return importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:  # not even the package that it is in
         return False
+
+
+def _is_there(name: str) -> bool:
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True

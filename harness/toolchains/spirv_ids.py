@@ -1,10 +1,8 @@
 """The ids that instructions of a SPIR-V module define: each at most once (SPIR-V, section 2.4 and 3.49)."""
 
-import struct
 from collections.abc import Iterator
 
-HEADER_WORDS = 5
-WORD_BYTES = 4
+from harness.toolchains.spirv_words import instructions
 
 WITHOUT_RESULT = frozenset(
     (
@@ -24,13 +22,9 @@ WITHOUT_TYPE = frozenset((7, 11, *range(19, 39), 73, 248))
 
 def defined_ids(image: bytes) -> Iterator[int]:
     """Yield the id that each instruction of a module defines, in order."""
-    words = struct.unpack(f"<{len(image) // WORD_BYTES}I", image)
-    at = HEADER_WORDS
-    while at < len(words):
-        length, opcode = words[at] >> 16, words[at] & 0xFFFF
+    for opcode, operands in instructions(image):
         if opcode not in WITHOUT_RESULT:
-            yield words[at + (1 if opcode in WITHOUT_TYPE else 2)]
-        at += length
+            yield operands[0 if opcode in WITHOUT_TYPE else 1]
 
 
 def defines_each_id_once(image: bytes) -> bool:

@@ -22,7 +22,8 @@ typedef struct HostMemory {
 } HostMemory;
 
 /* NVIDIA: "CUDA C++ Programming Guide", table of technical specifications per compute capability.  AMD: workgroup
- * memory of the "User Guide for AMDGPU Backend"; compute units of the largest product. */
+ * memory of the "User Guide for AMDGPU Backend"; compute units of the largest product.  Intel: "oneAPI GPU Optimization
+ * Guide", "Xe GPU Architecture"; Xe-cores of the largest product. */
 static const Chip chips[] = {
     {"sm_80", 32, 108, 163 * 1024, 48 * 1024},
     {"sm_86", 32, 84, 99 * 1024, 48 * 1024},
@@ -36,6 +37,8 @@ static const Chip chips[] = {
     {"gfx950", 64, 256, 160 * 1024, 160 * 1024},
     {"gfx1100", 32, 96, 64 * 1024, 64 * 1024},
     {"gfx1201", 32, 64, 64 * 1024, 64 * 1024},
+    {"bmg", 16, 20, 128 * 1024, 128 * 1024},
+    {"pvc", 16, 128, 128 * 1024, 128 * 1024},
 };
 
 static const Chip *selected;

@@ -6,8 +6,8 @@ import os
 from harness.emulator.native_library import driver_file, library
 from harness.errors import HarnessError, InputError
 
-LIBRARY_NAMES = {"cuda": "libcuda.so", "hip": "libamdhip64.so"}
-"""The names that IREE asks the dynamic linker for."""
+LIBRARY_NAMES = {"cuda": "libcuda.so", "hip": "libamdhip64.so", "opencl": "libOpenCL.so.1"}
+"""The names that the dynamic linker is asked for: those of CUDA and HIP as IREE spells them."""
 
 VERSIONED_CUDA = "libcuda.so.1"
 """The name that NVIDIA's Python bindings ask for."""
@@ -19,7 +19,7 @@ class StubDriver:
     """A stub in this process: whoever asks for the driver's library by its name gets it from now on."""
 
     def __init__(self, driver: str, name: str) -> None:
-        """Load the stub of `cuda` or `hip`; raises `HarnessError` where the real library was first."""
+        """Load the stub of `cuda`, `hip` or `opencl`; raises `HarnessError` where the real library was first."""
         if _is_loaded(name):
             raise HarnessError(f"{name} is in use in this process; use a new one to emulate it")
         library()
@@ -37,7 +37,7 @@ class StubDriver:
 
 
 def stub(driver: str, name: str | None = None) -> StubDriver:
-    """Return this process's stub of a driver, under the name that IREE knows or another; loaded once."""
+    """Return this process's stub of a driver, under its usual name or another; loaded once."""
     known_as = name or LIBRARY_NAMES[driver]
     if (driver, known_as) not in _stubs:
         _stubs[driver, known_as] = StubDriver(driver, known_as)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from harness.artifact.artifact import Artifact
+from harness.artifact.artifact import EMULATING, Artifact
 from harness.machine.gpus import GpuDevice, devices
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.targets.base import Capability, GridOrder, Stage, Target, TargetOptions, TileSizes, chip_of
+from harness.targets.executors import wanted_executor
 from harness.targets.gpu.launch import GpuLaunch
 from harness.targets.gpu.strategy import GpuOptions
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class GpuTarget(Target):
-    """What the targets `cuda` and `rocm` share."""
+    """What the targets of GPUs share."""
 
     options = GpuOptions
     driver: ClassVar[str]
@@ -77,6 +78,12 @@ class GpuTarget(Target):
         if found is not None:
             return f"{found.name} ({found.chip})"
         return "no device" if compiler() is None else f"emulated {self.chip(chip)}"
+
+    def device_of(self, case: Case) -> str:
+        """Return the name of the device, or of what the case asks for in its place."""
+        executor = wanted_executor(case)
+        chip = chip_of(case.target)
+        return f"emulated {self.chip(chip)}" if executor in EMULATING else self.device(chip)
 
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
         """Return None: nothing here measures a GPU's peak."""
@@ -149,7 +156,13 @@ class GpuTarget(Target):
             metrics=packaging.static_metrics(build.code, launch).model_copy(update=counted),
             **stages.in_order(),
             **packaging.execution(
-                build.code, build.emulation, launch, vendor.device_loader, case.target, folder
+                build.code,
+                build.emulation,
+                launch,
+                vendor.device_loader,
+                case,
+                folder,
+                vendor.further_loaders,
             ),
         )
 

@@ -84,10 +84,12 @@ class Vendor:
     require_resources: Callable[[Sequence[GpuKernel]], None]
     """Raises `UnsupportedError` where a workgroup needs more than it may have."""
     code_generation: Callable[[], CodeGeneration]
-    device_loader: Loader | None
-    """What runs the device's code; None where nothing here does yet."""
+    device_loader: Loader
+    """What runs the device's code on a device."""
     emulated_device: Device
     """What the emulator stands in for."""
+    further_loaders: Sequence[Loader] = ()
+    """What else runs the device's code, beside device and emulator."""
     multiprocessors: Multiprocessors | None = None
     """None: tiles are as small as the warps allow, and no more workgroups are made than tiles of queries."""
     workgroup_shared_bytes: int | None = None

@@ -5,19 +5,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from harness.machine.gpus import GpuDevice
 from harness.problem.case import Case, ParameterValue
 from harness.targets.base import Capability, Stage, TileSizes
 from harness.targets.gpu.strategy import GpuOptions
 from harness.targets.gpu.target import GpuTarget
 from harness.targets.xegpu.chips import CHIPS
+from harness.targets.xegpu.processor import INSTALL
 
 if TYPE_CHECKING:
     from harness.targets.gpu.vendor import Vendor
 
 Route = Literal["lane", "workgroup"]
-
-NO_DEVICE = "no device: nothing here runs code on Intel's GPUs yet"
+Executor = Literal["device", "emulator", "opencl"]
 
 
 class XegpuOptions(GpuOptions):
@@ -25,7 +24,10 @@ class XegpuOptions(GpuOptions):
 
     route: Route = "lane"
     """How kernels reach lanes: `lane`, by this harness's layouts; `workgroup`, by MLIR's passes for XeGPU's
-    operations of a workgroup, for which of the other options only `prefetches` is."""
+    operations of a workgroup, for which of the other options only `prefetches` and `executor` are."""
+    executor: Executor | None = None
+    """What runs the code: a `device`, the `emulator`, or `opencl`, Intel's runtime for processors; left open,
+    the first of them that can."""
 
     @model_validator(mode="after")
     def _are_of_one_route(self) -> Self:
@@ -41,8 +43,8 @@ class XegpuTarget(GpuTarget):
 
     name = "xegpu"
     options = XegpuOptions
-    summary = "Intel GPUs through layouts, XeGPU and SPIR-V; on the emulator"
-    driver = "Level Zero"
+    summary = "Intel GPUs through layouts, XeGPU and SPIR-V; on a device or on the emulator"
+    driver = "OpenCL (libOpenCL.so.1)"
     default_chip = "bmg"
     descriptions: ClassVar[dict[str, str]] = {name: chip.summary for name, chip in CHIPS.items()}
     builders: ClassVar[tuple[str, ...]] = ("this harness",)
@@ -94,21 +96,19 @@ class XegpuTarget(GpuTarget):
         """Code is SPIR-V, which a driver compiles, but its tiles and messages are a chip's."""
         return chip == device_chip
 
-    def chip(self, chip: str | None) -> str:
-        """Return the chip that code is for when a target's name leaves it open."""
-        return chip or self.default_chip
-
-    def find_device(self, chip: str | None) -> GpuDevice | None:
-        """Return None: no executor runs code on such a device yet."""
-        return None
-
-    def why_no_device(self, chip: str | None) -> str | None:
-        """Return why no device runs code for a chip."""
-        return NO_DEVICE
+    def capabilities(self) -> list[Capability]:
+        """Return what can be built, emulated and run here, and whether the processor can stand in."""
+        return [*super().capabilities(), self._opencl()]
 
     def _build(self) -> Capability:
         chips = ", ".join(self.descriptions)
         return Capability(action="build", available=True, detail=f"by this harness: chips {chips}")
 
-    def _run(self) -> Capability:
-        return Capability(action="run", available=False, detail=NO_DEVICE)
+    def _opencl(self) -> Capability:
+        from harness.targets.xegpu.processor.runtime import installed_version
+
+        found = installed_version()
+        detail = (
+            f"SPIR-V on this processor, by Intel's OpenCL runtime {found}" if found else f"install {INSTALL}"
+        )
+        return Capability(action="opencl", available=found is not None, detail=detail)

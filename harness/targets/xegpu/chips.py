@@ -21,6 +21,8 @@ class Chip:
     registers: int = 256
     """Registers of a sub-group in the large register mode, which kernels here are for."""
     register_bytes: int = 64
+    compiler_options: str = "-cl-intel-256-GRF-per-thread"
+    """What Intel's compiler is told in OpenCL: the large register mode."""
 
     @property
     def registers_of_lane(self) -> int:

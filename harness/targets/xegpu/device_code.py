@@ -5,11 +5,10 @@ import re
 from harness.targets.gpu.kernel_build import DeviceCode
 from harness.targets.gpu.kernel_metrics import KernelMetrics, instructions
 from harness.targets.xegpu.chips import Chip
+from harness.targets.xegpu.device import SPIRV_FILE
 from harness.targets.xegpu.instruction_classes import instruction_classes, main_loop
 from harness.targets.xegpu.registers import most_live_registers
 from harness.targets.xegpu.spirv_text import parsed
-
-SPIRV_FILE = "kernels.spv"
 
 MATRIX_BUILTIN = re.compile(r"intel_sub_group_\w+_matrix_mad_k\d+")
 

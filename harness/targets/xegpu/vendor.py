@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from functools import partial
 
+from harness.artifact.artifact import Loader
 from harness.emulator.devices import device as emulated_device
 from harness.errors import UnsupportedError
 from harness.layouts.instructions import intel
 from harness.targets.gpu.launch import GpuKernel
 from harness.targets.gpu.vendor import CodeGeneration, Multiprocessors, Vendor
+from harness.targets.xegpu import processor
 from harness.targets.xegpu.chips import CHIPS, resident_workgroups
 
 MATRIX_INSTRUCTIONS = {instruction.operand: instruction for instruction in intel.INSTRUCTIONS}
@@ -22,6 +24,14 @@ LONG_ROW_BYTES = 256
 
 MOST_OPERAND_REGISTERS = 32
 """Of a lane, for K: a tile of it as a whole would take as many as the output."""
+
+DEVICE_LOADER = Loader(executor="device", function="harness.targets.xegpu.device.driver:load")
+PROCESSOR_LOADER = Loader(
+    executor="opencl",
+    function="harness.targets.xegpu.processor.executor:load",
+    distributions=processor.DISTRIBUTIONS,
+    install=processor.INSTALL,
+)
 
 
 def _require_nothing_shared(kernels: Sequence[GpuKernel]) -> None:
@@ -59,6 +69,7 @@ def intel_vendor(name: str) -> Vendor:
         shared_memory=None,
         code_generation=_code_generation,
         require_resources=_require_nothing_shared,
-        device_loader=None,
+        device_loader=DEVICE_LOADER,
+        further_loaders=(PROCESSOR_LOADER,),
         emulated_device=emulated_device(name),
     )

@@ -101,7 +101,7 @@ class TorchVariant(Variant):
             packages=("torch", *device_executor.PACKAGES),
             install="attention-harness[baselines,device]",
         )
-        choice = choose([loader], case.target)
+        choice = choose([loader], case)
         return {
             "executor": choice.executor,
             "loader": choice.function,

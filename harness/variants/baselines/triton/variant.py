@@ -131,7 +131,7 @@ class Triton(Variant):
             metrics=metrics.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
             stage_seconds={**stages.seconds, "ptx": compilation_s},
             stage_files=stages.files,
-            **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case.target, folder),
+            **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case, folder),
         )
 
     def tool_versions(self) -> dict[str, str]:

@@ -1,0 +1,143 @@
+"""Calls of OpenCL's C API whose errors are exceptions."""
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.targets.gpu.driver import DeviceError
+
+Handle = ctypes.c_void_p
+Size = ctypes.c_size_t
+Number = ctypes.c_uint
+Text = ctypes.c_char_p
+Pointer = ctypes.c_void_p
+"""To anything: arrays, memory, callbacks."""
+Function = Callable[..., Any]
+"""Of a library."""
+
+EVENTS = (Number, Pointer, Pointer)
+"""Of what is enqueued: how many events it waits for, which, and where its own goes."""
+
+SIGNATURES = {
+    "clBuildProgram": (Handle, Number, Pointer, Text, Pointer, Pointer),
+    "clCompileProgram": (Handle, Number, Pointer, Text, Number, Pointer, Pointer, Pointer, Pointer),
+    "clGetProgramBuildInfo": (Handle, Handle, Number, Size, Pointer, Pointer),
+    "clEnqueueNDRangeKernel": (Handle, Handle, Number, Pointer, Pointer, Pointer, *EVENTS),
+    "clEnqueueMarkerWithWaitList": (Handle, *EVENTS),
+    "clWaitForEvents": (Number, Pointer),
+    "clGetEventProfilingInfo": (Handle, Number, Size, Pointer, Pointer),
+    "clReleaseEvent": (Handle,),
+    "clReleaseKernel": (Handle,),
+    "clReleaseProgram": (Handle,),
+    "clFinish": (Handle,),
+}
+"""Types of the parameters of each call that returns an error code (OpenCL 3.0 Reference Pages)."""
+
+CONSTRUCTORS = {
+    "clCreateContext": (Pointer, Number, Pointer, Pointer, Pointer),
+    "clCreateCommandQueueWithProperties": (Handle, Handle, Pointer),
+    "clCreateProgramWithIL": (Handle, Text, Size),
+    "clCreateProgramWithSource": (Handle, Number, Pointer, Pointer),
+    "clLinkProgram": (Handle, Number, Pointer, Text, Number, Pointer, Pointer, Pointer),
+    "clCreateKernel": (Handle, Text),
+}
+"""The same of calls that return what they make, and the error code through one more parameter, the last."""
+
+EXTENSION_SIGNATURES = {
+    "clMemBlockingFreeINTEL": (Handle, Pointer),
+    "clEnqueueMemcpyINTEL": (Handle, Number, Pointer, Pointer, Size, *EVENTS),
+    "clEnqueueMemFillINTEL": (Handle, Pointer, Pointer, Size, Size, *EVENTS),
+    "clSetKernelArgMemPointerINTEL": (Handle, Number, Pointer),
+}
+EXTENSION_CONSTRUCTORS = {"clDeviceMemAllocINTEL": (Handle, Handle, Pointer, Size, Number)}
+"""Of `cl_intel_unified_shared_memory`; a driver tells where its functions are."""
+
+SUCCESS = 0
+OUT_OF_MEMORY = frozenset((-4, -6))
+"""CL_MEM_OBJECT_ALLOCATION_FAILURE and CL_OUT_OF_HOST_MEMORY."""
+
+ERRORS = {
+    -1: "device not found",
+    -2: "device not available",
+    -3: "compiler not available",
+    -4: "memory object allocation failure",
+    -5: "out of resources",
+    -6: "out of host memory",
+    -11: "build program failure",
+    -14: "error of a command that was waited for",
+    -15: "compile program failure",
+    -17: "link program failure",
+    -30: "invalid value",
+    -33: "invalid device",
+    -42: "invalid binary",
+    -43: "invalid build options",
+    -44: "invalid program",
+    -45: "invalid program executable",
+    -46: "invalid kernel name",
+    -48: "invalid kernel",
+    -49: "invalid argument index",
+    -50: "invalid argument value",
+    -52: "invalid kernel arguments",
+    -54: "invalid work-group size",
+    -55: "invalid work-item size",
+    -59: "invalid operation",
+    -61: "invalid buffer size",
+}
+"""The errors that calls made here give, in words; the numbers are those of OpenCL's header."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The functions of one platform: OpenCL's own in a library, and those of an extension."""
+
+    library: ctypes.CDLL
+    platform: int
+    _found: dict[str, Function] = field(default_factory=dict)
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Call a function that returns an error code.
+
+        Raises `MemoryError` where there is not enough memory, else `DeviceError` with the error in words.
+        """
+        _require_success(name, self._function(name)(*arguments))
+
+    def made(self, name: str, *arguments: object) -> int:
+        """Call a function for the handle, or the address, of what it makes; raises as `call` does."""
+        error = ctypes.c_int()
+        made = self._function(name)(*arguments, ctypes.byref(error))
+        _require_success(name, error.value)
+        return made or 0
+
+    def _function(self, name: str) -> Function:
+        if name not in self._found:
+            of_extension = name in EXTENSION_SIGNATURES or name in EXTENSION_CONSTRUCTORS
+            self._found[name] = self._of_extension(name) if of_extension else self._of_library(name)
+        return self._found[name]
+
+    def _of_library(self, name: str) -> Function:
+        function = getattr(self.library, name)
+        if name in CONSTRUCTORS:
+            function.argtypes, function.restype = (*CONSTRUCTORS[name], Pointer), Handle
+        else:
+            function.argtypes = SIGNATURES[name]
+        return function  # type: ignore[no-any-return]
+
+    def _of_extension(self, name: str) -> Function:
+        find = self.library.clGetExtensionFunctionAddressForPlatform
+        find.argtypes, find.restype = (Handle, Text), Pointer
+        address = find(self.platform, name.encode())
+        if not address:
+            raise DeviceError(f"the OpenCL driver has no {name}, of cl_intel_unified_shared_memory")
+        if name in EXTENSION_CONSTRUCTORS:
+            return ctypes.CFUNCTYPE(Handle, *EXTENSION_CONSTRUCTORS[name], Pointer)(address)
+        return ctypes.CFUNCTYPE(ctypes.c_int, *EXTENSION_SIGNATURES[name])(address)
+
+
+def _require_success(name: str, error: int) -> None:
+    if error == SUCCESS:
+        return
+    text = f"{name}: {ERRORS.get(error, 'error')} ({error})"
+    if error in OUT_OF_MEMORY:
+        raise MemoryError(text)
+    raise DeviceError(text)
