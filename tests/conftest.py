@@ -16,6 +16,7 @@ import pytest
 from harness import plugins
 
 os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
+os.environ["OCL_ICD_VENDORS"] = "/nonexistent"
 """The tests expect no device: what they build is executed by the emulator, also where there is one."""
 
 EXAMPLE_PLUGIN = Path(__file__).parent / "example_plugin"

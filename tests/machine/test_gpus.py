@@ -63,6 +63,79 @@ def test_amd_s_driver_version_is_read_where_it_stands(tmp_path):
     assert gpu_probe.amd_driver(tmp_path / "version") == "6.12.12"
 
 
+class OpenCl:
+    """OpenCL with a platform of Intel's, which has a GPU, and one of somebody else's, which has one, too."""
+
+    PLATFORMS, DEVICES = (0x10, 0x20), {0x10: 0x11, 0x20: 0x21}
+    PROPERTIES = {  # noqa: RUF012
+        0x11: {
+            gpu_probe.VENDOR_ID: gpu_probe.INTEL,
+            gpu_probe.NAME: b"Intel(R) Arc(TM) B580 Graphics",
+            gpu_probe.IP_VERSION: 0x05004004,
+            gpu_probe.MEMORY_BYTES: 12 << 30,
+            gpu_probe.DRIVER_VERSION_TEXT: b"25.40.35563.4",
+        },
+        0x21: {gpu_probe.VENDOR_ID: 0x10DE, gpu_probe.NAME: b"NVIDIA H100"},
+    }
+
+    def clGetPlatformIDs(self, capacity, handles, count):  # noqa: N802
+        return self._list(self.PLATFORMS, handles, count)
+
+    def clGetDeviceIDs(self, platform, type_, capacity, handles, count):  # noqa: N802
+        assert type_.value == gpu_probe.GPU_TYPE
+        return self._list((self.DEVICES[platform.value],), handles, count)
+
+    def clGetDeviceInfo(self, device, name, capacity, value, size):  # noqa: N802
+        found = self.PROPERTIES[device.value].get(name)
+        if found is None:
+            return -30
+        if isinstance(found, bytes):
+            value.value = found
+        else:
+            value._obj.value = found
+        return 0
+
+    def _list(self, found, handles, count):
+        if count is not None:
+            count._obj.value = len(found)
+        if handles is not None:
+            handles[:] = found
+        return 0
+
+
+def test_opencl_is_asked_for_intel_s_gpus(monkeypatch):
+    monkeypatch.setattr(gpu_probe.ctypes, "CDLL", lambda name: OpenCl())
+    expected = {
+        "name": "Intel(R) Arc(TM) B580 Graphics",
+        "chip": "bmg",
+        "memory_bytes": 12 << 30,
+        "driver": "25.40.35563.4",
+    }
+    assert gpu_probe.xegpu_devices() == [expected]
+
+
+def test_opencl_without_platforms_has_no_devices(monkeypatch):
+    monkeypatch.setattr(OpenCl, "clGetPlatformIDs", lambda *given: -1001)
+    monkeypatch.setattr(gpu_probe.ctypes, "CDLL", lambda name: OpenCl())
+    assert gpu_probe.xegpu_devices() == []
+
+
+@pytest.mark.parametrize(
+    ("version", "chip"),
+    [
+        (0x05004000, "bmg"),
+        (0x05008000, "bmg"),
+        (0x030F0007, "pvc"),
+        (0x030F4007, "pvc"),
+        (0x05010004, "20.4"),
+        (0, "0.0"),
+    ],
+)
+def test_chips_are_known_by_the_version_of_their_cores(version, chip):
+    """The versions of B580, of Battlemage's larger chip, of two steppings of Max, and of Lunar Lake."""
+    assert gpu_probe.intel_chip(version) == chip
+
+
 class Driver:
     """libcuda with one device."""
 
@@ -116,7 +189,7 @@ def test_the_probe_is_a_process_of_its_own(printed, found, monkeypatch):
     assert gpus.devices("cuda") == found
 
 
-@pytest.mark.parametrize("target", ["cuda", "rocm"])
+@pytest.mark.parametrize("target", ["cuda", "rocm", "xegpu"])
 def test_the_probe_answers_here(target):
     done = subprocess.run([sys.executable, "-I", str(gpus.PROBE), target], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -8,6 +8,7 @@ import pytest
 from harness.errors import BuildError
 from harness.toolchains import intel
 from harness.toolchains.spirv_ids import defined_ids, defines_each_id_once
+from harness.toolchains.spirv_words import capabilities, imports
 
 KERNEL = f"""
 target datalayout = "{intel.data_layout()}"
@@ -37,6 +38,38 @@ def test_one_module_after_another_is_emitted() -> None:
 def test_the_ids_of_a_module_are_those_of_its_text() -> None:
     text = re.findall(r"^\s*%(\d+) =", intel.assembly(KERNEL), re.MULTILINE)
     assert sorted(defined_ids(intel.binary(KERNEL))) == sorted(map(int, text))
+
+
+CALLING = f"""
+target datalayout = "{intel.data_layout()}"
+target triple = "{intel.TRIPLE}"
+declare spir_func i64 @_Z12get_local_idj(i32)
+declare spir_func float @_Z5twicef(float)
+declare spir_func void @_Z4donev()
+define spir_kernel void @kernel(ptr addrspace(1) %data) {{
+  %lane = call spir_func i64 @_Z12get_local_idj(i32 0)
+  %place = getelementptr float, ptr addrspace(1) %data, i64 %lane
+  %value = load float, ptr addrspace(1) %place
+  %twice = call spir_func float @_Z5twicef(float %value)
+  store float %twice, ptr addrspace(1) %place
+  call spir_func void @_Z4donev()
+  ret void
+}}
+"""
+KERNEL_CAPABILITY, SHADER_CAPABILITY = 6, 1
+
+
+def test_what_a_module_imports_are_functions_and_no_variables() -> None:
+    """A number of a lane is a variable for SPIR-V, which is imported as well."""
+    image = intel.binary(CALLING)
+    assert imports(image) == ["_Z5twicef", "_Z4donev"]
+    assert imports(intel.binary(KERNEL)) == []
+
+
+def test_a_module_says_which_capabilities_it_needs() -> None:
+    found = capabilities(intel.binary(KERNEL))
+    assert KERNEL_CAPABILITY in found
+    assert SHADER_CAPABILITY not in found
 
 
 def relabelled(image: bytes) -> bytes:

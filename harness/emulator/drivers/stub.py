@@ -19,7 +19,7 @@ class StubDriver:
     """A stub in this process: whoever asks for the driver's library by its name gets it from now on."""
 
     def __init__(self, driver: str, name: str) -> None:
-        """Load the stub of `cuda`, `hip` or `opencl`; raises `HarnessError` where the real library was first."""
+        """Load the stub of `cuda`, `hip` or `opencl`; raises `HarnessError` where the real one was first."""
         if _is_loaded(name):
             raise HarnessError(f"{name} is in use in this process; use a new one to emulate it")
         library()

@@ -4,10 +4,12 @@ import pytest
 
 from harness.emulator.devices import device
 from harness.errors import UnsupportedError
+from harness.machine.gpus import GpuDevice
 from harness.problem.attention_problem import AttentionProblem
 from harness.targets.gpu.launch import GpuKernel
-from harness.targets.xegpu import NO_DEVICE, XegpuTarget
+from harness.targets.xegpu import XegpuTarget
 from harness.targets.xegpu.chips import CHIPS, SUB_GROUP, resident_workgroups
+from harness.targets.xegpu.processor import INSTALL, runtime
 from harness.targets.xegpu.vendor import intel_vendor
 
 
@@ -41,12 +43,43 @@ def test_long_rows_have_fewer_keys_in_a_tile() -> None:
     assert [XegpuTarget().tile_sizes("bmg", one).key for one in (problem, wide)] == [64, 32]
 
 
-def test_nothing_runs_on_a_device_yet_and_the_target_says_so() -> None:
-    found = {capability.action: capability for capability in XegpuTarget().capabilities()}
-    assert (found["build"].available, found["build"].detail) == (True, "by this harness: chips bmg, pvc")
-    assert (found["run"].available, found["run"].detail) == (False, NO_DEVICE)
-    assert XegpuTarget().why_no_device("bmg") == NO_DEVICE
+def capabilities() -> dict[str, tuple[bool, str]]:
+    return {found.action: (found.available, found.detail) for found in XegpuTarget().capabilities()}
+
+
+def devices(monkeypatch: pytest.MonkeyPatch, *found: GpuDevice) -> None:
+    monkeypatch.setattr("harness.targets.gpu.target.devices", lambda target: found)
+
+
+def test_without_a_device_the_target_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    devices(monkeypatch)
+    assert capabilities()["build"] == (True, "by this harness: chips bmg, pvc")
+    assert capabilities()["run"] == (False, "no device")
+    assert XegpuTarget().why_no_device("bmg") == "no device for bmg"
     assert XegpuTarget().device(None) in ("emulated bmg", "no device")
+
+
+def test_without_opencl_the_target_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.targets.gpu.target.devices", lambda target: None)
+    missing = "no device: OpenCL (libOpenCL.so.1) is not installed"
+    assert capabilities()["run"] == (False, missing)
+    assert XegpuTarget().why_no_device("bmg") == missing
+
+
+def test_a_device_runs_code_of_its_own_chip_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    devices(monkeypatch, GpuDevice("Intel(R) Arc(TM) B580 Graphics", "bmg"))
+    assert capabilities()["run"] == (True, "Intel(R) Arc(TM) B580 Graphics (bmg)")
+    assert XegpuTarget().why_no_device("bmg") is None
+    assert XegpuTarget().why_no_device("pvc") == (
+        "no device for pvc, only Intel(R) Arc(TM) B580 Graphics (bmg)"
+    )
+
+
+def test_the_processor_stands_in_where_intel_s_runtime_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "installed_version", lambda: None)
+    assert capabilities()["opencl"] == (False, f"install {INSTALL}")
+    monkeypatch.setattr(runtime, "installed_version", lambda: "2026.2.0")
+    assert capabilities()["opencl"] == (True, "SPIR-V on this processor, by Intel's OpenCL runtime 2026.2.0")
 
 
 @pytest.mark.parametrize(("heads", "length", "queries"), [(1, 333, 64), (16, 1024, 128)])

@@ -1,6 +1,7 @@
 """Artifacts of the target `xegpu`, loaded for this machine's processor."""
 
 import ctypes
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.artifact.artifact import Artifact
@@ -15,7 +16,6 @@ from harness.targets.xegpu.processor.modelled import sources
 from harness.targets.xegpu.processor.runtime import open_processor
 from harness.toolchains.spirv_words import capabilities, imports
 
-OPTIONS = b""
 SOURCE_OPTIONS = b"-cl-std=CL3.0"
 NO_HEADERS = (0, None, None, None, None)
 """And nothing to call when a program is compiled."""
@@ -34,18 +34,36 @@ def load(artifact: Artifact, folder: Path) -> GpuKernels:
         raise UnsupportedError("bf16: Intel's OpenCL runtime for processors has no SPV_KHR_bfloat16")
     models = sources(imports(image))
     device = open_processor()
+    program = linked(device, [compiled_module(device, image), compiled_source(device, models)])
     plan = GpuLaunch.model_validate(artifact.launch)
-    return GpuKernels(artifact.case.problem, plan, OpenClDriver(device, linked(device, image, models)))
+    return GpuKernels(artifact.case.problem, plan, OpenClDriver(device, program))
 
 
-def linked(device: Device, image: bytes, models: str) -> int:
-    """Return a program of a module and of the functions that it imports; raises `DeviceError`."""
-    calls, context = device.calls, device.context
-    module = calls.made("clCreateProgramWithIL", context, image, len(image))
-    text = (ctypes.c_char_p * 1)(models.encode())
-    modelled = calls.made("clCreateProgramWithSource", context, 1, text, None)
-    for program, options in ((module, OPTIONS), (modelled, SOURCE_OPTIONS)):
-        given = program, 1, one(device.handle), options, *NO_HEADERS
-        with_log(device, program, "clCompileProgram", *given)
-    both = (ctypes.c_void_p * 2)(module, modelled)
-    return calls.made("clLinkProgram", context, 1, one(device.handle), OPTIONS, len(both), both, None, None)
+def compiled_module(device: Device, image: bytes) -> int:
+    """Return a program of a module, in which functions may be missing; raises `DeviceError`."""
+    made = device.calls.made("clCreateProgramWithIL", device.context, image, len(image))
+    return _compiled(device, made, b"")
+
+
+def compiled_source(device: Device, text: str) -> int:
+    """Return a program of text in OpenCL C; raises `DeviceError`."""
+    texts = (ctypes.c_char_p * 1)(text.encode())
+    made = device.calls.made("clCreateProgramWithSource", device.context, 1, texts, None)
+    return _compiled(device, made, SOURCE_OPTIONS)
+
+
+def linked(device: Device, programs: Sequence[int]) -> int:
+    """Return one program of several, which are given up; raises `DeviceError` where a function is missing."""
+    parts = (ctypes.c_void_p * len(programs))(*programs)
+    given = 1, one(device.handle), b"", len(parts), parts, None, None
+    try:
+        return device.calls.made("clLinkProgram", device.context, *given)
+    finally:
+        for program in programs:
+            device.calls.call("clReleaseProgram", program)
+
+
+def _compiled(device: Device, program: int, options: bytes) -> int:
+    given = program, 1, one(device.handle), options, *NO_HEADERS
+    with_log(device, program, "clCompileProgram", *given)
+    return program

@@ -155,7 +155,7 @@ def test_missing_opencl_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(name)
 
     monkeypatch.setattr(gpu_probe.ctypes, "CDLL", missing)
-    with pytest.raises(DeviceError, match="OpenCL is not installed: found no libOpenCL.so.1"):
+    with pytest.raises(DeviceError, match=r"OpenCL is not installed: found no libOpenCL\.so\.1"):
         open_gpu.__wrapped__(CHIP)
 
 
