@@ -35,6 +35,8 @@ def choose(loaders: Sequence[Loader], case: Case) -> Choice:
         if reason is None:
             return Choice(loader.executor, loader.function)
         reasons.append(reason)
+    if wanted is not None and not reasons:
+        reasons = [f"nothing runs this code by the executor {wanted}"]
     return Choice("none", "", "; ".join(reasons))
 
 

@@ -116,12 +116,12 @@ def test_a_bundle_is_checked_on_a_machine_without_compilers(folder: Path, tmp_pa
     assert rows.loc[("varlen", True), "reason"].startswith("varlen is about packed sequences")
 
 
-def for_stub(built: Path, bundle: Path) -> None:
+def for_stub(built: Path, bundle: Path, loader: str = "stub_machine:load") -> None:
     """Copy a bundle so that its code runs on the stub of the driver: the calls are the real ones."""
     shutil.copytree(built, bundle)
     for file in bundle.glob("artifacts/*/artifact.json"):
         described = json.loads(file.read_text())
-        described["loaders"] = [{"executor": "native", "function": "stub_machine:load"}]
+        described["loaders"] = [{"executor": "native", "function": loader}]
         file.write_text(json.dumps(described))
     sign_again(bundle)
     plugin = bundle.parent / "stub_machine-1.dist-info"  # a loader comes from an installed package
