@@ -15,7 +15,7 @@ help:
 	@echo "make run    check and time the attention variants on this machine, then report"
 	@echo "make test   run the tests"
 	@echo "make test-sweeps  run the tests for all settings, of which 'make test' takes some"
-	@echo "make test-extras  run the tests that need PyTorch, Triton, ptxas and nvdisasm, in .venv-extras"
+	@echo "make test-extras  run the tests that need PyTorch, Triton, ptxas, nvdisasm and Intel's OpenCL runtime, in .venv-extras"
 	@echo "make lint   check style and types"
 	@echo "make types  check types only"
 	@echo "make clean  remove the environments and all caches; results stay"
@@ -49,7 +49,7 @@ clean:
 
 # A changed pyproject.toml installs again.
 $(INSTALLED): EXTRAS := dev
-$(EXTRAS_INSTALLED): EXTRAS := dev,baselines,triton,cuda
+$(EXTRAS_INSTALLED): EXTRAS := dev,baselines,triton,cuda,intel
 $(INSTALLED) $(EXTRAS_INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "make: $(PYTHON) is $$($(PYTHON) --version 2>&1); expected Python 3.11 or later: make PYTHON=python3.12"; exit 1; }

@@ -178,7 +178,7 @@ def attention(
         v: `[batch, kv_heads, seq_kv, head_dim_v]`.
         variant: see `harness list variants`.
         target: see `harness list targets`.
-        executor: `native`, `device` or `emulator`; by default whatever the artifact is for.
+        executor: `native`, `device`, `emulator` or `opencl`; by default whatever the artifact is for.
         mask: boolean, true where visible; broadcasts to `[batch, heads, seq_q, seq_kv]`.
         bias: added to the scaled scores, in the dtype of `q`; broadcasts likewise.
         params: the variant's parameters, as `build` takes them.

@@ -11,7 +11,8 @@ class Status(StrEnum):
     PASSED = "passed"
     """Checked against the oracle on the CPU or on a real device."""
     EMULATED = "emulated"
-    """Checked against the oracle on the emulator, whose own checks found nothing."""
+    """Checked against the oracle in the place of a device: on the emulator, whose own checks found nothing,
+    or on the processor."""
     BUILT = "built"
     """Compiled; there is nothing here to run it on."""
     WRONG = "wrong"

@@ -1,6 +1,6 @@
 """What the executable of GPU kernels asks of a driver: memory, launches, and events where it has a clock.
 
-CUDA's driver, the emulator, HIP and Level Zero differ behind this and nowhere else.
+CUDA's driver, the emulator, HIP and OpenCL differ behind this and nowhere else.
 """
 
 import ctypes

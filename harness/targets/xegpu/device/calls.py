@@ -121,7 +121,7 @@ class Calls:
             function.argtypes, function.restype = (*CONSTRUCTORS[name], Pointer), Handle
         else:
             function.argtypes = SIGNATURES[name]
-        return function  # type: ignore[no-any-return]
+        return function
 
     def _of_extension(self, name: str) -> Function:
         find = self.library.clGetExtensionFunctionAddressForPlatform
