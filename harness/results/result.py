@@ -100,6 +100,8 @@ class Result(BaseModel):
     """Whether that share was above the experiment's limit: take the times with care."""
     baseline: str | None = None
     """Variant that `speedup` compares with."""
+    baseline_case: str | None = None
+    """The case of that variant; rows of older versions do not say which."""
     speedup: float | None = None
     """Baseline's time / this one's time, paired by round: as `time_s`, of these ratios."""
     speedup_low: float | None = None

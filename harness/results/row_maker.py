@@ -273,6 +273,7 @@ def speedup_columns(case: Case, own: list[TimedRound], baseline: Case | None) ->
     )
     return {
         "baseline": baseline.variant,
+        "baseline_case": baseline.id,
         "speedup": speedup.value,
         "speedup_low": speedup.low,
         "speedup_high": speedup.high,

@@ -72,6 +72,26 @@ class RunContext:
         return peaks
 
     @cached_property
+    def all_cases(self) -> Sequence[Case]:
+        """The cases of the whole experiment or bundle, asked for or not."""
+        return self.experiment.cases() if self.bundle is None else self.bundle.cases()
+
+    @cached_property
+    def baselines(self) -> Mapping[str, Case]:
+        """What each case is compared with, by case id.
+
+        It is the first case of the experiment's baseline in the group, of those that this run was asked for:
+        now, or in an earlier part, whose rows are compared with the same.
+        """
+        planned = set(self.folder.manifest.planned or ())
+        found: dict[str, Case] = {}
+        for compared in self.experiment.groups(case for case in self.all_cases if case.id in planned):
+            baseline = next((case for case in compared if case.variant == self.experiment.baseline), None)
+            if baseline is not None:
+                found |= dict.fromkeys([case.id for case in compared], baseline)
+        return found
+
+    @cached_property
     def row_maker(self) -> RowMaker:
         """Makes this run's rows."""
         return RowMaker(
@@ -156,8 +176,7 @@ class RunContext:
         That includes rows of an earlier part of the run whose cases were not asked for this time.
         """
         limit = self.experiment.timing.busy_limit
-        planned = self.experiment.cases() if self.bundle is None else self.bundle.cases()
-        alike = {_measured_alike(case): case for case in planned}
+        alike = {_measured_alike(case): case for case in self.all_cases}
         for row in list({**self.earlier, **self.rows}.values()):
             case = alike.get((row.target, row.dtype, row.threads))
             if row.tflops is None or case is None:

@@ -33,6 +33,8 @@ class GroupRun:
             workers = self._check(stack)
             if workers:
                 baseline = self._baseline([record.case for record in self._records.values()])
+                if baseline is not None and baseline.id not in self._records:
+                    baseline = None
                 if baseline is not None and baseline.id not in workers:
                     self._find_artifact_of_baseline(baseline)
                 time_group(self._context, self._records, baseline, workers, stack)
@@ -63,8 +65,8 @@ class GroupRun:
                 self._context.keep(record, self._context.earlier[record.case.id])
 
     def _baseline(self, compared: Sequence[Case]) -> Case | None:
-        """Return what the cases of one problem on one target are compared with."""
-        return next((case for case in compared if case.variant == self._context.experiment.baseline), None)
+        """Return what the cases of one problem on one target are compared with, asked for now or earlier."""
+        return self._context.baselines.get(compared[0].id)
 
     def _still_holds(self, record: CaseRecord) -> bool:
         """Return whether the journal has the row of a case, and it is what this run would find, too."""
@@ -77,15 +79,17 @@ class GroupRun:
     def _is_compared_with(self, baseline: Case | None, record: CaseRecord) -> bool:
         """Return whether the journal's row of a case has the speed-up that this run would give it.
 
-        It has another where the experiment names another baseline now, and none where the baseline was not
-        asked for with it.
+        It has another where another case is the baseline now, and none where the baseline was not asked for
+        with it.
         """
         row = self._context.earlier[record.case.id]
         if row.time_s is None or not self._context.timed:
             return True
         if row.baseline is not None:
-            return row.baseline == self._context.experiment.baseline
-        compared = None if baseline is None else self._context.earlier.get(baseline.id)
+            return baseline is not None and row.baseline_case == baseline.id
+        if baseline is None or baseline.id not in self._records:
+            return True
+        compared = self._context.earlier.get(baseline.id)
         return compared is None or compared.time_s is None
 
     def _build(self) -> None:

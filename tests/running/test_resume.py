@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -54,11 +55,11 @@ EXPECTED = [
 ]
 
 
-def experiment() -> Experiment:
+def experiment(blocks: Sequence[int] = (4, 16)) -> Experiment:
     return example_experiment(
         ["numpy-attention", "raises", "missing-dependency"],
         baseline="numpy-attention",
-        variant={"numpy-attention": {"block": [4, 16]}},
+        variant={"numpy-attention": {"block": list(blocks)}},
     )
 
 
@@ -183,6 +184,53 @@ def test_rows_of_another_baseline_or_of_none_are_timed_again(tmp_path: Path) -> 
     assert journaled(after.folder) == written
     run(of_none, tmp_path, resume=True)
     assert [row.baseline for row in RunFolder.open(after.folder).results()[:2]] == [None, None]
+
+
+def compared(folder: Path) -> dict[object, tuple[str | None, bool]]:
+    """Return what each block size was compared with, and whether its speed-up is that of a baseline."""
+    rows = RunFolder.open(folder).results()
+    blocks = {row.case: row.params.get("block") for row in rows}
+    return {
+        blocks[row.case]: (
+            None if row.baseline_case is None else str(blocks[row.baseline_case]),
+            row.speedup == 1,
+        )
+        for row in rows
+        if row.time_s is not None
+    }
+
+
+def test_rows_of_another_parameter_set_of_the_baseline_are_compared_again(
+    finished: RunSummary, tmp_path: Path
+) -> None:
+    assert compared(finished.folder) == {4: ("4", True), 16: ("4", False)}
+    after = run(experiment([16, 4]), tmp_path, resume=True)
+    assert after.folder == finished.folder
+    assert compared(after.folder) == {4: ("16", False), 16: ("16", True)}
+    written = journaled(after.folder)
+    run(experiment([16, 4]), tmp_path, resume=True)
+    assert journaled(after.folder) == written
+
+
+def test_parts_of_a_run_have_the_baseline_of_the_whole(tmp_path: Path) -> None:
+    whole = experiment().cases()
+    first = run(experiment(), tmp_path, cases=whole[1:])
+    assert compared(first.folder) == {16: ("16", True)}
+    after = run(experiment(), tmp_path, resume=True)
+    assert after.folder == first.folder
+    assert compared(after.folder) == {4: ("4", True), 16: ("4", False)}
+
+
+def test_a_part_without_the_baseline_of_its_run_has_no_other(finished: RunSummary, tmp_path: Path) -> None:
+    other = finished.results[1]
+    before = journaled(finished.folder)
+    run(experiment(), tmp_path, cases=experiment().cases()[1:2], resume=True)
+    assert journaled(finished.folder) == before
+    change_key(finished.folder, other.case)
+    (repeated,) = run(experiment(), tmp_path, cases=experiment().cases()[1:2], resume=True).results
+    assert (repeated.time_s is not None, repeated.baseline, repeated.speedup) == (True, None, None)
+    run(experiment(), tmp_path, resume=True)
+    assert compared(finished.folder) == {4: ("4", True), 16: ("4", False)}
 
 
 def test_a_check_is_not_enough_for_a_run_with_times(tmp_path: Path) -> None:
