@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.reporting.frames import RUN_COLUMNS, RunLabels, format_value, is_missing, run_names
 from harness.reporting.measurement_notes import measurement_notes, peak_notes
+from harness.reporting.summary_columns import SAME_UNLESS_SAID
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,14 +19,34 @@ MOST_VALUES = 4
 """More values of a column than this are given as a range."""
 
 NOT_RECORDED = "not recorded"
+TRUTHS = {False: "no", True: "yes"}
+SAME_SCALE = 1e-9
+"""Scales that differ by less, relatively, are the same."""
+
+LONGEST_TEXT = 40
+"""Letters of a value; of longer ones there is the beginning, or how many they are."""
 
 CAPTION_COLUMNS = {
+    "target": "target {}",
     "threads": "threads {}",
     "dtype": "{}",
     "batch": "batch {}",
     "heads": "heads {}",
+    "kv_heads": "key/value heads {}",
     "head_dim": "head dim {}",
+    "head_dim_v": "value dim {}",
+    "seq_q": "seq {}",
+    "seq_kv": "key/value seq {}",
+    "mask": "mask {}",
+    "kv_lengths": "key/value lengths {}",
+    "cu_seqlens_q": "query sequences {}",
+    "cu_seqlens_kv": "key/value sequences {}",
+    "scale": "scale {}",
+    "softcap": "softcap {}",
+    "bias": "bias {}",
+    "model_width": "model width {}",
 }
+"""How values of a problem column are named; window, alignment and boolean mask stand in that of the mask."""
 
 
 def figure_caption(
@@ -42,8 +63,9 @@ def figure_caption(
     FLOP convention and what is to be known of the peak.
     """
     devices = _distinct(frame["device"].unique()) or _distinct(manifest.device for manifest in manifests)
-    differing = _differing_columns(frame)
-    shared = _words(frame, [column for column in CAPTION_COLUMNS if column not in differing])
+    named = [column for column in CAPTION_COLUMNS if _is_named(frame, column)]
+    differing = _differing_columns(frame, named)
+    shared = _words(frame, [column for column in named if column not in differing])
     words = [*([", ".join(devices)] if devices else []), *shared]
     sentences = ["; ".join(words)] if words else []
     if differing:
@@ -73,10 +95,33 @@ def _distinct(values: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(str(value) for value in values if not is_missing(value)))
 
 
-def _differing_columns(frame: pd.DataFrame) -> list[str]:
+def problem_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Return the values of problem columns in words, `heads 2, 4`, of those that captions name.
+
+    That leaves out what is as usual: queries and keys of equal heads, widths and lengths, the default scale,
+    no mask, and what has no value at all.
+    """
+    return _words(
+        frame, [column for column in CAPTION_COLUMNS if column in columns and _is_named(frame, column)]
+    )
+
+
+def _is_named(frame: pd.DataFrame, column: str) -> bool:
+    """Whether what a column holds is worth a word; lengths that vary are an axis."""
+    values = frame[column]
+    if column in SAME_UNLESS_SAID:
+        return bool((values != frame[SAME_UNLESS_SAID[column]]).any())
+    if column == "scale":
+        return bool(((values * frame["head_dim"] ** 0.5 - 1).abs() > SAME_SCALE).any())
+    if column in ("target", "seq_q"):
+        return (values.nunique() > 1) == (column == "target")
+    return not bool(values.isin([False, "full"]).all())
+
+
+def _differing_columns(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """Return the columns that hold other values in one run than in another."""
     runs = list(_by_run(frame, {}))
-    return [column for column in CAPTION_COLUMNS if len({_values(rows, column) for _, rows in runs}) > 1]
+    return [column for column in columns if len({_values(rows, column) for _, rows in runs}) > 1]
 
 
 def _by_run(frame: pd.DataFrame, labels: RunLabels) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -104,9 +149,11 @@ def _values(frame: pd.DataFrame, column: str) -> str:
     found = frame[column].dropna().unique().tolist()
     if len(found) > MOST_VALUES and not isinstance(found[0], str):
         words = [f"{format_value(min(found))} … {format_value(max(found))}"]
+    elif any(len(str(value)) > LONGEST_TEXT for value in found):
+        words = [f"{found[0][:LONGEST_TEXT]} …" if len(found) == 1 else f"of {len(found)} kinds"]
     else:
         ordered = found if any(isinstance(value, str) for value in found) else sorted(found)
-        words = [format_value(value) for value in ordered]
+        words = [TRUTHS[value] if isinstance(value, bool) else format_value(value) for value in ordered]
     if frame[column].isna().any():
-        words.append(NOT_RECORDED)
+        words.append(NOT_RECORDED if column == "threads" else "none")
     return ", ".join(words)

@@ -50,6 +50,9 @@ FIRST_WORDS = ("full", "causal", "f32", "f16", "bf16")
 
 RUN_COLUMNS = ("experiment", "run")
 
+RUN_LABEL = "run_label"
+"""Column of a prepared frame whose series carry the names of runs: that name."""
+
 RunLabels = Mapping[tuple[Hashable, Hashable], str]
 """What runs are called, by experiment and run."""
 
@@ -75,7 +78,11 @@ def prepare(
         return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
     prepared = latest(frame)
     codes, members = _series(prepared)
-    labels = _series_labels(members, bool(run_labels) or runs_must_be_told_apart(prepared), run_labels or {})
+    labels = _labels_without_run(members)
+    if run_labels or runs_must_be_told_apart(prepared):
+        runs = _run_of_each(members, run_labels or {})
+        labels = [f"{label} ({run})" for label, run in zip(labels, runs, strict=True)]
+        prepared = prepared.assign(**{RUN_LABEL: pd.Series(runs, dtype="str").take(codes).to_numpy()})
     order = _label_order(members, labels, variant_order, set(prepared["baseline"].dropna()))
     places = {label: place for place, label in enumerate(order)}
     of_series = np.array([places[label] for label in labels])
@@ -141,6 +148,24 @@ def variant_of_labels(frame: pd.DataFrame) -> dict[str, str]:
 def varying(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """Return those of the columns that have more than one value (missing counts as a value)."""
     return [column for column in columns if column in frame and frame[column].nunique(dropna=False) > 1]
+
+
+def said_of_runs(frame: pd.DataFrame) -> list[str]:
+    """Return the problem columns that tell runs from one another and do not vary within a run.
+
+    Only where series carry the names of their runs is there any: then a caption says them of each run.
+    """
+    if RUN_LABEL not in frame:
+        return []
+    runs = frame[[*RUN_COLUMNS, *varying(frame, PROBLEM_COLUMNS)]].drop_duplicates()
+    names = [column for column in runs.columns if column not in RUN_COLUMNS]
+    return [name for name in names if not several_values(runs, RUN_COLUMNS, name)]
+
+
+def several_values(frame: pd.DataFrame, place: Sequence[str], column: str) -> bool:
+    """Whether rows that agree in the columns of `place` differ in another one (missing counts as a value)."""
+    distinct = frame[[*place, column]].drop_duplicates()
+    return bool(distinct.duplicated(list(place)).any()) if place else len(distinct) > 1
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -225,22 +250,18 @@ def _series(frame: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
     return codes, frame.iloc[first].reset_index(drop=True)
 
 
-def _series_labels(members: pd.DataFrame, told_apart: bool, run_labels: RunLabels) -> list[str]:
-    """Return the label of each series, of which `members` holds one row each.
-
-    It is the variant, with the parameters that distinguish its rows where it appears with several
-    parameter sets, and with the run where runs must be told apart.
-    """
-    labels = _labels_without_run(members)
-    if not told_apart:
-        return labels
+def _run_of_each(members: pd.DataFrame, run_labels: RunLabels) -> list[str]:
+    """Return what the run of each series is called; `members` holds one row of each series."""
     names = {**run_names(members), **run_labels}
-    pairs = zip(members["experiment"], members["run"], strict=True)
-    return [f"{label} ({names[pair]})" for label, pair in zip(labels, pairs, strict=True)]
+    return [names[pair] for pair in zip(members["experiment"], members["run"], strict=True)]
 
 
 def _labels_without_run(members: pd.DataFrame) -> list[str]:
-    """Return the variant of each series, with the parameters that tell its rows apart."""
+    """Return the label of each series, of which `members` holds one row each, without its run.
+
+    It is the variant, with the parameters that tell its rows apart where it appears with several parameter
+    sets.
+    """
     varying_parameters = {
         str(variant): varying(rows, _parameter_columns(rows))
         for variant, rows in members.groupby("variant", sort=False)

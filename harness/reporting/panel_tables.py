@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.captions import problem_words
 from harness.reporting.figures.base import Unreadable
-from harness.reporting.figures.layout import check_readable, panel_grid
-from harness.reporting.frames import is_missing, labels_in, records, units_of
+from harness.reporting.figures.layout import Panel, check_readable, panel_grid
+from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, units_of, varying
 from harness.reporting.tables import markdown_rows
 from harness.reporting.units import (
     EMPTY,
@@ -82,7 +83,7 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
     _, unit = units_of(frame)
     baselines = frame["baseline"].dropna().unique()
     baseline = str(baselines[0]) if len(baselines) == 1 else None
-    return [_table(panel.heading, panel.frame, unit, baseline) for panel in grid.panels]
+    return [_table(_heading(panel), panel.frame, unit, baseline) for panel in grid.panels]
 
 
 def markdown_panel(table: PanelTable) -> str:
@@ -131,6 +132,12 @@ def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
         for text in texts
     )
     return [BUSY_NOTE] * has_busy_cells(tables) + [UNCLEAR_NOTE] * has_unclear
+
+
+def _heading(panel: Panel) -> str:
+    """Return a panel's heading, and what varies in it together with the length, or from run to run."""
+    others = [column for column in varying(panel.frame, PROBLEM_COLUMNS) if column != "seq_q"]
+    return ", ".join([*([panel.heading] if panel.heading else []), *problem_words(panel.frame, others)])
 
 
 def _table(heading: str, frame: pd.DataFrame, unit: Unit, baseline: str | None) -> PanelTable:

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.frames import PROBLEM_COLUMNS, format_value, is_missing, records, units_of, varying
+from harness.reporting.frames import (
+    PROBLEM_COLUMNS,
+    format_value,
+    is_missing,
+    records,
+    several_values,
+    units_of,
+    varying,
+)
 from harness.reporting.units import (
     EMPTY,
     beside_limit,
@@ -68,7 +76,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
     for column, origin in SAME_UNLESS_SAID.items():
         if column in changing and bool((frame[column] == frame[origin]).all()):
             changing.remove(column)
-    if "scale" in changing and "head_dim" in changing:
+    if "scale" in changing and not several_values(frame, ["head_dim"], "scale"):
         changing.remove("scale")
     return [
         Column(

@@ -1,3 +1,6 @@
+from typing import Any
+
+import pytest
 from synthetic_results import example_manifest, make_result
 
 from harness.problem.attention_problem import FLOP_CONVENTION
@@ -11,7 +14,7 @@ MANIFEST = example_manifest("", "sweep")
 def test_a_caption_names_machine_problem_code_date_and_convention() -> None:
     frame = prepare(results_frame([make_result(time_s=1.0, starts=5)]))
     assert figure_caption(frame, [MANIFEST]) == (
-        "Example CPU; threads 1; f32; batch 1; heads 16; head dim 64. "
+        "Example CPU; threads 1; f32; batch 1; heads 16; head dim 64; seq 256. "
         f"harness 0.1.0, commit 0123456, 2026-01-02. FLOPs: {FLOP_CONVENTION}."
     )
 
@@ -42,9 +45,33 @@ def test_what_differs_between_runs_is_said_of_each() -> None:
     ]
     caption = figure_caption(prepare(results_frame(rows)), [MANIFEST])
     assert caption.startswith(
-        "Example CPU; f32; batch 1; heads 16; head dim 64. "
+        "Example CPU; f32; batch 1; heads 16; head dim 64; seq 256. "
         "a: threads 1. b: threads 2. c: threads not recorded. harness"
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"kv_heads": (1, 2)}, "heads 16; key/value heads 1, 2; head dim 64"),
+        ({"head_dim_v": (32, 32)}, "head dim 64; value dim 32"),
+        ({"seq_kv": (512, 1024)}, "seq 256; key/value seq 512, 1024."),
+        ({"softcap": (None, 30.0)}, "seq 256; softcap 30, none."),
+        ({"scale": (0.125, 0.5)}, "seq 256; scale 0.125, 0.5."),
+        ({"bias": (True, False)}, "seq 256; bias no, yes."),
+        ({"mask": ("full", "window(64,0)")}, "seq 256; mask full, window(64,0)."),
+        ({"kv_lengths": ("256,100", "256,7")}, "seq 256; key/value lengths 256,100, 256,7."),
+        ({"kv_lengths": ("256," * 100, "25," * 100)}, "seq 256; key/value lengths of 2 kinds."),
+        ({"target": ("cpu", "cpu:avx2")}, "Example CPU; target cpu, cpu:avx2; threads 1"),
+        ({"model_width": (512, 512)}, "seq 256; model width 512."),
+    ],
+)
+def test_a_caption_names_whatever_is_not_as_usual_or_varies(
+    values: dict[str, tuple[Any, Any]], words: str
+) -> None:
+    ((column, both),) = values.items()
+    rows = [make_result(case=f"{number}", **{column: value}) for number, value in enumerate(both)]
+    assert words in figure_caption(prepare(results_frame(rows)), [MANIFEST])
 
 
 def test_a_caption_says_which_rows_were_busy() -> None:

@@ -29,6 +29,21 @@ def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun)
     assert "unsupported" not in text
 
 
+def test_variants_of_different_problems_are_in_tables_of_their_own(write_run: WriteRun) -> None:
+    rows = [
+        make_result(variant, seq, time_s=0.004, dtype=dtype, heads=heads, kv_heads=heads)
+        for variant, dtype, heads in (("unfused", "f32", 2), ("flash", "f16", 4))
+        for seq in (256, 512)
+    ]
+    lines = printed(print_tables, rows, write_run).splitlines()
+    assert [line.strip() for line in lines if "GFLOP/s" in line] == ["f32, GFLOP/s", "f16, GFLOP/s"]
+
+
+def test_a_table_names_what_varies_with_the_length(write_run: WriteRun) -> None:
+    rows = [make_result(seq=seq, time_s=0.004, batch=1024 // seq) for seq in (256, 512)]
+    assert "batch 2, 4, GFLOP/s" in printed(print_tables, rows, write_run)
+
+
 def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
     rows = [
         make_result("unfused", 256, time_s=0.004, speedup=1.0, baseline="unfused"),

@@ -197,3 +197,10 @@ def test_cells_of_a_csv_may_repeat_or_be_missing_in_any_column() -> None:
     ]
     assert "".join(csv_lines(frame[["same", "number"]])) == "same,number\n" + "'=1+1,\n" * 3
     assert "".join(csv_lines(frame[:0][["same", "number"]])) == "same,number\n"
+
+
+def test_a_scale_of_its_own_is_a_column_beside_the_head_dim() -> None:
+    usual = [make_result(head_dim=width) for width in (16, 64)]
+    assert "scale" not in summarize(prepare(results_frame(usual))).headers
+    own = make_result(head_dim=64, scale=0.5, case="own")
+    assert "scale" in summarize(prepare(results_frame([*usual, own]))).headers

@@ -17,7 +17,7 @@ from harness.reporting.figures.base import (
 from harness.reporting.figures.layout import check_readable, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.style import PAPER_WIDTH, paper_style
-from harness.reporting.frames import labels_in, records, varying
+from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number, percent
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ COLORS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#ca9161", "#949494", "#56
 """Of the parts: seaborn's colour-blind palette."""
 HATCH = "////"
 """Of what is modelled; measured bars of other figures have their series' own."""
+
+SIZES = ("batch", "heads", "kv_heads", "seq_q", "seq_kv", "kv_lengths", "cu_seqlens_q", "cu_seqlens_kv")
+"""Columns of how much there is to do, of which the main loop's code knows nothing."""
 
 SCORES = 1000
 """Cycles are of so many scores, so that tiles of several sizes can be compared."""
@@ -82,14 +85,14 @@ class Bounds(Figure):
     def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`.
 
-        Lengths change nothing in the model: of each series the row with the most keys is drawn.
+        Lengths and sizes change nothing in the model: of each series the row with the most keys is drawn.
         """
         shown = _modelled(choose_rows(frame, settings))
-        wanted = varying(shown, settings.panels)
-        shown = shown.sort_values(["seq_kv", "seq_q"]).drop_duplicates(["label", *wanted], keep="last")
-        columns = check_readable(shown, wanted, "seq_q")
+        sizes = [column for column in SIZES if column not in settings.panels]
+        columns = check_readable(shown.drop(columns=sizes), settings.panels)
+        shown = shown.sort_values(["seq_kv", "seq_q"]).drop_duplicates(["label", *columns], keep="last")
         labels, parts = labels_in(shown), _parts(shown)
-        grid = panel_grid(shown, [column for column in columns if column in wanted])
+        grid = panel_grid(shown, columns)
         width = settings.size[0] if settings.size else PAPER_WIDTH
         with paper_style():
             legend = plan_legend([*parts, SIMULATED], settings.title, width)

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 from harness.reporting.figures.base import NothingToDraw, Unreadable
 from harness.reporting.figures.legend import SMALLEST_HEIGHT
 from harness.reporting.figures.style import CAPTION_SIZE, PAPER_WIDTH, POINTS_PER_INCH
-from harness.reporting.frames import PROBLEM_COLUMNS, format_value, is_missing, labels_in, sort_key, varying
+from harness.reporting.frames import (
+    PROBLEM_COLUMNS,
+    format_value,
+    is_missing,
+    labels_in,
+    said_of_runs,
+    several_values,
+    sort_key,
+    varying,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,25 +65,25 @@ class PanelGrid:
     columns: int
 
 
-def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None) -> list[str]:
+def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = None) -> list[str]:
     """Return the columns to split by: those wanted that vary, and more where one panel would mix problems.
 
-    Within a panel, a series must have one row at each x; whatever else tells its rows apart (dtype, target,
-    threads …) becomes a further split rather than a silent mixture.
+    Within a panel, all series must be of one problem at each x: whatever else tells rows apart there (dtype,
+    target, threads …) becomes a further split rather than a silent mixture.  What follows from x does not,
+    and neither does what a caption says of each run, see `said_of_runs`.
     """
     chosen = varying(frame, wanted)
-    key = ["label"] if x is None else ["label", x]
+    place = [] if x is None else [x]
+    known = {*place, *said_of_runs(frame)}
     for column in varying(frame, PROBLEM_COLUMNS):
-        if not bool(frame.duplicated([*key, *chosen]).any()):
-            break
-        is_new = column not in chosen and column != x
-        if is_new and frame.groupby([*key, *chosen], observed=True, dropna=False)[column].nunique().max() > 1:
+        is_new = column not in chosen and column not in known
+        if is_new and several_values(frame, [*place, *chosen], column):
             chosen.append(column)
     return chosen
 
 
-def check_readable(frame: pd.DataFrame, wanted: Sequence[str], x: str) -> list[str]:
-    """Return the columns to split by, see `panel_columns`.
+def check_readable(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = None) -> list[str]:
+    """Return the columns to split by, see `panel_columns`; `x` is the horizontal axis, if it is a column.
 
     Raises `Unreadable`, with what to narrow down, where there would be more series, places or panels than
     can be read.
@@ -84,8 +93,8 @@ def check_readable(frame: pd.DataFrame, wanted: Sequence[str], x: str) -> list[s
         raise Unreadable(
             f"{series} series, of which at most {MOST_SERIES} can be told apart; choose some with variants"
         )
-    places = frame[x].nunique()
-    if places > MOST_PLACES:
+    places = 0 if x is None else frame[x].nunique()
+    if x is not None and places > MOST_PLACES:
         raise Unreadable(
             f"{places} values of {x}, of which at most {MOST_PLACES} can be read; narrow them down, "
             f'where = "{x} <= {sorted(frame[x].unique())[MOST_PLACES - 1]}"'

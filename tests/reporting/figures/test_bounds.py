@@ -83,6 +83,19 @@ def test_panels_are_problems_and_lengths_are_not() -> None:
     ]
 
 
+def test_problems_with_other_code_are_panels_whatever_is_asked_for() -> None:
+    drawing = draw(
+        FLASH,
+        modelled("flash", 0.5, case="capped", softcap=30.0, heads=8),
+        modelled("triton", 0.7, softcap=30.0),
+    )
+    assert [axes.get_title() for axes in drawing.axes] == ["softcap –", "softcap 30"]
+    assert [words(axes) for axes in drawing.axes] == [
+        ["60.0 % of peak, bound by tensor"],
+        ["50.0 % of peak, bound by tensor", "70.0 % of peak, bound by tensor"],
+    ]
+
+
 def test_cases_without_a_model_are_left_out() -> None:
     (axes,) = draw(FLASH, make_result("torch", time_s=1.0)).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["flash"]

@@ -184,6 +184,31 @@ def test_what_else_varies_becomes_a_panel_not_a_mixture() -> None:
     assert [axes.get_title() for axes in draw(frame_of(*rows)).axes] == ["f32", "bf16"]
 
 
+@pytest.mark.parametrize(
+    ("values", "headings"),
+    [
+        ({"dtype": ("f32", "f16")}, ["f32", "f16"]),
+        ({"kv_heads": (2, 1)}, ["kv heads 1", "kv heads 2"]),
+        ({"softcap": (None, 30.0)}, ["softcap –", "softcap 30"]),
+        ({"scale": (0.25, 0.5)}, ["scale 0.25", "scale 0.5"]),
+        ({"head_dim_v": (64, 32)}, ["head dim v 32", "head dim v 64"]),
+        ({"bias": (False, True)}, ["bias False", "bias True"]),
+    ],
+)
+@pytest.mark.parametrize("variants", [("flash", "torch"), ("flash", "flash")])
+def test_series_of_different_problems_at_one_place_are_not_in_one_panel(
+    values: dict[str, tuple[Any, Any]], headings: list[str], variants: tuple[str, str]
+) -> None:
+    ((column, pair),) = values.items()
+    rows = [
+        make_result(variant, case=f"{variant}{value}", time_s=1.0, **{column: value})
+        for variant, value in zip(variants, pair, strict=True)
+    ]
+    drawing = draw(frame_of(*rows))
+    assert [axes.get_title() for axes in drawing.axes] == headings
+    assert [len(axes.containers) for axes in drawing.axes] == [1, 1]
+
+
 def test_a_batch_that_follows_the_sequence_makes_no_panels() -> None:
     rows = [make_result("flash", seq, batch=1024 // seq, time_s=1.0) for seq in (256, 512)]
     (axes,) = draw(frame_of(*rows)).axes
