@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from harness.reporting.frames import RUN_COLUMNS
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -29,7 +31,7 @@ def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
     if _count(timed["peak_busy"]):
         yield "The measured peak is of a busy machine and may be too low"
     compared = timed[timed["peak_tflops"].notna()].groupby(
-        ["run", "target", "dtype", "threads"], dropna=False
+        [*RUN_COLUMNS, "target", "dtype", "threads"], dropna=False
     )
     if (compared["peak_tflops"].nunique() > 1).any():
         yield "Fractions of peak are of several peaks, since a run has not ended: --resume ends it"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.layout import describe_value
-from harness.reporting.frames import varying
+from harness.reporting.frames import RUN_COLUMNS, RUN_LABEL, run_names, several_values, varying
 from harness.reporting.units import Unit, significant
 
 if TYPE_CHECKING:
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 
 IN_SIGHT = 1.6
 """A peak further above all data of a figure than this factor is written, not drawn to scale."""
-MEASURED_FOR = ("target", "device", "threads")
-"""Columns that a peak depends on."""
+MEASURED_FOR = ("target", "device", "threads", "dtype")
+"""Columns that a peak may depend on, besides the run: each measures its own."""
+CROWDED = 0.07
+"""Lines that are nearer to each other than this share of the scale have no room for words between them."""
+SHOWN = "shown_peak"
+"""Column of peaks as they are written: what is equal there counts as equal."""
 TEXT_SIZE = 6.0
 TEXT_LINE = 8.0
 """Points from one line of text in the corner to the next."""
@@ -40,23 +45,48 @@ class Peak:
 
 
 def peaks_of(frame: pd.DataFrame, unit: Unit) -> list[Peak]:
-    """Return the peaks that a panel's rows were compared with; equal ones count once.
+    """Return the peaks that a panel's rows were compared with, each a measured one; equal ones count once.
 
-    A peak below a row that it is the peak of is none, and is left out.
+    They are told apart by what they were measured for and, where that is not enough, by their runs.  While a
+    run goes on, its highest peak so far counts.  A peak below a row that it is the peak of is none, and is
+    left out.
     """
     peak_tflops = frame["peak_tflops"].fillna(frame["tflops"] / frame["fraction_of_peak"])
     rows = frame.assign(peak_tflops=peak_tflops)[peak_tflops.gt(0) & peak_tflops.lt(float("inf"))]
-    names = varying(rows, MEASURED_FOR)
-    groups = rows.groupby(names, dropna=False, observed=True) if names else [((), rows)]
-    peaks = []
+    rows[RUN_LABEL] = _run_names(rows)
+    rows[SHOWN] = rows["peak_tflops"].map(significant)
+    names: list[str] = []
+    for column in varying(rows, (*MEASURED_FOR, RUN_LABEL)):
+        if several_values(rows, names, SHOWN):
+            names.append(column)
+    groups = rows.groupby(names, dropna=False, observed=True, sort=False) if names else [((), rows)]
+    peaks: dict[str, Peak] = {}
     for values, members in groups:
         if not len(members) or (members["tflops"] > members["peak_tflops"]).any():
             continue
-        owner = ", ".join(describe_value(name, value) for name, value in zip(names, values, strict=True))
-        peaks.append(Peak(float(members["peak_tflops"].median()) * unit.factor, unit, owner))
-    if len({significant(peak.value) for peak in peaks}) == 1:
-        return [replace(peaks[0], owner="")]
-    return peaks
+        owner = ", ".join(_owner(name, value) for name, value in zip(names, values, strict=True))
+        peak = Peak(float(members["peak_tflops"].max()) * unit.factor, unit, owner)
+        equal = peaks.get(significant(peak.value))
+        peaks[significant(peak.value)] = peak if equal is None else _joined(equal, peak)
+    if len(peaks) == 1:
+        return [replace(peak, owner="") for peak in peaks.values()]
+    return sorted(peaks.values(), key=lambda peak: peak.value)
+
+
+def _run_names(rows: pd.DataFrame) -> list[str]:
+    """Return what the run of each row is called, in its series where they carry it."""
+    if RUN_LABEL in rows:
+        return list(rows[RUN_LABEL])
+    names = run_names(rows)
+    return [names[run] for run in zip(*(rows[column] for column in RUN_COLUMNS), strict=True)]
+
+
+def _owner(column: str, value: Any) -> str:
+    return str(value) if column == RUN_LABEL else describe_value(column, value)
+
+
+def _joined(one: Peak, other: Peak) -> Peak:
+    return replace(one, value=max(one.value, other.value), owner=f"{one.owner}; {other.owner}")
 
 
 def values_in_sight(panels: Sequence[Sequence[Peak]], highest: float) -> list[float]:
@@ -72,9 +102,12 @@ def height_of_words(peaks: Sequence[Sequence[Peak]]) -> float:
 def draw_peaks(axes: Axes, peaks: Sequence[Peak], *, all_in_corner: bool = False) -> None:
     """Draw a panel's peaks; its vertical limits must be final.
 
-    Words stand at the lines, or all in the corner, where something else is written beside the lines.
+    Words stand at the lines, or all in the corner, where lines are close or something else is written beside
+    them.
     """
     top = axes.get_ylim()[1]
+    lines = sorted(peak.value for peak in peaks if peak.value <= top)
+    all_in_corner |= any(upper - lower < CROWDED * top for lower, upper in pairwise(lines))
     for peak in peaks:
         if peak.value <= top:
             axes.axhline(peak.value, color="0.35", linewidth=0.8, linestyle=(0, (1, 1)), gid="peak")

@@ -129,6 +129,54 @@ def test_a_panel_with_other_numbers_of_threads_has_a_peak_for_each() -> None:
     ]
 
 
+def of_runs(peaks: dict[str, float], **fields: Any) -> list[Result]:
+    """Rows of runs of one experiment, each at 80 % of its own run's peak in TFLOP/s."""
+    return [
+        make_result(run=run, case=fields.get("case", run), seq=256 * 2**number, time_s=1.0).model_copy(
+            update={"tflops": 0.8 * peak, "peak_tflops": peak, "fraction_of_peak": 0.8, **fields}
+        )
+        for number, (run, peak) in enumerate(peaks.items())
+    ]
+
+
+@pytest.mark.parametrize("fields", [{}, {"case": "the same", "seq_q": 256}])
+def test_each_run_has_the_peak_that_it_measured(fields: dict[str, Any]) -> None:
+    (axes,) = draw(frame_of(*of_runs({"monday": 0.1, "tuesday": 0.2}, **fields))).axes
+    assert peak_lines(axes) == [pytest.approx(100), pytest.approx(200)]
+    assert words(axes, "peak") == [
+        "measured peak 100 GFLOP/s (monday)",
+        "measured peak 200 GFLOP/s (tuesday)",
+    ]
+
+
+def test_runs_of_equal_peaks_share_a_line() -> None:
+    (axes,) = draw(frame_of(*of_runs({"monday": 0.1, "tuesday": 0.1}))).axes
+    assert words(axes, "peak") == ["measured peak 100 GFLOP/s"]
+    (axes,) = draw(frame_of(*of_runs({"monday": 0.1, "tuesday": 0.2, "friday": 0.1}))).axes
+    assert words(axes, "peak") == [
+        "measured peak 100 GFLOP/s (monday; friday)",
+        "measured peak 200 GFLOP/s (tuesday)",
+    ]
+
+
+def test_words_at_peaks_that_are_close_do_not_collide() -> None:
+    drawing = draw(frame_of(*of_runs({"monday": 0.1, "tuesday": 0.102})))
+    drawing.canvas.draw()
+    (axes,) = drawing.axes
+    one, other = [text.get_window_extent() for text in axes.texts if text.get_gid() == "peak"]
+    assert not one.overlaps(other)
+    assert peak_lines(axes) == [pytest.approx(100), pytest.approx(102)]
+
+
+def test_of_a_run_that_goes_on_the_highest_peak_counts() -> None:
+    rows = [
+        make_result(seq=seq, time_s=1.0).model_copy(update={"tflops": 0.05, "peak_tflops": peak})
+        for seq, peak in ((256, 0.06), (512, 0.07))
+    ]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert peak_lines(axes) == [pytest.approx(70)]
+
+
 def test_two_experiments_make_two_series_not_two_points_at_one_place() -> None:
     rows = [
         make_result(experiment=name, case=name, threads=threads, time_s=1.0, tflops=0.1 * (threads or 3))
