@@ -6,7 +6,10 @@ import importlib.util
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SOURCES = (".py", ".c", ".h", ".jinja")
 """Files of a package that what it makes depends on."""
@@ -50,3 +53,11 @@ def _sources(package: str) -> Iterator[tuple[Path, Path]]:
         )
     if not specification.submodule_search_locations and specification.origin:
         yield Path(specification.origin).parent, Path(specification.origin)
+
+
+def digest_of_array(array: "np.ndarray") -> str:
+    """Return a digest of an array's values, fast enough for gigabytes, as hexadecimal digits."""
+    import numpy as np
+
+    values = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return hashlib.blake2b(values.data, digest_size=16).hexdigest()

@@ -70,6 +70,10 @@ class EmulatorFindingsError(HarnessError):
         self.findings = tuple(findings)
 
 
+class ChangedInputsError(HarnessError):
+    """Code has written to its inputs."""
+
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 NO_ROOM_WORDS = tuple(map(os.strerror, NO_ROOM))
 """How the system, and so every compiler, says that a disk is full or cannot be written."""

@@ -53,6 +53,13 @@ class Inputs:
         projections = None if self.projections is None else self.projections.moved()
         return replace(self, **moved, projections=projections)
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays by name, those that projections are made from among them."""
+        named = {name: getattr(self, name) for name in ("q", "k", "v", "mask", "bias")}
+        if self.projections is not None:
+            named |= vars(self.projections)
+        return {name: array for name, array in named.items() if array is not None}
+
     def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
         """Return the arrays by the names that kernels' arguments have (`harness.payloads.arguments`)."""
         if self.projections is not None:

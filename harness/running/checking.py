@@ -10,6 +10,8 @@ from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import BindRequest, Checked, CheckRequest, Done, LoadRequest, Ran, RunRequest
 
+AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
+
 
 class CheckFailure(Exception):  # noqa: N818 - an outcome of a case, not a fault of the harness
     """A case did not pass: in which phase, and what became of it."""
@@ -54,9 +56,10 @@ def check_case(
 ) -> None:
     """Load a built case and compare its output with what the oracle expects of each input distribution.
 
-    The first distribution is run twice, in fresh memory: code that leaves a part of the output as it found
-    it, or works only the first time, is seen.  Not so on the emulator, where each launch is executed in two
-    orders of lanes, from the same memory, anyway.
+    The first distribution is run in fresh memory, once more on what that call has left, and again in fresh
+    memory: code that leaves a part of the output as it found it, or works only the first time, is seen.  Not
+    so on the emulator, where each launch is executed in two orders of lanes, from the same memory, anyway.
+    Code that changes its inputs is wrong, too.
 
     A wrong output goes into the folder `dump`, if there is one, beside what was expected.
 
@@ -67,16 +70,29 @@ def check_case(
     repeated = [] if record.executor == "emulator" else distributions[:1]
     with record.elapsing():
         load_case(worker, record, timeout_s)
-        for distribution in [*repeated, *distributions]:
+        for number, distribution in enumerate([*repeated, *distributions]):
             bind_inputs(worker, distribution, seed, timeout_s)
             _run(worker, record, timeout_s)
+            if number < len(repeated):
+                _run(worker, record, timeout_s, poison=False)
             file = None if dump is None else dump / f"{record.case.id}-{distribution}.npz"
             _compare(worker, record, distribution, expected[distribution], timeout_s, file)
 
 
-def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
+def check_after_timing(
+    worker: WorkerProcess, record: CaseRecord, distribution: str, expectation: Path, timeout_s: float
+) -> None:
+    """Compare the output of the last call that was timed with what the oracle expects.
+
+    Notes the verdict in the record.  Raises `CheckFailure` when it is wrong, or when the worker fails.
+    """
+    with record.elapsing():
+        _compare(worker, record, distribution, expectation, timeout_s, None, AFTER_TIMING)
+
+
+def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float, *, poison: bool = True) -> None:
     try:
-        ran = worker.request(RunRequest(), timeout_s, Ran)
+        ran = worker.request(RunRequest(poison=poison), timeout_s, Ran)
     except WorkerFailure as failure:
         raise CheckFailure("run", failure) from failure
     if record.executor not in EMULATING:
@@ -90,6 +106,7 @@ def _compare(
     expectation: Path,
     timeout_s: float,
     dump: Path | None,
+    when: str = "",
 ) -> None:
     try:
         verdict = worker.request(CheckRequest(expectation=expectation, dump=dump), timeout_s, Checked)
@@ -97,7 +114,8 @@ def _compare(
         raise CheckFailure("check", failure) from failure
     record.note_verdict(verdict, distribution)
     if not verdict.ok:
-        wrong = WorkerFailure(Status.WRONG, _wrong_reason(verdict, distribution, dump), log=worker.log())
+        reason = when + _wrong_reason(verdict, distribution, dump)
+        wrong = WorkerFailure(Status.WRONG, reason, log=worker.log())
         raise CheckFailure("check", wrong)
 
 

@@ -18,7 +18,7 @@ from harness.problem.case import Case
 from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.run_folder import Round
-from harness.running.checking import CheckFailure, bind_inputs, load_case
+from harness.running.checking import CheckFailure, bind_inputs, check_after_timing, load_case
 from harness.running.context import RunContext, case_threads
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -58,6 +58,8 @@ class _GroupTiming:
         self._baseline = baseline
         self._workers = dict(workers)
         self._is_first_start = True
+        self._bound: set[str] = set()
+        """The candidates that were called here, on the inputs of the first distribution."""
         self._processor: int | None = None
         """Where the candidates of this start run, if they share a processor."""
         self._load = MachineLoad(())
@@ -98,6 +100,7 @@ class _GroupTiming:
             history=self._journaled_rounds(),
         )
         rounds = timer.run()
+        self._check_outputs()
         for worker in self._workers.values():
             worker.close()
         self._peak.close()
@@ -128,6 +131,23 @@ class _GroupTiming:
         self._load.follow([*(worker.pid for worker in self._workers.values()), *self._peak.pids])
         return failures
 
+    def _check_outputs(self) -> None:
+        """Drop candidates whose output is not right any more after their last calls.
+
+        What they computed may be something else than what was checked.
+        """
+        check = self._context.experiment.check
+        distribution = check.distributions[0]
+        for case_id in self._bound & self._workers.keys():
+            record, worker = self._records[case_id], self._workers[case_id]
+            try:
+                expected = self._context.expectations.files(record.case.problem, (distribution,))
+                check_after_timing(
+                    worker, record, distribution, expected[distribution], self._context.step_limit_s
+                )
+            except CheckFailure as failed:
+                self._drop(case_id, failed.failure)
+
     def _prepare(self, case_id: str) -> WorkerFailure | None:
         """Load a candidate into its worker, if that is new, and bind it; return what failed, if anything."""
         record, worker = self._records[case_id], self._workers[case_id]
@@ -140,6 +160,7 @@ class _GroupTiming:
                 bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
         except CheckFailure as failed:
             return failed.failure
+        self._bound.add(case_id)
         if self._processor is not None:
             worker.keep_on(self._processor)
         return None

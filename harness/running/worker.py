@@ -15,16 +15,19 @@ import os
 import resource
 import sys
 import traceback
+import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from harness import plugins
 from harness.artifact.artifact import Artifact, BoundCall, Executable
 from harness.artifact.cache import ArtifactCache, cache_root
 from harness.building.case_build import build_case, find_key, read_artifact, target_options
+from harness.digest import digest_of_array
 from harness.errors import (
     BuildError,
+    ChangedInputsError,
     EmulatorFindingsError,
     InputError,
     KilledError,
@@ -60,6 +63,9 @@ from harness.workers.protocol import (
     SampleRequest,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+
 OUT_OF_MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
 
 
@@ -70,6 +76,8 @@ class Worker:
         self._executable: Executable | None = None
         self._artifact: Artifact | None = None
         self._call: BoundCall | None = None
+        self._bound: dict[str, tuple[weakref.ref[np.ndarray], str]] = {}
+        """The inputs of a check by name, where the call holds them, and their digests as they were bound."""
         self._handlers: dict[type, Callable[[Any], Any]] = {
             KeyRequest: self._key,
             BuildRequest: self._build,
@@ -143,19 +151,27 @@ class Worker:
         if request.placement is not None:
             placement.vary(request.placement)
         inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed).moved()
+        is_timed = request.placement is not None
+        self._bound = {
+            name: (weakref.ref(array), digest_of_array(array))
+            for name, array in inputs.arrays().items()
+            if not is_timed
+        }
         self._call = self._executable.bind(inputs)
         return Done()
 
     def _run(self, request: RunRequest) -> Ran:
         call = self._bound_call()
         reset_peak_bytes()
-        call.poison()
+        if request.poison:
+            call.poison()
         call.run()
         return Ran(peak_bytes=peak_bytes())
 
     def _check(self, request: CheckRequest) -> Checked:
         from harness.oracle.expected import Expected
 
+        self._require_same_inputs()
         expected, output = Expected.load(request.expectation), self._bound_call().output()
         verdict = expected.check(output)
         if request.dump is not None and not verdict.ok:
@@ -182,6 +198,13 @@ class Worker:
     def _restart(self, request: RestartRequest) -> NoReturn:
         begin_anew()
 
+    def _require_same_inputs(self) -> None:
+        """Raise `ChangedInputsError` where the call's inputs are not what they were when it was bound."""
+        for name, (reference, digest) in self._bound.items():
+            array = reference()
+            if array is not None and digest_of_array(array) != digest:
+                raise ChangedInputsError(f"it changes its input {name}")
+
     def _bound_call(self) -> BoundCall:
         if self._call is None:
             raise RuntimeError("a run was asked for before bind")
@@ -197,6 +220,7 @@ def failure_kind(error: Exception) -> FailureKind:
         UnsupportedError: "unsupported",
         BuildError: "build-failed",
         EmulatorFindingsError: "wrong",
+        ChangedInputsError: "wrong",
         KilledError: "killed",
         MemoryError: "out-of-memory",
     }

@@ -81,13 +81,18 @@ class BindRequest(_Message):
 
 
 class RunRequest(_Message):
-    """Poison output and scratch of the bound call and run it once; answered by `Ran`."""
+    """Run the bound call once; answered by `Ran`."""
 
     kind: Literal["run"] = "run"
+    poison: bool = True
+    """Whether output and scratch are poisoned before; else it finds what the call before has left."""
 
 
 class CheckRequest(_Message):
-    """Compare the last run's output with what the oracle expects; answered by `Checked`."""
+    """Compare the last run's output with what the oracle expects; answered by `Checked`.
+
+    Inputs that the code has changed are a failure of the kind `wrong`.
+    """
 
     kind: Literal["check"] = "check"
     expectation: AbsolutePath

@@ -64,4 +64,5 @@ def test_such_a_case_is_a_row_before_the_oracle_begins(
         ExpectRequest,
         RunRequest,
         RunRequest,
+        RunRequest,
     ]

@@ -27,13 +27,20 @@ pytestmark = pytest.mark.usefixtures("example_plugin")
 
 FAILURES = {
     "abort": (Status.CRASHED, "build", "SIGABRT: Assertion `isa<To>(Val)' failed."),
+    "accumulates": (Status.WRONG, "check", "(normal inputs"),
     "build-error": (Status.BUILD_FAILED, "build", "error: 'linalg.generic' op expected 3 operands"),
     "dies-when-timed": (Status.CRASHED, "time", "SIGSEGV"),
+    "drifts": (
+        Status.WRONG,
+        "time",
+        "right when it was checked, and wrong after the calls that were timed: error",
+    ),
     "exits": (Status.CRASHED, "build", "the worker ended with exit status 7"),
     "hang": (Status.TIMED_OUT, "run", "no answer within the limit of 1 s"),
     "hang-build": (Status.TIMED_OUT, "build", "no answer within the limit of 1.5 s"),
     "killed": (Status.CRASHED, "run", "the worker was killed from outside (SIGKILL)"),
     "missing-dependency": (Status.UNSUPPORTED, "plan", "install attention-harness[baselines]"),
+    "mutates": (Status.WRONG, "check", "it changes its input k"),
     "not-importable": (Status.UNSUPPORTED, "plan", "No module named 'a_package_that_is_not_installed'"),
     "oom": (Status.OUT_OF_MEMORY, "run", "Unable to allocate 64.0 MiB"),
     "raises": (Status.CRASHED, "run", "RuntimeError: the launch was refused"),
@@ -218,7 +225,16 @@ def test_the_journal_has_each_row_once_and_every_round(sweep: RunSummary) -> Non
     assert sorted(json.loads(line)["case"] for line in lines) == sorted(row.case for row in sweep.results)
     rounds = RunFolder.open(sweep.folder).rounds()
     assert [taken.round for taken in rounds] == [0, 1, 2, 3]
-    assert set(rounds[-1].seconds) == {row.case for row in sweep.results[:2]}
+    to_the_end = [row.case for row in sweep.results if row.status is Status.PASSED or row.variant == "drifts"]
+    assert set(rounds[-1].seconds) == set(to_the_end)
+
+
+def test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end(tmp_path: Path) -> None:
+    experiment = example_experiment(["drifts", "numpy-attention"], baseline="drifts")
+    wrong, right = run(experiment, tmp_path).results
+    assert (wrong.status, wrong.phase, wrong.time_s) == (Status.WRONG, "time", None)
+    assert right.time_s is not None
+    assert (right.baseline, right.speedup) == (None, None)
 
 
 def test_the_log_of_a_failure_is_kept(sweep: RunSummary) -> None:

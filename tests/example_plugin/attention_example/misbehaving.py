@@ -209,6 +209,54 @@ class Stale(Misbehaving):
             self.run_block(slice(first, None))
 
 
+class Drifts(Misbehaving):
+    """Code that is right in the first calls on the same memory only."""
+
+    name = "drifts"
+
+    class Call(NumpyCall):
+        """Writes zeros after some calls."""
+
+        runs = 0
+
+        def run(self) -> None:
+            """Compute, a few times."""
+            self.runs += 1
+            if self.runs < CALLS_BEFORE_DEATH:
+                super().run()
+            else:
+                self.result.fill(0)
+
+
+class Accumulates(Misbehaving):
+    """Code that adds to what the call before has left."""
+
+    name = "accumulates"
+
+    class Call(NumpyCall):
+        """Adds, unless its output is poisoned."""
+
+        def run(self) -> None:
+            """Compute, and add what there was."""
+            before = np.nan_to_num(self.result.copy())
+            super().run()
+            self.result += before
+
+
+class Mutates(Misbehaving):
+    """Code that writes to an input."""
+
+    name = "mutates"
+
+    class Call(NumpyCall):
+        """Overwrites one key, the last thing that it does."""
+
+        def run(self) -> None:
+            """Compute, then write."""
+            super().run()
+            self.inputs.k[-1, -1, -1] *= 1 + 2**-20
+
+
 class DiesWhenTimed(Misbehaving):
     """Code that passes the check and crashes while it is timed."""
 
@@ -229,7 +277,19 @@ class DiesWhenTimed(Misbehaving):
 
 CALLS: dict[str, type[NumpyCall]] = {
     variant.name: variant.Call
-    for variant in (Segfault, Hang, OutOfMemory, Killed, Raises, Wrong, Stale, DiesWhenTimed)
+    for variant in (
+        Segfault,
+        Hang,
+        OutOfMemory,
+        Killed,
+        Raises,
+        Wrong,
+        Stale,
+        Accumulates,
+        Drifts,
+        Mutates,
+        DiesWhenTimed,
+    )
 }
 
 
