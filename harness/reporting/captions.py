@@ -12,7 +12,7 @@ from harness.reporting.summary_columns import SAME_UNLESS_SAID
 if TYPE_CHECKING:
     import pandas as pd
 
-    from harness.results.manifest import Manifest
+    from harness.results.manifest import Manifest, Part
 
 SHORT_COMMIT = 7
 MOST_VALUES = 4
@@ -82,12 +82,23 @@ def figure_caption(
 
 
 def describe_code(manifest: Manifest) -> str:
-    """Return version, commit and date of a run, `harness 0.1.0, commit cd39bee (modified), 2026-11-21`."""
-    words = [f"harness {manifest.harness_version}"]
-    if manifest.git_commit is not None:
-        modified = " (modified)" if manifest.git_dirty else ""
-        words.append(f"commit {manifest.git_commit[:SHORT_COMMIT]}{modified}")
-    words.append(manifest.started[: len("2026-11-21")])
+    """Return version, commit and date of a run, `harness 0.1.0, commit cd39bee (modified), 2026-11-21`.
+
+    Where it was resumed with other code, that of each part follows.
+    """
+    parts: list[Manifest | Part] = [manifest]
+    for part in manifest.parts:
+        if part.code_digest != parts[-1].code_digest:
+            parts.append(part)
+    return ", resumed with ".join(map(_describe_part, parts))
+
+
+def _describe_part(part: Manifest | Part) -> str:
+    words = [f"harness {part.harness_version}"]
+    if part.git_commit is not None:
+        modified = " (modified)" if part.git_dirty else ""
+        words.append(f"commit {part.git_commit[:SHORT_COMMIT]}{modified}")
+    words.append(part.started[: len("2026-11-21")])
     return ", ".join(words)
 
 

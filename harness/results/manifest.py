@@ -32,6 +32,21 @@ GIT_TIMEOUT_S = 10
 __all__ = ["Machine", "Manifest", "collect", "device_name", "timestamp"]
 
 
+class Part(BaseModel):
+    """What a run was gone on with: code, packages and command of its own; the machine is the same."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    started: str
+    command: str
+    harness_version: str
+    code_digest: str
+    git_commit: str | None = None
+    git_dirty: bool | None = None
+    python: str
+    packages: dict[str, str]
+
+
 class Manifest(BaseModel):
     """All that is needed to judge a run's results, or to repeat it."""
 
@@ -51,6 +66,8 @@ class Manifest(BaseModel):
     """When the run last ended, complete or interrupted; None while it goes on, or after a kill."""
     resumed: tuple[str, ...] = ()
     """When it was taken up again.  All times are UTC, ISO 8601."""
+    parts: tuple[Part, ...] = ()
+    """What it was taken up again with, each time; older versions did not note it."""
     planned: tuple[str, ...] | None = None
     """Ids of all cases that were asked for, when it began or was resumed; None in runs of older versions."""
     left_out: int = 0
@@ -117,6 +134,11 @@ def of_experiment(experiment: Experiment, cases: Iterable[Case], command: Sequen
     names = dict.fromkeys(name_of(case.target) for case in cases)
     gpus = [gpu for name in names if name in GPU_TARGETS for gpu in devices(name) or ()]
     return manifest.model_copy(update={"gpus": tuple(gpus)})
+
+
+def part_of(described: Manifest) -> Part:
+    """Return what a description of a run that starts now says of a part of another one."""
+    return Part(**{name: getattr(described, name) for name in Part.model_fields})
 
 
 def timestamp() -> str:

@@ -26,7 +26,7 @@ from harness.printable import all_printable, printable
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import newest_of_each_case, results_frame
 from harness.results.journal import Journal
-from harness.results.manifest import Manifest, timestamp
+from harness.results.manifest import Manifest, part_of, timestamp
 from harness.results.result import Result
 from harness.results.saved_table import journal_digest, read_table, write_table
 from harness.storage.lock import FileLock, holder_of
@@ -188,9 +188,11 @@ class RunFolder:
         """Return all timing rounds, in the order of their writing; errors as in `results`."""
         return self._rounds.read()
 
-    def mark_resumed(self) -> None:
-        """Note in the manifest that the run goes on now."""
-        self._update_manifest(finished=None, resumed=(*self.manifest.resumed, timestamp()))
+    def mark_resumed(self, described: Manifest) -> None:
+        """Note in the manifest that the run goes on now, and what `described` says of code and packages."""
+        parts = (*self.manifest.parts, part_of(described))
+        resumed = (*self.manifest.resumed, described.started)
+        self._update_manifest(finished=None, resumed=resumed, parts=parts)
 
     def plan(self, cases: Collection[str], whole: Collection[str]) -> None:
         """Note in the manifest which cases are asked for, out of those of the whole experiment."""

@@ -73,6 +73,8 @@ class GroupRun:
         row = self._context.earlier.get(record.case.id)
         if row is None or row.key != record.key or row.status is Status.UNSUPPORTED or row.transient:
             return False
+        if row.executor in TIMED_EXECUTORS and row.device not in (None, record.device):
+            return False  # what a bundle holds has one key on all machines
         needs_time = self._context.timed and row.executor in TIMED_EXECUTORS
         return row.status is not Status.PASSED or row.time_s is not None or not needs_time
 

@@ -4,6 +4,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.machine.gpus import devices
+from harness.machine.system import device_name
+from harness.results.manifest import GPU_TARGETS, Manifest
 from harness.results.run_folder import RunFolder, run_paths
 
 
@@ -14,15 +17,33 @@ def run_to_resume(folder: Path, wanted: Collection[str]) -> RunFolder | None:
     If every run is finished, it is the one that planned most of the wanted cases, of several the newest; so
     a short run with `--only` does not stand in the way of the whole experiment.
 
+    Runs of other machines are passed over: times and peaks of two machines do not belong into one run.
     Raises `InputError` when the newest run cannot be read; older ones that cannot are passed over.
     """
-    runs = _readable_runs(folder)
+    runs = [run for run in _readable_runs(folder) if is_of_this_machine(run.manifest)]
     known: set[str] = set()
     for run in runs:
         known |= {row.case for row in run.results()}
         if _is_unfinished(run, known):
             return run
     return max(runs, key=lambda run: len(set(wanted) & _planned(run)), default=None)
+
+
+def is_of_this_machine(manifest: Manifest) -> bool:
+    """Whether a run was made on a machine like this one: the same processor, and GPUs that are here."""
+    if manifest.device != device_name():
+        return False
+    if not manifest.gpus:
+        return True
+    here = {(gpu.name, gpu.chip) for target in GPU_TARGETS for gpu in devices(target) or ()}
+    return here >= {(gpu.name, gpu.chip) for gpu in manifest.gpus}
+
+
+def other_machines(folder: Path) -> list[str]:
+    """Return the machines, other than this one, that runs in an experiment's folder were made on."""
+    manifests = [run.manifest for run in _readable_runs(folder)]
+    others = [manifest for manifest in manifests if not is_of_this_machine(manifest)]
+    return list(dict.fromkeys(", ".join([one.device, *(gpu.name for gpu in one.gpus)]) for one in others))
 
 
 def progress_of(run: RunFolder) -> str:

@@ -22,7 +22,7 @@ from harness.running.bundle import Bundle
 from harness.running.context import RunContext
 from harness.running.group import GroupRun
 from harness.running.progress import Observer
-from harness.running.resuming import progress_of, run_to_resume
+from harness.running.resuming import other_machines, progress_of, run_to_resume
 from harness.running.signals import ended_by_signals
 
 CASES_FOR_EACH_JOB = 16
@@ -160,17 +160,19 @@ def _open_folder(
     It is locked until the stack is closed.
     """
     wanted = [case.id for case in cases]
+    described = manifest.of_experiment(experiment, cases, command)
     folder = run_to_resume(out / experiment.name, wanted) if resume else None
     if folder is not None:
         folder.lock()
         stack.callback(folder.release)
         progress = progress_of(folder)
         observer.message(f"resuming run {folder.run}" + (f": {progress}" if progress else ""))
-        folder.mark_resumed()
+        folder.mark_resumed(described)
     else:
         if resume:
-            observer.message(f"no run of {experiment.name} in {out} to resume: starting a new one")
-        described = manifest.of_experiment(experiment, cases, command)
+            others = other_machines(out / experiment.name)
+            made = f" (runs of other machines: {'; '.join(others)})" if others else ""
+            observer.message(f"no run of {experiment.name} in {out} to resume{made}: starting a new one")
         if bundle is not None:
             described = described.model_copy(update={"built": bundle.index.manifest})
         folder = RunFolder.create(out, experiment.name, described)

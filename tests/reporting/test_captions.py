@@ -4,9 +4,10 @@ import pytest
 from synthetic_results import example_manifest, make_result
 
 from harness.problem.attention_problem import FLOP_CONVENTION
-from harness.reporting.captions import figure_caption
+from harness.reporting.captions import describe_code, figure_caption
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
+from harness.results.manifest import part_of
 
 MANIFEST = example_manifest("", "sweep")
 
@@ -23,6 +24,15 @@ def test_a_modified_checkout_is_named() -> None:
     frame = prepare(results_frame([make_result()]))
     modified = MANIFEST.model_copy(update={"git_dirty": True})
     assert "commit 0123456 (modified), 2026-01-02." in figure_caption(frame, [modified])
+
+
+def test_code_that_a_run_was_resumed_with_is_named() -> None:
+    same = part_of(MANIFEST).model_copy(update={"started": "2026-01-03T00:00:00+00:00"})
+    other = same.model_copy(update={"code_digest": "another", "git_commit": "fedcba9876543210"})
+    resumed = MANIFEST.model_copy(update={"parts": (same, other, other)})
+    assert describe_code(resumed) == (
+        "harness 0.1.0, commit 0123456, 2026-01-02, resumed with harness 0.1.0, commit fedcba9, 2026-01-03"
+    )
 
 
 def test_without_times_there_is_no_convention() -> None:

@@ -242,7 +242,7 @@ def test_the_manifest_tells_of_the_end_and_of_being_taken_up_again(folder):
     assert folder.manifest.finished is None
     folder.finish()
     assert RunFolder.open(folder.path).manifest.finished is not None
-    folder.mark_resumed()
+    folder.mark_resumed(example_manifest())
     reopened = RunFolder.open(folder.path).manifest
     assert reopened.finished is None
     assert len(reopened.resumed) == 1

@@ -186,6 +186,32 @@ def test_rows_of_another_baseline_or_of_none_are_timed_again(tmp_path: Path) -> 
     assert [row.baseline for row in RunFolder.open(after.folder).results()[:2]] == [None, None]
 
 
+def test_a_row_that_another_machine_measured_is_measured_here(finished: RunSummary, tmp_path: Path) -> None:
+    path = finished.folder / "results.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({**row, "device": "Fast CPU"}) + "\n" for row in rows))
+    summary = run(experiment(), tmp_path, resume=True)
+    assert [row.device for row in summary.results[:2]] == [row.device for row in finished.results[:2]]
+
+
+def test_a_resumed_run_notes_what_it_went_on_with(finished: RunSummary, tmp_path: Path) -> None:
+    run(experiment(), tmp_path, resume=True)
+    manifest = RunFolder.open(finished.folder).manifest
+    assert [part.started for part in manifest.parts] == list(manifest.resumed)
+    assert manifest.parts[0].code_digest == manifest.code_digest
+    assert manifest.parts[0].command == "harness run tiny.toml"
+
+
+def test_a_run_of_another_machine_is_not_resumed(finished: RunSummary, tmp_path: Path) -> None:
+    file = finished.folder / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "device": "Fast CPU"}))
+    observer = Quiet()
+    assert run(experiment(), tmp_path, observer, resume=True).folder != finished.folder
+    assert observer.messages == [
+        f"no run of tiny in {tmp_path} to resume (runs of other machines: Fast CPU): starting a new one"
+    ]
+
+
 def compared(folder: Path) -> dict[object, tuple[str | None, bool]]:
     """Return what each block size was compared with, and whether its speed-up is that of a baseline."""
     rows = RunFolder.open(folder).results()

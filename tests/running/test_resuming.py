@@ -1,13 +1,15 @@
 """Which of several runs of an experiment `--resume` continues."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from example_results import example_manifest, example_result
 
 from harness.errors import InputError
+from harness.machine.gpus import GpuDevice
 from harness.results.run_folder import RunFolder
-from harness.running.resuming import progress_of, run_to_resume
+from harness.running.resuming import other_machines, progress_of, run_to_resume
 
 WHOLE = ("a", "b", "c", "d")
 
@@ -72,6 +74,21 @@ def test_the_newest_run_must_be_readable_and_older_ones_need_not(tmp_path: Path)
     (second.path / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match="not a manifest"):
         resumed(tmp_path)
+
+
+def test_runs_of_other_machines_do_not_go_on_here(tmp_path: Path) -> None:
+    here = make_run(tmp_path, "abcd", finished="ab")
+    there = make_run(tmp_path, "abcd", finished="a")
+    write_manifest(there, device="Fast CPU (avx512, 64 cores)")
+    assert resumed(tmp_path) == here.run
+    assert other_machines(tmp_path / "sweep") == ["Fast CPU (avx512, 64 cores)"]
+    write_manifest(here, gpus=(GpuDevice("Fast GPU", "sm_999"),))
+    assert resumed(tmp_path) is None
+
+
+def write_manifest(run: RunFolder, **changes: Any) -> None:
+    manifest = run.manifest.model_copy(update=changes)
+    (run.path / "manifest.json").write_text(manifest.model_dump_json())
 
 
 def test_progress_counts_the_planned_cases_that_have_rows(tmp_path: Path) -> None:
