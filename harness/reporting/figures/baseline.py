@@ -47,7 +47,10 @@ def compare(frame: pd.DataFrame, wanted: str | None) -> Comparison:
         reason = "no baseline was timed" if not recorded else f"several baselines: {', '.join(recorded)}"
         raise NothingToDraw(f"{reason}; name one as figures.speedup.baseline")
     name = recorded[0] if wanted is None else wanted
-    return _paired(frame, name) if name in recorded else _ratios_of_medians(frame, name)
+    compared = next(
+        (variant for variant in recorded if name == variant or [name] == _own(frame, variant)), None
+    )
+    return _ratios_of_medians(frame, name) if compared is None else _paired(frame, compared)
 
 
 def _paired(frame: pd.DataFrame, variant: str) -> Comparison:
@@ -55,13 +58,16 @@ def _paired(frame: pd.DataFrame, variant: str) -> Comparison:
     columns = ["speedup", "speedup_low", "speedup_high"]
     is_paired = frame["baseline"] == variant
     paired = frame.assign(**{name: frame[name].where(is_paired) for name in columns})
-    own = [
-        label
-        for label in labels_in(frame[frame["variant"] == variant])
-        if (paired.loc[paired["label"] == label, "speedup"].dropna() == 1).all()
-    ]
+    own = _own(frame, variant)
     baseline = own[0] if len(own) == 1 else variant
     return Comparison(paired[~paired["label"].isin(own)], baseline, PAIRED_NOTE)
+
+
+def _own(frame: pd.DataFrame, variant: str) -> list[str]:
+    """Return the series of a variant that are the baseline itself: their speed-ups are always 1."""
+    rows = frame[frame["variant"] == variant]
+    speedups = rows["speedup"].where(rows["baseline"] == variant)
+    return [label for label in labels_in(rows) if (speedups[rows["label"] == label].dropna() == 1).all()]
 
 
 def _ratios_of_medians(frame: pd.DataFrame, wanted: str) -> Comparison:

@@ -180,3 +180,16 @@ def test_the_other_parameter_sets_of_the_baseline_variant_are_compared_with_it()
 def test_nothing_to_compare_gives_the_reason(rows: list[Result], reason: str) -> None:
     with pytest.raises(NothingToDraw, match=reason):
         draw(frame_of(*rows))
+
+
+def test_the_series_that_is_the_baseline_may_be_named_in_full() -> None:
+    rows = [
+        make_result("naive", time_s=1.0, params={"tile_kv": 64}, baseline="naive", speedup=1.0),
+        make_result("naive", time_s=0.8, params={"tile_kv": 128}, baseline="naive", speedup=1.3),
+    ]
+    drawing = draw(frame_of(*rows), baseline="naive tile_kv=64")
+    assert words(drawing.axes[0], "value") == ["1.30"]
+    assert "paired by timing round" in caption(drawing)
+    other = draw(frame_of(*rows), baseline="naive tile_kv=128")
+    assert words(other.axes[0], "value") == ["0.800"]
+    assert "Ratios of median times" in caption(other)
