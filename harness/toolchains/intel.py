@@ -49,24 +49,32 @@ def assembly(llvm_ir: str) -> str:
     It is emitted besides the module, and may number its values in another way.  As `binary` it is emitted
     until no two values have one number.  Raises `BuildError` where LLVM refuses the code.
     """
-    return _emitted(lambda: _machine().emit_assembly(_parsed(llvm_ir)), _defines_each_name_once)
+    return _emitted(llvm_ir, lambda machine, module: machine.emit_assembly(module), _defines_each_name_once)
 
 
 def binary(llvm_ir: str) -> bytes:
     """Return a module of SPIR-V as drivers take it; raises `BuildError` where LLVM refuses the code.
 
-    LLVM 22 numbers labels by the addresses of its own data, and gives a label the number of a value about
-    once in a hundred times; the code is the same but for that.  So a module is emitted until its numbers are
-    right.
+    LLVM 22 numbers labels by the addresses of its own data, and gives a label the number of a value: about
+    once in a hundred times, of some modules every other time.  The code is the same but for that.  So a
+    module is emitted until its numbers are right.
     """
-    return _emitted(lambda: _machine().emit_object(_parsed(llvm_ir)), defines_each_id_once)
+    return _emitted(llvm_ir, lambda machine, module: machine.emit_object(module), defines_each_id_once)
 
 
-def _emitted(emit: Callable[[], Emitted], is_right: Callable[[Emitted], bool]) -> Emitted:
+def _emitted(
+    llvm_ir: str,
+    emit: Callable[[llvm.TargetMachine, llvm.ModuleRef], Emitted],
+    is_right: Callable[[Emitted], bool],
+) -> Emitted:
+    """Return what is emitted once it is right; what was wrong is kept meanwhile, so that addresses change."""
+    kept = []
     for _ in range(ATTEMPTS):
-        found = emit()
+        machine, module = _machine(), _parsed(llvm_ir)
+        found = emit(machine, module)
         if is_right(found):
             return found
+        kept.append((machine, module))
     raise BuildError(f"LLVM gave two values of a module one number, {ATTEMPTS} times")
 
 

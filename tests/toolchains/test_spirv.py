@@ -139,6 +139,13 @@ done:
 """
 
 
+def test_numbers_that_are_wrong_every_other_time_come_out_right() -> None:
+    for _ in range(20):
+        text = re.findall(r"^\s*(%\d+) =", intel.assembly(LOOP_FROM_A_REMAINDER), re.MULTILINE)
+        assert len(set(text)) == len(text)
+        assert defines_each_id_once(intel.binary(LOOP_FROM_A_REMAINDER))
+
+
 def test_integers_of_different_widths_are_not_mixed() -> None:
     text = intel.assembly(LOOP_FROM_A_REMAINDER)
     types = dict(re.findall(r"(%\d+) = Op\w+ (%\d+)", text))
