@@ -30,7 +30,7 @@ MEMORY_OFFSET = 288
 CHIP_OFFSET = 1160
 """Where `gcnArchName` begins in it: `gfx90a:sramecc+:xnack-`."""
 
-OPENCL_LIBRARIES = ("libOpenCL.so.1",)
+OPENCL_LIBRARY = "libOpenCL.so.1"
 """OpenCL's loader, which finds the drivers."""
 GPU_TYPE = 1 << 2
 """CL_DEVICE_TYPE_GPU."""
@@ -127,8 +127,7 @@ def xegpu_devices() -> list[dict[str, object]]:
 
 def opencl_library() -> ctypes.CDLL:
     """Return OpenCL's loader; raises `OSError` where there is none."""
-    (name,) = OPENCL_LIBRARIES
-    return ctypes.CDLL(name)
+    return ctypes.CDLL(OPENCL_LIBRARY)
 
 
 def intel_gpus(library: ctypes.CDLL) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@ from harness.errors import UnsupportedError
 from harness.machine.gpu_probe import (
     IP_VERSION,
     NAME,
-    OPENCL_LIBRARIES,
+    OPENCL_LIBRARY,
     device_number,
     device_text,
     intel_chip,
@@ -46,7 +46,7 @@ def open_gpu(chip: str) -> Device:
     try:
         library = opencl_library()
     except OSError as error:
-        raise DeviceError(f"OpenCL is not installed: found no {' or '.join(OPENCL_LIBRARIES)}") from error
+        raise DeviceError(f"OpenCL is not installed: found no {OPENCL_LIBRARY}") from error
     for platform, handle in intel_gpus(library):
         if intel_chip(device_number(library, handle, IP_VERSION)) == chip:
             return opened(library, platform, handle)
