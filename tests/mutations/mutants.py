@@ -15,6 +15,11 @@ OF_ROUNDS = "tests/measure/test_rounds.py::"
 OF_INTERVALS = "tests/measure/test_nested_intervals.py::"
 OF_PROBLEMS = "tests/problem/test_attention_problem.py::"
 OF_PEAKS = "tests/targets/cpu/test_chip.py::"
+OF_RESUMING = "tests/running/test_resume.py::"
+OF_PANELS = (
+    "tests/reporting/figures/test_throughput.py::"
+    "test_series_of_different_problems_at_one_place_are_not_in_one_panel"
+)
 OF_TOLERANCE = "tests/oracle/test_expected.py::test_each_term_of_the_tolerance_weighs_what_is_documented"
 
 
@@ -421,6 +426,46 @@ MUTANTS = {
         '(members["tflops"] > members["peak_tflops"]).any()',
         "False",
         "tests/reporting/figures/test_throughput.py::test_a_peak_below_its_own_data_is_not_drawn",
+    ),
+    "peak-between-runs": Mutant(
+        "one peak stands for runs that measured several",
+        "harness/reporting/figures/peak_lines.py",
+        "peaks_of",
+        "names.append(column)",
+        "pass",
+        "tests/reporting/figures/test_throughput.py::test_each_run_has_the_peak_that_it_measured",
+    ),
+    "panel-of-several-problems": Mutant(
+        "a panel mixes problems where series differ in them",
+        "harness/reporting/figures/layout.py",
+        "panel_columns",
+        "[*place, *chosen]",
+        '["label", *place, *chosen]',
+        f"{OF_PANELS}[variants0-values0-headings0]",
+    ),
+    "another-baseline-kept": Mutant(
+        "a resumed run keeps speed-ups over another parameter set of the baseline",
+        f"{RUNNING}/group.py",
+        "GroupRun._is_compared_with",
+        "row.baseline_case == baseline.id",
+        "row.baseline == baseline.variant",
+        f"{OF_RESUMING}test_rows_of_another_parameter_set_of_the_baseline_are_compared_again",
+    ),
+    "another-machine-resumed": Mutant(
+        "a run of another machine goes on here",
+        f"{RUNNING}/resuming.py",
+        "is_of_this_machine",
+        "manifest.device != device_name()",
+        "False",
+        "tests/running/test_resuming.py::test_runs_of_other_machines_do_not_go_on_here",
+    ),
+    "wrong-when-timed": Mutant(
+        "outputs are not compared after the timing",
+        TIMING,
+        "_GroupTiming.take_rounds",
+        "self._check_outputs()",
+        "pass",
+        "tests/running/test_runner.py::test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end",
     ),
 }
 """By name.  Each lies about one number, silently."""
