@@ -10,6 +10,7 @@ one table or figure to the next.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,9 @@ FIRST_WORDS = ("full", "causal", "f32", "f16", "bf16")
 """Masks and dtypes in their usual order; other words follow by the alphabet."""
 
 RUN_COLUMNS = ("experiment", "run")
+
+START = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)T(?P<time>\d\d-\d\d-\d\d(-\d+)?)")
+"""The name of a run that nobody has renamed."""
 
 RUN_LABEL = "run_label"
 """Column of a prepared frame whose series carry the names of runs: that name."""
@@ -110,15 +114,15 @@ def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
 def run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
     """Return a short name of each (experiment, run) that tells it from the frame's others.
 
-    The experiment alone where each has one run; the run alone, without the date that all runs share, where
-    there is one experiment; else both.  By experiment, then by time.
+    The experiment alone where each has one run; the run alone, without the date and the folders that all runs
+    share, where there is one experiment; else both.  By experiment, then by time.
     """
     found = frame[list(RUN_COLUMNS)].drop_duplicates().itertuples(index=False, name=None)
     pairs = sorted((experiment, run) for experiment, run in found)
     experiments = [str(experiment) for experiment, _ in pairs]
     if len(set(experiments)) == len(pairs):
         return dict(zip(pairs, experiments, strict=True))
-    times = _without_common_date([str(run) for _, run in pairs])
+    times = _without_common_parts([str(run) for _, run in pairs])
     if len(set(experiments)) == 1:
         return dict(zip(pairs, times, strict=True))
     return {
@@ -276,11 +280,19 @@ def _labels_without_run(members: pd.DataFrame) -> list[str]:
     return labels
 
 
-def _without_common_date(runs: Sequence[str]) -> list[str]:
-    """Return the names of runs, `2026-11-21T12-29-35`, without the date if it is the same for all."""
-    days = {run.partition("T")[0] for run in runs}
-    times = [run.partition("T")[2] for run in runs]
-    return times if len(days) == 1 and all(times) else list(runs)
+def _without_common_parts(runs: Sequence[str]) -> list[str]:
+    """Return the names of runs without what all end with, `node1` of `node1/sweep/2026-11-21T12-29-35`.
+
+    Names that are all of one day, `2026-11-21T12-29-35`, lose the date.
+    """
+    parts = [run.split("/") for run in runs]
+    while len({names[-1] for names in parts}) == 1 and all(len(names) > 1 for names in parts):
+        parts = [names[:-1] for names in parts]
+    names = ["/".join(own) for own in parts]
+    times = [START.fullmatch(name) for name in names]
+    if len({time and time["day"] for time in times}) > 1:
+        return names
+    return [time["time"] if time else name for time, name in zip(times, names, strict=True)]
 
 
 def _label_order(

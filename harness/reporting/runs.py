@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import InputError
 from harness.printable import printable
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, run_names
+from harness.results.run_identity import names_of_folders
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import shown
 
@@ -29,6 +30,8 @@ class Runs:
     """One or several runs, read."""
 
     folders: tuple[Path, ...]
+    names: tuple[str, ...]
+    """What each is called among them, see `harness.results.run_identity.names_of_folders`."""
     manifests: tuple[Manifest, ...]
     frame: pd.DataFrame
     """Their rows, see `harness.reporting.frames.prepare`."""
@@ -51,14 +54,17 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     experiments set up one figure, the first one's settings hold.  Raises `InputError` when a folder holds no
     results, or their format is another version's, and for another number of labels.
     """
-    from harness.results.run_folder import open_run, tables_of
+    from harness.results.run_folder import different_runs, open_run, tables_of
 
     if not folders:
         raise InputError("no results folder given; expected at least one")
     given = [open_run(Path(folder)) for folder in folders]
-    names = _run_labels(given, [printable(label) for label in labels])
-    opened = {run.path.resolve(): run for run in given}
-    runs = list(opened.values())
+    runs = different_runs(given)
+    identities = names_of_folders([run.path for run in runs])
+    labels = _checked_labels([printable(label) for label in labels], given, runs)
+    names = {
+        (run.experiment, name): label for run, name, label in zip(runs, identities, labels, strict=False)
+    }
     named = {Path(folder).resolve() for folder in folders}
     experiments = [_experiment(run) for run in runs]
     variants = tuple(
@@ -71,31 +77,39 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     frame = prepare(tables_of(runs), variants, names)
     return Runs(
         folders=tuple(run.path for run in runs),
+        names=tuple(identities),
         manifests=tuple(run.manifest for run in runs),
         frame=frame,
         figures=figures,
         labels=names,
         variants=variants,
         notes=tuple(
-            _partial_note(run) for path, run in opened.items() if path not in named and run.manifest.left_out
+            _partial_note(run) for run in runs if run.path.resolve() not in named and run.manifest.left_out
         ),
         differing_problems=_differing_problems(frame, names),
     )
 
 
-def _run_labels(runs: Sequence[RunFolder], labels: Sequence[str]) -> RunLabels:
-    """Return what the runs are called, by experiment and run."""
+def _checked_labels(
+    labels: Sequence[str], given: Sequence[RunFolder], runs: Sequence[RunFolder]
+) -> Sequence[str]:
+    """Return the labels of the different ones of the runs that are given: none, or one for each."""
     if not labels:
-        return {}
-    if len(labels) != len(runs) or len(set(labels)) != len(labels):
+        return ()
+    if len(labels) != len(given) or len(set(labels)) != len(labels):
         raise InputError(
             f"--label: found {', '.join(map(repr, labels))}, expected a different one for each of the "
-            f"{len(runs)} folders, in their order"
+            f"{len(given)} folders, in their order"
+        )
+    if len(runs) < len(given):
+        raise InputError(
+            f"--label: found {len(labels)} labels for {len(given)} folders, which are only {len(runs)} "
+            "different runs; expected each run once"
         )
     longest = max(labels, key=len)
     if len(longest) > LONGEST_LABEL:
         raise InputError(f"--label: found {len(longest):,} characters, expected at most {LONGEST_LABEL}")
-    return {(run.experiment, run.run): label for run, label in zip(runs, labels, strict=True)}
+    return labels
 
 
 def _differing_problems(frame: pd.DataFrame, labels: RunLabels) -> str | None:

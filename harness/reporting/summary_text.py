@@ -29,9 +29,9 @@ def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
         f"**{markdown_text(run.experiment)}**: {markdown_text(run.question)}" for run in runs.manifests
     )
     origins = [
-        f"- {markdown_text(run.experiment)} {markdown_code(folder.name)}: {markdown_text(run.device)}, "
+        f"- {markdown_text(run.experiment)} {markdown_code(name)}: {markdown_text(run.device)}, "
         f"{describe_code(run)}, {markdown_code(run.command)}"
-        for folder, run in zip(runs.folders, runs.manifests, strict=True)
+        for name, run in zip(runs.names, runs.manifests, strict=True)
     ]
     missing = missing_packages(rows)
     shown = rows if missing is None else without_missing(rows)

@@ -13,7 +13,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +28,7 @@ from harness.results.frame import newest_of_each_case, results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, part_of, timestamp
 from harness.results.result import Result
+from harness.results.run_identity import folder_name, names_of_folders
 from harness.results.saved_table import journal_digest, read_table, write_table
 from harness.storage.lock import FileLock, holder_of
 from harness.storage.reading import exists, read_text, unusable
@@ -148,8 +149,8 @@ class RunFolder:
 
     @property
     def run(self) -> str:
-        """The run's name: when it started, `2026-11-21T10-22-07`."""
-        return self.path.name
+        """The run's name: when it started, `2026-11-21T10-22-07`, unless somebody has renamed the folder."""
+        return folder_name(self.path)
 
     @property
     def experiment(self) -> str:
@@ -182,7 +183,9 @@ class RunFolder:
         otherwise no more than a batch of rows is in memory besides the table.
         """
         saved = read_table(self.path / RESULTS_TABLE, self.path / RESULTS_FILE)
-        return _tables_from_journals([self]) if saved is None else saved
+        if saved is None:
+            return _tables_from_journals([self])
+        return _named_by_folders(saved, [self], [len(saved)])
 
     def rounds(self) -> list[Round]:
         """Return all timing rounds, in the order of their writing; errors as in `results`."""
@@ -246,20 +249,26 @@ def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.
     loaded too.  Raises `InputError` when a path is neither, or its results cannot be read.
     """
     first = [path] if isinstance(path, str | Path) else list(path)
-    return tables_of(open_run(Path(folder)) for folder in (*first, *more))
+    return tables_of(different_runs(open_run(Path(folder)) for folder in (*first, *more)))
 
 
-def tables_of(runs: Iterable[RunFolder]) -> "pandas.DataFrame":
-    """Return the results of several runs as one table, one run after the other; of one, as `RunFolder.table`.
+def different_runs(runs: Iterable[RunFolder]) -> list[RunFolder]:
+    """Return the runs, each once: one may be given by several paths."""
+    return list({run.path.resolve(): run for run in runs}.values())
 
+
+def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
+    """Return the results of different runs as one table, one run after the other.
+
+    The columns `experiment` and `run` say which folder a row is read from, see
+    `harness.results.run_identity`: what its line in the journal says of them may be another run's, too.
     Which columns there are, and of what types, depends on the rows of all runs: several are read from their
     journals.
     """
-    given = list(runs)
-    return given[0].table() if len(given) == 1 else _tables_from_journals(given)
+    return runs[0].table() if len(runs) == 1 else _tables_from_journals(runs)
 
 
-def _tables_from_journals(runs: Iterable[RunFolder]) -> "pandas.DataFrame":
+def _tables_from_journals(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
     lengths: list[int] = []
 
     def lines() -> Iterator[Result]:
@@ -270,7 +279,27 @@ def _tables_from_journals(runs: Iterable[RunFolder]) -> "pandas.DataFrame":
                 yield row
 
     frame = results_frame(lines())
-    return newest_of_each_case(frame, lengths)
+    return newest_of_each_case(_named_by_folders(frame, runs, lengths), lengths)
+
+
+def _named_by_folders(
+    frame: "pandas.DataFrame", runs: Sequence[RunFolder], lengths: Sequence[int]
+) -> "pandas.DataFrame":
+    """Say of each row which run's folder it is from; the frame holds so many rows of each."""
+    import numpy as np
+    import pandas
+
+    places = np.repeat(np.arange(len(runs)), lengths)
+    names = {
+        "experiment": [run.experiment for run in runs],
+        "run": names_of_folders([run.path for run in runs]),
+    }
+    return frame.assign(
+        **{
+            column: pandas.Series(of_runs, dtype="str").take(places).array
+            for column, of_runs in names.items()
+        }
+    )
 
 
 def choice_of(path: str | Path, finished: Collection[str]) -> list[str]:

@@ -83,6 +83,17 @@ def test_runs_are_named_as_shortly_as_tells_them_apart() -> None:
     assert labels_in(mixed) == ["flash (a 12-00-00)", "flash (a 13-00-00)", "flash (seq_sweep)"]
 
 
+def test_folders_that_all_runs_share_are_left_out_of_their_names() -> None:
+    noon = "2026-11-21T12-00-00"
+    nodes = frame_of(*(make_result(run=f"node{number}/sweep/{noon}") for number in (1, 2)))
+    assert labels_in(nodes) == ["flash (node1)", "flash (node2)"]
+
+
+def test_names_that_are_no_times_are_shown_whole() -> None:
+    frame = frame_of(make_result(run="Thursday"), make_result(run="Tuesday"))
+    assert labels_in(frame) == ["flash (Thursday)", "flash (Tuesday)"]
+
+
 def test_two_runs_on_different_devices_are_told_apart() -> None:
     frame = frame_of(
         make_result(seq=256, run="monday", device="CPU one"),

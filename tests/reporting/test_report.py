@@ -1,7 +1,9 @@
 """A report's files: tables, figures and text of one run or of several."""
 
+import csv
 import io
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import harness.reporting
 from harness.errors import InputError
 from harness.reporting import make_report, print_tables, write_report
 from harness.reporting.figures.throughput import Throughput
+from harness.reporting.report import ReportPaths
 from harness.reporting.runs import read_runs
 from harness.results.run_folder import RunFolder
 from harness.status import Status
@@ -180,6 +183,51 @@ def test_runs_have_the_labels_that_they_are_given(write_run: WriteRun, tmp_path:
     text = paths.summary_markdown.read_text()
     assert "| flash (before) |" in text
     assert "| flash (after) |" in text
+
+
+def copies_of(run: Path, *folders: Path) -> list[Path]:
+    """Copy a run, whose rows go on to carry the name that it had."""
+    return [Path(shutil.copytree(run, folder)) for folder in folders]
+
+
+def series_of(report: ReportPaths) -> set[str]:
+    """Return the names of the series in a report's CSV file."""
+    return {row["label"] for row in csv.DictReader(report.summary_csv.open())}
+
+
+def test_copies_of_a_run_keep_all_their_rows_and_are_told_apart(write_run: WriteRun, tmp_path: Path) -> None:
+    runs = copies_of(
+        write_run([make_result("flash")], png_only("matrix")), tmp_path / "old", tmp_path / "new"
+    )
+    report = make_report(runs, tmp_path / "merged", ("png",))
+    assert series_of(report) == {"flash (old)", "flash (new)"}
+    report = make_report(runs, tmp_path / "merged", ("png",), labels=["before", "after"])
+    assert series_of(report) == {"flash (before)", "flash (after)"}
+
+
+def test_runs_that_started_in_one_second_on_two_nodes_are_both_there(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    run = write_run([make_result("flash")], png_only("matrix"))
+    nodes = copies_of(run, *(tmp_path / node / "seq_sweep" / run.name for node in ("node1", "node2")))
+    report = make_report(nodes, tmp_path / "merged", ("png",))
+    assert series_of(report) == {"flash (node1)", "flash (node2)"}
+    text = report.summary_markdown.read_text()
+    assert f"`node1/seq_sweep/{run.name}`" in text
+    assert f"`node2/seq_sweep/{run.name}`" in text
+
+
+def test_the_label_of_a_renamed_folder_counts(write_run: WriteRun, tmp_path: Path) -> None:
+    first, second = (write_run([make_result("flash")], png_only("matrix")) for _ in range(2))
+    renamed = first.rename(tmp_path / "kept")
+    report = make_report([renamed, second], tmp_path / "merged", ("png",), labels=["before", "after"])
+    assert series_of(report) == {"flash (before)", "flash (after)"}
+
+
+def test_two_labels_for_one_run_are_refused(write_run: WriteRun) -> None:
+    run = write_run([make_result("flash")])
+    with pytest.raises(InputError, match="--label: found 2 labels for 2 folders, which are only 1 different"):
+        read_runs([run, run.parent], ["before", "after"])
 
 
 @pytest.mark.parametrize("by_row", [False, True])

@@ -176,7 +176,8 @@ def test_parquet_holds_the_same_table_as_the_journal(folder):
     folder.finish()
     from_journal, from_parquet = load(folder.path), pandas.read_parquet(folder.path / "results.parquet")
     pandas.testing.assert_frame_equal(from_parquet, from_journal)
-    pandas.testing.assert_frame_equal(from_journal, results_frame(folder.results()))
+    rows = [row.model_copy(update={"run": folder.run}) for row in folder.results()]
+    pandas.testing.assert_frame_equal(from_journal, results_frame(rows))
 
 
 def test_samples_table_has_one_row_per_sample(folder):
