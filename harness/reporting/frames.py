@@ -57,6 +57,9 @@ START = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)T(?P<time>\d\d-\d\d-\d\d(-\d+)?)")
 RUN_LABEL = "run_label"
 """Column of a prepared frame whose series carry the names of runs: that name."""
 
+BASELINE_LABEL = "baseline_label"
+"""Column of a prepared frame: the series that a row's speed-up is over, without its run."""
+
 RunLabels = Mapping[tuple[Hashable, Hashable], str]
 """What runs are called, by experiment and run."""
 
@@ -73,7 +76,7 @@ def prepare(
 
     `variant_order` is the experiment's list of variants; variants it does not name follow in order of
     appearance, a baseline first.  `run_labels` names runs, by experiment and run; where they are given, every
-    series carries its run's.
+    series carries its run's.  `BASELINE_LABEL` says what speed-ups are over.
     """
     import numpy as np
     import pandas as pd
@@ -83,6 +86,7 @@ def prepare(
     prepared = latest(frame)
     codes, members = _series(prepared)
     labels = _labels_without_run(members)
+    prepared = prepared.assign(**{BASELINE_LABEL: _baseline_labels(prepared, codes, labels)})
     if run_labels or runs_must_be_told_apart(prepared):
         runs = _run_of_each(members, run_labels or {})
         labels = [f"{label} ({run})" for label, run in zip(labels, runs, strict=True)]
@@ -215,6 +219,13 @@ def describe_problem(row: dict[str, Any]) -> str:
     return " ".join(words)
 
 
+def is_own_baseline(row: Mapping[str, Any]) -> bool:
+    """Whether a row's speed-up is over itself, 1 by definition."""
+    if not is_missing(row["baseline_case"]):
+        return bool(row["baseline_case"] == row["case"])
+    return bool(row["variant"] == row["baseline"] and row["speedup"] == 1)
+
+
 def units_of(frame: pd.DataFrame) -> tuple[Unit, Unit]:
     """Return the units that times and rates of these rows are shown in."""
     median = float(frame["time_s"].quantile(0.5, interpolation="higher"))
@@ -278,6 +289,20 @@ def _labels_without_run(members: pd.DataFrame) -> list[str]:
                 words.append(f"{column.removeprefix(PARAMETER_PREFIX)}={format_value(row[column])}")
         labels.append(" ".join(words))
     return labels
+
+
+def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[str]) -> pd.Series[str]:
+    """Return the label of the series that each row is compared with, where `labels` are those of all series.
+
+    It is the baseline's variant where no row of the baseline is there, or rows do not say which case it was.
+    """
+    import pandas as pd
+
+    compared = frame["baseline_case"].dropna().unique()
+    is_compared = frame["case"].isin(compared).to_numpy()
+    of_cases = pd.Series(labels, dtype="str").take(codes[is_compared]).to_numpy()
+    by_case = dict(zip(frame["case"][is_compared], of_cases, strict=True))
+    return frame["baseline_case"].map(by_case).astype("str").fillna(frame["baseline"])
 
 
 def _without_common_parts(runs: Sequence[str]) -> list[str]:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from harness.reporting.captions import problem_words
 from harness.reporting.figures.base import Unreadable
 from harness.reporting.figures.layout import Panel, check_readable, panel_grid
-from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, units_of, varying
+from harness.reporting.frames import (
+    BASELINE_LABEL,
+    PROBLEM_COLUMNS,
+    is_missing,
+    is_own_baseline,
+    labels_in,
+    records,
+    units_of,
+    varying,
+)
 from harness.reporting.tables import markdown_rows
 from harness.reporting.units import (
     EMPTY,
@@ -43,6 +52,21 @@ class Cell:
     interval: str = ""
     is_unclear: bool = False
     """Whether that interval does not tell the speed-up from 1."""
+    over: str | None = None
+    """The series that the speed-up is over."""
+
+
+@dataclass(frozen=True)
+class PanelRow:
+    """One series of a panel."""
+
+    label: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """What the row's speed-ups are over, each once."""
+        return tuple(dict.fromkeys(cell.over for cell in self.cells if cell.over is not None))
 
 
 @dataclass(frozen=True)
@@ -52,20 +76,45 @@ class PanelTable:
     heading: str
     """What its rows share and others do not, `head dim 64, full mask`."""
     unit: str
-    baseline: str | None
     places: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    rows: tuple[PanelRow, ...]
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """What the panel's speed-ups are over, each once."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row.baselines))
 
     @property
     def title(self) -> str:
         """The heading, the unit, and what speed-ups compare with."""
         words = self.title_without_speedups
-        return words if self.baseline is None else f"{words} (speed-up over {self.baseline})"
+        if len(self.baselines) > 1:
+            return f"{words} (speed-ups over different baselines)"
+        return f"{words} (speed-up over {self.baselines[0]})" if self.baselines else words
 
     @property
     def title_without_speedups(self) -> str:
         """The heading and the unit."""
         return f"{self.heading}, {self.unit}" if self.heading else self.unit
+
+    def labels(self, *, with_speedups: bool = True) -> list[str]:
+        """What the rows are called, with their baselines where these differ and speed-ups are shown."""
+        return [
+            f"{row.label}, over {row.baselines[0]}"
+            if with_speedups and len(self.baselines) > 1 and len(row.baselines) == 1
+            else row.label
+            for row in self.rows
+        ]
+
+    def texts(self, digits: int = 3, *, with_interval: bool = False) -> list[list[str]]:
+        """The cells of all rows, speed-ups with so many digits, none at all for 0.
+
+        Where the speed-ups of one row are over several baselines, each names its own.
+        """
+        return [
+            [_text(cell, digits, with_interval, names_baseline=len(row.baselines) > 1) for cell in row.cells]
+            for row in self.rows
+        ]
 
 
 def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
@@ -81,14 +130,13 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
     except Unreadable:
         return []
     _, unit = units_of(frame)
-    baselines = frame["baseline"].dropna().unique()
-    baseline = str(baselines[0]) if len(baselines) == 1 else None
-    return [_table(_heading(panel), panel.frame, unit, baseline) for panel in grid.panels]
+    return [_table(_heading(panel), panel.frame, unit) for panel in grid.panels]
 
 
 def markdown_panel(table: PanelTable) -> str:
     """Return a panel as a GitHub table, its title not included; speed-ups carry their intervals."""
-    rows = [(label, *(_text(cell, with_interval=True) for cell in cells)) for label, cells in table.rows]
+    texts = table.texts(with_interval=True)
+    rows = [(label, *cells) for label, cells in zip(table.labels(), texts, strict=True)]
     return markdown_rows(("variant", *table.places), rows, [False, *(True for _ in table.places)])
 
 
@@ -102,7 +150,6 @@ def rich_panel(table: PanelTable, width: int) -> Table:
     from rich.text import Text
 
     digits = _digits_that_fit(table, width)
-    texts = _texts(table, digits)
     shown = Table(
         title=Text(table.title if digits else table.title_without_speedups, style="table.title"),
         title_justify="left",
@@ -113,14 +160,14 @@ def rich_panel(table: PanelTable, width: int) -> Table:
     shown.add_column("variant", no_wrap=True)
     for place in table.places:
         shown.add_column(place, justify="right", no_wrap=True)
-    for (label, _), cells in zip(table.rows, texts, strict=True):
+    for label, cells in zip(table.labels(with_speedups=bool(digits)), table.texts(digits), strict=True):
         shown.add_row(Text(label), *map(Text, cells))
     return shown
 
 
 def has_busy_cells(tables: Sequence[PanelTable]) -> bool:
     """Whether `BUSY_NOTE` belongs below the tables."""
-    return any(BUSY in cell.rate for table in tables for _, cells in table.rows for cell in cells)
+    return any(BUSY in cell.rate for table in tables for row in table.rows for cell in row.cells)
 
 
 def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
@@ -128,7 +175,7 @@ def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
     has_unclear = any(
         UNCLEAR in text
         for table in tables
-        for texts in _texts(table, _digits_that_fit(table, width))
+        for texts in table.texts(_digits_that_fit(table, width))
         for text in texts
     )
     return [BUSY_NOTE] * has_busy_cells(tables) + [UNCLEAR_NOTE] * has_unclear
@@ -140,14 +187,14 @@ def _heading(panel: Panel) -> str:
     return ", ".join([*([panel.heading] if panel.heading else []), *problem_words(panel.frame, others)])
 
 
-def _table(heading: str, frame: pd.DataFrame, unit: Unit, baseline: str | None) -> PanelTable:
+def _table(heading: str, frame: pd.DataFrame, unit: Unit) -> PanelTable:
     places = sorted(frame["seq_q"].unique())
     cells = {(str(row["label"]), row["seq_q"]): _cell(row, unit) for row in records(frame)}
     rows = [
-        (label, tuple(cells.get((label, place), Cell(EMPTY)) for place in places))
+        PanelRow(label, tuple(cells.get((label, place), Cell(EMPTY)) for place in places))
         for label in labels_in(frame)
     ]
-    return PanelTable(heading, unit.symbol, baseline, tuple(map(str, places)), tuple(rows))
+    return PanelTable(heading, unit.symbol, tuple(map(str, places)), tuple(rows))
 
 
 def _cell(row: dict[str, Any], unit: Unit) -> Cell:
@@ -156,18 +203,20 @@ def _cell(row: dict[str, Any], unit: Unit) -> Cell:
         return Cell("not timed" if status is Status.PASSED else str(status))
     mark = BUSY if not is_missing(row["busy"]) and row["busy"] else ""
     rate = scaled(row["tflops"], unit.factor) + mark
-    if not is_number(row["speedup"]) or row["variant"] == row["baseline"]:
+    if not is_number(row["speedup"]) or is_own_baseline(row):
         return Cell(rate)
     bounds = interval(row["speedup_low"], row["speedup_high"]) if is_number(row["speedup_low"]) else ""
     unclear = is_unclear(row["speedup_low"], row["speedup_high"])
-    return Cell(rate, float(row["speedup"]), bounds, unclear)
+    return Cell(rate, float(row["speedup"]), bounds, unclear, over=str(row[BASELINE_LABEL]))
 
 
-def _text(cell: Cell, digits: int = 3, with_interval: bool = False) -> str:
+def _text(cell: Cell, digits: int, with_interval: bool, names_baseline: bool) -> str:
     """Return rate and speed-up, the latter with so many digits, none at all for 0."""
     if cell.speedup is None or not digits:
         return cell.rate
     words = [f"{significant(cell.speedup, digits)}×"]
+    if names_baseline:
+        words[0] += f" over {cell.over}"
     if with_interval and cell.interval:
         words.append(cell.interval)
     if not with_interval and cell.is_unclear:
@@ -175,18 +224,13 @@ def _text(cell: Cell, digits: int = 3, with_interval: bool = False) -> str:
     return f"{cell.rate} ({' '.join(words)})"
 
 
-def _texts(table: PanelTable, digits: int) -> list[list[str]]:
-    """Return the cells of all rows for a terminal, speed-ups with so many digits."""
-    return [[_text(cell, digits) for cell in cells] for _, cells in table.rows]
-
-
 def _digits_that_fit(table: PanelTable, width: int) -> int:
     """Return the digits of speed-ups with which a table fits; 0 where only one without them may."""
-    return next((digits for digits in (3, 2) if _width(table, _texts(table, digits)) <= width), 0)
+    return next((digits for digits in (3, 2) if _width(table, table.texts(digits)) <= width), 0)
 
 
 def _width(table: PanelTable, texts: Sequence[Sequence[str]]) -> int:
     """Return how many columns of a terminal the table takes."""
     columns = zip(table.places, *texts, strict=True)
     widths = [max(map(len, column)) for column in columns]
-    return max(len(label) for label, _ in table.rows) + sum(width + 2 for width in widths) + 1
+    return max(map(len, table.labels())) + sum(width + 2 for width in widths) + 1

@@ -62,7 +62,7 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     runs = different_runs(given)
     identities = names_of_folders([run.path for run in runs])
     labels = _checked_labels([printable(label) for label in labels], given, runs)
-    names = {
+    names: RunLabels = {
         (run.experiment, name): label for run, name, label in zip(runs, identities, labels, strict=False)
     }
     named = {Path(folder).resolve() for folder in folders}

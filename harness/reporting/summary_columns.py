@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.frames import (
+    BASELINE_LABEL,
     PROBLEM_COLUMNS,
     format_value,
     is_missing,
@@ -92,7 +93,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
 def measured_columns(frame: pd.DataFrame) -> list[Column]:
     """Return the columns of series, status and measurements; those without any value are left out."""
     time, rate = units_of(frame)
-    baselines = list(frame["baseline"].dropna().unique())
+    baselines = list(frame[BASELINE_LABEL].dropna().unique())
     against = f" vs {baselines[0]}" if len(baselines) == 1 else ""
     columns = [
         Column("variant", lambda row: str(row["label"]), "label", is_number=False),
@@ -110,7 +111,7 @@ def measured_columns(frame: pd.DataFrame) -> list[Column]:
         Column(rate.symbol, lambda row: scaled(row["tflops"], rate.factor), "tflops", dispensable=2),
         Column("% of\npeak", lambda row: percent(row["fraction_of_peak"]), "fraction_of_peak", dispensable=4),
         *(
-            [Column("baseline", lambda row: _text(row["baseline"]), "baseline", is_number=False)]
+            [Column("baseline", lambda row: _text(row[BASELINE_LABEL]), BASELINE_LABEL, is_number=False)]
             if len(baselines) > 1
             else []
         ),

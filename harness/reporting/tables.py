@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.printable import markdown_text
-from harness.reporting.frames import records
+from harness.reporting.frames import is_own_baseline, records
 from harness.reporting.summary_columns import (
     SPEEDUP,
     SPEEDUP_INTERVAL,
@@ -122,7 +122,7 @@ def rich_table(summary: Summary, width: int) -> Table:
 
 def _is_unclear(row: dict[str, Any]) -> bool:
     """Whether a row's own speed-up may be none; that of a baseline is 1 by definition."""
-    if not is_number(row["speedup"]) or row["variant"] == row["baseline"]:
+    if not is_number(row["speedup"]) or is_own_baseline(row):
         return False
     return is_unclear(row["speedup_low"], row["speedup_high"])
 

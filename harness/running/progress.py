@@ -218,7 +218,7 @@ def result_line(case: Case, result: Result) -> str:
         words.append(format_seconds(result.time_s))
     if result.tflops is not None:
         words.append(f"{result.tflops * 1e3:.3g} GFLOP/s")
-    if result.speedup is not None and result.baseline != result.variant:
+    if result.speedup is not None and result.baseline_case != result.case:
         bounds = interval(result.speedup_low, result.speedup_high)
         words.append(f"{result.speedup:.2f}× {result.baseline} {bounds}")
     if result.busy:

@@ -4,12 +4,14 @@ import functools
 import io
 import shlex
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 from synthetic_results import RESULTS, WriteRun, make_result
 
-from harness.reporting import print_failures, print_tables, report
+from harness.reporting import make_report, print_failures, print_tables, report
 from harness.results.result import Result
 from harness.status import Status
 
@@ -61,6 +63,78 @@ def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
     assert "† measured while others used the machine" in text
     assert "≈" not in text
     assert "GFLOP/s (speed-up over unfused)" in text
+
+
+def compared(variant: str, seq: int, speedup: float, baseline: str, **fields: Any) -> Result:
+    """A row whose case, and the baseline's case, are called after variant and length."""
+    tile = fields.pop("tile", None)
+    return make_result(
+        variant,
+        seq,
+        case=f"{variant}{tile or ''} {seq}",
+        params={"tile_q": tile} if tile else {},
+        time_s=0.004,
+        speedup=speedup,
+        speedup_low=0.99 * speedup,
+        speedup_high=1.01 * speedup,
+        baseline=baseline.rstrip("0123456789"),
+        baseline_case=f"{baseline} {seq}",
+        **fields,
+    )
+
+
+def test_a_table_names_the_parameters_of_the_baseline(write_run: WriteRun) -> None:
+    rows = [
+        row
+        for seq in (256, 512)
+        for row in (
+            compared("unfused", seq, 1.0, "unfused4", tile=4),
+            compared("unfused", seq, 2.68, "unfused4", tile=64),
+            compared("flash", seq, 2.94, "unfused4"),
+        )
+    ]
+    text = printed(print_tables, rows, write_run)
+    lines = [line.split() for line in text.splitlines()]
+    assert "GFLOP/s (speed-up over unfused tile_q=4)" in text
+    assert ["unfused", "tile_q=4", "67.1", "268"] in lines
+    assert ["unfused", "tile_q=64", "67.1", "(2.68×)", "268", "(2.68×)"] in lines
+    by_row = printed(functools.partial(print_tables, by_row=True), rows, write_run)
+    assert "vs unfused tile_q=4" in by_row
+
+
+def test_rows_with_different_baselines_name_them(
+    write_run: WriteRun, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "150")
+    runs = [
+        write_run(
+            [
+                compared(variant, seq, 1.0 if variant == baseline else speedup, baseline)
+                for seq in (256, 512)
+                for variant in ("unfused", "flash")
+            ],
+            "[figures]\nmatrix = {}\n",
+            name,
+        )
+        for name, baseline, speedup in (("c", "unfused", 1.43), ("c2", "flash", 0.741))
+    ]
+    text = make_report(runs, tmp_path / "merged", ("png",)).summary_markdown.read_text()
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "GFLOP/s (speed-ups over different baselines)" in lines
+    assert "unfused (c) 67.1 268" in lines
+    assert "unfused (c2), over flash 67.1 (0.741×) 268 (0.741×)" in lines
+    assert "flash (c), over unfused 67.1 (1.43×) 268 (1.43×)" in lines
+    assert "| flash (c), over unfused | 67.1 (1.43× [1.42, 1.44]) |" in text
+
+
+def test_a_row_with_different_baselines_names_them_in_its_cells(write_run: WriteRun) -> None:
+    rows = [compared("flash", 256, 1.5, "unfused"), compared("flash", 512, 2.0, "torch")]
+    text = printed(print_tables, rows, write_run)
+    assert "67.1 (1.50× over unfused)" in text
+    assert "268 (2.00× over torch)" in text
+    narrow = printed(print_tables, rows, write_run, width=40)
+    assert "×" not in narrow
+    assert "speed-up" not in narrow
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.98, 1.05), (1.0, 1.02), (None, None)])

@@ -8,7 +8,7 @@ from harness.measure.rounds import TimedRound
 from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.row_maker import CaseRecord, GroupTimes, RowMaker
-from harness.running.progress import LiveObserver, PlainObserver, format_seconds, make_observer
+from harness.running.progress import LiveObserver, PlainObserver, format_seconds, make_observer, result_line
 from harness.status import Status
 from harness.workers.protocol import Checked
 
@@ -48,6 +48,13 @@ def test_plain_lines_tell_the_outcome_of_each_case() -> None:
         "      run: SIGSEGV",
         f"      rerun: harness run tiny.toml --only case={crashing.id}",
     ]
+
+
+def test_another_parameter_set_of_the_baseline_has_a_speedup_and_the_baseline_itself_has_none() -> None:
+    case = example_case()
+    row = passed(case, example_case("segfault"))
+    assert "2.00× numpy-attention" in result_line(case, row.model_copy(update={"baseline": case.variant}))
+    assert "×" not in result_line(case, passed(case, case))
 
 
 def test_a_kept_row_counts_and_says_so() -> None:
