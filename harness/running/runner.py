@@ -22,7 +22,7 @@ from harness.running.bundle import Bundle
 from harness.running.context import RunContext
 from harness.running.group import GroupRun
 from harness.running.progress import Observer
-from harness.running.resuming import other_machines, progress_of, run_to_resume
+from harness.running.resuming import progress_of, run_to_resume, why_none_is_resumed
 from harness.running.signals import ended_by_signals
 
 CASES_FOR_EACH_JOB = 16
@@ -161,7 +161,8 @@ def _open_folder(
     """
     wanted = [case.id for case in cases]
     described = manifest.of_experiment(experiment, cases, command)
-    folder = run_to_resume(out / experiment.name, wanted) if resume else None
+    whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
+    folder = run_to_resume(out / experiment.name, wanted, whole) if resume else None
     if folder is not None:
         folder.lock()
         stack.callback(folder.release)
@@ -170,13 +171,11 @@ def _open_folder(
         folder.mark_resumed(described)
     else:
         if resume:
-            others = other_machines(out / experiment.name)
-            made = f" (runs of other machines: {'; '.join(others)})" if others else ""
-            observer.message(f"no run of {experiment.name} in {out} to resume{made}: starting a new one")
+            why = why_none_is_resumed(out / experiment.name, whole)
+            observer.message(f"no run of {experiment.name} in {out} to resume{why}: starting a new one")
         if bundle is not None:
             described = described.model_copy(update={"built": bundle.index.manifest})
         folder = RunFolder.create(out, experiment.name, described)
         stack.callback(folder.release)
-    whole = experiment.cases() if bundle is None else bundle.cases()
-    folder.plan(wanted, [case.id for case in whole])
+    folder.plan(wanted, whole)
     return folder

@@ -1,5 +1,6 @@
 """Which of several runs of an experiment `--resume` continues."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from example_results import example_manifest, example_result
 from harness.errors import InputError
 from harness.machine.gpus import GpuDevice
 from harness.results.run_folder import RunFolder
-from harness.running.resuming import other_machines, progress_of, run_to_resume
+from harness.running.resuming import other_machines, progress_of, run_to_resume, why_none_is_resumed
 
 WHOLE = ("a", "b", "c", "d")
 
@@ -25,7 +26,7 @@ def make_run(root: Path, planned: str | None, finished: str) -> RunFolder:
 
 
 def resumed(root: Path, wanted: str = "abcd") -> str | None:
-    run = run_to_resume(root / "sweep", wanted)
+    run = run_to_resume(root / "sweep", wanted, WHOLE)
     return None if run is None else run.run
 
 
@@ -89,6 +90,18 @@ def test_runs_of_other_machines_do_not_go_on_here(tmp_path: Path) -> None:
 def write_manifest(run: RunFolder, **changes: Any) -> None:
     manifest = run.manifest.model_copy(update=changes)
     (run.path / "manifest.json").write_text(manifest.model_dump_json())
+
+
+@pytest.mark.parametrize("finished", ["", "xy"])
+def test_a_run_of_another_experiment_of_the_same_name_does_not_go_on(tmp_path: Path, finished: str) -> None:
+    part = make_run(tmp_path, "b", finished="b")
+    other = make_run(tmp_path, "xy", finished=finished)
+    assert resumed(tmp_path, "a") == part.run
+    shutil.rmtree(part.path)
+    assert resumed(tmp_path) is None
+    assert why_none_is_resumed(tmp_path / "sweep", WHOLE) == (
+        f" (runs without any case of this experiment: {other.run})"
+    )
 
 
 def test_progress_counts_the_planned_cases_that_have_rows(tmp_path: Path) -> None:
