@@ -6,6 +6,7 @@ one case, whose row then carries the reason.
 
 import errno
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -77,12 +78,16 @@ class ChangedInputsError(HarnessError):
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 NO_ROOM_WORDS = tuple(map(os.strerror, NO_ROOM))
 """How the system, and so every compiler, says that a disk is full or cannot be written."""
+NOT_WRITTEN_WHOLE = re.compile(r"\d+ requested and \d+ written")
+"""How NumPy says that a file took only a part of an array, without the system's reason."""
 
 
 def is_no_room(error: BaseException) -> bool:
     """Return whether an exception says that a disk is full or cannot be written."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno in NO_ROOM
+    if isinstance(error, OSError) and NOT_WRITTEN_WHOLE.fullmatch(str(error)):
+        return True
     return any(words in str(error) for words in NO_ROOM_WORDS)
 
 

@@ -49,6 +49,7 @@ class Expectations:
             self._worker.request(request, EXPECT_TIMEOUT_S, Done)
         except WorkerFailure:
             self._end_worker()
+            file.unlink(missing_ok=True)  # it may hold a part
             raise
 
     def delete(self) -> None:

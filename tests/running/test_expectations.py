@@ -7,7 +7,9 @@ import pytest
 from example_cases import PROBLEM
 
 from harness.running.expectations import Expectations
-from harness.workers.process import WorkerFailure
+from harness.status import Status
+from harness.workers.process import WorkerFailure, WorkerProcess
+from harness.workers.protocol import ExpectRequest
 
 
 def oracles() -> list[int]:
@@ -43,5 +45,25 @@ def test_after_a_failure_or_a_death_a_new_worker_goes_on(tmp_path: Path) -> None
         psutil.wait_procs([psutil.Process(worker)], timeout=5)
         (file,) = expectations.files(PROBLEM, ("uniform",)).values()
         assert file.exists()
+    finally:
+        expectations.close()
+
+
+def test_a_part_that_a_failure_leaves_is_not_taken_for_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expectations = Expectations(tmp_path / "expected", seed=1)
+
+    def fail_midway(self: WorkerProcess, request: ExpectRequest, *others: object) -> None:
+        request.file.write_bytes(b"a part")
+        raise WorkerFailure(Status.TIMED_OUT, "no answer")
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(WorkerProcess, "request", fail_midway)
+            with pytest.raises(WorkerFailure):
+                expectations.files(PROBLEM, ("normal",))
+        (file,) = expectations.files(PROBLEM, ("normal",)).values()
+        assert file.stat().st_size > len(b"a part")
     finally:
         expectations.close()

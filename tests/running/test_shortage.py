@@ -2,18 +2,23 @@
 
 import errno
 import os
+import resource
 from collections import namedtuple
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from example_cases import example_experiment
 from test_runner import Quiet, living_workers, run
 
-from harness.errors import StorageError
+from harness.errors import StorageError, is_no_room
+from harness.oracle.expected import Expected
 from harness.problem.case import Case
 from harness.results.run_folder import RunFolder
 from harness.running.expectations import Expectations
 from harness.running.shortage import stop_if_no_room
+from harness.running.worker import failure_kind
 from harness.status import Status
 from harness.storage import room
 from harness.workers.process import WorkerFailure
@@ -59,6 +64,30 @@ def test_a_cache_that_cannot_be_written_ends_the_run(tmp_path: Path, monkeypatch
     with pytest.raises(StorageError, match=r"cache: cannot write: .*; set HARNESS_CACHE_DIR"):
         run(example_experiment(["numpy-attention"]), tmp_path)
     assert variants_with_rows(tmp_path) == []
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Let no file become longer than 64 KiB."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.usefixtures("small_files")
+def test_expectations_that_a_limit_of_file_sizes_cuts_are_no_fault_of_a_case(tmp_path: Path) -> None:
+    rows = np.zeros((1, 1, 2**12))
+    expected = Expected("f32", reference=np.zeros((1, 1, 2**12, 4)), tolerance=rows, log_sum_exp=rows)
+    with pytest.raises(OSError, match="requested and") as raised:
+        expected.save(tmp_path / "expected.npy")
+    assert is_no_room(raised.value)
+    assert failure_kind(raised.value) == "no-room"
+
+
+def test_other_errors_of_the_system_are_not_taken_for_a_lack_of_room() -> None:
+    assert not is_no_room(OSError("12 requested and 5 read"))
+    assert not is_no_room(ValueError("12 requested and 5 written"))
 
 
 def test_a_crash_on_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
