@@ -103,6 +103,21 @@ def test_poison_fills_all_buffers_of_the_unfused_call(tmp_path):
 
 
 @pytest.mark.extra("baselines")
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("shape", [(1, 2, 1, 8), (2, 2, 1, 1), (1,)])
+def test_a_view_with_a_negative_stride_over_one_element_is_taken_as_it_is(shape, dtype):
+    from harness.problem.dtypes import numpy_dtype
+    from harness.variants.baselines.torch.tensors import to_array, to_tensor
+
+    array = np.arange(np.prod(shape)).reshape(shape).astype(numpy_dtype(dtype))
+    backwards = array[tuple(slice(None, None, -1 if size == 1 else 1) for size in shape)]
+    assert any(stride < 0 for stride in backwards.strides)
+    tensor = to_tensor(backwards)
+    np.testing.assert_array_equal(to_array(tensor), array)
+    assert np.shares_memory(to_array(tensor), array)
+
+
+@pytest.mark.extra("baselines")
 def test_inputs_are_not_copied():
     import torch
 

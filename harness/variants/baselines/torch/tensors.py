@@ -13,10 +13,18 @@ def to_tensor(array: np.ndarray, device: torch.device = CPU) -> torch.Tensor:
 
     bfloat16 passes as its 16 bits.
     """
-    array = np.ascontiguousarray(array)
+    array = _with_usual_strides(np.ascontiguousarray(array))
     if array.dtype == numpy_dtype("bf16"):
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).to(device)
     return torch.from_numpy(array).to(device)
+
+
+def _with_usual_strides(array: np.ndarray) -> np.ndarray:
+    """Return a contiguous array with the strides that its shape gives.
+
+    NumPy leaves those of dimensions of size 1 as they are, and PyTorch refuses negative ones.
+    """
+    return array.reshape(-1).reshape(array.shape)
 
 
 def to_array(tensor: torch.Tensor) -> np.ndarray:
