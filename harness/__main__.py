@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -29,6 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for word in given:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             return _fail(f"found {word!a}, expected UTF-8: manifests could not hold it")
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return _fail("the current folder has been deleted: change to one that is there")
     try:
         status = app(given, prog_name="harness", standalone_mode=False)
         sys.stdout.flush()

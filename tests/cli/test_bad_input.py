@@ -106,3 +106,18 @@ def test_every_mistake_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         "harness: wrong.toml: problem.heads: found 0, expected a positive integer",
         "harness: wrong.toml: problem.seq: found 0, expected a positive integer",
     ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["check", "trial.toml"], ["run", "trial.toml"], ["report", "results"], ["list", "variants"], ["doctor"]],
+)
+def test_a_current_folder_that_has_been_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    line = error_line(capsys, *arguments)
+    assert line.strip() == "the current folder has been deleted: change to one that is there"
