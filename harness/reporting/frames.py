@@ -294,7 +294,8 @@ def _labels_without_run(members: pd.DataFrame) -> list[str]:
 def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[str]) -> pd.Series[str]:
     """Return the label of the series that each row is compared with, where `labels` are those of all series.
 
-    It is the baseline's variant where no row of the baseline is there, or rows do not say which case it was.
+    Where the baseline itself has no row, since a run was interrupted, it is what the run's other rows are
+    compared with; where a row does not say which case its baseline was, it is that variant.
     """
     import pandas as pd
 
@@ -302,7 +303,15 @@ def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[st
     is_compared = frame["case"].isin(compared).to_numpy()
     of_cases = pd.Series(labels, dtype="str").take(codes[is_compared]).to_numpy()
     by_case = dict(zip(frame["case"][is_compared], of_cases, strict=True))
-    return frame["baseline_case"].map(by_case).astype("str").fillna(frame["baseline"])
+    found = frame["baseline_case"].map(by_case).astype("str")
+    is_lost = found.isna() & frame["baseline_case"].notna()
+    if is_lost.any():
+        keys = [*RUN_COLUMNS, "baseline"]
+        known = frame[keys].assign(label=found).dropna().drop_duplicates()
+        known = known.drop_duplicates(keys, keep=False)
+        others = frame[keys].merge(known, on=keys, how="left")["label"].set_axis(frame.index)
+        found = found.where(~is_lost, others)
+    return found.fillna(frame["baseline"])
 
 
 def _without_common_parts(runs: Sequence[str]) -> list[str]:

@@ -186,3 +186,16 @@ def test_runs_are_called_what_a_person_calls_them() -> None:
     rows = [make_result(run="monday"), make_result(run="tuesday")]
     labels = {("seq_sweep", "monday"): "before", ("seq_sweep", "tuesday"): "after"}
     assert labels_in(prepare(results_frame(rows), run_labels=labels)) == ["flash (before)", "flash (after)"]
+
+
+def test_a_baseline_whose_row_is_missing_is_called_what_it_is_elsewhere_in_the_run() -> None:
+    rows = [
+        make_result("unfused", 256, params={"tile_q": 4}, case="a"),
+        make_result("unfused", 256, params={"tile_q": 64}, case="b", baseline="unfused", baseline_case="a"),
+        make_result("flash", 512, baseline="unfused", baseline_case="lost"),
+        make_result("flash", 1024, baseline="unfused"),
+    ]
+    frame = frame_of(*rows)
+    names = dict(zip(frame["seq_q"], frame["baseline_label"], strict=True))
+    assert names[512] == "unfused tile_q=4"
+    assert names[1024] == "unfused"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from harness.errors import InputError
 from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.frames import (
+    BASELINE_LABEL,
     PROBLEM_COLUMNS,
     RUN_COLUMNS,
     labels_in,
@@ -42,10 +43,12 @@ def compare(frame: pd.DataFrame, wanted: str | None) -> Comparison:
     """
     if not frame["time_s"].notna().any():
         raise NothingToDraw("nothing was timed")
-    recorded = [str(name) for name in dict.fromkeys(frame["baseline"].dropna())]
-    if wanted is None and len(recorded) != 1:
-        reason = "no baseline was timed" if not recorded else f"several baselines: {', '.join(recorded)}"
+    pairs = frame[["baseline", BASELINE_LABEL]].dropna().drop_duplicates()
+    series = sorted(map(str, pairs[BASELINE_LABEL]))
+    if wanted is None and len(series) != 1:
+        reason = "no baseline was timed" if not series else f"several baselines: {', '.join(series)}"
         raise NothingToDraw(f"{reason}; name one as figures.speedup.baseline")
+    recorded = [str(variant) for variant in pairs["baseline"].drop_duplicates(keep=False)]
     name = recorded[0] if wanted is None else wanted
     compared = next(
         (variant for variant in recorded if name == variant or [name] == _own(frame, variant)), None

@@ -193,3 +193,17 @@ def test_the_series_that_is_the_baseline_may_be_named_in_full() -> None:
     other = draw(frame_of(*rows), baseline="naive tile_kv=128")
     assert words(other.axes[0], "value") == ["0.800"]
     assert "Ratios of median times" in caption(other)
+
+
+def test_runs_whose_baselines_are_other_parameter_sets_have_no_speedups_in_common() -> None:
+    rows = [
+        timed(variant, 1.0, speedup, params=params, run=run, case=f"{variant} {params}", baseline_case=case)
+        for run, tile in (("monday", 4), ("tuesday", 64))
+        for case in (f"unfused {{'tile_q': {tile}}}",)
+        for variant, speedup, params in (("unfused", 1.0, {"tile_q": tile}), ("flash", 2.0, {}))
+    ]
+    with pytest.raises(
+        NothingToDraw, match="several baselines: unfused tile_q=4, unfused tile_q=64; name one"
+    ):
+        draw(frame_of(*rows))
+    assert "Ratios of median times" in caption(draw(frame_of(*rows), baseline="unfused"))
