@@ -352,7 +352,8 @@ def test_a_candidate_that_is_killed_while_others_are_timed_is_one_row(tmp_path: 
     class KillsOne(Quiet):
         def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
             if number == 0:
-                _builder, _oracle, _first, second_candidate, *_ = psutil.Process().children()
+                started = sorted(psutil.Process().children(), key=psutil.Process.create_time)
+                _builder, _oracle, _first, second_candidate, *_ = started
                 second_candidate.kill()
 
     experiment = example_experiment(["numpy-attention"], variant={"numpy-attention": {"block": [2, 4, 8]}})
