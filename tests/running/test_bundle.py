@@ -155,6 +155,7 @@ def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> No
     assert manifest["built"]["source"] == EXPERIMENT
 
 
+@pytest.mark.sweep
 def test_a_kernel_that_the_device_refuses_is_a_row_and_the_others_go_on(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
     bundle = tmp_path / "bundle"
@@ -315,6 +316,7 @@ def test_a_bundle_is_known_by_its_digest(folder: Path, tmp_path: Path) -> None:
         open_bundle(bundle).require_digest(digest)
 
 
+@pytest.mark.sweep
 def test_building_again_makes_a_bundle_of_the_same_digest(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bundled.toml").write_text(EXPERIMENT)
     arguments = ["build", "bundled.toml", "--bundle", "bundle", "--plain"]
@@ -373,6 +375,7 @@ def test_an_artifact_of_another_case_is_a_row(folder: Path, tmp_path: Path) -> N
         assert re.search(r": holds .*, expected .*: copy the bundle again", outcome.answer.reason)
 
 
+@pytest.mark.sweep
 def test_a_loader_of_the_current_folder_is_a_row_and_never_imported(folder: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     shutil.copytree(folder / "bundle", bundle)

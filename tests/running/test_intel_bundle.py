@@ -85,11 +85,13 @@ def test_a_bundle_carries_spirv(folder: Path) -> None:
         assert int.from_bytes(image[:4], "little") == SPIRV_MAGIC
 
 
+@pytest.mark.sweep
 def test_intel_s_runtime_is_required_where_a_case_asks_for_it(folder: Path, for_processor: Path) -> None:
     required = [names((one / "bundle" / "requirements.txt").read_text()) for one in (folder, for_processor)]
     assert [set(DISTRIBUTIONS) <= found for found in required] == [False, True]
 
 
+@pytest.mark.sweep
 def test_the_emulator_checks_it_without_compilers(folder: Path, tmp_path: Path) -> None:
     assert outcomes(checked(folder, tmp_path)) == [("emulator", "emulated")] * 2
 
@@ -99,6 +101,7 @@ def test_intel_s_runtime_checks_it_without_compilers(for_processor: Path, tmp_pa
     assert outcomes(checked(for_processor, tmp_path)) == [("opencl", "emulated")] * 2
 
 
+@pytest.mark.sweep
 def test_a_device_times_it(folder: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     for_stub(folder / "bundle", bundle, "stub_machine:load_intel")

@@ -172,6 +172,7 @@ def test_a_changed_baseline_has_all_that_is_compared_with_it_timed_again(
     assert journaled(finished.folder) == [*before, baseline, compared]
 
 
+@pytest.mark.sweep
 def test_rows_of_another_baseline_or_of_none_are_timed_again(tmp_path: Path) -> None:
     of_none = experiment().model_copy(update={"baseline": None})
     before = run(of_none, tmp_path)
@@ -247,6 +248,7 @@ def test_parts_of_a_run_have_the_baseline_of_the_whole(tmp_path: Path) -> None:
     assert compared(after.folder) == {4: ("4", True), 16: ("4", False)}
 
 
+@pytest.mark.sweep
 def test_a_part_without_the_baseline_of_its_run_has_no_other(finished: RunSummary, tmp_path: Path) -> None:
     other = finished.results[1]
     before = journaled(finished.folder)
@@ -259,6 +261,7 @@ def test_a_part_without_the_baseline_of_its_run_has_no_other(finished: RunSummar
     assert compared(finished.folder) == {4: ("4", True), 16: ("4", False)}
 
 
+@pytest.mark.sweep
 def test_a_check_is_not_enough_for_a_run_with_times(tmp_path: Path) -> None:
     checked = run(experiment(), tmp_path, timed=False)
     assert [row.time_s for row in checked.results[:2]] == [None, None]
@@ -296,6 +299,7 @@ def test_a_run_that_goes_on_is_not_resumed_by_another_and_keeps_its_files(tmp_pa
     assert outcomes(run(experiment(), tmp_path, resume=True)) == EXPECTED, "the lock is given back"
 
 
+@pytest.mark.sweep
 def test_rounds_of_other_cases_and_keys_are_not_taken_up(finished: RunSummary, tmp_path: Path) -> None:
     (finished.folder / "results.jsonl").unlink()
     journal = finished.folder / "rounds.jsonl"

@@ -279,6 +279,7 @@ def test_all_rows_of_a_run_are_compared_with_the_same_peak(
     assert RunFolder.open(summary.folder).results() == summary.results
 
 
+@pytest.mark.sweep
 def test_rows_of_another_part_of_the_run_are_compared_with_the_same_peak(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

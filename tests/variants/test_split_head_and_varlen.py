@@ -45,6 +45,7 @@ def test_large_scales_are_right(variant, fields, scale):
     assert judge(variant, problem).first_bad is None
 
 
+@pytest.mark.sweep
 def test_packed_causal_masks_align_to_either_corner():
     for alignment in ("bottom-right", "top-left"):
         problem = AttentionProblem(heads=2, head_dim=32, causal=True, causal_alignment=alignment, **SKEWED)

@@ -61,6 +61,7 @@ def test_few_keys_have_a_smaller_tile(variant: str, keys: int, tmp_path: Path) -
     assert_right(build(problem, tmp_path, variant), tmp_path)
 
 
+@pytest.mark.sweep
 def test_few_queries_in_single_precision_are_stored_as_they_are_computed(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=2, seq_q=5, seq_kv=70, head_dim=32, dtype="f32")
     assert_right(build(problem, tmp_path), tmp_path)
@@ -81,11 +82,13 @@ def test_single_precision_is_kept_by_three_products(variant: str, tmp_path: Path
     assert_right(artifact, tmp_path)
 
 
+@pytest.mark.sweep
 def test_keys_that_are_as_many_as_columns_are_told_apart_from_them(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=64, seq_kv=128, head_dim=128, dtype="f16")
     assert_right(build(problem, tmp_path, "unfused"), tmp_path)
 
 
+@pytest.mark.sweep
 def test_division_at_every_step_and_other_tiles_are_right(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=130, head_dim=64, dtype="f16", causal=True)
     artifact = build(problem, tmp_path, params={"division": "every-step", "tile_q": 128, "tile_kv": 32})

@@ -39,6 +39,7 @@ def test_parts_are_right_and_the_checks_find_nothing(shape: str, tmp_path: Path)
     assert_right(artifact, tmp_path)
 
 
+@pytest.mark.sweep
 def test_division_at_every_step_is_right_in_parts(tmp_path: Path) -> None:
     assert_right(
         build(SHAPES["causal"], tmp_path, params={"kv_splits": 3, "division": "every-step"}), tmp_path
@@ -66,6 +67,7 @@ def test_a_large_grid_is_one_kernel(tmp_path: Path) -> None:
     assert [kernel["name"] for kernel in artifact.launch["kernels"]] == ["attention"]
 
 
+@pytest.mark.sweep
 def test_only_rows_that_exist_are_kept_between_the_kernels(tmp_path: Path) -> None:
     artifact = build(SHAPES["decode"], tmp_path, params={"kv_splits": 3})
     shapes = {buffer["name"]: buffer["shape"] for buffer in artifact.launch["kernels"][0]["buffers"]}

@@ -52,6 +52,7 @@ def test_results_are_right_stored_as_lanes_hold_them(name: str, tmp_path: Path) 
     assert "st.global.v4.b32" not in stores(artifact, tmp_path)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("variant", ["naive", "unfused"])
 def test_other_variants_store_wide_too(variant: str, tmp_path: Path) -> None:
     artifact = build(RAGGED, tmp_path, variant)

@@ -48,6 +48,7 @@ def test_they_stand_where_an_iteration_begins(tmp_path: Path) -> None:
     assert loop.index("memref.prefetch") < loop.rindex("memref.prefetch") < loop.index("vector.transfer_read")
 
 
+@pytest.mark.sweep
 def test_a_last_tile_that_is_moved_back_is_asked_for_where_it_is_read(tmp_path: Path) -> None:
     code = text(RAGGED, tmp_path)
     last = RAGGED.seq_kv - 64
@@ -60,6 +61,7 @@ def test_both_loops_under_a_causal_mask_have_them(tmp_path: Path) -> None:
     assert [loop.count("memref.prefetch") for loop in loops] == [2, 2]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("variant", ["naive", "unfused"])
 def test_loops_of_other_variants_have_them_and_are_right(variant: str, tmp_path: Path) -> None:
     artifact = build(WHOLE, tmp_path, variant)

@@ -57,6 +57,7 @@ def test_single_precision_is_right_on_cdna(variant: str, tmp_path: Path) -> None
     assert_right_on_emulator(artifact, tmp_path)
 
 
+@pytest.mark.sweep
 def test_wide_heads_in_single_precision_have_fewer_keys_in_a_tile(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=64, seq_kv=96, head_dim=128, dtype="f32")
     artifact = build("flash", problem, tmp_path)
@@ -203,11 +204,13 @@ def test_rows_of_a_wave_exchange_statistics_without_lds(tmp_path: Path) -> None:
         assert assembly.count("v_permlanex16_b32") == (0 if uses_lds else 2)
 
 
+@pytest.mark.sweep
 def test_flash_is_right_at_a_large_scale(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=96, head_dim=32, dtype="f16", causal=True, scale=1e12)
     assert_right_on_emulator(build("flash", problem, tmp_path), tmp_path)
 
 
+@pytest.mark.sweep
 def test_q_stays_in_registers_where_lds_has_no_room_for_it(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=64, seq_kv=75, head_dim=128, dtype="f16")
     kept, read_again = (build(variant, problem, tmp_path, "gfx1100") for variant in ("naive", "flash"))

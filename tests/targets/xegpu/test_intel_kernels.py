@@ -58,6 +58,7 @@ def test_flash_is_right_and_the_checks_find_nothing(
     assert_right_on_emulator(build("flash", problem, tmp_path, chip), tmp_path)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("variant", ["naive", "unfused"])
 @pytest.mark.parametrize(
     "problem", sweep([RAGGED, WIDE], but=[RAGGED]), ids=["ragged-causal-f16", "wide-bf16"]
@@ -166,6 +167,7 @@ def test_wide_queries_are_loaded_again_for_each_tile_of_keys(tmp_path: Path) -> 
     assert_right_on_emulator(artifact, tmp_path)
 
 
+@pytest.mark.sweep
 def test_wide_queries_are_loaded_again_for_a_last_tile_behind_the_loop(tmp_path: Path) -> None:
     problem = AttentionProblem(heads=1, seq_q=128, seq_kv=100, head_dim=128, dtype="f16")
     artifact = build("flash", problem, tmp_path, tile_q=128)

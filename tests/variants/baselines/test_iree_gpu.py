@@ -110,6 +110,7 @@ def test_set_tiles_take_the_place_of_iree_s(tmp_path):
     assert theirs.lowering not in tuned
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("no_emulator")
 def test_whole_rows_of_the_output_are_computed_at_once_unless_set_otherwise(tmp_path):
     (tmp_path / "own").mkdir()
