@@ -299,7 +299,6 @@ def test_a_run_that_goes_on_is_not_resumed_by_another_and_keeps_its_files(tmp_pa
     assert outcomes(run(experiment(), tmp_path, resume=True)) == EXPECTED, "the lock is given back"
 
 
-@pytest.mark.sweep
 def test_rounds_of_other_cases_and_keys_are_not_taken_up(finished: RunSummary, tmp_path: Path) -> None:
     (finished.folder / "results.jsonl").unlink()
     journal = finished.folder / "rounds.jsonl"
