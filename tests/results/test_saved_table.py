@@ -129,10 +129,13 @@ HOSTILE = {
     "bool": [True, False, None],
     "boolean": [True, False, None],
 }
+NAMES_OF_FOLDERS = ("experiment", "run")
+"""Columns that are read off the run's folder, whatever journal and table say."""
+
 PLAIN_FIELDS = [
     name
     for name in Result.model_fields
-    if name not in ("stage_s", "instructions", "model", "params", "chosen")
+    if name not in ("stage_s", "instructions", "model", "params", "chosen", *NAMES_OF_FOLDERS)
 ]
 
 
@@ -250,3 +253,13 @@ def test_several_runs_are_read_from_their_journals(folder, tmp_path):
     merged = run_folder.tables_of([folder, other])
     pandas.testing.assert_frame_equal(merged, run_folder._tables_from_journals([folder, other]))
     assert merged["param.tile"].dropna().tolist() == ["wide"]
+
+
+@pytest.mark.parametrize("name", NAMES_OF_FOLDERS)
+def test_a_run_is_called_as_its_folder_whatever_its_table_says(tmp_path, name):
+    folder = RunFolder.create(tmp_path, "sweep", example_manifest())
+    folder.append_result(ROWS[1])
+    folder.finish()
+    rewritten(folder, with_column(name, ["another"]))
+    assert from_table(folder)[name].tolist() == ["another"]
+    assert run_folder.load(folder.path)[name].tolist() == [{"experiment": "sweep", "run": folder.run}[name]]
