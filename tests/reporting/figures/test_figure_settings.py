@@ -134,7 +134,7 @@ def test_what_nobody_could_read_is_refused_with_what_to_narrow(figure: Figure) -
         "25 panels (25 of head_dim), of which at most 24": rows_of(head_dim=list(range(1, 26))),
     }
     for reason, frame in crowds.items():
-        paired = frame.assign(speedup=2.0, baseline="unfused")
+        paired = frame.assign(speedup=2.0, baseline="unfused", baseline_label="unfused")
         with pytest.raises(Unreadable, match=re.escape(reason)):
             figure.draw(paired, parse_settings(figure, {}), "")
 
