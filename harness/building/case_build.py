@@ -36,9 +36,7 @@ def find_key(case: Case) -> KeyFound:
     plugins.check_target(case.target)
     checked("variant", case.variant, case.params, f"variant {case.variant!r}: ")
     target_options(case.target, case.target_options)
-    reason = variant.supports(case.problem, case.target)
-    if reason is not None:
-        raise UnsupportedError(reason)
+    require_supported(case)
     device = target.device_of(case)
     packages = {"harness", package_of(variant), package_of(target)}
     key = digest(
@@ -51,6 +49,13 @@ def find_key(case: Case) -> KeyFound:
         }
     )
     return KeyFound(key=key, device=device)
+
+
+def require_supported(case: Case) -> None:
+    """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target."""
+    reason = _variant(case.variant).supports(case.problem, case.target)
+    if reason is not None:
+        raise UnsupportedError(reason)
 
 
 def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -> Built:

@@ -1,1 +1,1 @@
-"""The command line: commands, options, and what `harness list` and `harness doctor` print.  No logic."""
+"""The command line: commands, options, and what `list`, `support` and `doctor` print.  No logic."""

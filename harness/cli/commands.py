@@ -318,6 +318,33 @@ def list_names(
         typer.echo(printable(f"{entry.name:<{width}}  {entry.summary}".rstrip()))
 
 
+@app.command(short_help="Show which forms of attention each variant has for each target.")
+def support(
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this variant, also a baseline; may be repeated."),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this target, with or without a chip; may be repeated."),
+    ] = None,
+) -> None:
+    """Show which forms of attention each variant has for each target, and the reason where it has not.
+
+    Nothing is built.  Without options: the variants whose code this harness generates, on every chip.
+    """
+    from harness import plugins
+    from harness.building.support import all_chips, matrix, own_variants
+    from harness.cli.support import lines
+
+    for name in variant or []:
+        plugins.check_name("variant", name)
+    for name in target or []:
+        plugins.check_target(name)
+    for line in lines(list(matrix(variant or own_variants(), target or all_chips()))):
+        typer.echo(printable(line))
+
+
 @app.command(short_help="Show what works here, and what to install for the rest.")
 def doctor() -> None:
     """Show what is installed, what can be built and run here, and what to install for the rest."""

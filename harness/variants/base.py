@@ -1,8 +1,10 @@
 """What a variant is: one way of generating code for the attention payload."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -35,6 +37,8 @@ class Variant(ABC):
     is_suggested: ClassVar[bool] = True
     """Whether messages offer it; not where it serves an experiment on the harness itself."""
     parameters: ClassVar[type[Parameters]] = Parameters
+    needed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Fields without which no problem is for this variant, with values that small examples have."""
 
     @abstractmethod
     def supports(self, problem: AttentionProblem, target: str) -> str | None:

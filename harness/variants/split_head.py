@@ -1,5 +1,6 @@
 """The variant `split-head`."""
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.problem.attention_problem import AttentionProblem
@@ -20,6 +21,7 @@ class SplitHead(GeneratedVariant):
 
     name = "split-head"
     summary = "projections fused under the loop over heads (Megatron); needs model_width"
+    needed = MappingProxyType({"model_width": 128})
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature that is not built."""

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.forms import PACKED
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
@@ -20,6 +21,7 @@ class Varlen(GeneratedVariant):
 
     name = "varlen"
     summary = "packed sequences of any lengths, FlashAttention-style; needs cu_seqlens"
+    needed = PACKED
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature that is not built."""

@@ -41,6 +41,7 @@ def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str], arguments: 
         "ir",
         "layout",
         "list",
+        "support",
         "doctor",
     ]
 

@@ -1,0 +1,95 @@
+"""Which form of attention a variant has for a target, asked of the code that decides it for a case.
+
+Nothing is built: what only a build finds out, such as a kernel that needs too much shared
+memory, is not here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from harness import plugins
+from harness.building.case_build import require_supported
+from harness.errors import PLUGIN_FAILURES, HarnessError, UnsupportedError, one_line
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.forms import FORMS, Form
+from harness.validation import messages
+
+THIS_MACHINE = "host"
+"""The chip whose name means another one on each machine: what it supports is told by that one's name."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """Whether a variant has a form for a target."""
+
+    form: str
+    variant: str
+    target: str
+    reason: str | None
+    """Why not, or None where it has."""
+    is_contradiction: bool = False
+    """Whether no problem of this form is for the variant at all."""
+
+
+def matrix(variants: Sequence[str], targets: Sequence[str]) -> Iterator[Support]:
+    """Yield an answer for each target, form and variant, in this order."""
+    for target in targets:
+        for form in FORMS:
+            for variant in variants:
+                yield _support(form, variant, target)
+
+
+def _support(form: Form, variant: str, target: str) -> Support:
+    try:
+        problem = form.problem(plugins.variant(variant).needed)
+    except ValidationError as error:
+        reason = messages(error, AttentionProblem)[0]
+        return Support(form.name, variant, target, reason, is_contradiction=True)
+    return Support(form.name, variant, target, why_unsupported(problem, variant, target))
+
+
+def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str | None:
+    """Return None, or why a problem cannot be built with default parameters.
+
+    Raises `HarnessError` for a variant or target that is unknown or cannot be loaded.
+    """
+    plugins.check_target(target)
+    case = Case(problem=problem, variant=variant, target=target)
+    try:
+        require_supported(case)
+        plugins.variant(variant).chosen(case)
+    except UnsupportedError as error:
+        return str(error)
+    except HarnessError:
+        raise
+    except PLUGIN_FAILURES as error:
+        raise HarnessError(f"variant {variant!r} cannot say what it supports: {one_line(error)}") from error
+    return None
+
+
+def own_variants() -> list[str]:
+    """Return the variants whose code this harness generates, which does not depend on what is installed."""
+    return [name for name in _usable("variant") if not plugins.variant(name).is_baseline]
+
+
+def all_chips() -> list[str]:
+    """Return each chip of each target, by its full name."""
+    return [
+        f"{name}:{chip}"
+        for name in _usable("target")
+        for chip in plugins.target(name).chips()
+        if chip != THIS_MACHINE
+    ]
+
+
+def _usable(kind: str) -> Iterator[str]:
+    """Yield the plugins of a kind that can be loaded; `harness list` says why others cannot."""
+    for name in plugins.suggested(kind):
+        try:
+            plugins.load(kind, name)
+        except HarnessError:
+            continue
+        yield name

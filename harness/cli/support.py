@@ -1,0 +1,48 @@
+"""What `harness support` prints: tables of forms and variants, one for targets that are alike."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from harness.building.support import Support
+from harness.printable import markdown_text
+from harness.reporting.tables import markdown_rows
+
+LEGEND = "yes: it is built.  no: for the reason of that number.  –: no problem of this form fits the variant."
+
+
+def lines(answers: Sequence[Support]) -> Iterator[str]:
+    """Yield lines of Markdown: for each group of targets with the same answers a table and the reasons.
+
+    Args:
+        answers: by target, then by form, each with the same forms and variants.
+    """
+    yield LEGEND
+    alike: dict[tuple[Support, ...], list[str]] = {}
+    for target, group in groupby(answers, key=lambda answer: answer.target):
+        content = tuple(replace(answer, target="") for answer in group)
+        alike.setdefault(content, []).append(target)
+    for content, targets in alike.items():
+        yield from ("", f"## {', '.join(targets)}", "", *_table(content))
+
+
+def _table(content: Sequence[Support]) -> Iterator[str]:
+    """Yield the table of one group, then the reasons that its cells number."""
+    refusals = [answer.reason for answer in content if answer.reason and not answer.is_contradiction]
+    reasons = list(dict.fromkeys(refusals))
+    variants = list(dict.fromkeys(answer.variant for answer in content))
+    rows = [
+        [form, *(_cell(answer, reasons) for answer in group)]
+        for form, group in groupby(content, key=lambda answer: answer.form)
+    ]
+    yield from markdown_rows(["form", *variants], rows, [False] * (len(variants) + 1)).splitlines()
+    if reasons:
+        yield ""
+    for number, reason in enumerate(reasons, start=1):
+        yield f"{number}. {markdown_text(reason)}"
+
+
+def _cell(answer: Support, reasons: Sequence[str]) -> str:
+    if answer.is_contradiction:
+        return "–"
+    return "yes" if answer.reason is None else f"no, {reasons.index(answer.reason) + 1}"

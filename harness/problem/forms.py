@@ -1,0 +1,73 @@
+"""The forms of attention by name: one problem each, small, that asks for the form and for little else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from harness.problem.attention_problem import AttentionProblem
+
+PLAIN: Mapping[str, Any] = MappingProxyType(
+    {"batch": 2, "heads": 4, "seq_q": 256, "seq_kv": 256, "head_dim": 64, "dtype": "f16"}
+)
+"""What a form changes: half precision, which matrix instructions of all GPUs take."""
+
+PACKED: Mapping[str, Any] = MappingProxyType(
+    {"cu_seqlens_q": (0, 100, 256), "cu_seqlens_kv": (0, 100, 256), "seq_q": None, "seq_kv": None}
+)
+"""Two sequences without padding."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way in which problems of attention differ."""
+
+    name: str
+    fields: Mapping[str, Any]
+    """Fields of `AttentionProblem` that ask for it."""
+
+    def problem(self, needed: Mapping[str, Any] = MappingProxyType({})) -> AttentionProblem:
+        """Return the problem that asks for the form.
+
+        Args:
+            needed: fields that a variant's problems have always, such as the width of its projections.
+
+        Raises pydantic's `ValidationError` where the form contradicts them.
+        """
+        return AttentionProblem.model_validate({**PLAIN, **needed, **self.fields})
+
+
+FORMS = (
+    Form("full", {}),
+    Form("causal", {"causal": True}),
+    Form("causal, fewer queries than keys", {"causal": True, "seq_q": 128}),
+    Form("causal, top-left", {"causal": True, "causal_alignment": "top-left", "seq_q": 128}),
+    Form("causal, more queries than keys", {"causal": True, "seq_kv": 128}),
+    Form("ragged lengths", {"causal": True, "seq_q": 250, "seq_kv": 333}),
+    Form("window", {"window": (64, 32)}),
+    Form("window, causal", {"window": (64, None), "causal": True}),
+    Form("boolean mask", {"mask": True}),
+    Form("additive bias", {"bias": True}),
+    Form("softcap", {"softcap": 30.0}),
+    Form(
+        "mask, bias, window, softcap",
+        {"mask": True, "bias": True, "window": (64, None), "causal": True, "softcap": 30.0},
+    ),
+    Form("scale 0", {"scale": 0.0}),
+    Form("negative scale", {"scale": -0.25}),
+    Form("grouped heads", {"kv_heads": 2}),
+    Form("multi-query", {"kv_heads": 1}),
+    Form("head_dim_v ≠ head_dim", {"head_dim": 128, "head_dim_v": 64}),
+    Form("head_dim 8", {"head_dim": 8}),
+    Form("head_dim 80", {"head_dim": 80}),
+    Form("head_dim 256", {"head_dim": 256}),
+    Form("decode", {"seq_q": 1, "seq_kv": 1024}),
+    Form("decode, grouped heads", {"seq_q": 1, "seq_kv": 1024, "kv_heads": 1}),
+    Form("few keys", {"seq_q": 5, "seq_kv": 5}),
+    Form("key lengths", {"kv_lengths": (256, 100)}),
+    Form("packed sequences", PACKED),
+    Form("projections", {"model_width": 128}),
+    Form("f32", {"dtype": "f32"}),
+    Form("bf16", {"dtype": "bf16"}),
+)
+"""In the order of tables."""
