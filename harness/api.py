@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
+from harness.artifact.turns import CallInTurn
 from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.experiment.case_settings import complete_case
 from harness.oracle.expected import require_scores_in_range
@@ -106,7 +108,12 @@ class CheckedExecutable(Executable):
         """Check the inputs and prepare a call; raises `InputError` naming the argument that is wrong."""
         check_inputs(self.problem, inputs)
         require_scores_in_range(inputs, self.problem)
-        return self.executable.bind(inputs)
+        with self.turn():
+            return CallInTurn(self.executable.bind(inputs), self.turn)
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return the turn of the loaded code; binding and calling take it by themselves."""
+        return self.executable.turn()
 
     def __call__(
         self,

@@ -16,16 +16,16 @@ from harness.emulator.saved_code import load_saved
 def stub_device(chip: str, artifact: Artifact | None = None, folder: Path | None = None) -> Iterator[None]:
     """Be a machine with one device of NVIDIA's, whose driver knows an artifact's kernels in any form."""
     stub("cuda", VERSIONED_CUDA).select(chip)
-    from harness.targets.cuda.device.context import open_device
+    from harness.targets.cuda.device.context import find_device
     from harness.targets.cuda.images import CUBIN_FILE
 
-    open_device.cache_clear()
+    find_device.cache_clear()
     images = _saved_images(artifact, folder)
     if folder is not None and (folder / CUBIN_FILE).exists():
         images += [LoadedImage((folder / CUBIN_FILE).read_bytes(), image.kernels) for image in images]
     with _known(images):
         yield
-    open_device.cache_clear()
+    find_device.cache_clear()
 
 
 @contextmanager
@@ -34,12 +34,12 @@ def stub_amd_device(
 ) -> Iterator[None]:
     """Be a machine with one device of AMD's, whose driver knows an artifact's kernels."""
     stub("hip").select(chip)
-    from harness.targets.rocm.device.context import open_device
+    from harness.targets.rocm.device.context import find_device
 
-    open_device.cache_clear()
+    find_device.cache_clear()
     with _known(_saved_images(artifact, folder)):
         yield
-    open_device.cache_clear()
+    find_device.cache_clear()
 
 
 @contextmanager

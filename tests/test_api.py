@@ -1,19 +1,23 @@
 """What `harness.build` and `harness.attention` make of their arguments."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from callers import at_once
 from example_cases import PROBLEM
 from example_results import example_result
 
 import harness
-from harness.api import BuiltArtifact
+from harness.api import BuiltArtifact, CheckedExecutable
+from harness.artifact.artifact import BoundCall, Executable
 from harness.errors import InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.inputs import make_inputs
+from harness.problem.inputs import Inputs, make_inputs
 from harness.results.manifest import collect
 from harness.results.run_folder import RunFolder, run_paths
 
@@ -220,3 +224,60 @@ def test_scores_that_f32_is_too_small_for_are_refused_as_in_a_check() -> None:
     assert str(of_call.value) == str(of_check.value)
     inputs.k[..., 3, :] = -np.inf
     assert harness.attention(abs(inputs.q), inputs.k, inputs.v, scale=1e20).shape == (1, 1, 8, 16)
+
+
+def test_threads_of_a_caller_share_a_kernel_of_several_threads() -> None:
+    problem = AttentionProblem(heads=4, seq_q=37, seq_kv=41, head_dim=8)
+
+    def is_right(seed: int) -> bool:
+        inputs = make_inputs(problem, seed=seed)
+        found = [harness.attention(inputs.q, inputs.k, inputs.v, threads=2) for _ in range(20)]
+        return all(expect(inputs, problem).check(output).ok for output in found)
+
+    assert all([is_right(0), *at_once(is_right)])
+
+
+class CountingTurns(Executable):
+    """Code whose turn knows whether a thread is in it."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        assert self.depth > 0
+        return CountingCall(self)
+
+
+class CountingCall(BoundCall):
+    def __init__(self, executable: CountingTurns) -> None:
+        self.executable = executable
+        self.ran = 0
+
+    def poison(self) -> None:
+        assert self.executable.depth > 0
+
+    def run(self) -> None:
+        assert self.executable.depth > 0
+        self.ran += 1
+
+    def output(self) -> np.ndarray:
+        assert self.executable.depth > 0
+        return np.array(self.ran)
+
+
+def test_whatever_a_program_does_with_loaded_code_is_in_its_turn() -> None:
+    inner = CountingTurns()
+    executable = CheckedExecutable(PROBLEM, inner)
+    inputs = make_inputs(PROBLEM)
+    call = executable.bind(inputs)
+    call.poison()
+    call.run()
+    assert call.output() == 1
+    assert call.sample(0.0).calls == 1
+    assert (call.output(), executable(inputs.q, inputs.k, inputs.v), inner.depth) == (2, 1, 0)

@@ -3,6 +3,7 @@
 import importlib
 import time
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -139,7 +140,10 @@ class Sample:
 
 
 class BoundCall(ABC):
-    """An executable bound to concrete inputs: what the checker and the timer call."""
+    """An executable bound to concrete inputs: what the checker and the timer call.
+
+    It has one output, and is for one thread at a time.
+    """
 
     @abstractmethod
     def poison(self) -> None:
@@ -172,6 +176,15 @@ class Executable(ABC):
     def bind(self, inputs: Inputs) -> BoundCall:
         """Prepare a call: convert inputs, allocate output and workspace."""
 
+    def turn(self) -> AbstractContextManager[object]:
+        """Return what a thread is in while it binds or calls, where this process may have several.
+
+        Code whose runtime keeps something for the whole process waits here until other threads are done, and
+        sets for the thread what it needs.  Who is in a turn may begin another one.  By default nothing is
+        done: calls that were bound apart run at the same time.
+        """
+        return nullcontext()
+
     def __call__(
         self,
         q: np.ndarray,
@@ -182,6 +195,7 @@ class Executable(ABC):
         bias: np.ndarray | None = None,
     ) -> np.ndarray:
         """Compute attention of q, k and v (shapes and dtype of the problem it was built for)."""
-        call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias))
-        call.run()
-        return call.output()
+        with self.turn():
+            call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias))
+            call.run()
+            return call.output()

@@ -7,7 +7,7 @@ import llvmlite.binding as llvm
 
 from harness.emulator.devices import Device
 from harness.emulator.machine_code import target_machine
-from harness.emulator.native_library import library
+from harness.emulator.native_library import ONE_AT_A_TIME, library
 from harness.emulator.retarget.retargeted import REGION, KernelDescription, Retargeted, Site
 from harness.emulator.structures import CKernel, CMemoryRange
 from harness.errors import BuildError
@@ -40,6 +40,11 @@ class LoadedKernel:
 
 def load(retargeted: Retargeted, code: bytes, device: Device) -> dict[str, LoadedKernel]:
     """Load an object file of retargeted code; returns its kernels by name."""
+    with ONE_AT_A_TIME:
+        return _load(retargeted, code, device)
+
+
+def _load(retargeted: Retargeted, code: bytes, device: Device) -> dict[str, LoadedKernel]:
     runtime = library()
     for name in (*RUNTIME_SYMBOLS, *retargeted.symbols):
         llvm.add_symbol(name, _address(runtime, name))

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +22,13 @@ RUNTIME, MODELS, DRIVERS = (SOURCES / name for name in ("runtime", "models", "dr
 FLAGS = ("-std=gnu11", "-O2", "-march=x86-64-v3", "-fPIC", "-shared", "-fno-math-errno", "-ffp-contract=off")
 
 TIME_LIMIT_S = 120.0
+
+ONE_AT_A_TIME = threading.RLock()
+"""Held by the thread that works with the library, for as long as its calls belong together.
+
+The library has one launch, one table of buffers and one list of images for all that this process emulates.
+Single calls of it wait for one another by themselves.
+"""
 
 MISSING = "install a C compiler (cc) or the package ziglang, which brings one"
 

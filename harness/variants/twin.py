@@ -4,6 +4,7 @@ Twins must not be told apart, and a slowdown that was planted must be found: `ex
 """
 
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import median
 
@@ -85,6 +86,10 @@ class SlowedExecutable(Executable):
         call = SlowedCall(self._executable.bind(inputs), self._by)
         call.measure_itself()
         return call
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return the turn of the code."""
+        return self._executable.turn()
 
 
 class SlowedCall(BoundCall):

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
+from callers import at_once
 from snippets import ONE_ORDER, amd, loaded, nvidia, run, threads
 
 from harness.emulator.device_code import compile_for_emulator
@@ -71,6 +72,24 @@ def test_shared_arrays_of_the_code_count_too() -> None:
     kernel = loaded(nvidia("", before="@large = internal addrspace(3) global [300000 x float] undef"))
     with pytest.raises(InputError, match="more than 1 MiB of shared memory"):
         launch(kernel, (1, 1, 1), (1, 1, 1), [np.uint64(0)])
+
+
+# ------------------------------------------------------------------ several threads
+
+
+def test_launches_and_buffers_of_several_threads_wait_for_one_another(store_thread: LoadedKernel) -> None:
+    def store(number: int) -> list[np.ndarray]:
+        outputs = []
+        for size in range(64, 96, 4):
+            data = DeviceBuffer(4 * size, f"data of {number}")
+            report = launch(store_thread, (1, 1, 1), (size, 1, 1), [data], settings=ONE_ORDER)
+            outputs.append(data.view(np.dtype(np.int32), (size,)).copy())
+            assert (report.workgroups, report.findings) == (1, ())
+            data.free()
+        return outputs
+
+    for outputs in at_once(store):
+        assert all((output == np.arange(len(output))).all() for output in outputs)
 
 
 # ------------------------------------------------------------------ memory

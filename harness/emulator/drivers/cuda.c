@@ -110,9 +110,28 @@ static int new_handle(void **handle) {
     return SUCCESS;
 }
 
-static int pop_context(void **context) {
-    if (context) *context = any_handle();
+static _Thread_local int current_contexts;   /* each thread has a stack of them */
+
+static int set_context(void *context) {
+    current_contexts += (context != NULL) - (current_contexts > 0);
     return SUCCESS;
+}
+
+static int push_context(void *context) {
+    (void)context;
+    current_contexts++;
+    return SUCCESS;
+}
+
+static int pop_context(void **context) {
+    if (current_contexts == 0) return fail(INVALID_CONTEXT, "no context is current");
+    if (context) *context = any_handle();
+    current_contexts--;
+    return SUCCESS;
+}
+
+static Status require_context(void) {
+    return current_contexts > 0 ? SUCCESS : fail(INVALID_CONTEXT, "no context is current in this thread");
 }
 
 static int call_on_host(void *stream, void (*function)(void *), void *data) {
@@ -135,8 +154,9 @@ static int event_elapsed(float *milliseconds, const Event *start, const Event *e
 /* ------------------------------------------------------------------ memory */
 
 static int memory_allocate(Address *address, size_t bytes) {
-    void *memory;
-    Status status = allocate(bytes, &memory);
+    void *memory = NULL;
+    Status status = require_context();
+    if (status == SUCCESS) status = allocate(bytes, &memory);
     *address = (Address)(uintptr_t)memory;
     return status;
 }
@@ -199,10 +219,10 @@ static int fill_words(Address destination, unsigned value, size_t count, void *s
 
 static int module_load(Module **module, const void *image, unsigned option_count, int *options, void **values) {
     (void)option_count, (void)options, (void)values;
-    return load_module(image, module);
+    return require_context() == SUCCESS ? load_module(image, module) : INVALID_CONTEXT;
 }
 
-static int module_load_data(Module **module, const void *image) { return load_module(image, module); }
+static int module_load_data(Module **module, const void *image) { return module_load(module, image, 0, NULL, NULL); }
 
 static int module_unload(Module *module) { return unload_module(module); }
 
@@ -221,6 +241,7 @@ static int launch_function(const Kernel *kernel, unsigned grid_x, unsigned grid_
                            unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream,
                            void **arguments, void **packed) {
     (void)stream;
+    if (require_context() != SUCCESS) return INVALID_CONTEXT;
     if (!arguments || packed) return fail(NOT_SUPPORTED, "packed arguments");
     uint32_t grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
     for (int i = 0; i < 3; i++)
@@ -269,9 +290,9 @@ static const Entry entries[] = {
     ENTRY("cuDeviceGetAttribute", device_attribute),
     ENTRY("cuDevicePrimaryCtxRetain", new_handle),
     ENTRY("cuDevicePrimaryCtxRelease", nothing),
-    ENTRY("cuCtxSetCurrent", nothing),
-    ENTRY("cuCtxSynchronize", nothing),
-    ENTRY("cuCtxPushCurrent", nothing),
+    ENTRY("cuCtxSetCurrent", set_context),
+    ENTRY("cuCtxSynchronize", require_context),
+    ENTRY("cuCtxPushCurrent", push_context),
     ENTRY("cuCtxPopCurrent", pop_context),
     ENTRY("cuStreamCreate", new_handle),
     ENTRY("cuStreamDestroy", nothing),

@@ -234,6 +234,7 @@ const char *name_of(Status status) {
         case INVALID_VALUE: return "invalid value";
         case OUT_OF_MEMORY: return "out of memory";
         case INVALID_IMAGE: return "invalid image";
+        case INVALID_CONTEXT: return "invalid context";
         case NOT_FOUND: return "not found";
         case LAUNCH_FAILED: return "launch failed";
         case NOT_SUPPORTED: return "not supported";

@@ -18,6 +18,7 @@ typedef enum Status {
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
     INVALID_IMAGE = 200,
+    INVALID_CONTEXT = 201,
     NOT_FOUND = 500,
     LAUNCH_FAILED = 719,
     NOT_SUPPORTED = 801,

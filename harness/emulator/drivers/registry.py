@@ -29,7 +29,10 @@ def load_image(image: ImageCode) -> LoadedImage:
 
 @contextmanager
 def registered(images: Sequence[LoadedImage]) -> Iterator[None]:
-    """Let the drivers find the kernels of these images, and of no others, when modules are loaded."""
+    """Let the drivers find the kernels of these images, and of no others, when modules are loaded.
+
+    `ONE_AT_A_TIME` is to be held meanwhile where other threads load modules, too.
+    """
     runtime = library()
     keeps = []
     try:

@@ -1,5 +1,7 @@
 /* A launch: all workgroups of a grid, over several processes, in one or more orders of lanes and warps. */
+#define _GNU_SOURCE   /* for a lock that may be taken again */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -14,6 +16,11 @@
 size_t writable_buffers(MemoryRange *ranges, size_t capacity);
 
 static char implicit_arguments[256];
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void emulator_lock(void) { pthread_mutex_lock(&lock); }
+
+void emulator_unlock(void) { pthread_mutex_unlock(&lock); }
 
 /* The hidden arguments of AMD's kernels that name the launch's geometry.
  * LLVM's "User Guide for AMDGPU Backend", code object V5 hidden arguments. */
@@ -148,9 +155,9 @@ static int refuse(LaunchOutcome *total, const char *reason) {
     return -1;
 }
 
-int emulator_launch(const Kernel *kernel, const uint32_t grid[3], const uint32_t block[3],
-                    uint32_t dynamic_shared_bytes, void **arguments, const LaunchOptions *options,
-                    LaunchOutcome *total) {
+static int run_launch(const Kernel *kernel, const uint32_t grid[3], const uint32_t block[3],
+                      uint32_t dynamic_shared_bytes, void **arguments, const LaunchOptions *options,
+                      LaunchOutcome *total) {
     memset(total, 0, sizeof *total);
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     if (threads == 0 || threads > MAXIMUM_LANES) return refuse(total, "a workgroup has 1 to 1024 threads");
@@ -167,4 +174,13 @@ int emulator_launch(const Kernel *kernel, const uint32_t grid[3], const uint32_t
     prepare_shared_memory(kernel, dynamic_shared_bytes, options->checks_within_warps);
     run_orders(kernel, arguments, options, total);
     return 0;
+}
+
+int emulator_launch(const Kernel *kernel, const uint32_t grid[3], const uint32_t block[3],
+                    uint32_t dynamic_shared_bytes, void **arguments, const LaunchOptions *options,
+                    LaunchOutcome *total) {
+    emulator_lock();
+    int done = run_launch(kernel, grid, block, dynamic_shared_bytes, arguments, options, total);
+    emulator_unlock();
+    return done;
 }

@@ -62,6 +62,11 @@ typedef struct LaunchOptions {
     const uint64_t *orders;              /* of lanes and warps: 0 forward, 1 reversed, else a seed */
 } LaunchOptions;
 
+/* There is one launch and one table of buffers: each call below waits until the one before it has ended, on any
+ * thread.  Who makes several calls that belong together holds the lock meanwhile; it may be taken again. */
+void emulator_lock(void);
+void emulator_unlock(void);
+
 /* Whether one more buffer can be allocated or registered. */
 int emulator_has_room(void);
 

@@ -26,9 +26,14 @@ static _Alignas(64) char poison[POISON_BYTES];
 
 int emulator_has_room(void) { return buffer_count < MAXIMUM_BUFFERS; }
 
-static void add(Buffer buffer, const char *name) {
+/* Returns 0 where there is no room. */
+static int add(Buffer buffer, const char *name) {
     snprintf(buffer.name, sizeof buffer.name, "%s", name);
-    buffers[buffer_count++] = buffer;
+    emulator_lock();
+    int has_room = emulator_has_room();
+    if (has_room) buffers[buffer_count++] = buffer;
+    emulator_unlock();
+    return has_room;
 }
 
 static void remove_at(int index) {
@@ -47,24 +52,26 @@ void *emulator_allocate(size_t bytes, const char *name, int is_writable) {
     /* The end, rounded to a cache line, touches the guard page. */
     char *start = area + PAGE + pages - (bytes + 63) / 64 * 64;
     memset(start, 0xFF, bytes);
-    add((Buffer){.start = start, .bytes = bytes, .area = area, .area_bytes = pages + 2 * PAGE,
-                 .is_writable = is_writable}, name);
-    return start;
+    if (add((Buffer){.start = start, .bytes = bytes, .area = area, .area_bytes = pages + 2 * PAGE,
+                     .is_writable = is_writable}, name))
+        return start;
+    munmap(area, pages + 2 * PAGE);
+    return NULL;
 }
 
 void emulator_free(void *address) {
+    emulator_lock();
     for (int i = 0; i < buffer_count; i++) {
         if (buffers[i].start != address) continue;
         if (buffers[i].area) munmap(buffers[i].area, buffers[i].area_bytes);
         remove_at(i);
-        return;
+        break;
     }
+    emulator_unlock();
 }
 
 int emulator_register(void *address, size_t bytes, const char *name, int is_writable) {
-    if (!emulator_has_room()) return -1;
-    add((Buffer){.start = address, .bytes = bytes, .is_writable = is_writable}, name);
-    return 0;
+    return add((Buffer){.start = address, .bytes = bytes, .is_writable = is_writable}, name) ? 0 : -1;
 }
 
 void emulator_unregister(void *address) { emulator_free(address); }

@@ -1,5 +1,4 @@
 /* Kernels by the image that a driver loads them from, and the launches that drivers were asked for. */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +15,6 @@ static LaunchOptions prepared = {.processes = 1, .order_count = 1, .orders = ord
 
 static LaunchRecord **records;
 static size_t record_count, record_capacity;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 int emulator_register_image(const void *image, size_t size, const Kernel *const *kernels, size_t kernel_count) {
     if (image_count == MAXIMUM_IMAGES) return -1;
@@ -79,7 +76,3 @@ const LaunchRecord *emulator_launch_recorded(const Kernel *kernel, const uint32_
 size_t emulator_launch_count(void) { return record_count; }
 
 const LaunchRecord *emulator_launch_record(size_t number) { return records[number]; }
-
-void emulator_lock(void) { pthread_mutex_lock(&lock); }
-
-void emulator_unlock(void) { pthread_mutex_unlock(&lock); }

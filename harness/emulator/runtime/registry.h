@@ -35,8 +35,4 @@ const LaunchRecord *emulator_launch_recorded(const Kernel *kernel, const uint32_
 size_t emulator_launch_count(void);
 const LaunchRecord *emulator_launch_record(size_t number);
 
-/* The emulator is for one thread at a time; a driver's callers have many. */
-void emulator_lock(void);
-void emulator_unlock(void);
-
 #endif

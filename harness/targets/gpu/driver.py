@@ -6,6 +6,7 @@ CUDA's driver, the emulator, HIP and OpenCL differ behind this and nowhere else.
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,6 +52,10 @@ class Driver(ABC):
     @abstractmethod
     def synchronize(self) -> None:
         """Wait until everything is done; an error of a kernel is raised here."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return what a thread is in while it uses the driver, see `Executable.turn`; by default nothing."""
+        return nullcontext()
 
     def timer(self) -> "Timer | None":
         """Return what times launches on the device's own clock; None where it has none."""

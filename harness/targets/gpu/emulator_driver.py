@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from harness.artifact.artifact import Artifact
 from harness.emulator import ARTIFACT_FOLDER
 from harness.emulator.launching import MAXIMUM_PROCESSES, DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
+from harness.emulator.native_library import ONE_AT_A_TIME
 from harness.emulator.saved_code import load_saved
 from harness.errors import EmulatorFindingsError
 from harness.machine.cores import available_cores
@@ -66,6 +68,10 @@ class EmulatorDriver(Driver):
         """Return what runs a kernel; it raises `EmulatorFindingsError` if a check finds something."""
         values = [memory.buffer for memory in arguments]
         return partial(self._launch, kernel, [*values, *[NULL] * kernel.null_arguments])
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for other threads: a launch puts back what is in all buffers, those of others included."""
+        return ONE_AT_A_TIME
 
     def synchronize(self) -> None:
         """Do nothing: a launch returns when its kernel is done."""

@@ -1,6 +1,7 @@
 """Kernels of a GPU target, ready to be called: the same for every driver."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -30,6 +31,10 @@ class GpuKernels(Executable):
             if buffer.is_input:
                 memory[name].write(checked_input(given, buffer))
         return GpuCall(self, memory)
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return the driver's turn."""
+        return self.driver.turn()
 
 
 class GpuCall(BoundCall):

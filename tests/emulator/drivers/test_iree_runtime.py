@@ -10,9 +10,11 @@ from dataclasses import replace
 import iree.runtime
 import numpy as np
 import pytest
+from callers import at_once
 from conftest import ATTENTION
 from iree_modules import GpuModule, compile_payload
 
+from harness.api import CheckedExecutable
 from harness.artifact.artifact import BoundCall
 from harness.emulator.drivers.registry import load_image
 from harness.emulator.findings import FindingKind
@@ -105,6 +107,17 @@ def test_runs_again_with_other_inputs_and_reports_the_last_run_only(attention):
     call.run()
     assert_right(call)
     assert len(executable.reports) == 1
+
+
+def test_threads_of_a_caller_take_turns(attention):
+    executable = CheckedExecutable(ATTENTION, attention("gfx942").loaded())
+
+    def is_right(seed: int) -> bool:
+        inputs = make_inputs(ATTENTION, "normal", seed)
+        outputs = [executable(inputs.q, inputs.k, inputs.v) for _ in range(3)]
+        return all(expect(inputs, ATTENTION).check(output).ok for output in outputs)
+
+    assert all(at_once(is_right))
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "gfx1100"])

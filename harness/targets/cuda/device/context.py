@@ -16,7 +16,7 @@ BUS_BYTES = 32
 
 @dataclass(frozen=True)
 class Device:
-    """A device whose context is current in this process."""
+    """A device, and its context in this process."""
 
     ordinal: int
     name: str
@@ -27,13 +27,24 @@ class Device:
     """Its place on the PCI bus, by which other libraries know it."""
     context: Any
 
+    def make_current(self) -> None:
+        """Let what this thread asks of the driver be for this device: each thread has its own context."""
+        checked(driver.cuCtxSetCurrent(self.context))
 
-@functools.cache
+
 def open_device(chip: str) -> Device:
-    """Make the first device that runs code for a chip this process's own; raises `UnsupportedError`.
+    """Make the first device that runs code for a chip this thread's own; raises `UnsupportedError`.
 
     It is the device's primary context, which PyTorch and others in this process share.
     """
+    device = find_device(chip)
+    device.make_current()
+    return device
+
+
+@functools.cache
+def find_device(chip: str) -> Device:
+    """Return the first device that runs code for a chip; raises `UnsupportedError`."""
     checked(driver.cuInit(0))
     for ordinal in range(checked(driver.cuDeviceGetCount())):
         handle = checked(driver.cuDeviceGet(ordinal))
@@ -57,7 +68,6 @@ def synchronize() -> None:
 
 def _opened(ordinal: int, handle: Any) -> Device:
     context = checked(driver.cuDevicePrimaryCtxRetain(handle))
-    checked(driver.cuCtxSetCurrent(context))
     return Device(
         ordinal=ordinal,
         name=_line(checked(driver.cuDeviceGetName(NAME_BYTES, handle))),

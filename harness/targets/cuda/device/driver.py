@@ -1,6 +1,7 @@
 """CUDA's driver, as the executable of GPU kernels asks for it."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,11 @@ class CudaDriver(Driver):
     def synchronize(self) -> None:
         """Wait until everything on the device is done."""
         synchronize()
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Make the device this thread's own."""
+        self._device.make_current()
+        return nullcontext()
 
     def timer(self) -> EventTimer:
         """Return a timer by events on the default stream."""

@@ -16,7 +16,7 @@ BUS_BYTES = 32
 
 @dataclass(frozen=True)
 class Device:
-    """A device that is current in this process."""
+    """A device, by its number in this process."""
 
     ordinal: int
     name: str
@@ -26,16 +26,26 @@ class Device:
     bus: str
     """Its place on the PCI bus, by which other libraries know it."""
 
+    def make_current(self) -> None:
+        """Let what this thread asks of HIP be for this device: each thread begins with the first one."""
+        call("hipSetDevice", self.ordinal)
+
+
+def open_device(chip: str) -> Device:
+    """Make the first device of a chip this thread's own; raises `UnsupportedError`."""
+    device = find_device(chip)
+    device.make_current()
+    return device
+
 
 @functools.cache
-def open_device(chip: str) -> Device:
-    """Make the first device of a chip this process's own; raises `UnsupportedError`."""
+def find_device(chip: str) -> Device:
+    """Return the first device of a chip; raises `UnsupportedError`."""
     call("hipInit", 0)
     count = ctypes.c_int()
     call("hipGetDeviceCount", ctypes.byref(count))
     for ordinal in range(count.value):
         if chip_of(ordinal) == chip:
-            call("hipSetDevice", ordinal)
             return Device(
                 ordinal=ordinal,
                 name=_text("hipDeviceGetName", NAME_BYTES, ordinal),

@@ -1,6 +1,7 @@
 """HIP, as the executable of GPU kernels asks for it."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -48,6 +49,11 @@ class HipDriver(Driver):
     def synchronize(self) -> None:
         """Wait until everything on the device is done."""
         call("hipDeviceSynchronize")
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Make the device this thread's own."""
+        self._device.make_current()
+        return nullcontext()
 
     def timer(self) -> EventTimer:
         """Return a timer by events on the default stream."""

@@ -1,5 +1,7 @@
 """Loads and calls IREE modules; imported only in the process that runs them."""
 
+import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import iree.runtime
@@ -70,6 +72,7 @@ class IreeExecutable(Executable):
 
     def __init__(self, artifact: Artifact, folder: Path, device: iree.runtime.HalDevice) -> None:
         self.problem = artifact.case.problem
+        self._lock = threading.RLock()
         self.operands = artifact.launch["operands"]
         self.device = device
         self.instance = iree.runtime.VmInstance()
@@ -97,6 +100,10 @@ class IreeExecutable(Executable):
         inputs = without_padding(self.problem, inputs)
         views = [self.to_device(operand_array(self.problem, name, inputs, visible)) for name in self.operands]
         return IreeCall(self, views)
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for other threads: IREE's contexts are for one at a time."""
+        return self._lock
 
     def to_device(self, array: np.ndarray) -> iree.runtime.HalBufferView:
         """Copy an array; its bytes go over as they are, because NumPy's bfloat16 is unknown to IREE."""

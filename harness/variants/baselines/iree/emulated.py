@@ -1,5 +1,6 @@
 """The executor `emulator` of IREE's modules: IREE's own runtime, on a stub driver."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import iree.runtime
@@ -15,6 +16,7 @@ from harness.emulator.drivers.registry import (
 from harness.emulator.drivers.stub import stub
 from harness.emulator.findings import Report
 from harness.emulator.launching import MAXIMUM_PROCESSES, LaunchSettings
+from harness.emulator.native_library import ONE_AT_A_TIME
 from harness.emulator.saved_code import load_saved
 from harness.errors import EmulatorFindingsError, HarnessError
 from harness.machine.cores import available_cores
@@ -36,7 +38,8 @@ def load(artifact: Artifact, folder: Path) -> "EmulatedExecutable":
     """
     images = [load_image(image) for image in load_saved(folder / artifact.launch["emulator"])]
     settings = LaunchSettings(processes=min(available_cores(), MAXIMUM_PROCESSES))
-    return EmulatedExecutable(artifact, folder, images, settings)
+    with ONE_AT_A_TIME:
+        return EmulatedExecutable(artifact, folder, images, settings)
 
 
 def open_device(driver: str) -> iree.runtime.HalDevice:
@@ -73,6 +76,10 @@ class EmulatedExecutable(IreeExecutable):
                 super().__init__(artifact, folder, open_device(self._driver))
         except IREE_ERRORS as error:
             raise self._error(error) from error
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for other threads: all modules share the stub driver, its launches and its failures."""
+        return ONE_AT_A_TIME
 
     def invoke(self, arguments: iree.runtime.VmVariantList) -> iree.runtime.VmVariantList:
         """Call the function; raises `EmulatorFindingsError` if the checks have found something."""

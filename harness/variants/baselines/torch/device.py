@@ -55,6 +55,11 @@ class OnDevice(Executable):
         stream = torch.cuda.current_stream().cuda_stream
         return CallOnDevice(self.inner.bind(inputs), self.backend, lambda: event_timer(self.device, stream))
 
+    def turn(self) -> AbstractContextManager[object]:
+        """Make the device this thread's own."""
+        self.device.make_current()
+        return nullcontext()
+
 
 class CallOnDevice(BoundCall):
     """A call that PyTorch enqueues on a device."""

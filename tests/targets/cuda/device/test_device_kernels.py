@@ -4,9 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from callers import at_once
 from stubbed_device import stub_device
 
 from harness import plugins
+from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
 from harness.errors import InputError
 from harness.machine import gpus as gpu_devices
@@ -49,6 +51,28 @@ def test_the_kernels_compute_attention_into_poisoned_memory(artifact, folder):
         assert np.isnan(call.output()).all()
         call.run()
         assert expect(inputs, PROBLEM).check(call.output()).ok
+
+
+def is_right_on_threads(built: BuiltArtifact, threads: int) -> bool:
+    """Call loaded code on threads that begin together, and say whether all its outputs are right."""
+    kernel = built.executable()
+
+    def attend(number: int) -> bool:
+        inputs = make_inputs(PROBLEM, seed=number)
+        outputs = [kernel(inputs.q, inputs.k, inputs.v) for _ in range(2)]
+        return all(expect(inputs, PROBLEM).check(output).ok for output in outputs)
+
+    return all(at_once(attend, threads))
+
+
+def test_threads_of_a_caller_take_turns_on_the_emulator(artifact, folder):
+    assert artifact.executor == "emulator"
+    assert is_right_on_threads(BuiltArtifact(artifact, folder), 4)
+
+
+def test_each_thread_of_a_caller_has_the_device_s_context(artifact, folder):
+    with stub_device("sm_80", artifact, folder):
+        assert is_right_on_threads(BuiltArtifact(on_device(artifact), folder), 1)
 
 
 def test_a_sample_tells_the_kernels_time_from_the_launches(artifact, folder):

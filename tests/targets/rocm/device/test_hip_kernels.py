@@ -1,12 +1,15 @@
 """Kernels launched through HIP, here on the emulator's stub of its runtime."""
 
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from callers import at_once
 from stubbed_device import stub_amd_device
 
 from harness import plugins
+from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
 from harness.errors import InputError, UnsupportedError
 from harness.machine import gpu_probe
@@ -51,6 +54,22 @@ def test_the_kernels_compute_attention_into_poisoned_memory(artifact: Artifact, 
         assert np.isnan(call_.output()).all()
         call_.run()
         assert expect(inputs, PROBLEM).check(call_.output()).ok
+
+
+def test_each_thread_of_a_caller_asks_for_the_device(
+    artifact: Artifact, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = make_inputs(PROBLEM, seed=5)
+    with stub_amd_device(CHIP, artifact, folder):
+        kernel = BuiltArtifact(on_device(artifact), folder).executable()
+        asked: set[int] = set()
+        monkeypatch.setattr(
+            runtime(), "hipSetDevice", lambda ordinal: asked.add(threading.get_ident()) or ordinal
+        )
+        (output,) = at_once(lambda number: kernel(inputs.q, inputs.k, inputs.v), 1)
+    assert asked.isdisjoint({threading.get_ident()})
+    assert len(asked) == 1
+    assert expect(inputs, PROBLEM).check(output).ok
 
 
 def test_a_sample_tells_the_kernels_time_from_the_launches(artifact: Artifact, folder: Path) -> None:

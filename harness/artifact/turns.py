@@ -1,0 +1,36 @@
+"""Bound calls whose every step is a turn of their executable: what a program with several threads calls."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from harness.artifact.artifact import BoundCall, Sample
+
+
+class CallInTurn(BoundCall):
+    """A call that waits for its turn; see `Executable.turn`."""
+
+    def __init__(self, call: BoundCall, turn: Callable[[], AbstractContextManager[object]]) -> None:
+        self._call = call
+        self._turn = turn
+
+    def poison(self) -> None:
+        """Fill outputs and scratch memory with NaN."""
+        with self._turn():
+            self._call.poison()
+
+    def run(self) -> None:
+        """Compute once and wait for the result."""
+        with self._turn():
+            self._call.run()
+
+    def output(self) -> np.ndarray:
+        """Return the output of the last run."""
+        with self._turn():
+            return self._call.output()
+
+    def sample(self, min_seconds: float) -> Sample:
+        """Take a sample in one turn, so that no wait for others is a part of it."""
+        with self._turn():
+            return self._call.sample(min_seconds)
