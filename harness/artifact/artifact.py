@@ -185,6 +185,9 @@ class Executable(ABC):
         """
         return nullcontext()
 
+    def take_process(self) -> None:  # noqa: B027 - most set nothing
+        """Set a process up for what is timed: a worker's, which does nothing else; by default nothing."""
+
     def __call__(
         self,
         q: np.ndarray,

@@ -140,6 +140,7 @@ class Worker:
     def _load(self, request: LoadRequest) -> Done:
         self._artifact = read_artifact(request.folder)
         self._executable = self._artifact.load(request.folder)
+        self._executable.take_process()
         return Done()
 
     def _bind(self, request: BindRequest) -> Done:

@@ -12,7 +12,7 @@ def keep_heap_warm() -> bool:
 
     A library that allocates its score matrix or output in every call otherwise pays for mapping and
     zeroing fresh pages each time, which costs up to three times the computation.  The setting holds for
-    this process from now on.
+    this process from now on: it is for a process that does nothing else (`Executable.take_process`).
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -12,7 +12,10 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
+from harness.running.worker import Worker
+from harness.variants.baselines.iree import calls
 from harness.variants.baselines.iree.variant import Iree, IreeUnfused
+from harness.workers.protocol import LoadRequest
 
 BOTH = pytest.mark.parametrize("variant", [Iree(), IreeUnfused()], ids=lambda variant: variant.name)
 
@@ -158,6 +161,15 @@ def test_builds_and_loads_in_a_process_that_uses_the_mlir_bindings(tmp_path):
     script = [sys.executable, "-c", BESIDE_MLIR, str(tmp_path)]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "loaded", done.stderr
+
+
+def test_only_a_worker_changes_the_settings_of_its_heap(tmp_path, monkeypatch):
+    changes = []
+    monkeypatch.setattr(calls, "keep_heap_warm", lambda: changes.append("heap"))
+    build_and_load(Iree(), AttentionProblem(heads=1, seq_q=8, head_dim=8), tmp_path)
+    assert changes == []
+    Worker().answer(LoadRequest(folder=tmp_path).model_dump_json())
+    assert changes == ["heap"]
 
 
 def test_mask_that_hides_all_keys_of_a_query_is_unsupported_when_bound(tmp_path):

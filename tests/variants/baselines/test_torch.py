@@ -1,11 +1,15 @@
+import contextlib
 import importlib.util
+import pkgutil
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
 from dense_attention import assert_attention, build_and_load
 
+from harness.api import BuiltArtifact
 from harness.errors import InputError, UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -131,16 +135,60 @@ def test_inputs_are_not_copied():
 
 
 @pytest.mark.extra("baselines")
-def test_loading_sets_the_number_of_threads(tmp_path):
+@pytest.mark.parametrize(
+    ("variant", "function"),
+    [(Torch(), "torch.nn.functional.scaled_dot_product_attention"), (TorchUnfused(), "torch.baddbmm")],
+)
+def test_each_call_has_its_own_number_of_threads_and_the_caller_keeps_his(
+    variant, function, tmp_path, monkeypatch
+):
     import torch
 
-    before = torch.get_num_threads()
-    try:
-        for threads in (2, 1):
-            build_and_load(Torch(), SMALL, tmp_path, threads=threads)
-            assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(before)
+    kernels = []
+    for threads in (3, 2):
+        folder = tmp_path / str(threads)
+        artifact, _, inputs = build_and_load(variant, SMALL, folder, threads=threads)
+        kernels.append(BuiltArtifact(artifact, folder).executable())
+    before, used = torch.get_num_threads(), []
+    original = pkgutil.resolve_name(function)
+
+    def counted(*given, **named):
+        used.append(torch.get_num_threads())
+        return original(*given, **named)
+
+    monkeypatch.setattr(function, counted)
+    for kernel in (*kernels, *kernels):
+        kernel(inputs.q, inputs.k, inputs.v)
+        used.append(torch.get_num_threads())
+    assert used == [3, before, 2, before] * 2
+
+
+class StubOfPyTorch(ModuleType):
+    """What of PyTorch knows its number of threads."""
+
+    count = 5
+
+    def get_num_threads(self) -> int:
+        return self.count
+
+    def set_num_threads(self, count: int) -> None:
+        self.count = count
+
+
+def test_the_number_of_threads_is_put_back_whatever_happens(monkeypatch):
+    stub = StubOfPyTorch("torch")
+    monkeypatch.setitem(sys.modules, "torch", stub)
+    monkeypatch.delitem(sys.modules, "harness.variants.baselines.torch.threads", raising=False)
+    from harness.variants.baselines.torch.threads import with_threads
+
+    with contextlib.suppress(KeyError), with_threads(3):
+        assert stub.count == 3
+        with with_threads(2):
+            assert stub.count == 2
+        assert stub.count == 3
+        raise KeyError
+    assert stub.count == 5
+    monkeypatch.delitem(sys.modules, "harness.variants.baselines.torch.threads")
 
 
 @BOTH

@@ -33,14 +33,13 @@ ELEMENT_TYPES = {
 }
 
 
-def load(artifact: Artifact, folder: Path) -> "IreeExecutable":
+def load(artifact: Artifact, folder: Path) -> "OnProcessor":
     """Load the module for the CPU, with the artifact's number of threads.
 
     One thread runs on the caller's thread (`local-sync`), more on IREE's task system (`local-task`), whose
     number of workers is fixed for the life of the process.
     """
-    keep_heap_warm()
-    return IreeExecutable(artifact, folder, open_cpu(int(artifact.launch["threads"])))
+    return OnProcessor(artifact, folder, open_cpu(int(artifact.launch["threads"])))
 
 
 def load_on_device(artifact: Artifact, folder: Path) -> "IreeExecutable":
@@ -120,6 +119,14 @@ class IreeExecutable(Executable):
         size = view.byte_length
         raw = iree.runtime.HalBufferView(view.get_buffer(), (size,), iree.runtime.HalElementType.UINT_8)
         return iree.runtime.DeviceArray(self.device, raw).to_host().copy()
+
+
+class OnProcessor(IreeExecutable):
+    """A module whose code is called on this processor."""
+
+    def take_process(self) -> None:
+        """Keep the heap warm."""
+        keep_heap_warm()
 
 
 class IreeCall(BoundCall):

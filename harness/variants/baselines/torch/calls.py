@@ -3,6 +3,7 @@
 What is computed is the same on the CPU and on a GPU, where `torch_device` loads it.
 """
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,39 @@ from harness.variants.baselines.masks import (
 )
 from harness.variants.baselines.torch.sequences import PackedCall, ProjectedCall
 from harness.variants.baselines.torch.tensors import CPU, to_array, to_tensor
+from harness.variants.baselines.torch.threads import with_threads
 from harness.variants.baselines.torch.variant import uses_causal_flag
 
 
-def load_fused(artifact: Artifact, folder: Path) -> "FusedExecutable":
-    """Return the executable of `torch`; sets the number of threads of this process."""
-    _prepare_process(artifact)
-    return FusedExecutable(artifact.case.problem)
+def load_fused(artifact: Artifact, folder: Path) -> "OnProcessor":
+    """Return the executable of `torch`."""
+    return OnProcessor(FusedExecutable(artifact.case.problem), int(artifact.launch["threads"]))
 
 
-def load_unfused(artifact: Artifact, folder: Path) -> "UnfusedExecutable":
-    """Return the executable of `torch-unfused`; sets the number of threads of this process."""
-    _prepare_process(artifact)
-    return UnfusedExecutable(artifact.case.problem)
+def load_unfused(artifact: Artifact, folder: Path) -> "OnProcessor":
+    """Return the executable of `torch-unfused`."""
+    return OnProcessor(UnfusedExecutable(artifact.case.problem), int(artifact.launch["threads"]))
+
+
+class OnProcessor(Executable):
+    """Calls of PyTorch on a number of threads."""
+
+    def __init__(self, inner: Executable, threads: int) -> None:
+        self.inner = inner
+        self.threads = threads
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Make tensors of the arrays."""
+        return self.inner.bind(inputs)
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Give PyTorch this number of threads, and afterwards the caller's again."""
+        return with_threads(self.threads)
+
+    def take_process(self) -> None:
+        """Give PyTorch this number of threads for good, and keep the heap warm."""
+        torch.set_num_threads(self.threads)
+        keep_heap_warm()
 
 
 class FusedExecutable(Executable):
@@ -158,8 +179,3 @@ def _mask_operand(problem: AttentionProblem, inputs: Inputs) -> np.ndarray | Non
     if visible is not None:
         bias = np.where(visible, bias, np.array(-np.inf, dtype=bias.dtype))
     return bias
-
-
-def _prepare_process(artifact: Artifact) -> None:
-    torch.set_num_threads(int(artifact.launch["threads"]))
-    keep_heap_warm()
