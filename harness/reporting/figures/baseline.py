@@ -11,6 +11,7 @@ from harness.reporting.frames import (
     BASELINE_LABEL,
     PROBLEM_COLUMNS,
     RUN_COLUMNS,
+    RUN_LABEL,
     labels_in,
     runs_must_be_told_apart,
 )
@@ -67,10 +68,28 @@ def _paired(frame: pd.DataFrame, variant: str) -> Comparison:
 
 
 def _own(frame: pd.DataFrame, variant: str) -> list[str]:
-    """Return the series of a variant that are the baseline itself: their speed-ups are always 1."""
+    """Return the series of a variant that are the baseline itself: their speed-ups are always 1.
+
+    A series without any is the baseline where it has its name, in a run where the baseline failed.  Others
+    without any are parameter sets that failed.
+    """
     rows = frame[frame["variant"] == variant]
     speedups = rows["speedup"].where(rows["baseline"] == variant)
-    return [label for label in labels_in(rows) if (speedups[rows["label"] == label].dropna() == 1).all()]
+    names = _names_of_baseline(frame, variant)
+    return [
+        label
+        for label in labels_in(rows)
+        if ((own == 1).all() if len(own := speedups[rows["label"] == label].dropna()) else label in names)
+    ]
+
+
+def _names_of_baseline(frame: pd.DataFrame, variant: str) -> set[str]:
+    """Return the series that a baseline can have, with the name of each run where series carry it."""
+    recorded = frame.loc[frame["baseline"] == variant, BASELINE_LABEL].dropna().unique()
+    names = {str(name) for name in recorded}
+    if RUN_LABEL not in frame:
+        return names
+    return {f"{name} ({run})" for name in names for run in frame[RUN_LABEL].unique()}
 
 
 def _ratios_of_medians(frame: pd.DataFrame, wanted: str) -> Comparison:

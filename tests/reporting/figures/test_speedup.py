@@ -162,6 +162,46 @@ def test_the_other_parameter_sets_of_the_baseline_variant_are_compared_with_it()
     assert axes.get_ylabel() == "speed-up\n(naive tile_kv=64 = 1)"
 
 
+def rows_of_tiles(run: str, **failed: Status) -> list[Result]:
+    """Rows of a baseline, of another parameter set of its variant, and of a second variant."""
+    rows = []
+    for name, variant, params, speedup in (
+        ("baseline", "flash", {"tile_q": 16}, 1.0),
+        ("other", "flash", {"tile_q": 64}, 1.25),
+        ("naive", "naive", {}, 0.5),
+    ):
+        fields: dict[str, Any] = {"params": params, "run": run, "case": name}
+        if name not in failed:
+            fields["time_s"] = 1.0 / speedup
+        if name not in failed and "baseline" not in failed:
+            fields |= {"speedup": speedup, "baseline": "flash", "baseline_case": "baseline"}
+        rows.append(make_result(variant, status=failed.get(name, Status.PASSED), **fields))
+    return rows
+
+
+def shown_series(drawing: Drawing) -> list[str]:
+    return [text.get_text() for text in drawing.legends[0].get_texts()]
+
+
+def test_a_parameter_set_of_the_baseline_s_variant_that_failed_is_a_word() -> None:
+    frame = frame_of(*rows_of_tiles("a", other=Status.WRONG))
+    for drawing in (draw(frame), draw(frame, baseline="flash"), draw(frame, baseline="flash tile_q=16")):
+        (axes,) = drawing.axes
+        assert shown_series(drawing) == ["flash tile_q=64", "naive"]
+        assert words(axes, "missing") == ["wrong"]
+        assert heights(axes) == [0.5]
+        assert axes.get_ylabel() == "speed-up\n(flash tile_q=16 = 1)"
+        assert "paired by timing round" in caption(drawing)
+
+
+def test_a_run_whose_baseline_failed_does_not_compare_the_baseline_with_itself() -> None:
+    drawing = draw(frame_of(*rows_of_tiles("a"), *rows_of_tiles("b", baseline=Status.TIMED_OUT)))
+    assert shown_series(drawing) == [
+        f"{name} ({run})" for name in ("flash tile_q=64", "naive") for run in ("a", "b")
+    ]
+    assert words(drawing.axes[0], "missing") == ["no baseline", "no baseline"]
+
+
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
