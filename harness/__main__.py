@@ -1,5 +1,6 @@
 """The command `harness`: runs the command line and turns errors into one line and an exit status."""
 
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import typer
 from harness.cli.commands import app
 from harness.errors import HarnessError, InputError, StoppedError, cut
 from harness.printable import printable, shell_line
+from harness.running.signals import ended_by_signals
 from harness.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
 
 BAD_INPUT = 2
@@ -25,8 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: all went well; 1: a checked case failed; 2: bad input, explained on standard error, one line a mistake;
     130: interrupted; 141: nobody reads the output any more.  Output that cannot be written is bad input, too.
     """
+    with ended_by_signals((signal.SIGINT,)):
+        return _main(sys.argv[1:] if arguments is None else arguments)
+
+
+def _main(arguments: Sequence[str]) -> int:
     prepare_streams()
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(arguments)
     for word in given:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             return _fail(f"found {word!a}, expected UTF-8: manifests could not hold it")

@@ -42,12 +42,12 @@ class BuildRun:
     def run(self, cases: Sequence[Case]) -> list[BuiltCase]:
         """Build up to `jobs` cases at a time; return what became of each, in the plan's order."""
         self._observer.planned(len(cases))
-        try:
-            with ended_by_signals():
+        with ended_by_signals():
+            try:
                 self._build([CaseRecord(case) for case in cases])
-        finally:
-            self._builders.close()
-            self._observer.done()
+            finally:
+                self._builders.close()
+                self._observer.done()
         return [self._built[case.id] for case in cases]
 
     def _build(self, records: list[CaseRecord]) -> None:

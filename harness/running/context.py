@@ -19,6 +19,7 @@ from harness.running.expectations import Expectations
 from harness.running.peaks import Peaks
 from harness.running.progress import Observer
 from harness.running.shortage import stop_if_no_room
+from harness.running.signals import Ending
 from harness.status import Status
 from harness.storage.replacing import own_folder, write_text
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -45,6 +46,8 @@ class RunContext:
     """The rows by case id that a resumed run may keep."""
     earlier_rounds: Sequence[Round] = ()
     """The timing rounds that a resumed run has taken already, of all groups."""
+    ending: Ending = field(default_factory=Ending)
+    """Whether a signal has asked to end."""
     rows: dict[str, Result] = field(default_factory=dict)
     """The rows that are final, by case id."""
     idle_emulators: list[WorkerProcess] = field(default_factory=list)
@@ -143,8 +146,10 @@ class RunContext:
     def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure) -> None:
         """Journal the row of a case that ended in this phase, and keep what its worker wrote.
 
-        Raises `StorageError` instead when the disk is full: that is no fault of the case.
+        Raises `StorageError` instead when the disk is full, and `KeyboardInterrupt` after a signal to end:
+        what fails then is no fault of the case.
         """
+        self.ending.require_none()
         stop_if_no_room(failure, [self.folder.path])
         reason = failure.reason
         if failure.log.strip() and failure.status.is_failure:

@@ -219,6 +219,7 @@ class _GroupTiming:
         )
         self._context.folder.append_round(journaled)
         self._context.peaks.note(journaled)
+        self._context.ending.require_none()
         problem = next(iter(self._records.values())).case.problem
         self._context.observer.round(problem.describe(), number, widths)
 

@@ -74,7 +74,7 @@ def run_experiment(
     cases in flight have no row, and a resumed run does them again.  After Ctrl-C, SIGTERM or SIGHUP all
     workers are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    with ExitStack() as stack:
+    with ended_by_signals() as ending, ExitStack() as stack:
         folder = _open_folder(experiment, cases, out, resume, observer, command, bundle, stack)
         context = RunContext(
             experiment=experiment,
@@ -87,11 +87,13 @@ def run_experiment(
             dump=None if dump is None else dump.resolve(),
             earlier={result.case: result for result in folder.results()},
             earlier_rounds=folder.rounds(),
+            ending=ending,
         )
-        stack.enter_context(ended_by_signals())
+        stack.push(_interruption(context, len(cases)))
         stack.callback(observer.done)
         stack.push(_finish(context))
         stack.callback(context.close)
+        stack.callback(ending.begin)
         observer.planned(len(cases))
         try:
             for group in _together(experiment.groups(cases), context):
@@ -102,19 +104,22 @@ def run_experiment(
 
 
 def _run_group(context: RunContext, group: Sequence[Case]) -> None:
-    """Take a group's cases to their rows, whatever happens.
+    """Take a group's cases to their rows, whatever happens but a signal to end (`KeyboardInterrupt`).
 
     What the system refuses this process, files or processes, ends the run in one line (`StorageError`): no
     case is to blame.  An exception that no code expects becomes the rows of the cases that have none yet.
     """
+    context.ending.require_none()
     try:
         GroupRun(context, group).run()
-    except HarnessError:
-        raise
-    except OSError as error:
-        where = error.filename or context.folder.path
-        raise StorageError(f"{where}: {error.strerror or error}: go on with --resume") from error
     except Exception as error:
+        if context.ending.asked:  # what was being ended has failed
+            raise KeyboardInterrupt from error
+        if isinstance(error, HarnessError):
+            raise
+        if isinstance(error, OSError):
+            where = error.filename or context.folder.path
+            raise StorageError(f"{where}: {error.strerror or error}: go on with --resume") from error
         context.fail_unexpectedly(group, error)
 
 
@@ -130,6 +135,20 @@ def _finish(context: RunContext) -> Callable[..., None]:
             context.folder.finish()
 
     return finish
+
+
+def _interruption(context: RunContext, planned: int) -> Callable[..., None]:
+    """Return what says that a signal has ended a run, also one that came at its end.
+
+    What fails then says less.
+    """
+
+    def interrupted(kind: object, error: BaseException | None, trace: object) -> None:
+        context.ending.ended()
+        if context.ending.asked and not isinstance(error, RunInterrupted):
+            raise RunInterrupted(len(context.rows), planned) from error
+
+    return interrupted
 
 
 def _together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
