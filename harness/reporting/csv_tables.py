@@ -93,7 +93,8 @@ def csv_lines(frame: pd.DataFrame, digits: int | None = None) -> Iterator[str]:
         columns = [_cells(part.iloc[:, place], write_float) for place in range(part.shape[1])]
         columns[0] = _repeated(columns[0], len(part))
         lines = compute.binary_join_element_wise(*columns, comma)
-        yield "\n".join([*lines.to_pylist(), ""])
+        yield _joined(lines)
+        yield "\n"
 
 
 def _cells(
@@ -117,6 +118,16 @@ def _cells(
         written = [_cell(value, write_float) for value in values.tolist()]
     distinct = pyarrow.array(written, type=pyarrow.large_string())
     return distinct[0] if len(distinct) == 1 else distinct.take(pyarrow.array(codes))
+
+
+def _joined(lines: pyarrow.LargeStringArray) -> str:
+    """Return lines as one text, without making a string of each; the last one has no end."""
+    import pyarrow
+    from pyarrow import compute
+
+    whole = pyarrow.ListArray.from_arrays([0, len(lines)], lines)
+    text: str = compute.binary_join(whole, pyarrow.scalar("\n", pyarrow.large_string()))[0].as_py()
+    return text
 
 
 def _repeated(cells: pyarrow.Array | pyarrow.LargeStringScalar, length: int) -> pyarrow.Array:

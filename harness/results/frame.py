@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas
 
 BATCH = 20_000
+"""Rows that become columns of the table together."""
+
+PIECE = 50
+"""Rows whose values are sorted into columns together: few enough for a processor's cache to hold them."""
 
 PARAMETER_PREFIX = "param."
 """Begins the names of the columns of parameters."""
@@ -62,16 +66,15 @@ class _Columns:
 
     def add(self, results: Iterable[Result]) -> bool:
         """Append rows; return whether there were any."""
-        fields = zip(*map(_all_fields, map(vars, results)), strict=True)
-        found = dict(zip(Result.model_fields, fields, strict=False))
-        if not found:
+        found = _values_by_field(results)
+        if not found["case"]:
             return False
         for field, named in self._numbers.items():
             named.add(found[field])
         self._parameters.add(found["params"])
         for field in PRINTED:
-            found[field] = tuple(map(printed_params, found[field]))
-        found["status"] = tuple(status.value for status in found["status"])
+            found[field] = list(map(printed_params, found[field]))
+        found["status"] = [status.value for status in found["status"]]
         for name, parts in self._plain.items():
             parts.append(_column(name, found[name]))
         return True
@@ -126,6 +129,17 @@ class _NamedColumns:
         """Yield each name and its values, None where a row does not have it."""
         for name, values in self._values.items():
             yield name, values + [None] * (self._length - len(values))
+
+
+def _values_by_field(results: Iterable[Result]) -> dict[str, list[Any]]:
+    """Return the values of each field, in the order of the rows."""
+    found: dict[str, list[Any]] = {name: [] for name in Result.model_fields}
+    rows = iter(results)
+    while piece := list(itertools.islice(rows, PIECE)):
+        of_fields = zip(*map(_all_fields, map(vars, piece)), strict=True)
+        for values, further in zip(found.values(), of_fields, strict=True):
+            values.extend(further)
+    return found
 
 
 def column_dtype(name: str) -> str:

@@ -19,6 +19,8 @@ Record = TypeVar("Record", bound=BaseModel)
 ESCAPED = re.compile(rb"\\(?:[bfnrt]|u([0-9a-fA-F]{4}))")
 """What may stand for a character that is not printable; quotes and backslashes are."""
 
+PRINTABLE_ASCII = bytes(range(0x20, 0x7F))
+
 LONGEST_REASON = 300
 """Characters of what is wrong with a line of a journal."""
 
@@ -112,8 +114,11 @@ class Journal(Generic[Record]):
 
 def _is_printable(line: bytes) -> bool:
     """Return whether all characters of a line are printable, also those that JSON escapes stand for."""
-    escaped = ESCAPED.findall(line)
-    return line.decode().isprintable() and all(code and chr(int(code, 16)).isprintable() for code in escaped)
+    escaped = ESCAPED.findall(line) if b"\\" in line else ()
+    others = line.translate(None, PRINTABLE_ASCII)  # the rest is whole characters: UTF-8 has no ASCII in them
+    return others.decode().isprintable() and all(
+        code and chr(int(code, 16)).isprintable() for code in escaped
+    )
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -161,12 +161,13 @@ class Result(BaseModel):
     @model_validator(mode="after")
     def _numbers_are_possible(self) -> Self:
         """Refuse what no run measures and no table holds: a row may come from any file."""
+        values = vars(self)
         for field in COUNTED:
-            value = getattr(self, field)
+            value = values[field]
             if value is not None and not 0 <= value < INTEGER_LIMIT:
                 raise ValueError(f"{field}: found {value!r:.60}, expected 0 or more, and less than 2⁶³")
         for field in MEASURED:
-            value = getattr(self, field)
+            value = values[field]
             if value is not None and not 0 < value < math.inf:
                 raise ValueError(f"{field}: found {value!r:.60}, expected a finite number above 0")
         return self

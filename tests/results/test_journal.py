@@ -131,6 +131,8 @@ def test_texts_are_printable_whoever_wrote_them(journal):
         ("tab\\t", "tab\\t"),
         ("\\u202e", "\\u202e"),
         ("\\\\u001b", "\\u001b"),
+        ("é\u202e×", "é\\u202e×"),
+        ("a\x7fé", "a\\x7fé"),
     ],
 )
 def test_escapes_of_printable_characters_are_those_characters(journal, text, read):

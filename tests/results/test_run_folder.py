@@ -312,13 +312,15 @@ def test_two_runs_of_one_name_keep_all_their_rows(tmp_path):
     assert len(load([run.path for run in folders])) == 2
 
 
-def test_a_table_made_in_many_batches_is_that_of_one(monkeypatch):
+@pytest.mark.parametrize(("batch", "piece"), [(2, 50), (7, 3), (4, 2)])
+def test_a_table_made_in_many_batches_is_that_of_one(monkeypatch, batch, piece):
     rows = [
         example_result(str(number), params={"tile": number} if number > 2 else {}, stage_s={"llvm": number})
         for number in range(7)
     ]
     whole = results_frame(rows)
-    monkeypatch.setattr("harness.results.frame.BATCH", 2)
+    monkeypatch.setattr("harness.results.frame.BATCH", batch)
+    monkeypatch.setattr("harness.results.frame.PIECE", piece)
     pandas.testing.assert_frame_equal(results_frame(rows), whole)
     assert whole["param.tile"].tolist()[2:4] == [pandas.NA, 3]
 
