@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness import plugins
 from harness.errors import InputError
+from harness.printable import shell_line
 from harness.reporting.csv_tables import full_csv, summary_csv
 from harness.reporting.drawing import Drawn, check_wanted, draw_figures, parse_assignments
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
@@ -117,7 +118,7 @@ def redraw(
         for name in figures
     }
     check_wanted(runs, wanted)
-    with _written_to(folder):
+    with _written_to(folder, runs):
         folder.mkdir(parents=True, exist_ok=True)
         return draw_figures(runs, wanted, folder, formats)
 
@@ -156,7 +157,7 @@ def _write(
     wanted = runs.figures if experiment is None else experiment.figures
     rows = sort_rows(runs.frame)
     text = folder / SUMMARY_MARKDOWN
-    with _written_to(folder):
+    with _written_to(folder, runs):
         if folder.parent in runs.folders:
             remove_leftovers(own_folder(folder), LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
@@ -183,12 +184,17 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 @contextmanager
-def _written_to(folder: Path) -> Iterator[None]:
+def _written_to(folder: Path, runs: Runs) -> Iterator[None]:
     """Turn what keeps a report from being written into one line."""
     try:
         yield
     except OSError as error:
-        raise InputError(f"{folder}: cannot write the report: {error.strerror or error}") from error
+        elsewhere = ""
+        if folder.parent in runs.folders:
+            command = shell_line(["harness", "report", str(folder.parent)])
+            elsewhere = f"; elsewhere it is written by: {command} --out DIR"
+        reason = f"cannot write the report: {error.strerror or error}"
+        raise InputError(f"{folder}: {reason}{elsewhere}") from error
 
 
 def _print(runs: Runs, console: Console, by_row: bool) -> None:

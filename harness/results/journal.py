@@ -51,9 +51,16 @@ class Journal(Generic[Record]):
                 _write_all(descriptor, line)
                 os.fsync(descriptor)
         except OSError as error:
-            is_link = error.errno == errno.ELOOP
-            reason = "is a link; expected a file" if is_link else f"cannot write: {error.strerror}"
-            raise StorageError(f"{self.path}: {reason}") from error
+            raise self._unwritable(error) from error
+
+    def require_writable(self) -> None:
+        """Raise `StorageError` where there are records, and none can be appended."""
+        try:
+            os.close(os.open(self.path, FLAGS & ~os.O_CREAT))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def read(self) -> list[Record]:
         """Return the records in the order of their writing, see `records`."""
@@ -77,6 +84,11 @@ class Journal(Generic[Record]):
             return
         except OSError as error:
             raise InputError(f"{self.path}: cannot read: {error.strerror}") from error
+
+    def _unwritable(self, error: OSError) -> StorageError:
+        is_link = error.errno == errno.ELOOP
+        reason = "is a link; expected a file" if is_link else f"cannot write: {error.strerror}"
+        return StorageError(f"{self.path}: {reason}")
 
     def _heal(self, descriptor: int) -> None:
         """End the last line: complete it when it holds a whole record, else remove it."""

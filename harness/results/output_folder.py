@@ -15,7 +15,8 @@ def ensure_writable_folder(path: Path, argument: str = "--out") -> Path:
         with tempfile.TemporaryFile(dir=path):
             pass
     except (OSError, ValueError) as error:
-        reason = unusable(path, error)
+        leads_nowhere = isinstance(error, FileExistsError) and path.is_symlink()
+        reason = f"{path}: a link that leads to no folder" if leads_nowhere else unusable(path, error)
         raise InputError(f"{argument} {reason}; expected a folder that can be written") from error
     return path
 

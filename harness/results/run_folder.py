@@ -44,6 +44,9 @@ RESULTS_TABLE = "results.parquet"
 SAMPLES_TABLE = "samples.parquet"
 LOCK_FILE = ".lock"
 
+START_FORMAT = "%Y-%m-%dT%H-%M-%S"
+"""How a run is called, after the time in UTC when it starts."""
+
 SAMPLE_COLUMNS = {
     "case": "str",
     "group": "str",
@@ -98,12 +101,13 @@ class RunFolder:
     def create(cls, root: Path, experiment: str, manifest: Manifest) -> "RunFolder":
         """Start a run: make `root/<experiment>/<UTC time>/`, lock it and write the manifest.
 
-        Two runs that start in the same second get two folders.  Raises `InputError` when the folder cannot be
-        written or `experiment` cannot be a folder's name.
+        Two runs that start in the same second get two folders.  Where the clock is behind the newest run, the
+        new one is called after that, with a number: names are in the order of the runs.  Raises `InputError`
+        when the folder cannot be written or `experiment` cannot be a folder's name.
         """
         if experiment in ("", ".", "..") or Path(experiment).name != experiment:
             raise InputError(f"experiment name {experiment!r} cannot be a folder's name")
-        path = _make_unique_folder(Path(root) / experiment, datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"))
+        path = _make_unique_folder(Path(root) / experiment, datetime.now(UTC).strftime(START_FORMAT))
         folder = cls(path, manifest)
         folder._take_lock()
         try:
@@ -126,9 +130,11 @@ class RunFolder:
         """Let nobody else write to this run until `release`, or until this process ends, however it ends.
 
         The manifest is read again: another process may have gone on with the run until now.  Raises
-        `InputError` that says who writes to it, or why it cannot be locked.
+        `InputError` that says who writes to it, or why it cannot be locked or written.
         """
         if self._lock is None:
+            for journal in (self._results, self._rounds):
+                journal.require_writable()
             self._take_lock()
             self.manifest = _read_manifest(self.path)
 
@@ -417,10 +423,18 @@ def _read_manifest(folder: Path) -> Manifest:
 
 
 def _make_unique_folder(parent: Path, name: str) -> Path:
-    """Make `parent/name`, or `name-2`, `name-3` … where that exists; two processes never get the same."""
+    """Make `parent/name`, or `name-2`, `name-3` … where that exists; two processes never get the same.
+
+    The name is that of the newest run in there if that is a later time.
+    """
     path, number = parent / name, 1
     try:
         parent.mkdir(parents=True, exist_ok=True)
+        latest = max([(name, 1), *map(_age_key, parent.iterdir())])
+        if latest > (name, 1):
+            name, number = latest
+            number += 1
+            path = parent / f"{name}-{number}"
         while True:
             try:
                 path.mkdir()

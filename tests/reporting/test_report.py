@@ -318,6 +318,15 @@ def test_an_output_folder_that_cannot_be_written_is_refused(write_run: WriteRun,
         write_report([write_run(RESULTS)], tmp_path / "file" / "report")
 
 
+def test_a_report_that_has_no_place_in_its_run_can_be_written_elsewhere(write_run: WriteRun) -> None:
+    run = write_run(RESULTS)
+    (run / "report").write_text("")
+    with pytest.raises(
+        InputError, match=rf"File exists; elsewhere it is written by: harness report {run} --out"
+    ):
+        write_report([run])
+
+
 def test_an_unknown_name_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="write_reports"):
         harness.reporting.write_reports  # type: ignore[attr-defined] # noqa: B018

@@ -44,6 +44,15 @@ def test_latest_goes_by_time_then_by_number_and_skips_what_is_no_run(tmp_path, f
     assert RunFolder.latest_in(tmp_path / "sweep").run == "2099-01-01T00-00-00-10"
 
 
+def test_a_run_that_starts_by_a_clock_that_was_put_back_is_the_newest(tmp_path, folder):
+    later = folder.path.with_name("2099-01-01T00-00-00")
+    folder.path.rename(later)
+    for number in (2, 3):
+        run = RunFolder.create(tmp_path, "sweep", example_manifest())
+        assert run.run == f"2099-01-01T00-00-00-{number}"
+        assert RunFolder.latest_in(tmp_path / "sweep").path == run.path
+
+
 def test_a_run_without_rows_hides_none_that_has_some(tmp_path, folder):
     folder.append_result(example_result("a"))
     empty = RunFolder.create(tmp_path, "sweep", example_manifest())

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from example_results import example_manifest
+from example_results import example_manifest, example_result
 
-from harness.errors import InputError
+from harness.errors import InputError, StorageError
 from harness.results.run_folder import RunFolder
 
 LOCK_HOLDER = """
@@ -80,3 +80,14 @@ def test_what_a_killed_writer_left_goes_when_the_run_is_locked_again(tmp_path: P
     (folder.path / ".replacing-0123.parquet").touch()
     folder.lock()
     assert {path.name for path in folder.path.iterdir()} == {"manifest.json", ".lock"}
+
+
+def test_a_journal_that_cannot_be_written_is_told_before_anything_is_done(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path, "sweep", example_manifest())
+    run.append_result(example_result())
+    run.release()
+    (run.path / "results.jsonl").rename(tmp_path / "theirs")
+    (run.path / "results.jsonl").symlink_to(tmp_path / "theirs")
+    with pytest.raises(StorageError, match=r"results\.jsonl: is a link; expected a file"):
+        run.lock()
+    assert not (run.path / ".lock").exists()

@@ -1,6 +1,9 @@
 import importlib.util
+import itertools
 import subprocess
 import sys
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
 from harness.running.worker import Worker
-from harness.variants.baselines.iree import calls
+from harness.variants.baselines.iree import calls, compilation
 from harness.variants.baselines.iree.variant import Iree, IreeUnfused
 from harness.workers.protocol import LoadRequest
 
@@ -161,6 +164,16 @@ def test_builds_and_loads_in_a_process_that_uses_the_mlir_bindings(tmp_path):
     script = [sys.executable, "-c", BESIDE_MLIR, str(tmp_path)]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "loaded", done.stderr
+
+
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+def test_a_clock_that_is_set_during_a_build_makes_no_impossible_times(tmp_path, monkeypatch, jump):
+    moments = itertools.count(time.time(), jump)
+    clocks = SimpleNamespace(time=lambda: next(moments), monotonic=time.monotonic)
+    monkeypatch.setattr(compilation, "time", clocks)
+    case = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="iree", target="cpu")
+    artifact = Iree().build(case, "key", tmp_path)
+    assert all(0 <= seconds < 60 for seconds in artifact.stage_seconds.values())
 
 
 def test_only_a_worker_changes_the_settings_of_its_heap(tmp_path, monkeypatch):

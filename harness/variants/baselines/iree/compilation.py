@@ -80,6 +80,7 @@ class Compilation:
         """Stage of the last of IREE's phases that the module has gone through."""
         self._finished = time.time()
         """When the last stage was finished: the clock of files, because IREE's phases end in files."""
+        self._began = time.monotonic()
 
     def start(self, payload: str) -> None:
         """Begin with a payload."""
@@ -174,7 +175,8 @@ class Compilation:
 
     def _note_time(self, stage: str, finished: float) -> None:
         """Note when a stage was finished: it began when the one before it was."""
-        self.stage_seconds[stage] = finished - self._finished
+        most = time.monotonic() - self._began  # files' clock may be set while IREE compiles
+        self.stage_seconds[stage] = min(max(finished - self._finished, 0.0), most)
         self._finished = finished
 
     def _collect(self, dumps: Path) -> list[Image]:
