@@ -42,6 +42,7 @@ def measured(what: str, folder: Path) -> dict[str, float]:
     return found
 
 
+@pytest.mark.sweep
 def test_the_memory_that_is_measured_is_not_that_of_the_process_that_measures(tmp_path: Path) -> None:
     ballast = b"x" * 500_000_000
     found = measured("load", write_large_run(tmp_path, 10))
