@@ -209,8 +209,8 @@ def test_the_names_of_received_runs_never_steer_the_terminal(
 
 
 def test_a_refusal_says_which_variants_can() -> None:
-    problem = AttentionProblem(heads=1, seq_q=4, head_dim=8, bias=True)
-    with pytest.raises(UnsupportedError, match=r"additive bias .*; variants that can: .*iree"):
+    problem = AttentionProblem(heads=1, seq_q=4, head_dim=8, model_width=16)
+    with pytest.raises(UnsupportedError, match=r"model_width.*; variants that can: .*split-head"):
         harness.build(problem, variant="flash")
 
 

@@ -32,6 +32,12 @@ def constant(value: float, dtype: str = "f32") -> ir.Value:
     return arith.constant(element_type(dtype), value)
 
 
+def zero(dtype: str) -> ir.Value:
+    """Return 0 of any element type."""
+    kind = element_type(dtype)
+    return arith.constant(kind, 0 if isinstance(kind, ir.IntegerType) else 0.0)
+
+
 def index(value: int) -> ir.Value:
     """Return a constant of type index."""
     return arith.constant(ir.IndexType.get(), value)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from mlir import ir
 
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import BOOLEAN
 
 BUFFER = "harness.buffer"
 """Argument attribute: which buffer this is, `query`, `key`, `value`, `output` or a workspace."""
@@ -51,7 +52,10 @@ class KernelArgument:
 def attention_arguments(
     problem: AttentionProblem, given: AttentionProblem | None = None
 ) -> list[KernelArgument]:
-    """Return Q, K, V and O; `given` is the problem whose arrays callers have, if it is another one."""
+    """Return Q, K, V, what scores are changed by, and O.
+
+    `given` is the problem whose arrays callers have, if it is another one.
+    """
     given = given or problem
     query = ("batch", "head", "query", "width")
     key = ("batch", "head", "key", "width")
@@ -59,8 +63,32 @@ def attention_arguments(
         KernelArgument("query", query, problem.q_shape, problem.dtype, given_shape=given.q_shape),
         KernelArgument("key", key, problem.k_shape, problem.dtype),
         KernelArgument("value", key, problem.v_shape, problem.dtype),
+        *score_arguments(problem),
         KernelArgument("output", query, problem.output_shape, problem.dtype, given_shape=given.output_shape),
     ]
+
+
+def score_arguments(problem: AttentionProblem) -> list[KernelArgument]:
+    """Return the boolean mask and the bias that a problem has.
+
+    They have no dimension along which all is the same, so that nothing is copied for it.
+    """
+    arguments = []
+    if problem.mask:
+        batch, _, *pairs = problem.mask_shape
+        dimensions = ("batch", "query", "key")
+        arguments.append(
+            KernelArgument("mask", dimensions, (batch, *pairs), BOOLEAN, given_shape=problem.mask_shape)
+        )
+    if problem.bias:
+        _, *head_pairs = problem.bias_shape
+        dimensions = ("head", "query", "key")
+        arguments.append(
+            KernelArgument(
+                "bias", dimensions, tuple(head_pairs), problem.dtype, given_shape=problem.bias_shape
+            )
+        )
+    return arguments
 
 
 def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
@@ -78,7 +106,7 @@ def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
 
 
 def projection_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return X, the three weight matrices and O of a problem with projections.
+    """Return X, the three weight matrices, what scores are changed by, and O of a problem with projections.
 
     The rows of X are queries and keys alike, so none of its dimensions is named `query`.
     """
@@ -97,5 +125,6 @@ def projection_arguments(problem: AttentionProblem) -> list[KernelArgument]:
             KernelArgument(name, ("width", "column"), (width, count), problem.dtype)
             for name, count in columns.items()
         ),
+        *score_arguments(problem),
         attention_arguments(problem)[-1],
     ]

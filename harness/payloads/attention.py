@@ -7,16 +7,17 @@ writes it and returns it.  Their forms are those of the slides *Linalg Fusion En
 from collections.abc import Sequence
 
 from mlir import ir
-from mlir.dialects import func, tensor
+from mlir.dialects import func
 
 from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
 from harness.payloads.arguments import (
-    UNDOES_PADDING,
     KernelArgument,
     attention_arguments,
     projection_arguments,
 )
+from harness.payloads.padded_sizes import PaddedSizes
+from harness.payloads.padding import padded, padded_rows, unpadded
 from harness.problem.attention_problem import AttentionProblem
 
 
@@ -25,10 +26,6 @@ def unsupported_by_payload(problem: AttentionProblem) -> str | None:
     for present, feature in (
         (problem.is_packed, "packed sequences (cu_seqlens)"),
         (problem.kv_lengths is not None, "key lengths of padded batches (kv_lengths)"),
-        (problem.mask, "a boolean mask"),
-        (problem.bias, "an additive bias"),
-        (problem.window is not None, "a window"),
-        (problem.softcap is not None, "a score cap (softcap)"),
         (problem.model_width is not None, "prologue projections (model_width)"),
     ):
         if present:
@@ -37,50 +34,65 @@ def unsupported_by_payload(problem: AttentionProblem) -> str | None:
 
 
 def multi_head_attention(
-    problem: AttentionProblem, query_rows: int | None = None, given: AttentionProblem | None = None
+    problem: AttentionProblem, sizes: PaddedSizes | None = None, given: AttentionProblem | None = None
 ) -> ir.Module:
     """Return `@attention(Q[b,h,q,d], K[b,g,k,d], V[b,g,k,e], O[b,h,q,e]) -> O`.
 
+    Before O it takes `mask[b,q,k]` and `bias[h,q,k]` where the problem has them.
+
     Args:
         problem: with fewer heads g of K and V than h, each is repeated for h/g query heads.
-        query_rows: compute this many rows, at least seq_q, the rest of them from queries of 0 and not stored:
-            for targets whose smallest tile is larger than the problem.
+        sizes: what is computed, where that is more than the problem has.
         given: the problem whose arrays callers have, in the same memory, if it is another one.
 
     Needs an MLIR context and location to be current.
     """
+    sizes = sizes or own_sizes(problem)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         body = payload_function("attention", attention_arguments(problem, given))
-        query, key, value, output = body.arguments
+        query, key, value, *changes, output = body.arguments
         with ir.InsertionPoint(body):
-            padding = (query_rows or problem.seq_q) - problem.seq_q
-            wide_query = steps.widened(padded_rows(query, padding))
-            keys, values = (
-                steps.for_each_query_head(steps.widened(operand), problem.group_size)
-                for operand in (key, value)
+            shapes = (
+                (*problem.q_shape[:2], sizes.queries, sizes.head_dim),
+                (*problem.k_shape[:2], sizes.keys, sizes.head_dim),
+                (*problem.v_shape[:2], sizes.keys, sizes.head_dim_v),
             )
-            result = _attention(problem, wide_query, keys, values)
-            if padding:
-                result = unpadded_rows(result, problem.dtype, problem.output_shape)
+            wide_query, wide_key, wide_value = (
+                steps.widened(padded(operand, shape))
+                for operand, shape in zip((query, key, value), shapes, strict=True)
+            )
+            keys, values = (
+                steps.for_each_query_head(operand, problem.group_size) for operand in (wide_key, wide_value)
+            )
+            result = _attention(problem, wide_query, keys, values, changes)
+            result = unpadded(result, problem.dtype, problem.output_shape)
             func.ReturnOp([steps.stored(result, output)])
     return module
 
 
+def own_sizes(problem: AttentionProblem) -> PaddedSizes:
+    """Return the sizes of a problem that is not padded."""
+    return PaddedSizes(problem.seq_q, problem.seq_kv, problem.head_dim, problem.head_dim_v)
+
+
 def multi_head_attention_with_prologue_projections(
-    problem: AttentionProblem, query_rows: int | None = None
+    problem: AttentionProblem, sizes: PaddedSizes | None = None
 ) -> ir.Module:
     """Return `@attention(X[b,s,w], Wq[w,h·d], Wk[w,g·d], Wv[w,g·e], O[b,h,s,e]) -> O`.
 
+    Before O it takes mask and bias as `multi_head_attention`.
+
     Q, K and V are projected from the same tokens, split into heads and transposed: Q and V to
     `[b, head, s, d]`, K to `[b, head, d, s]`, as in these slides.  The problem's
-    `model_width` is w.
-    `query_rows` as for `multi_head_attention`.
+    `model_width` is w.  Of `sizes` the queries count.
     """
+    sizes = sizes or own_sizes(problem)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         body = payload_function("attention", projection_arguments(problem))
-        tokens, *weights, output = body.arguments
+        tokens, *weights = list(body.arguments)[:4]
+        *changes, output = list(body.arguments)[4:]
         with ir.InsertionPoint(body):
             wide = steps.widened(tokens)
             heads = (problem.heads, problem.kv_heads, problem.kv_heads)
@@ -92,10 +104,9 @@ def multi_head_attention_with_prologue_projections(
             keys, values = (
                 steps.for_each_query_head(operand, problem.group_size) for operand in (key, value)
             )
-            padding = (query_rows or problem.seq_q) - problem.seq_q
-            result = _attention(problem, padded_rows(query, padding), keys, values, "nn")
-            if padding:
-                result = unpadded_rows(result, problem.dtype, problem.output_shape)
+            queries = padded_rows(query, sizes.queries - problem.seq_q)
+            result = _attention(problem, queries, keys, values, changes, "nn")
+            result = unpadded(result, problem.dtype, problem.output_shape)
             func.ReturnOp([steps.stored(result, output)])
     return module
 
@@ -117,7 +128,8 @@ def single_attention(problem: AttentionProblem) -> ir.Module:
         body = payload_function("attention", arguments)
         query, key, value, output = body.arguments
         with ir.InsertionPoint(body):
-            result = _attention(problem, *(steps.widened(operand) for operand in (query, key, value)))
+            wide_query, wide_key, wide_value = (steps.widened(operand) for operand in (query, key, value))
+            result = _attention(problem, wide_query, wide_key, wide_value, [])
             func.ReturnOp([steps.stored(result, output)])
     return module
 
@@ -130,39 +142,28 @@ def payload_function(name: str, arguments: list[KernelArgument]) -> ir.Block:
     return function.add_entry_block()
 
 
-def padded_rows(value: ir.Value, rows: int) -> ir.Value:
-    """Return a tensor `[.., queries, width]` with rows of 0 appended."""
-    if rows == 0:
-        return value
-    rank = value.type.rank
-    high = [0] * rank
-    high[-2] = rows
-    shape = list(value.type.shape)
-    shape[-2] += rows
-    zero = b.constant(0.0, b.dtype_of(value))
-    operation = tensor.PadOp(b.tensor_type(shape, b.dtype_of(value)), value, [], [], [0] * rank, high)
-    block = operation.regions[0].blocks.append(*[ir.IndexType.get()] * rank)
-    with ir.InsertionPoint(block):
-        tensor.YieldOp(zero)
-    return operation.result
-
-
-def unpadded_rows(value: ir.Value, dtype: str, shape: Sequence[int]) -> ir.Value:
-    """Return the first rows of a padded result in the dtype that is stored; tiling computes the others, too.
-
-    Rows are padded and cut off in the type that is stored: a target that can leave rows out of a load or a
-    store then has nothing else to do for the padding.
-    """
-    result = b.slice_of(steps.narrowed(value, dtype), [0] * len(shape), list(shape))
-    ir.OpResult(result).owner.attributes[UNDOES_PADDING] = ir.UnitAttr.get()
-    return result
-
-
 def _attention(
-    problem: AttentionProblem, query: ir.Value, key: ir.Value, value: ir.Value, layout: str = "nt"
+    problem: AttentionProblem,
+    query: ir.Value,
+    key: ir.Value,
+    value: ir.Value,
+    changes: Sequence[ir.Value],
+    layout: str = "nt",
 ) -> ir.Value:
-    """Return attention of f32 operands `[.., rows, width]`; in layout `nn` the key is `[.., width, rows]`."""
-    score = steps.scaled(steps.scores(query, key, layout), problem.scale)
-    if problem.causal_shift is not None:
-        score = steps.causally_masked(score, problem.causal_shift)
+    """Return attention of f32 operands `[.., rows, width]`; in layout `nn` the key is `[.., width, rows]`.
+
+    `changes` are the boolean mask and the bias that the problem has, `[b,q,k]` and `[h,q,k]`.
+    """
+    score = steps.scaled_and_capped(steps.scores(query, key, layout), problem.scale, problem.softcap)
+    pairs = list(score.type.shape)[-2:]
+    operands = iter([padded(operand, [operand.type.shape[0], *pairs]) for operand in changes])
+    mask = next(operands) if problem.mask else None
+    if problem.bias:
+        score = steps.biased(score, next(operands), "hqk")
+    if mask is not None:
+        score = steps.hidden(score, mask, "bqk")
+    first, end = problem.hiding_window(problem.seq_q, problem.seq_kv)
+    score = steps.masked_to_band(score, first, end)
+    if pairs[1] != problem.seq_kv:
+        score = steps.masked_to_keys(score, problem.seq_kv)
     return steps.weighted_values(steps.softmax(score).probability, value)

@@ -11,6 +11,7 @@ from mlir.dialects import arith, linalg, tensor
 
 from harness.dialect import operations as attn
 from harness.ir import builder as b
+from harness.ir.tangent import tanh
 
 LOWEST = -1e30
 """First value of a running maximum: finite, so that subtracting it from −inf gives no NaN."""
@@ -70,11 +71,65 @@ def scaled(value: ir.Value, scale: float) -> ir.Value:
     )
 
 
-def causally_masked(value: ir.Value, shift: int) -> ir.Value:
-    """Return scores with −inf where the key is later than the query's position plus the shift."""
+def scaled_and_capped(value: ir.Value, scale: float, cap: float | None) -> ir.Value:
+    """Return the scores times the scale, and `cap · tanh(score / cap)` of that where there is a cap."""
+    if cap is None:
+        return scaled(value, scale)
+    axes = attn.loop_letters(value.type.rank)
+
+    def capped(score: ir.Value) -> ir.Value:
+        ratio = arith.mulf(score, b.constant(scale / cap))
+        return arith.mulf(tanh(ratio), b.constant(cap))
+
+    return b.structured(f"{axes}->{axes}", [value], b.empty(b.sizes_of(value)), capped)
+
+
+def biased(value: ir.Value, bias: ir.Value, axes: str) -> ir.Value:
+    """Return scores plus a bias, whose axes are some of those of the scores, `bhqk`."""
+    return b.structured(
+        f"bhqk,{axes}->bhqk",
+        [value, bias],
+        b.empty(b.sizes_of(value)),
+        lambda score, element: arith.addf(score, b.widen(element)),
+    )
+
+
+def hidden(value: ir.Value, visible: ir.Value, axes: str) -> ir.Value:
+    """Return scores `bhqk` with −inf where a boolean mask, a byte an element, is 0.
+
+    Its axes are some of those of the scores.
+    """
+
+    def chosen(score: ir.Value, is_visible: ir.Value) -> ir.Value:
+        nothing = arith.constant(is_visible.type, 0)
+        keeps = arith.cmpi(arith.CmpIPredicate.ne, is_visible, nothing)
+        return arith.select(keeps, score, b.constant(-math.inf))
+
+    return b.structured(f"bhqk,{axes}->bhqk", [value, visible], b.empty(b.sizes_of(value)), chosen)
+
+
+def masked_to_band(value: ir.Value, first: int | None, end: int | None) -> ir.Value:
+    """Return scores with −inf where query i does not see a key: it sees those from i + first to before
+    i + end; None where nothing is hidden on that side."""
     rank = value.type.rank
     query, key = ir.AffineDimExpr.get(rank - 2), ir.AffineDimExpr.get(rank - 1)
-    visible = ir.AffineMap.get(rank, 0, [query - key + shift])
+    lower = [] if first is None else [key - query + (-first)]
+    upper = [] if end is None else [query - key + (end - 1)]
+    return _masked(value, [*lower, *upper])
+
+
+def masked_to_keys(value: ir.Value, keys: int) -> ir.Value:
+    """Return scores with −inf from that key on."""
+    key = ir.AffineDimExpr.get(value.type.rank - 1)
+    return _masked(value, [key * -1 + (keys - 1)])
+
+
+def _masked(value: ir.Value, inequalities: list[ir.AffineExpr]) -> ir.Value:
+    """Return scores with −inf where any of the expressions is negative."""
+    if not inequalities:
+        return value
+    rank = value.type.rank
+    visible = ir.AffineMap.get(rank, 0, inequalities)
     return attn.mask(value, visible, [b.index(0)] * rank, fill=-math.inf).masked
 
 

@@ -13,17 +13,19 @@ from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
 from harness.payloads.arguments import packed_arguments
-from harness.payloads.attention import padded_rows, payload_function, unpadded_rows
+from harness.payloads.attention import payload_function
+from harness.payloads.padded_sizes import PaddedSizes
+from harness.payloads.padding import padded_rows, unpadded
 from harness.problem.attention_problem import AttentionProblem
 
 FAR = 2**30
 """Larger than any position."""
 
 
-def packed_attention(problem: AttentionProblem, query_rows: int | None = None) -> ir.Module:
+def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None) -> ir.Module:
     """Return `@attention(Q[t,h,d], K[u,g,d], V[u,g,e], starts_q[b+1], starts_kv[b+1], O[t,h,e]) -> O`.
 
-    `query_rows` as for `multi_head_attention`, of all t tokens.
+    Of `sizes` the queries count: t tokens, or more.
     """
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
@@ -31,18 +33,17 @@ def packed_attention(problem: AttentionProblem, query_rows: int | None = None) -
         query, key, value, query_starts, key_starts, output = body.arguments
         with ir.InsertionPoint(body):
             tokens = problem.q_shape[0]
-            padding = (query_rows or tokens) - tokens
+            padding = 0 if sizes is None else sizes.queries - tokens
             heads_first = [_heads_first(steps.widened(operand)) for operand in (query, key, value)]
             wide_query = padded_rows(heads_first[0], padding)
             keys, values = (
                 steps.for_each_query_head(operand, problem.group_size, axis=0) for operand in heads_first[1:]
             )
-            score = steps.scaled(steps.scores(wide_query, keys), problem.scale)
+            score = steps.scaled_and_capped(steps.scores(wide_query, keys), problem.scale, problem.softcap)
             first, end = visible_keys_of_rows(problem, tokens + padding, query_starts, key_starts)
             masked = attn.row_mask(score, first, end, b.index(0), fill=-math.inf).masked
             result = steps.weighted_values(steps.softmax(masked).probability, values)
-            if padding:
-                result = unpadded_rows(result, problem.dtype, (problem.heads, tokens, problem.head_dim_v))
+            result = unpadded(result, problem.dtype, (problem.heads, tokens, problem.head_dim_v))
             func.ReturnOp([_stored(result, output)])
     return module
 
@@ -57,7 +58,7 @@ def visible_keys_of_rows(
         for offset in (0, 1)
     ]
     first = b.structured(
-        "s,s,s,s->q", bounds, b.filled(FAR, [rows], "i32"), lambda *values: _first_key(*values)
+        "s,s,s,s->q", bounds, b.filled(FAR, [rows], "i32"), lambda *values: _first_key(problem, *values)
     )
     end = b.structured(
         "s,s,s,s->q", bounds, b.filled(0, [rows], "i32"), lambda *values: _end_key(problem, *values)
@@ -66,10 +67,20 @@ def visible_keys_of_rows(
 
 
 def _first_key(
-    query: ir.Value, query_end: ir.Value, key: ir.Value, key_end: ir.Value, least: ir.Value
+    problem: AttentionProblem,
+    query: ir.Value,
+    query_end: ir.Value,
+    key: ir.Value,
+    key_end: ir.Value,
+    least: ir.Value,
 ) -> ir.Value:
     """Take one sequence into the least first key of a row."""
-    own = arith.select(_is_in(query, query_end), key, b.integer(FAR))
+    first = key
+    left = None if problem.window is None else problem.window[0]
+    if left is not None:
+        aligned = arith.addi(b.loop_index(0), arith.subi(key_end, query_end))
+        first = arith.maxsi(key, arith.subi(aligned, b.integer(left)))
+    own = arith.select(_is_in(query, query_end), first, b.integer(FAR))
     return arith.minsi(own, least)
 
 
@@ -88,6 +99,10 @@ def _end_key(
         shift = arith.subi(key, query) if is_top_left else arith.subi(key_end, query_end)
         causal_end = arith.addi(arith.addi(b.loop_index(0), shift), b.integer(1))
         end = arith.minsi(end, causal_end)
+    right = None if problem.window is None else problem.window[1]
+    if right is not None:
+        aligned = arith.addi(b.loop_index(0), arith.subi(key_end, query_end))
+        end = arith.minsi(end, arith.addi(aligned, b.integer(right + 1)))
     own = arith.select(_is_in(query, query_end), end, b.integer(0))
     return arith.maxsi(own, most)
 

@@ -268,6 +268,15 @@ class AttentionProblem(BaseModel):
             end=min(ends, default=None),
         )
 
+    def hiding_window(self, seq_q: int, seq_kv: int) -> tuple[int | None, int | None]:
+        """Return (first, end) such that query i sees keys from i + first to before i + end.
+
+        None where causality and window hide nothing on that side, whatever the query.
+        """
+        band = self.band(seq_q, seq_kv)
+        hides_first = band.first is not None and band.first + seq_q > 1
+        return band.first if hides_first else None, band.end
+
     def visible_range(self, queries: np.ndarray, seq_q: int, seq_kv: int) -> tuple[np.ndarray, np.ndarray]:
         """Return [first, past-the-end) key seen by each query index under causal and window masks.
 

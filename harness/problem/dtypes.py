@@ -16,6 +16,15 @@ NUMPY_DTYPES: dict[str, np.dtype] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
 }
 
+BOOLEAN = "i8"
+"""How kernels hold truth values: a byte each, as NumPy does; what is not 0 is true."""
+
+BUFFER_DTYPES: dict[str, np.dtype] = {
+    **NUMPY_DTYPES,
+    "i32": np.dtype(np.int32),
+    BOOLEAN: np.dtype(np.bool_),
+}
+
 LONG_NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
@@ -38,8 +47,8 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def buffer_dtype(name: str) -> np.dtype:
-    """Return the NumPy dtype of a kernel's buffer, which may also hold 32-bit integers (`i32`)."""
-    return np.dtype(np.int32) if name == "i32" else numpy_dtype(name)
+    """Return the NumPy dtype of a kernel's buffer, which may also hold 32-bit integers or truth values."""
+    return BUFFER_DTYPES[name] if name in BUFFER_DTYPES else numpy_dtype(name)
 
 
 def dtype_name(dtype: np.dtype) -> DTypeName:

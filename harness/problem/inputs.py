@@ -63,18 +63,37 @@ class Inputs:
     def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
         """Return the arrays by the names that kernels' arguments have (`harness.payloads.arguments`)."""
         if self.projections is not None:
-            return {
+            arrays = {
                 "tokens": self.projections.tokens,
                 "query_weights": self.projections.query_weights,
                 "key_weights": self.projections.key_weights,
                 "value_weights": self.projections.value_weights,
             }
-        arrays = {"query": self.q, "key": self.k, "value": self.v}
+        else:
+            arrays = {"query": self.q, "key": self.k, "value": self.v}
+        for name, shape in (("mask", problem.mask_shape), ("bias", problem.bias_shape)):
+            operand = getattr(self, name)
+            if operand is not None:
+                arrays[name] = _as_large_as(name, operand, shape)
         for name in ("cu_seqlens_q", "cu_seqlens_kv"):
             lengths = getattr(problem, name)
             if lengths is not None:
                 arrays[name] = np.array(lengths, np.int32)
         return arrays
+
+
+def _as_large_as(name: str, operand: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a mask or bias in the shape that kernels take, a smaller one repeated.
+
+    Raises `InputError` for one that differs where kernels have one for all.
+    """
+    try:
+        return np.broadcast_to(operand, shape)
+    except ValueError as error:
+        found, expected = list(operand.shape), list(shape)
+        raise InputError(
+            f"{name}: found shape {found}, generated kernels take what broadcasts to {expected}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -135,7 +154,12 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
         tokens[:] = tokens[:, :1]
     projections = ProjectionInputs(tokens, *weights).astype(numpy_dtype(problem.dtype))
     q, k, v = (np.ascontiguousarray(array) for array in plain_projections(projections, problem))
-    return Inputs(q=q, k=k, v=v, projections=projections)
+    mask = _random_mask(problem, generator) if problem.mask else None
+    bias = None
+    if problem.bias:
+        drawn = generator.standard_normal(problem.bias_shape, dtype=np.float32)
+        bias = np.ascontiguousarray(drawn, numpy_dtype(problem.dtype))
+    return Inputs(q=q, k=k, v=v, mask=mask, bias=bias, projections=projections)
 
 
 def _uniform_draw(

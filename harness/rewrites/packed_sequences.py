@@ -28,6 +28,8 @@ class PackedSequences:
     """All keys of all sequences."""
     is_causal: bool
     is_top_left: bool
+    window: tuple[int | None, int | None] = (None, None)
+    """Keys before and after the one that a query is aligned with at the end; None: all."""
 
 
 def key_tile_bounds(sequences: PackedSequences, first_row: b.Size, rows: int, step: int) -> TileBounds:
@@ -60,17 +62,26 @@ def _with_sequence(
     query, query_end = _range(sequences.query_starts, number)
     key, key_end = _range(sequences.key_starts, number)
     first, end = maximum(query, first_row), minimum(query_end, add(first_row, rows))
+    first_of_first, first_of_last = key, key
     least_end, most_end = key_end, key_end
+    left, right = sequences.window
+    aligned = subtract(key_end, query_end)
+    if left is not None:
+        first_of_first = maximum(key, subtract(add(first, aligned), left))
+        first_of_last = maximum(key, subtract(add(end, aligned), left + 1))
+    if right is not None:
+        least_end = minimum(key_end, add(add(first, aligned), right + 1))
+        most_end = minimum(key_end, add(add(end, aligned), right))
     if sequences.is_causal:
         # Row i sees keys before i + shift.
-        shift = subtract(key, query) if sequences.is_top_left else subtract(key_end, query_end)
-        least_end = minimum(key_end, add(add(first, shift), 1))
-        most_end = minimum(key_end, add(end, shift))
+        shift = subtract(key, query) if sequences.is_top_left else aligned
+        least_end = minimum(least_end, add(add(first, shift), 1))
+        most_end = minimum(most_end, add(end, shift))
     present = arith.cmpi(arith.CmpIPredicate.slt, _value(first), _value(end))
     least_first, most_first, known_least_end, known_most_end, covered = known
     updated = [
-        minimum(least_first, key),
-        maximum(most_first, key),
+        minimum(least_first, first_of_first),
+        maximum(most_first, first_of_last),
         minimum(known_least_end, least_end),
         maximum(known_most_end, most_end),
         add(covered, subtract(end, first)),

@@ -146,12 +146,15 @@ def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | No
 
 
 def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.Size]:
-    """Return the least and the largest value over a tile of an inequality without its loop's dimension."""
+    """Return the least and the largest value over a tile of an inequality without its loop's dimension.
+
+    Constants that stand in the loop are taken as numbers: what is built here stands before it.
+    """
     coefficients = {d: c for d, c in form.dimensions.items() if d != axis}
     value: b.Size = form.constant
     slack_down = slack_up = 0
     for dimension, coefficient in coefficients.items():
-        value = add(value, multiply(mask.offsets[dimension], coefficient))
+        value = add(value, multiply(folded(mask.offsets[dimension]), coefficient))
         if dimension in mask.dimensions:
             along = mask.dimensions.index(dimension)
             if mask.x.type.is_dynamic_dim(along):
@@ -162,7 +165,7 @@ def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.S
             slack_up += max(0, coefficient * extent)
             slack_down += min(0, coefficient * extent)
     for symbol, coefficient in form.symbols.items():
-        value = add(value, multiply(mask.symbols[symbol], coefficient))
+        value = add(value, multiply(folded(mask.symbols[symbol]), coefficient))
     return add(value, slack_down), add(value, slack_up)
 
 

@@ -64,6 +64,10 @@ class TileSizes:
     key: int
     query_multiple: int = 1
     """Tiles of fewer queries than `query` are padded to a multiple of this."""
+    least_keys: int = 1
+    """Fewer keys are padded to so many."""
+    width_multiple: int = 1
+    """Columns of Q, K and V are padded to a multiple of this."""
     materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores in memory; else it makes them tile by tile."""
     joins_groups: bool = False

@@ -131,7 +131,7 @@ def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
         return
     for product in products(module):
         if product.results[0].type.shape[-1] == tiling.keys and _is_scores(product):
-            root = _masked(product)
+            root = _finished_scores(product)
             sizes = [0, tiling.key] + [0] * (1 if root is product else 0)
             tile_and_fuse(root, sizes, options=TileOptions(ragged=Ragged.SHIFTED))
 
@@ -218,10 +218,27 @@ def _is_scores(product: ir.OpView) -> bool:
     return attn.BatchMatmul(product).layout == "nt"
 
 
-def _masked(product: ir.OpView) -> ir.OpView:
-    """Return the mask of a product's result if that is all that uses it, else the product."""
-    users = [use.owner.opview for use in product.results[0].uses]
-    return users[0] if len(users) == 1 and users[0].name == attn.Mask.NAME else product
+def _finished_scores(product: ir.OpView) -> ir.OpView:
+    """Return the last of the operations that change a product's result element by element, else the product.
+
+    Each is all that uses the one before it.
+    """
+    finished = product
+    while True:
+        users = [use.owner.opview for use in finished.results[0].uses]
+        if len(users) != 1 or not _changes_elements(users[0], finished.results[0]):
+            return finished
+        finished = users[0]
+
+
+def _changes_elements(operation: ir.OpView, scores: ir.Value) -> bool:
+    """Return whether an operation makes each element of its result from the one of the scores."""
+    if operation.name == attn.Mask.NAME:
+        return True
+    if operation.name != "linalg.generic" or operation.operands[0] != scores:
+        return False
+    maps = [attribute.value for attribute in ir.ArrayAttr(operation.attributes["indexing_maps"])]
+    return bool(operation.results[0].type == scores.type and maps[0] == maps[-1])
 
 
 def split_keys(module: ir.Module, tiling: Tiling) -> None:
@@ -266,6 +283,7 @@ def visit_tiles_of_sequences(module: ir.Module, problem: AttentionProblem) -> No
         keys=problem.k_shape[0],
         is_causal=problem.causal,
         is_top_left=problem.causal_alignment == "top-left",
+        window=problem.window or (None, None),
     )
     masks = [op for op in operations_within(module.operation) if op.name == attn.RowMask.NAME]
     for mask in masks:

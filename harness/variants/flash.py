@@ -41,7 +41,7 @@ class Flash(GeneratedVariant):
         """Return the whole problem's attention."""
         from harness.payloads.attention import multi_head_attention
 
-        return multi_head_attention(tiling.problem, tiling.query_rows, tiling.given)
+        return multi_head_attention(tiling.problem, tiling.padded, tiling.given)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Tile queries over the grid, then keys with a running softmax."""

@@ -35,7 +35,7 @@ class SplitHead(GeneratedVariant):
         """Return projections and attention."""
         from harness.payloads.attention import multi_head_attention_with_prologue_projections
 
-        return multi_head_attention_with_prologue_projections(tiling.problem, tiling.query_rows)
+        return multi_head_attention_with_prologue_projections(tiling.problem, tiling.padded)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Loop over heads, then over queries, then over keys."""

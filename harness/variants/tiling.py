@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from harness.payloads.padded_sizes import PaddedSizes
 from harness.problem.attention_problem import AttentionProblem
 from harness.targets.base import TileSizes
 
@@ -19,6 +20,8 @@ class Tiling:
     padded_query: int
     """Query rows of a tile that are computed; more than `query` only if the whole problem has fewer."""
     key: int
+    padded: PaddedSizes
+    """What is computed."""
     materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores."""
     key_splits: int = 1
@@ -32,13 +35,21 @@ class Tiling:
             problem = with_joined_groups(problem)
         query = min(sizes.query, query_length(problem))
         padded = -(-query // sizes.query_multiple) * sizes.query_multiple
-        key = min(sizes.key, key_length(problem))
+        queries = query_length(problem)
+        keys = max(key_length(problem), sizes.least_keys)
+        width = sizes.width_multiple
         return cls(
             problem,
             given,
             query=query,
             padded_query=padded,
-            key=key,
+            key=min(sizes.key, keys),
+            padded=PaddedSizes(
+                queries if query < queries else padded,
+                keys,
+                -(-problem.head_dim // width) * width,
+                -(-problem.head_dim_v // width) * width,
+            ),
             materializes_score_rows=sizes.materializes_score_rows,
         )
 
@@ -49,8 +60,8 @@ class Tiling:
 
     @property
     def keys(self) -> int:
-        """Length of the axis of keys, likewise."""
-        return key_length(self.problem)
+        """Length of the axis of keys, likewise, with those that are added."""
+        return self.padded.keys
 
     @property
     def key_tiles(self) -> int:
@@ -66,11 +77,6 @@ class Tiling:
     def tiles_queries(self) -> bool:
         """Whether there is more than one tile of queries."""
         return self.query < self.queries
-
-    @property
-    def query_rows(self) -> int:
-        """Query rows of the problem that are computed, padding included."""
-        return self.queries if self.tiles_queries else self.padded_query
 
     @property
     def query_rows_of_tile(self) -> int:

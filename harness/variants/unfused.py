@@ -22,7 +22,7 @@ class Unfused(GeneratedVariant):
         """Return the whole problem's attention."""
         from harness.payloads.attention import multi_head_attention
 
-        return multi_head_attention(tiling.problem, tiling.query_rows, tiling.given)
+        return multi_head_attention(tiling.problem, tiling.padded, tiling.given)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the steps."""

@@ -38,7 +38,7 @@ class Varlen(GeneratedVariant):
         """Return attention of all tokens."""
         from harness.payloads.packed_attention import packed_attention
 
-        return packed_attention(tiling.problem, tiling.query_rows)
+        return packed_attention(tiling.problem, tiling.padded)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Tile tokens over the grid, then keys with a running softmax."""

@@ -15,6 +15,7 @@ from harness.payloads.attention import (
     single_attention,
     unsupported_by_payload,
 )
+from harness.payloads.padded_sizes import PaddedSizes
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
@@ -51,8 +52,16 @@ def verdict(payload, problem):
         decompose_all_pads(module)
         decompose_all(module)
         place = np.full_like(output, np.nan)
-        run_plainly(module, "attention", [inputs.q, inputs.k, inputs.v, place], output)
+        given = inputs.buffers(problem)
+        operands = [given.pop(name) for name in ("query", "key", "value")]
+        changes = [_without_axes_of_one(given[name], name) for name in ("mask", "bias") if name in given]
+        run_plainly(module, "attention", [*operands, *changes, place], output)
     return expect(inputs, problem).check(output)
+
+
+def _without_axes_of_one(operand, name):
+    """Return a mask as [batch, q, k] bytes, a bias as [heads, q, k]."""
+    return operand[:, 0].astype(np.int8) if name == "mask" else operand[0]
 
 
 @settings(max_examples=10, deadline=None)
@@ -145,7 +154,7 @@ def test_grouped_queries_share_keys_by_a_broadcast():
 
 def test_query_rows_are_padded_with_zeros_and_cut_off_again():
     with mlir_context():
-        text = str(multi_head_attention(SMALL, query_rows=16))
+        text = str(multi_head_attention(SMALL, PaddedSizes(queries=16, keys=6, head_dim=8, head_dim_v=8)))
     check_ir(
         text,
         """
@@ -155,18 +164,61 @@ def test_query_rows_are_padded_with_zeros_and_cut_off_again():
     )
 
 
-def test_rows_are_padded_and_cut_off_in_the_type_that_is_stored():
+def test_rows_and_columns_are_padded_and_cut_off_in_the_type_that_is_stored():
     problem = SMALL.model_copy(update={"dtype": "f16"})
     with mlir_context():
-        text = str(multi_head_attention(problem, query_rows=16))
+        text = str(multi_head_attention(problem, PaddedSizes(queries=16, keys=8, head_dim=16, head_dim_v=24)))
     check_ir(
         text,
         """
         CHECK: tensor.pad %arg0
-        CHECK: tensor<1x1x4x8xf16> to tensor<1x1x16x8xf16>
-        CHECK: tensor.extract_slice {{.*}} : tensor<1x1x16x8xf16> to tensor<1x1x4x8xf16>
+        CHECK: tensor<1x1x4x8xf16> to tensor<1x1x16x16xf16>
+        CHECK: tensor.pad %arg1
+        CHECK: tensor<1x1x6x8xf16> to tensor<1x1x8x16xf16>
+        CHECK: tensor.pad %arg2
+        CHECK: tensor<1x1x6x8xf16> to tensor<1x1x8x24xf16>
+        CHECK: tensor.extract_slice {{.*}} : tensor<1x1x16x24xf16> to tensor<1x1x4x8xf16>
         """,
     )
+
+
+def test_keys_that_are_added_are_hidden():
+    with mlir_context():
+        text = str(multi_head_attention(SMALL, PaddedSizes(queries=4, keys=8, head_dim=8, head_dim_v=8)))
+    check_ir(
+        text,
+        """
+        CHECK: [[KEYS:#map[0-9]*]] = affine_map<(d0, d1, d2, d3) -> (-d3 + 5)>
+        CHECK: "attn.mask"
+        CHECK-SAME: visible = [[KEYS]]
+        """,
+    )
+
+
+def test_scores_are_capped_then_biased_then_masked():
+    problem = AttentionProblem(
+        heads=2, seq_q=4, seq_kv=6, head_dim=8, mask=True, bias=True, window=(3, 1), softcap=5.0, batch=2
+    )
+    check_ir(
+        payload_text(multi_head_attention, problem),
+        """
+        CHECK: %arg3: tensor<2x4x6xi8> {harness.buffer = "mask"
+        CHECK-SAME: %arg4: tensor<2x4x6xf32> {harness.buffer = "bias"
+        CHECK: "attn.batch_matmul"
+        CHECK: math.exp2
+        CHECK: ins({{.*}}, %arg4
+        CHECK: arith.addf
+        CHECK: ins({{.*}}, %arg3
+        CHECK: arith.select
+        CHECK: "attn.mask"
+        CHECK: "attn.softmax"
+        """,
+    )
+
+
+def test_a_side_of_a_window_that_hides_nothing_is_no_mask():
+    problem = AttentionProblem(heads=1, seq_q=4, seq_kv=6, head_dim=8, window=(100, None))
+    assert "attn.mask" not in payload_text(multi_head_attention, problem)
 
 
 def test_projections_split_heads_and_transpose_keys():
@@ -189,10 +241,6 @@ def test_projections_split_heads_and_transpose_keys():
 UNSUPPORTED = {
     "packed sequences (cu_seqlens)": {"cu_seqlens_q": (0, 4), "cu_seqlens_kv": (0, 6)},
     "key lengths of padded batches (kv_lengths)": {"kv_lengths": (5,)},
-    "a boolean mask": {"mask": True},
-    "an additive bias": {"bias": True},
-    "a window": {"window": (2, 0)},
-    "a score cap (softcap)": {"softcap": 30.0},
     "prologue projections (model_width)": {"model_width": 32, "seq_kv": 4},
 }
 

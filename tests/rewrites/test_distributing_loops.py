@@ -1,6 +1,7 @@
 """A loop whose iterations have points of a grid of their own computes the same, through memory between."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from harness.dialect.context import mlir_context
 from harness.dialect.verification import verify
 from harness.ir.walk import operations_within
 from harness.oracle.expected import expect
-from harness.payloads.attention import multi_head_attention
+from harness.payloads.attention import multi_head_attention, own_sizes
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 from harness.rewrites.errors import RewriteRefusedError
@@ -25,7 +26,8 @@ PARTS = 2
 
 def in_parts(rows: int = 4) -> ir.Module:
     """Return attention in a grid of tiles of queries, with a loop over parts of the keys."""
-    module = multi_head_attention(PROBLEM, rows if rows > PROBLEM.seq_q else None)
+    sizes = replace(own_sizes(PROBLEM), queries=max(rows, PROBLEM.seq_q))
+    module = multi_head_attention(PROBLEM, sizes)
     function = module.body.operations[0]
     block = function.regions[0].blocks[0]
     root = block.operations[len(block.operations) - 1].operands[0].owner.opview

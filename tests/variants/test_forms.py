@@ -1,175 +1,95 @@
-"""The structure of the tiled forms before any target sees them."""
+"""Windows, caps, masks and biases, alone and together, computed on the CPU and judged by the oracle."""
 
-import re
+from pathlib import Path
 
+import numpy as np
 import pytest
-from payloads.ir_checks import check_ir
-from variants.forms import VARIANTS, stages, tiled
+from sweeps import sweep
+
+import harness
+from harness import plugins
+from harness.errors import InputError
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+
+EVERYTHING = {"mask": True, "bias": True, "softcap": 10.0, "window": (40, None), "causal": True}
+FORMS = {
+    "window": {"window": (20, 10)},
+    "window, causal": {"window": (30, None), "causal": True},
+    "window, top-left": {"window": (30, 4), "causal": True, "causal_alignment": "top-left"},
+    "softcap": {"softcap": 5.0},
+    "mask": {"mask": True, "batch": 2},
+    "bias": {"bias": True, "batch": 2},
+    "everything": {**EVERYTHING, "batch": 2, "heads": 4, "kv_heads": 2, "dtype": "bf16"},
+    "one query": {"seq_q": 1, "mask": True, "window": (9, None)},
+    "few queries": {"seq_q": 3, "heads": 1, "bias": True},
+    "fewer keys": {"seq_q": 100, "seq_kv": 30, "window": (20, None), "causal": True},
+}
+TOKENS = {"cu_seqlens_q": (0, 100, 100, 107, 250), "cu_seqlens_kv": (0, 90, 95, 170, 310)}
+PACKED = {
+    "window": {"window": (20, 10)},
+    "window, causal": {"window": (30, None), "causal": True},
+    "window, top-left": {"window": (30, 4), "causal": True, "causal_alignment": "top-left"},
+    "softcap": {"softcap": 5.0},
+}
+EVERY_RUN = [("flash", "window"), ("flash", "everything"), ("unfused", "everything"), ("naive", "everything")]
+ALL = [(variant, form) for variant in ("flash", "unfused", "naive") for form in FORMS]
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-def test_is_valid_for_ragged_grouped_causal_problems(name, dtype):
-    tiled(name, heads=4, kv_heads=2, seq_q=33, seq_kv=29, head_dim_v=7, causal=True, dtype=dtype)
+def assert_right(problem: AttentionProblem, variant: str, folder: Path) -> None:
+    case = Case(problem=problem, variant=variant, target="cpu")
+    assert plugins.variant(variant).supports(problem, "cpu") is None
+    call_of = plugins.variant(variant).build(case, "key", folder).load(folder)
+    for distribution in ("normal", "negative-logits", "minus-infinity-columns"):
+        inputs = make_inputs(problem, distribution)
+        call = call_of.bind(inputs)
+        call.poison()
+        call.run()
+        verdict = expect(inputs, problem).check(call.output())
+        assert verdict.ok, (distribution, verdict)
 
 
-def test_flash_carries_maximum_sum_and_output_through_one_key_loop():
-    text = tiled("flash")
-    assert text.count("scf.for ") == 1
-    check_ir(
-        text,
-        """
-        CHECK: scf.forall {{.*}} in (1, 2, 2) shared_outs
-        CHECK: [[OUTPUT:%.*]] = linalg.fill {{.*}}tensor<16x4xf32>
-        CHECK: [[MAXIMUM:%.*]] = linalg.fill {{.*}}tensor<16xf32>
-        CHECK: [[SUM:%.*]] = linalg.fill {{.*}}tensor<16xf32>
-        CHECK: scf.for {{.*}} iter_args({{.*}} = [[OUTPUT]], {{.*}} = [[MAXIMUM]], {{.*}} = [[SUM]])
-        CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction"]{{.*}}outs({{.*}}tensor<16x8xf32>)
-        CHECK: arith.maximumf
-        CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction"]{{.*}}outs({{.*}}tensor<16x4xf32>)
-        CHECK: scf.yield {{.*}} : tensor<16x4xf32>, tensor<16xf32>, tensor<16xf32>
-        """,
-    )
+@pytest.mark.parametrize(("variant", "form"), sweep(ALL, but=EVERY_RUN))
+def test_forms_are_right(variant: str, form: str, tmp_path: Path) -> None:
+    plain = {"heads": 2, "seq_q": 100, "seq_kv": 150, "head_dim": 32}
+    assert_right(AttentionProblem(**{**plain, **FORMS[form]}), variant, tmp_path)
 
 
-def test_flash_divides_once_after_the_key_loop():
-    text = tiled("flash")
-    assert text.count("arith.divf") == 1
-    assert text.index("scf.yield") < text.index("arith.divf")
+@pytest.mark.parametrize("form", sweep(PACKED, but=["window, causal"]))
+def test_packed_sequences_have_windows_and_caps(form: str, tmp_path: Path) -> None:
+    assert_right(AttentionProblem(heads=2, head_dim=32, **TOKENS, **PACKED[form]), "varlen", tmp_path)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("division", ["final", "every-step"])
-def test_no_stage_of_flash_from_the_key_loop_on_holds_a_whole_row_of_scores(causal, division):
-    texts = stages("flash", params={"division": division}, causal=causal)
-    names = list(texts)
-    for name in names[names.index("key-loop") :]:
-        shapes = {tuple(map(int, s.split("x"))) for s in re.findall(r"tensor<([\dx]+)xf32>", texts[name])}
-        assert not [shape for shape in shapes if len(shape) == 2 and 24 in shape], name
+@pytest.mark.parametrize("form", sweep(["window", "mask", "bias", "everything"], but=["everything"]))
+def test_projected_heads_have_them_all(form: str, tmp_path: Path) -> None:
+    plain = {"heads": 2, "seq_q": 75, "head_dim": 32, "model_width": 48}
+    assert_right(AttentionProblem(**{**plain, **FORMS[form]}), "split-head", tmp_path)
 
 
-def test_flash_can_divide_at_every_step():
-    texts = stages("flash", params={"division": "every-step"})
-    assert "final-division" not in texts
-    assert texts["tiled"].rindex("arith.divf") < texts["tiled"].index("scf.yield")
+def test_a_smaller_mask_and_bias_are_repeated() -> None:
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal((2, 2, 9, 16), dtype=np.float32) for _ in range(3))
+    mask = generator.random((9, 9)) < 0.7
+    bias = generator.standard_normal((2, 1, 9), dtype=np.float32)
+    repeated = np.broadcast_to(bias, (1, 2, 9, 9)), np.broadcast_to(mask, (2, 1, 9, 9))
+    small = harness.attention(q, k, v, mask=mask, bias=bias)
+    np.testing.assert_array_equal(small, harness.attention(q, k, v, bias=repeated[0], mask=repeated[1]))
 
 
-def test_flash_masks_only_the_tiles_that_the_causal_mask_cuts():
-    text = tiled("flash", causal=True)
-    assert text.count("scf.for ") == 2
-    check_ir(
-        text,
-        """
-        CHECK-DAG: [[WHOLE:#.*]] = affine_map<(d0) -> (d0 floordiv 8)>
-        CHECK: affine.apply [[WHOLE]]
-        CHECK: scf.for {{.*}} = {{.*}} to [[CUT:%.*]] step
-        CHECK-NOT: linalg.index
-        CHECK: scf.for {{.*}} = [[CUT]] to
-        CHECK: linalg.index
-        CHECK: 0xFF800000
-        """,
-    )
+def test_what_kernels_have_one_of_for_all_is_refused_in_one_line() -> None:
+    q = np.zeros((2, 2, 4, 8), np.float32)
+    with pytest.raises(InputError, match=r"^mask: found shape \[2, 2, 4, 4\], generated kernels take"):
+        harness.attention(q, q, q, mask=np.ones((2, 2, 4, 4), bool))
 
 
-def test_flash_shifts_the_last_ragged_key_tile_back_and_hides_what_it_repeats():
-    check_ir(
-        tiled("flash", seq_kv=20),
-        """
-        CHECK: [[START:#.*]] = affine_map<(d0) -> (d0, 12)>
-        CHECK: scf.for
-        CHECK-NOT: affine.min
-        CHECK-NOT: linalg.index
-        CHECK: scf.for
-        CHECK: affine.min [[START]]
-        CHECK: linalg.index 1
-        CHECK: arith.cmpi sge
-        """,
-    )
-
-
-def test_naive_recomputes_the_row_statistics_for_every_key_tile():
-    check_ir(
-        tiled("naive"),
-        """
-        CHECK: scf.forall
-        CHECK: [[OUTPUT:%.*]] = linalg.fill {{.*}}tensor<16x4xf32>
-        CHECK: scf.for {{.*}} iter_args([[TOTAL:%.*]] = [[OUTPUT]])
-        CHECK: tensor.empty() : tensor<16x24xf32>
-        CHECK: scf.for
-        CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction"]{{.*}}outs({{.*}}tensor<16x8xf32>)
-        CHECK: scf.yield
-        CHECK: arith.maximumf
-        CHECK: math.exp2
-        CHECK: ["parallel", "reduction"]{{.*}}tensor<16x24xf32>) outs({{.*}}tensor<16xf32>)
-        CHECK: arith.addf
-        CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction"]{{.*}}outs({{.*}}tensor<16x8xf32>)
-        CHECK: math.exp2
-        CHECK: arith.divf
-        CHECK: ["parallel", "parallel", "reduction"]{{.*}}outs([[TOTAL]] : tensor<16x4xf32>)
-        CHECK: scf.yield
-        CHECK: scf.forall.in_parallel
-        """,
-    )
-
-
-def test_naive_starts_the_output_at_zero_outside_the_key_loop():
-    text = tiled("naive")
-    key_loop = text.index("scf.for ")
-    assert [match.start() < key_loop for match in re.finditer("linalg.fill .*tensor<16x4xf32>", text)] == [
-        True
-    ]
-
-
-def test_unfused_is_three_kernels_around_the_score_matrix():
-    check_ir(
-        tiled("unfused", dtype="f16"),
-        """
-        CHECK-LABEL: func.func @scores(
-        CHECK-SAME: %arg2: tensor<1x2x2x16x24xf32> {{{.*}}harness.free_layout}) -> tensor<1x2x2x16x24xf32>
-        CHECK: ["parallel", "parallel", "reduction"]
-        CHECK-LABEL: func.func @softmax(
-        CHECK-SAME: %arg0: tensor<1x2x2x16x24xf32> {{{.*}}harness.free_layout}) -> tensor<1x2x2x16x24xf32>
-        CHECK: arith.maximumf
-        CHECK: math.exp2
-        CHECK: arith.divf
-        CHECK-LABEL: func.func @values(
-        CHECK-SAME: %arg0: tensor<1x2x2x16x24xf32> {{{.*}}harness.free_layout}
-        CHECK-SAME: -> tensor<1x2x32x4xf16>
-        CHECK: ["parallel", "parallel", "reduction"]
-        """,
-    )
-
-
-def test_grouped_queries_read_the_keys_of_their_group():
-    check_ir(
-        tiled("flash", heads=6, kv_heads=2),
-        """
-        CHECK: [[GROUP:#.*]] = affine_map<(d0) -> (d0 floordiv 3)>
-        CHECK: scf.forall ([[BATCH:%.*]], [[HEAD:%.*]], {{%.*}}) in (1, 6, 2)
-        CHECK: tensor.extract_slice %arg0{{\\[}}[[BATCH]], [[HEAD]],
-        CHECK: [[KV_HEAD:%.*]] = affine.apply [[GROUP]]([[HEAD]])
-        CHECK: tensor.extract_slice %arg1{{\\[}}[[BATCH]], [[KV_HEAD]],
-        CHECK: tensor.extract_slice %arg2{{\\[}}[[BATCH]], [[KV_HEAD]],
-        """,
-    )
-
-
-@pytest.mark.parametrize(
-    ("scale", "factor"), [(0.5, "0.72134751"), (-0.5, "1.44269502"), (0.0, "1.44269502")]
-)
-def test_a_positive_scale_is_left_to_the_exponential(scale, factor):
-    check_ir(tiled("flash", scale=scale), f"CHECK: math.exp2\nCHECK: arith.constant {factor} : f32")
-
-
-@pytest.mark.parametrize("scale", [-0.5, 0.0])
-def test_any_other_scale_multiplies_the_scores(scale):
-    literal = "-5.000000e-01" if scale else "0.000000e+00"
-    check_ir(
-        tiled("flash", scale=scale),
-        f"""
-        CHECK: scf.for
-        CHECK: [[SCALE:%.*]] = arith.constant {literal} : f32
-        CHECK: arith.mulf {{{{.*}}}}, [[SCALE]] : f32
-        CHECK: scf.yield
-        """,
-    )
+def test_what_a_window_hides_is_not_computed(tmp_path: Path) -> None:
+    executed = {}
+    for window in (None, (63, 0)):
+        problem = AttentionProblem(heads=1, seq_q=1024, head_dim=32, window=window)
+        case = Case(problem=problem, variant="flash", target="cpu", params={"tile_kv": 64})
+        folder = tmp_path / str(window)
+        folder.mkdir()
+        executed[window] = plugins.variant("flash").build(case, "key", folder).metrics.flops_executed
+    assert executed[63, 0] < 0.2 * executed[None]

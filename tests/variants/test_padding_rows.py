@@ -1,6 +1,7 @@
 """Rows of Q that are only padding may hold anything: what they compute reaches no row that exists."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from sweeps import sweep
 from harness import plugins
 from harness.ir.walk import operations_within
 from harness.oracle.expected import expect
-from harness.payloads import attention, packed_attention
+from harness.payloads import attention, padding
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
@@ -24,10 +25,10 @@ PACKED = AttentionProblem(heads=2, head_dim=32, cu_seqlens_q=(0, 2, 5), cu_seqle
 PROJECTED = AttentionProblem(heads=2, seq_q=5, head_dim=32, model_width=48)
 
 
-def poisoned(value: ir.Value, rows: int, poison: float) -> ir.Value:
-    """Pad as the payload does, with rows of a poison."""
-    padded = padded_rows(value, rows)
-    if rows:
+def poisoned(value: ir.Value, shape: Sequence[int], poison: float) -> ir.Value:
+    """Pad as the payload does, with a poison."""
+    padded = padded_with_zeros(value, shape)
+    if padded != value:
         pad = padded.owner
         with ir.InsertionPoint(pad), pad.location:
             anything = arith.constant(value.type.element_type, poison)
@@ -37,7 +38,7 @@ def poisoned(value: ir.Value, rows: int, poison: float) -> ir.Value:
     return padded
 
 
-padded_rows = attention.padded_rows
+padded_with_zeros = padding.padded
 
 
 @pytest.mark.parametrize("poison", sweep(POISONS, but=["not a number"]))
@@ -60,12 +61,12 @@ def test_rows_that_do_not_exist_may_hold_anything(
 ) -> None:
     padded = []
 
-    def pad(value: ir.Value, rows: int) -> ir.Value:
-        padded.append(rows)
-        return poisoned(value, rows, POISONS[poison])
+    def pad(value: ir.Value, shape: Sequence[int]) -> ir.Value:
+        padded.append(list(value.type.shape) != list(shape))
+        return poisoned(value, shape, POISONS[poison])
 
-    monkeypatch.setattr(attention, "padded_rows", pad)
-    monkeypatch.setattr(packed_attention, "padded_rows", pad)
+    monkeypatch.setattr(attention, "padded", pad)
+    monkeypatch.setattr(padding, "padded", pad)
     artifact = plugins.variant(variant).build(
         Case(problem=problem, variant=variant, target=target), "key", tmp_path
     )

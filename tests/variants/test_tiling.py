@@ -158,9 +158,9 @@ def test_parameters_enter_the_source_that_cache_keys_are_made_of():
 
 @pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
 def test_unsupported_features_give_their_reason(variant):
-    capped = AttentionProblem(heads=1, seq_q=4, head_dim=8, softcap=30.0)
-    reason = plugins.variant(variant).supports(capped, "cpu")
-    assert reason == "a score cap (softcap) is not part of this variant's payload"
+    projected = AttentionProblem(heads=1, seq_q=4, head_dim=8, model_width=16)
+    reason = plugins.variant(variant).supports(projected, "cpu")
+    assert reason == "prologue projections (model_width) is not part of this variant's payload"
 
 
 @pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])

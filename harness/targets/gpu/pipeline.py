@@ -28,7 +28,7 @@ from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.buffers import describe_buffers
 from harness.targets.lowering.destinations import (
     insert_instead_of_copying,
-    write_rows_where_kept,
+    write_first_where_kept,
     write_where_kept,
 )
 from harness.targets.lowering.grid_order import number_longest_first
@@ -117,7 +117,7 @@ def _vectorize(module: ir.Module) -> None:
     carry_accumulators(module)
     divide_rows_once(module)
     write_where_kept(module)
-    write_rows_where_kept(module)
+    write_first_where_kept(module)
     insert_instead_of_copying(module)
     run_passes(module, "canonicalize", "cse")
 

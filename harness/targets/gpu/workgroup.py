@@ -12,6 +12,17 @@ from harness.targets.gpu.tile_choice import WorkgroupTile, bands_of_warp
 from harness.targets.gpu.vendor import Vendor
 
 
+def as_computed(vendor: Vendor, problem: AttentionProblem) -> AttentionProblem:
+    """Return a problem with the widths and keys that the kernels compute, padding included.
+
+    It says how large tiles are; which keys a query sees is for the problem itself to say.
+    """
+    unit = _key_unit(vendor, problem)
+    widths = {name: -(-getattr(problem, name) // unit) * unit for name in ("head_dim", "head_dim_v")}
+    wide = problem.model_copy(update=widths)
+    return wide.model_copy(update={"seq_kv": max(problem.seq_kv, key_multiple(vendor, wide))})
+
+
 def warp_tiling(vendor: Vendor, problem: AttentionProblem) -> WarpTiling:
     """Return the matrix instruction for a problem and how many warps execute it."""
     return WarpTiling(_instruction(vendor, problem), warps_for(vendor, problem), vendor.shared_memory)
@@ -44,9 +55,10 @@ def tile_sizes(vendor: Vendor, problem: AttentionProblem) -> TileSizes:
     """Return tiles of as many queries as the warps take, and fewer keys where rows of K and V are long.
 
     A problem of few queries is padded to as many as its warps take; one of few keys has a smaller tile, which
-    its warps can share.  Where there is enough work each warp has more than one band of rows
-    (`harness.targets.gpu.tile_choice`).
+    its warps can share, and is padded to that.  Widths are padded to what instructions take.  Where there is
+    enough work each warp has more than one band of rows (`harness.targets.gpu.tile_choice`).
     """
+    problem = as_computed(vendor, problem)
     rows = _instruction(vendor, problem).m
     row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
     is_long = vendor.long_row_bytes is not None and row_bytes > vendor.long_row_bytes
@@ -56,6 +68,8 @@ def tile_sizes(vendor: Vendor, problem: AttentionProblem) -> TileSizes:
         query=rows * vendor.most_warps * bands_of_warp(vendor, problem, keys),
         key=min(keys, max(1, problem.seq_kv // multiple) * multiple),
         query_multiple=rows * warps_for(vendor, problem),
+        least_keys=multiple,
+        width_multiple=_key_unit(vendor, problem),
         materializes_score_rows=False,
     )
 
@@ -69,7 +83,7 @@ def options_of(case: Case) -> GpuOptions:
 
 def strategy(vendor: Vendor, case: Case) -> Strategy:
     """Return how the kernels of a case hold and move their tiles."""
-    problem, sizes = case.problem, tile_sizes(vendor, case.problem)
+    problem, sizes = as_computed(vendor, case.problem), tile_sizes(vendor, case.problem)
     queries, keys = (
         size if isinstance(size, int) else preferred
         for size, preferred in (
@@ -93,13 +107,6 @@ def why_unsupported(vendor: Vendor, problem: AttentionProblem) -> str | None:
     if problem.dtype not in vendor.matrix_instructions:
         known = ", ".join(vendor.matrix_instructions)
         return f"dtype {problem.dtype}: matrix instructions of {vendor.chip} take {known}"
-    unit = _key_unit(vendor, problem)
-    for name, width in (("head_dim", problem.head_dim), ("head_dim_v", problem.head_dim_v)):
-        if width % unit:
-            return f"{name} {width}: matrix instructions take multiples of {unit}"
-    least = key_multiple(vendor, problem)
-    if problem.seq_kv < least:
-        return f"{problem.seq_kv} keys: the warps share at least {least} at these widths"
     return None
 
 

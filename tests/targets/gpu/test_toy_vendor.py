@@ -66,8 +66,10 @@ def built(variant: str, problem: AttentionProblem, folder: Path) -> tuple[Kernel
         {"heads": 2, "kv_heads": 1, "seq_q": 11, "seq_kv": 21, "head_dim": 8, "head_dim_v": 12},
         {"heads": 1, "seq_q": 3, "seq_kv": 9, "head_dim": 4},
         {"heads": 1, "seq_q": 3, "seq_kv": 80, "head_dim": 4, "causal": True},
+        {"heads": 1, "seq_q": 5, "seq_kv": 3, "head_dim": 6, "head_dim_v": 5},
+        {"heads": 2, "seq_q": 9, "head_dim": 4, "mask": True, "bias": True, "softcap": 3.0, "window": (4, 2)},
     ],
-    ids=["causal", "grouped-ragged", "few-queries", "keys-in-parts"],
+    ids=["causal", "grouped-ragged", "few-queries", "keys-in-parts", "padded", "changed-scores"],
 )
 def test_attention_is_right_and_the_checks_find_nothing(variant: str, fields: dict, tmp_path: Path) -> None:
     problem = AttentionProblem(**fields)
@@ -102,6 +104,7 @@ def test_every_stage_of_the_list_is_run_and_kept(tmp_path: Path) -> None:
 
 
 def test_what_its_instruction_does_not_take_is_refused_with_the_reason() -> None:
-    problem = AttentionProblem(heads=1, seq_q=16, head_dim=6)
+    problem = AttentionProblem(heads=1, seq_q=16, head_dim=8, dtype="bf16")
     reason = plugins.variant("flash").supports(problem, f"toy:{VENDOR.chip}")
-    assert reason == "head_dim 6: matrix instructions take multiples of 4"
+    assert reason is not None
+    assert reason.startswith(f"dtype bf16: matrix instructions of {VENDOR.chip} take")

@@ -64,8 +64,15 @@ class RouteTiles:
         for name, width in least.items():
             if width < LEAST_WIDTH:
                 return f"{name} {width}: messages take rows of at least {LEAST_WIDTH}"
-        if problem.causal:
-            return "the loop over keys has no causal mask"
+        for present, what in (
+            (problem.causal, "causal mask"),
+            (problem.window is not None, "window"),
+            (problem.mask, "boolean mask"),
+            (problem.bias, "bias"),
+            (problem.softcap is not None, "cap of scores"),
+        ):
+            if present:
+                return f"the loop over keys has no {what}"
         if problem.batch * problem.heads * max(problem.seq_q, problem.seq_kv) > MOST_MATRIX_ROWS:
             return f"messages name at most {MOST_MATRIX_ROWS} rows of all heads"
         lengths = {"queries": (problem.seq_q, self.rows), "keys": (problem.seq_kv, self.keys)}
