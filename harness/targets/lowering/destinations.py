@@ -12,7 +12,7 @@ def write_where_kept(module: ir.Module) -> None:
     """Let whole tiles be written to the output instead of over some other tensor, in place.
 
     A tile that is written over an input of the kernel would have to be copied there first.  Where a tile is
-    cut to its first rows, because the others are padding, the others are out of the output's bounds.
+    cut to its first rows or columns, because the others are padding, those are out of the output's bounds.
     """
     insertions = [
         op for op in operations_within(module.operation) if op.name == "tensor.parallel_insert_slice"
@@ -55,20 +55,21 @@ def insert_instead_of_copying(module: ir.Module) -> None:
         write.operation.erase()
 
 
-def write_rows_where_kept(module: ir.Module) -> None:
-    """Let values of which a kernel keeps the first rows, read back from a tensor, be written there, in place.
+def write_first_where_kept(module: ir.Module) -> None:
+    """Let values whose first rows and columns a kernel keeps, read back from a tensor, be written in place.
 
     As `write_where_kept` does within a grid; a grid of one point has no loop, and inserts nothing.
     """
     for write in list(operations_within(module.operation)):
         if write.name != "vector.transfer_write":
             continue
-        value = _value_cut_to_first_rows(write.operands[0].owner)
+        value = _value_cut_to_first(write.operands[0].owner)
         if value is None:
             continue
         _, target, *indices = list(write.operands)
         mapping = ir.AffineMapAttr(write.attributes["permutation_map"]).value
-        in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(axis > 0) for axis in range(value.type.rank)])
+        sizes = zip(value.type.shape, write.operands[0].type.shape, strict=True)
+        in_bounds = ir.ArrayAttr.get([ir.BoolAttr.get(size == kept_size) for size, kept_size in sizes])
         with ir.InsertionPoint(write), write.location:
             kept = vector.TransferWriteOp(target.type, value, target, indices, mapping, in_bounds=in_bounds)
         write.results[0].replace_all_uses_with(kept.result)
@@ -101,33 +102,36 @@ def _reads_all(read: ir.OpView) -> bool:
 
 
 def _write_of_all(tile: ir.Operation | ir.Block) -> ir.OpView | None:
-    """Return the operation that writes all of a tile, or a tile with more rows that it is cut from."""
+    """Return the operation that writes all of a tile, or a larger tile that it is cut from."""
     if isinstance(tile, ir.Block):
         return None
-    writer = tile.opview.operands[0].owner if _is_cut_to_first_rows(tile.opview) else tile
+    writer = tile.opview.operands[0].owner if _is_cut_to_first(tile.opview) else tile
     if isinstance(writer, ir.Block) or writer.name != "vector.transfer_write":
         return None
     write = writer.opview
     return write if list(write.operands[0].type.shape) == list(write.operands[1].type.shape) else None
 
 
-def _value_cut_to_first_rows(read: ir.Operation | ir.Block) -> ir.Value | None:
-    """Return the value whose first rows an operation reads back from the tensor that holds it."""
+def _value_cut_to_first(read: ir.Operation | ir.Block) -> ir.Value | None:
+    """Return the value whose first rows and columns an operation reads back from the tensor that holds it."""
     if isinstance(read, ir.Block) or read.name != "vector.transfer_read":
         return None
     write = _write_of_all(read.operands[0].owner)
     if write is None or any(constant_index(index) != 0 for index in list(read.operands)[1:-1]):
         return None
     value: ir.Value = write.operands[0]
-    rows, *width = value.type.shape
-    first_rows, *same_width = read.results[0].type.shape
-    return value if first_rows < rows and len(width) <= 1 and same_width == width else None
+    whole, first = list(value.type.shape), list(read.results[0].type.shape)
+    return value if len(whole) == len(first) <= 2 and first != whole and _is_within(first, whole) else None
 
 
-def _is_cut_to_first_rows(operation: ir.OpView) -> bool:
-    """Return whether an operation takes the first rows of a matrix, or the first elements of a vector."""
+def _is_cut_to_first(operation: ir.OpView) -> bool:
+    """Return whether an operation takes the first rows and columns of a matrix, or first of a vector."""
     if operation.name != "tensor.extract_slice":
         return False
     whole, part = (list(value.type.shape) for value in (operation.operands[0], operation.results[0]))
     starts_first = all(offset == 0 for offset in mixed_values(operation, "offsets"))
-    return starts_first and len(whole) == len(part) <= 2 and whole[1:] == part[1:]
+    return starts_first and len(whole) == len(part) <= 2 and _is_within(part, whole)
+
+
+def _is_within(sizes: list[int], others: list[int]) -> bool:
+    return all(size <= other for size, other in zip(sizes, others, strict=True))
