@@ -8,6 +8,17 @@ from harness.machine.system import cpu_quota
 SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
+ALLOTTED = "HARNESS_ALLOTTED_CORES"
+"""Variable of a worker's environment: how many cores it may keep busy, where several work at a time."""
+
+
+def allotted_cores() -> int:
+    """Return the number of cores that are this process's share: all, where nobody has said otherwise."""
+    share = os.environ.get(ALLOTTED, "")
+    available = available_cores()
+    return min(available, max(1, int(share))) if share.isdigit() else available
+
+
 def available_cores(siblings: str = SIBLINGS, quota: float | None = None) -> int:
     """Return the number of physical cores that this process may keep busy.
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from harness.artifact.artifact import EMULATING
+from harness.machine.cores import available_cores
 from harness.results.row_maker import CaseRecord
 from harness.running.checking import CheckFailure, check_case
 from harness.running.context import RunContext
@@ -74,7 +75,8 @@ class CheckPool:
     def _worker(self, record: CaseRecord) -> WorkerProcess:
         if record.executor not in EMULATING:
             return self._stack.enter_context(self._context.worker(record))
-        worker = self._idle_emulator() or self._context.worker(record)
+        share = max(1, available_cores() // self._at_a_time)
+        worker = self._idle_emulator() or self._context.worker(record, share)
         self._stack.callback(self._end_unless_idle, worker)
         return worker
 

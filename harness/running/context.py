@@ -116,12 +116,13 @@ class RunContext:
         """Seconds that loading, one checked run or one sample may take."""
         return self.experiment.limits.run_timeout_s
 
-    def worker(self, record: CaseRecord) -> WorkerProcess:
-        """Start a worker to run a built case in."""
+    def worker(self, record: CaseRecord, cores: int | None = None) -> WorkerProcess:
+        """Start a worker to run a built case in; of several at a time each has a share of the cores."""
         return WorkerProcess(
             threads=case_threads(record.case),
             memory_gb=self.experiment.limits.memory_gb,
             modules=[record.loader_module] if record.loader_module else [],
+            cores=cores,
         )
 
     def announce(self, request: CaseRequest) -> None:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from harness.artifact.cache import CACHE_DIR_VARIABLE, cache_root
 from harness.errors import StorageError
+from harness.machine.cores import ALLOTTED
 from harness.machine.memory_kills import OutOfMemoryCount
 from harness.processes import guardian
 from harness.processes.programs import SENT_FROM_OUTSIDE
@@ -116,10 +117,16 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, *, threads: int | None = None, memory_gb: float | None = None, modules: Sequence[str] = ()
+        self,
+        *,
+        threads: int | None = None,
+        memory_gb: float | None = None,
+        modules: Sequence[str] = (),
+        cores: int | None = None,
     ) -> None:
         """Start a worker whose libraries use `threads` threads (None: as many as they like).
 
+        What shares its work among processes itself, as the emulator, keeps `cores` busy (None: all).
         It imports `modules` once for all of its lives.
         """
         self._stack = ExitStack()
@@ -136,13 +143,13 @@ class WorkerProcess:
         self._timeout = 0.0
         self._out_of_memory = OutOfMemoryCount()
         try:
-            self._process = self._start(threads, memory_gb, modules)
+            self._process = self._start(threads, memory_gb, modules, cores)
         except BaseException:
             self._stack.close()
             raise
 
     def _start(
-        self, threads: int | None, memory_gb: float | None, modules: Sequence[str]
+        self, threads: int | None, memory_gb: float | None, modules: Sequence[str], cores: int | None
     ) -> "subprocess.Popen[bytes]":
         request_read, self._requests = os.pipe()
         self._stack.callback(os.close, self._requests)
@@ -160,7 +167,7 @@ class WorkerProcess:
                 pass_fds=(request_read, response_write),
                 process_group=0,
                 cwd=self._scratch,
-                env=worker_environment(threads, self._scratch),
+                env=worker_environment(threads, self._scratch, cores),
             )
         finally:
             os.close(request_read)
@@ -371,7 +378,9 @@ def scratch_folder() -> Iterator[Path]:
         yield folder
 
 
-def worker_environment(threads: int | None, scratch: Path | None = None) -> dict[str, str]:
+def worker_environment(
+    threads: int | None, scratch: Path | None = None, cores: int | None = None
+) -> dict[str, str]:
     """Return the environment of a worker that has its temporary files in the folder `scratch`.
 
     Idle thread pools must sleep: a pool that spins while its owner waits for its turn slows the neighbour
@@ -387,6 +396,8 @@ def worker_environment(threads: int | None, scratch: Path | None = None) -> dict
     if threads is not None:
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             environment[variable] = str(threads)
+    if cores is not None:
+        environment[ALLOTTED] = str(cores)
     return environment
 
 

@@ -61,12 +61,15 @@ __asm__(
 #define STAGGER 576
 #define STAGGERED 64
 
+/* Each guard page splits a mapping, and forks copy mappings: lanes that no launch has used have none yet. */
 void prepare_stacks(void) {
-    if (stacks) return;
-    size_t bytes = (size_t)STACK_BYTES * MAXIMUM_LANES;
-    stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stacks == MAP_FAILED) abort();
-    for (int i = 0; i < MAXIMUM_LANES; i++) mprotect(stacks + (size_t)STACK_BYTES * i, 4096, PROT_NONE);
+    static int guarded = 0;
+    if (!stacks) {
+        size_t bytes = (size_t)STACK_BYTES * MAXIMUM_LANES;
+        stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (stacks == MAP_FAILED) abort();
+    }
+    for (; guarded < lane_count; guarded++) mprotect(stacks + (size_t)STACK_BYTES * guarded, 4096, PROT_NONE);
 }
 
 int is_own_stack(const Lane *lane, const char *address, size_t bytes) {

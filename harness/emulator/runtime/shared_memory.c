@@ -38,8 +38,12 @@ static size_t used;                /* bytes up to the end of the last array */
 static uint64_t *writes;           /* [byte], of `Write` */
 static uint32_t *write_steps;      /* [byte]; like `reads` only where lanes of a warp are checked */
 static uint32_t *read_clocks;      /* [warp][byte] */
+static uint32_t *block_clocks;     /* [block of bytes][warp]: the latest of its read clocks */
 static Read *reads;                /* [warp][byte] */
-static size_t read_clock_capacity, read_capacity;
+static size_t read_clock_capacity, block_clock_capacity, read_capacity;
+
+/* A store looks at blocks first: mostly nobody has loaded from there that it does not come after. */
+#define BLOCK_BYTES 64
 
 void *emulator_shared_memory(void) {
     if (memory) return memory;
@@ -96,6 +100,8 @@ void prepare_shared_memory(const Kernel *kernel, uint32_t dynamic_bytes, int is_
     list_arrays(kernel, dynamic_bytes);
     size_t count = used * (size_t)warp_count;
     read_clocks = zeroed(read_clocks, &read_clock_capacity, count, sizeof *read_clocks);
+    size_t blocks = used / BLOCK_BYTES + 1;
+    block_clocks = zeroed(block_clocks, &block_clock_capacity, blocks * (size_t)warp_count, sizeof *block_clocks);
     reads = zeroed(reads, &read_capacity, is_within_warps ? count : 0, sizeof *reads);
 }
 
@@ -147,9 +153,19 @@ static inline int races_with_write(const Lane *lane, Write write, size_t offset)
         && write.thread != lane->thread && lane->state->step <= write_steps[offset];
 }
 
+/* Whether a lane has loaded from the blocks of these bytes that this lane does not come after. */
+static int has_racing_reader_nearby(const uint32_t *own_seen, size_t offset, size_t bytes) {
+    const uint32_t *clocks = &block_clocks[offset / BLOCK_BYTES * (size_t)warp_count];
+    uint32_t is_later = 0;
+    for (size_t block = offset / BLOCK_BYTES; block <= (offset + bytes - 1) / BLOCK_BYTES; block++)
+        for (int warp = 0; warp < warp_count; warp++) is_later |= *clocks++ > own_seen[warp];
+    return (int)is_later;
+}
+
 /* The warp of a lane that has loaded one of the bytes and that this lane does not come after, or -1. */
 static int racing_reader(const Lane *lane, size_t offset, size_t bytes) {
     const uint32_t *own_seen = seen[lane->warp->index], *clocks = &read_clocks[offset];
+    if (!has_racing_reader_nearby(own_seen, offset, bytes)) return -1;
     for (int warp = 0; warp < warp_count; warp++, clocks += used)
         if (has_later(clocks, bytes, own_seen[warp])) return warp;
     return -1;
@@ -172,6 +188,10 @@ static void note_read(const Lane *lane, size_t offset, size_t bytes) {
         reads[i] = (Read){step, is_shared_read ? SEVERAL : lane->thread};
     }
     raise_all(&read_clocks[row + offset], bytes, clock);
+    for (size_t block = offset / BLOCK_BYTES; block <= (offset + bytes - 1) / BLOCK_BYTES; block++) {
+        uint32_t *latest = &block_clocks[block * (size_t)warp_count + (size_t)lane->warp->index];
+        if (clock > *latest) *latest = clock;
+    }
 }
 
 static void note_write(const Lane *lane, size_t offset, size_t bytes) {

@@ -15,7 +15,7 @@ from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import ONE_AT_A_TIME
 from harness.emulator.saved_code import load_saved
 from harness.errors import EmulatorFindingsError
-from harness.machine.cores import available_cores
+from harness.machine.cores import allotted_cores
 from harness.targets.gpu.driver import Driver, Enqueue
 from harness.targets.gpu.executable import GpuKernels
 from harness.targets.gpu.launch import GpuKernel, GpuLaunch
@@ -24,11 +24,11 @@ NULL = np.uint64(0)
 
 
 def load(artifact: Artifact, folder: Path) -> GpuKernels:
-    """Load an artifact of a GPU target for the emulator: all cores, both orders of lanes and warps."""
+    """Load an artifact of a GPU target for the emulator, on all cores that are allotted: both orders of lanes and warps."""
     kernels: dict[str, LoadedKernel] = {}
     for image in load_saved(folder / ARTIFACT_FOLDER):
         kernels |= image.code.load()
-    settings = LaunchSettings(processes=min(available_cores(), MAXIMUM_PROCESSES))
+    settings = LaunchSettings(processes=min(allotted_cores(), MAXIMUM_PROCESSES))
     plan = GpuLaunch.model_validate(artifact.launch)
     return GpuKernels(artifact.case.problem, plan, EmulatorDriver(kernels, settings))
 

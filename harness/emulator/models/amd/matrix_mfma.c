@@ -8,23 +8,28 @@
 #define WAVE 64
 
 /* With square C of `size`, lane l belongs to group l / size.  It holds of A the row l % size and of B the
- * column l % size, for the k of its group: as many as it has elements, one after another. */
+ * column l % size, for the k of its group: as many as it has elements, one after another.
+ *
+ * The product is computed transposed, Dᵀ = Bᵀ · Aᵀ + Cᵀ: what a lane holds of C then lies in runs. */
 MODEL_PART void gather(Warp *warp, Product *product, int size, int per_lane, Element element) {
     EACH_ACTIVE_LANE(lane) {
         int line = lane % size, group = lane / size;
         const char *a = &LANE_ARGUMENT(lane, 0, char), *b = &LANE_ARGUMENT(lane, 1, char);
         for (int i = 0; i < per_lane; i++) {
-            product->a[line][group * per_lane + i] = element(a, i);
-            product->b[group * per_lane + i][line] = element(b, i);
+            product->a[line][group * per_lane + i] = element(b, i);
+            product->b[group * per_lane + i][line] = element(a, i);
         }
     }
 }
 
-/* Of C and D it holds the column l % size, four rows of each run of four rows per group. */
-MODEL_PART int accumulator_row(int size, int lane, int position) {
+/* Of C and D it holds the column l % size, of that four rows of each run of four rows per group.  Returns where the
+ * lane's run of that number lies in the transposed product. */
+MODEL_PART float *accumulator_run(Product *product, int size, int lane, int run) {
     int groups = WAVE / size, group = lane / size;
-    return 4 * groups * (position / 4) + 4 * group + position % 4;
+    return &product->c[lane % size][4 * groups * run + 4 * group];
 }
+
+#define RUN_BYTES (4 * sizeof(float))
 
 /* Whether nothing is broadcast or permuted on the way; reports it otherwise. */
 static int is_plain(Warp *warp) {
@@ -45,13 +50,15 @@ MODEL_PART void multiply(Warp *warp, int size, int depth, Element element) {
     Product product;
     gather(warp, &product, size, per_lane, element);
     EACH_ACTIVE_LANE(lane) {
-        for (int i = 0; i < accumulators; i++)
-            product.c[accumulator_row(size, lane, i)][lane % size] = (&LANE_ARGUMENT(lane, 2, float))[i];
+        const float *given = &LANE_ARGUMENT(lane, 2, float);
+        for (int run = 0; run < accumulators / 4; run++)
+            memcpy(accumulator_run(&product, size, lane, run), given + 4 * run, RUN_BYTES);
     }
     multiply_matrices(&product, size, depth);
     EACH_ACTIVE_LANE(lane) {
-        for (int i = 0; i < accumulators; i++)
-            (&LANE_RESULT(lane, float))[i] = product.c[accumulator_row(size, lane, i)][lane % size];
+        float *result = &LANE_RESULT(lane, float);
+        for (int run = 0; run < accumulators / 4; run++)
+            memcpy(result + 4 * run, accumulator_run(&product, size, lane, run), RUN_BYTES);
     }
 }
 

@@ -19,7 +19,7 @@ from harness.emulator.launching import MAXIMUM_PROCESSES, LaunchSettings
 from harness.emulator.native_library import ONE_AT_A_TIME
 from harness.emulator.saved_code import load_saved
 from harness.errors import EmulatorFindingsError, HarnessError
-from harness.machine.cores import available_cores
+from harness.machine.cores import allotted_cores
 from harness.variants.baselines.iree.calls import IreeExecutable
 
 IREE_ERRORS = (RuntimeError, ValueError, IndexError)
@@ -31,13 +31,13 @@ _broken_devices: list[iree.runtime.HalDevice] = []
 
 
 def load(artifact: Artifact, folder: Path) -> "EmulatedExecutable":
-    """Load a module for the emulator, whose launches use all cores and both orders of lanes and warps.
+    """Load a module for the emulator, whose launches use the allotted cores and both orders of lanes and warps.
 
     `artifact.launch` names, besides what `iree_calls` needs, the `driver` that the module is for, the `chip`,
     and the subfolder `emulator` with what `saved_code.save` has written.
     """
     images = [load_image(image) for image in load_saved(folder / artifact.launch["emulator"])]
-    settings = LaunchSettings(processes=min(available_cores(), MAXIMUM_PROCESSES))
+    settings = LaunchSettings(processes=min(allotted_cores(), MAXIMUM_PROCESSES))
     with ONE_AT_A_TIME:
         return EmulatedExecutable(artifact, folder, images, settings)
 
