@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.machine.cores import available_cores
+from harness.machine.cores import ALLOTTED, allotted_cores, available_cores
 
 
 @pytest.fixture
@@ -22,3 +22,17 @@ def test_hyper_threads_of_one_core_count_once(siblings: str) -> None:
 @pytest.mark.parametrize(("quota", "expected"), [(2.5, 2), (0.5, 1)])
 def test_a_containers_limit_holds(siblings: str, quota: float, expected: int) -> None:
     assert available_cores(siblings, quota) == expected
+
+
+@pytest.mark.parametrize(("share", "expected"), [("1", 1), ("2", 2), ("0", 1), ("99", 5), ("none", 5)])
+def test_a_share_of_the_cores_is_one_of_those_there_are(
+    monkeypatch: pytest.MonkeyPatch, share: str, expected: int
+) -> None:
+    monkeypatch.setattr("harness.machine.cores.available_cores", lambda: 5)
+    monkeypatch.setenv(ALLOTTED, share)
+    assert allotted_cores() == expected
+
+
+def test_without_a_share_all_cores_are_allotted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ALLOTTED, raising=False)
+    assert allotted_cores() == available_cores()

@@ -24,7 +24,7 @@ NULL = np.uint64(0)
 
 
 def load(artifact: Artifact, folder: Path) -> GpuKernels:
-    """Load an artifact of a GPU target for the emulator, on all cores that are allotted: both orders of lanes and warps."""
+    """Load an artifact of a GPU target for the emulator: allotted cores, both orders of lanes and warps."""
     kernels: dict[str, LoadedKernel] = {}
     for image in load_saved(folder / ARTIFACT_FOLDER):
         kernels |= image.code.load()

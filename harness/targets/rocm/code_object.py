@@ -26,6 +26,11 @@ def kernel_metrics(assembly: str) -> list[KernelMetrics]:
     ]
 
 
+def spilled_registers(assembly: str) -> int:
+    """Return how many registers all kernels spill."""
+    return sum(metrics.spills or 0 for metrics in kernel_metrics(assembly))
+
+
 def _metrics(metadata: str) -> KernelMetrics:
     size = WORKGROUP_SIZE.search(metadata)
     name = KERNEL_NAME.search(metadata)

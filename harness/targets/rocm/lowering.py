@@ -11,6 +11,13 @@ from harness.targets.gpu.kernel_build import KernelBuild, on_module
 from harness.targets.gpu.llvm_ir import translated
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.rocm.chips import CHIPS, Chip, Feature
+from harness.targets.rocm.code_object import spilled_registers
+from harness.targets.rocm.cut_tiles import (
+    annotate_branch,
+    has_loops_over_cut_tiles,
+    mark_loops_over_cut_tiles,
+    without_annotations,
+)
 from harness.targets.rocm.device_code import device_code
 from harness.targets.rocm.own_instructions import use_instructions
 from harness.toolchains import amd
@@ -38,11 +45,14 @@ def _passes(chip: str) -> str:
 
 def _to_rocdl(chip: str, module: ir.Module) -> None:
     use_instructions(module, CHIPS[chip].features)
+    mark_loops_over_cut_tiles(module)
     run_passes(module, _passes(chip))
     attributes = [ir.ArrayAttr.get([*map(ir.StringAttr.get, pair)]) for pair in _attributes(CHIPS[chip])]
     for operation in operations_within(module.operation):
         if operation.name == "llvm.func":
             operation.operation.attributes["passthrough"] = ir.ArrayAttr.get(attributes)
+        elif operation.name == "llvm.br":
+            annotate_branch(operation)
 
 
 def _attributes(chip: Chip) -> list[tuple[str, str]]:
@@ -66,7 +76,14 @@ def _to_llvm_ir(build: KernelBuild) -> str:
 
 
 def _optimize(build: KernelBuild) -> str:
-    build.llvm_ir = amd.optimized(build.llvm_ir, build.vendor.chip)
+    """Optimise; where loops over cut tiles could keep their masks and that spares spills, they do."""
+    chip, given = build.vendor.chip, build.llvm_ir
+    build.llvm_ir = amd.optimized(without_annotations(given), chip)
+    if has_loops_over_cut_tiles(given):
+        spilled = spilled_registers(amd.assembly(build.llvm_ir, chip))
+        kept = amd.optimized(given, chip) if spilled else None
+        if kept is not None and spilled_registers(amd.assembly(kept, chip)) < spilled:
+            build.llvm_ir = kept
     return build.llvm_ir
 
 

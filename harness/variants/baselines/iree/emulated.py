@@ -31,7 +31,7 @@ _broken_devices: list[iree.runtime.HalDevice] = []
 
 
 def load(artifact: Artifact, folder: Path) -> "EmulatedExecutable":
-    """Load a module for the emulator, whose launches use the allotted cores and both orders of lanes and warps.
+    """Load a module for the emulator, which uses the allotted cores and both orders of lanes and warps.
 
     `artifact.launch` names, besides what `iree_calls` needs, the `driver` that the module is for, the `chip`,
     and the subfolder `emulator` with what `saved_code.save` has written.
