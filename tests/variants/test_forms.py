@@ -68,6 +68,11 @@ def test_projected_heads_have_them_all(form: str, tmp_path: Path) -> None:
     assert_right(AttentionProblem(**{**plain, **FORMS[form]}), "split-head", tmp_path)
 
 
+@pytest.mark.parametrize("queries", sweep([9, 17, 18, 25], but=[17]))
+def test_vectors_of_any_length_have_code_in_bf16(queries: int, tmp_path: Path) -> None:
+    assert_right(AttentionProblem(heads=1, seq_q=queries, head_dim=16, dtype="bf16"), "flash", tmp_path)
+
+
 def test_a_smaller_mask_and_bias_are_repeated() -> None:
     generator = np.random.default_rng(0)
     q, k, v = (generator.standard_normal((2, 2, 9, 16), dtype=np.float32) for _ in range(3))

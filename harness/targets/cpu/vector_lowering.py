@@ -1,5 +1,7 @@
 """The `vector-lowered` and `llvm` stages: from n-D vectors on buffers to the LLVM dialect."""
 
+import ml_dtypes
+import numpy as np
 from mlir import ir
 from mlir.dialects import arith, vector
 
@@ -94,6 +96,46 @@ def lower_vectors(module: ir.Module, vector_length: int) -> None:
 def lower_to_llvm(module: ir.Module) -> None:
     """Lower to the LLVM dialect, in place; kernels take bare pointers."""
     run_passes(module, *LLVM_PASSES)
+    _hold_as_bits(module)
+
+
+def _hold_as_bits(module: ir.Module) -> None:
+    """Let what is bf16 be integers of 16 bits, which is all that is computed with it here.
+
+    LLVM has no code for vectors of bf16 of some lengths, such as 17, on processors without bf16 arithmetic.
+    """
+    for operation in operations_within(module.operation):
+        for result in operation.operation.results:
+            _retype(result)
+        for region in operation.operation.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    _retype(argument)
+        attributes = operation.operation.attributes
+        if "elem_type" in attributes and str(attributes["elem_type"]) == "bf16":
+            attributes["elem_type"] = ir.TypeAttr.get(ir.IntegerType.get_signless(16))
+        if operation.name == "llvm.mlir.constant":
+            attributes["value"] = _bits_of(attributes["value"])
+
+
+def _retype(value: ir.Value) -> None:
+    bf16, bits = ir.BF16Type.get(), ir.IntegerType.get_signless(16)
+    if value.type == bf16:
+        value.set_type(bits)
+    elif isinstance(value.type, ir.VectorType) and value.type.element_type == bf16:
+        value.set_type(ir.VectorType.get(value.type.shape, bits))
+
+
+def _bits_of(constant: ir.Attribute) -> ir.Attribute:
+    """Return a constant of bf16, a vector of one value perhaps, as the integer of its bits."""
+    bf16, bits = ir.BF16Type.get(), ir.IntegerType.get_signless(16)
+    if isinstance(constant, ir.FloatAttr) and constant.type == bf16:
+        pattern = np.array(constant.value, ml_dtypes.bfloat16).view(np.int16)
+        return ir.IntegerAttr.get(bits, int(pattern))
+    if isinstance(constant, ir.DenseElementsAttr) and constant.type.element_type == bf16:
+        element = _bits_of(constant.get_splat_value())
+        return ir.DenseElementsAttr.get_splat(ir.VectorType.get(constant.type.shape, bits), element)
+    return constant
 
 
 def _lower_other_transpositions(module: ir.Module) -> None:
