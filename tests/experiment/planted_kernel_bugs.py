@@ -101,8 +101,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "the last row of a sequence is taken to see one key fewer",
         PACKED,
-        "most_end = minimum(key_end, add(end, shift))",
-        "most_end = minimum(key_end, subtract(add(end, shift), 1))",
+        "most_end = minimum(most_end, add(end, shift))",
+        "most_end = minimum(most_end, subtract(add(end, shift), 1))",
         "correctness",
         (*EDGES_OF_SEQUENCES, "causal=true"),
         "normal inputs",
@@ -110,8 +110,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "a sequence is taken to begin one key later",
         PACKED,
-        "minimum(least_first, key),",
-        "minimum(least_first, add(key, 1)),",
+        "minimum(least_first, first_of_first),",
+        "minimum(least_first, add(first_of_first, 1)),",
         "correctness",
         (*EDGES_OF_SEQUENCES, "causal=false"),
         "normal inputs",

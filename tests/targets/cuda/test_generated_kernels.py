@@ -189,11 +189,11 @@ def test_a_finding_of_the_emulator_is_an_error_that_names_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"head_dim": 40}, "head_dim 40: matrix instructions take multiples of 16"),
-        ({"head_dim_v": 72}, "head_dim_v 72: matrix instructions take multiples of 16"),
-        ({"seq_kv": 15}, "15 keys: the warps share at least 16 at these widths"),
-        ({"seq_kv": 20, "head_dim_v": 32}, "20 keys: the warps share at least 32 at these widths"),
-        ({"model_width": 64, "seq_q": 64}, "packed sequences and projections are not lowered for GPUs yet"),
+        ({"model_width": 64}, "packed sequences and projections are not lowered for GPUs yet"),
+        (
+            {"kv_lengths": (100,)},
+            "key lengths of padded batches (kv_lengths) is not part of this variant's payload",
+        ),
     ],
 )
 def test_what_has_no_form_yet_is_unsupported_with_the_reason(fields: dict, reason: str) -> None:
