@@ -11,6 +11,7 @@ from harness.targets.cuda.chips import capability
 from harness.targets.cuda.multiprocessor import (
     REGISTERS_OF_LANE,
     WARP_LANES,
+    multiprocessor,
     multiprocessor_count,
     require_shared_memory,
     resident_workgroups,
@@ -80,6 +81,7 @@ def nvidia_vendor(chip: str) -> Vendor:
             registers_of_lane=REGISTERS_OF_LANE,
             resident=partial(resident_workgroups, chip=chip),
         ),
+        workgroup_shared_bytes=multiprocessor(chip).largest_workgroup_bytes,
         long_row_bytes=512,  # head_dim 128 in 16 bits, or 64 in 32
         most_operand_registers=64,  # 64 keys of head_dim 64 in 16 bits; with 128 the model prefers steps
         spares_masked_loops=capability(chip)[0] < HOPPER,

@@ -137,4 +137,4 @@ def _slots(tile: WorkgroupTile, *, holds_query: bool) -> int:
     if tile.iterations == 1 or tile.fills_registers(holds_query=holds_query):
         return 1
     with_one, with_most = (tile.resident(slots, holds_query=holds_query) for slots in (1, most))
-    return 1 if with_one > with_most else most
+    return 1 if with_one > with_most or with_most == 0 else most

@@ -141,15 +141,15 @@ class WorkgroupTile:
         return 1 if found is None else self._room(found, 1, holds_query=self.holds_query())
 
 
-def bands_of_warp(vendor: Vendor, problem: AttentionProblem, keys: int) -> int:
-    """Return how many bands of rows a warp takes: as many as promise the most work in a time."""
+def bands_of_warp(vendor: Vendor, problem: AttentionProblem, keys: int, warps: int) -> int:
+    """Return how many bands of rows each of the warps takes: as many as promise the most work in a time."""
     found = vendor.multiprocessors
     if found is None:
         return 1
-    rows = vendor.most_warps * vendor.matrix_instructions[problem.dtype].m
+    rows = warps * vendor.matrix_instructions[problem.dtype].m
     best, most, least = 1, 0.0, 1
     for bands in range(1, MOST_BANDS + 1):
-        tile = WorkgroupTile(problem, vendor, bands * rows, keys, vendor.most_warps)
+        tile = WorkgroupTile(problem, vendor, bands * rows, keys, warps)
         if bands == 1:
             least = min(found.wanted_workgroups, max(1, tile.room()))
         elif not tile.fits(least):

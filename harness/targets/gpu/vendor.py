@@ -93,7 +93,7 @@ class Vendor:
     multiprocessors: Multiprocessors | None = None
     """None: tiles are as small as the warps allow, and no more workgroups are made than tiles of queries."""
     workgroup_shared_bytes: int | None = None
-    """What operands may at most stay in shared memory for, beside copies; None: as much as they need."""
+    """What a workgroup may have of shared memory, which tiles are chosen by; None: as much as they need."""
     long_row_bytes: int | None = None
     """Rows of K and of V that together are longer have half of `key_tile`; None where shared memory does not
     matter."""

@@ -15,12 +15,20 @@ from harness.targets.gpu.vendor import Vendor
 def as_computed(vendor: Vendor, problem: AttentionProblem) -> AttentionProblem:
     """Return a problem with the widths and keys that the kernels compute, padding included.
 
-    It says how large tiles are; which keys a query sees is for the problem itself to say.
+    Packed sequences are as one, which tiles run over.  It says how large tiles are; which keys a query sees
+    is for the problem itself to say.
     """
-    unit = _key_unit(vendor, problem)
-    widths = {name: -(-getattr(problem, name) // unit) * unit for name in ("head_dim", "head_dim_v")}
-    wide = problem.model_copy(update=widths)
+    wide = _with_padded_widths(vendor, as_one_sequence(problem))
     return wide.model_copy(update={"seq_kv": max(problem.seq_kv, key_multiple(vendor, wide))})
+
+
+def as_one_sequence(problem: AttentionProblem) -> AttentionProblem:
+    """Return a problem with as many queries and keys as lie one after the other."""
+    if not problem.is_packed:
+        return problem
+    tokens, keys = problem.q_shape[0], problem.k_shape[0]
+    lengths = {"cu_seqlens_q": None, "cu_seqlens_kv": None, "batch": 1}
+    return problem.model_copy(update={**lengths, "seq_q": tokens, "seq_kv": keys})
 
 
 def warp_tiling(vendor: Vendor, problem: AttentionProblem) -> WarpTiling:
@@ -31,10 +39,32 @@ def warp_tiling(vendor: Vendor, problem: AttentionProblem) -> WarpTiling:
 def warps_for(vendor: Vendor, problem: AttentionProblem) -> int:
     """Return how many warps share a tile of queries: fewer, a power of two, where a problem has few."""
     rows = _instruction(vendor, problem).m
-    warps = 1
-    while warps < vendor.most_warps and problem.seq_q > warps * rows:
+    warps, queries, most = 1, as_one_sequence(problem).seq_q, most_warps(vendor, problem)
+    while warps < most and queries > warps * rows:
         warps *= 2
     return warps
+
+
+def most_warps(vendor: Vendor, problem: AttentionProblem) -> int:
+    """Return how many warps a workgroup may have: as many as shared memory has room for their rows of Q."""
+    rows, wide = _instruction(vendor, problem).m, _with_padded_widths(vendor, problem)
+    warps = vendor.most_warps
+    while warps > 1 and not _has_room(vendor, wide, warps * rows, 0):
+        warps //= 2
+    return warps
+
+
+def most_keys(vendor: Vendor, problem: AttentionProblem) -> int:
+    """Return how many keys a tile has where there are enough of them.
+
+    Fewer where rows of K and V are long, and as many as shared memory has room for.
+    """
+    row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
+    is_long = vendor.long_row_bytes is not None and row_bytes > vendor.long_row_bytes
+    keys = vendor.key_tile // 2 if is_long else vendor.key_tile
+    while keys // 2 >= key_multiple(vendor, problem) and not _has_room(vendor, problem, 0, keys):
+        keys //= 2
+    return keys
 
 
 def key_multiple(vendor: Vendor, problem: AttentionProblem) -> int:
@@ -60,13 +90,11 @@ def tile_sizes(vendor: Vendor, problem: AttentionProblem) -> TileSizes:
     """
     problem = as_computed(vendor, problem)
     rows = _instruction(vendor, problem).m
-    row_bytes = (problem.head_dim + problem.head_dim_v) * itemsize(problem.dtype)
-    is_long = vendor.long_row_bytes is not None and row_bytes > vendor.long_row_bytes
-    keys = vendor.key_tile // 2 if is_long else vendor.key_tile
-    multiple = key_multiple(vendor, problem)
+    keys, multiple = most_keys(vendor, problem), key_multiple(vendor, problem)
+    warps = most_warps(vendor, problem)
     return TileSizes(
-        query=rows * vendor.most_warps * bands_of_warp(vendor, problem, keys),
-        key=min(keys, max(1, problem.seq_kv // multiple) * multiple),
+        query=rows * warps * bands_of_warp(vendor, problem, keys, warps),
+        key=max(multiple, min(keys, problem.seq_kv // multiple * multiple)),
         query_multiple=rows * warps_for(vendor, problem),
         least_keys=multiple,
         width_multiple=_key_unit(vendor, problem),
@@ -102,8 +130,8 @@ def strategy(vendor: Vendor, case: Case) -> Strategy:
 
 def why_unsupported(vendor: Vendor, problem: AttentionProblem) -> str | None:
     """Return None, or what of a problem does not fit warps and matrix instructions."""
-    if problem.is_packed or problem.model_width is not None:
-        return "packed sequences and projections are not lowered for GPUs yet"
+    if problem.model_width is not None:
+        return "projections are not lowered for GPUs yet"
     if problem.dtype not in vendor.matrix_instructions:
         known = ", ".join(vendor.matrix_instructions)
         return f"dtype {problem.dtype}: matrix instructions of {vendor.chip} take {known}"
@@ -112,11 +140,12 @@ def why_unsupported(vendor: Vendor, problem: AttentionProblem) -> str | None:
 
 def require_even_tiles(vendor: Vendor, case: Case) -> None:
     """Raise `UnsupportedError` for tiles, cut to the problem, that warps and instructions cannot share."""
-    rows = vendor.most_warps * _instruction(vendor, case.problem).m
+    rows = most_warps(vendor, case.problem) * _instruction(vendor, case.problem).m
     keys = _key_unit(vendor, case.problem)
+    problem = as_one_sequence(case.problem)
     units = {
-        "tile_q": (case.problem.seq_q, rows, "queries, which the warps share"),
-        "tile_kv": (case.problem.seq_kv, keys, "keys, as matrix instructions take them"),
+        "tile_q": (problem.seq_q, rows, "queries, which the warps share"),
+        "tile_kv": (problem.seq_kv, keys, "keys, as matrix instructions take them"),
     }
     for name, (length, unit, what) in units.items():
         size = case.params.get(name)
@@ -124,6 +153,19 @@ def require_even_tiles(vendor: Vendor, case: Case) -> None:
         if isinstance(size, int) and not is_padded and min(size, length) % unit:
             cut = f" (cut to {length})" if size > length else ""
             raise UnsupportedError(f"{name} {size}{cut}: expected a multiple of {unit} {what}")
+
+
+def _with_padded_widths(vendor: Vendor, problem: AttentionProblem) -> AttentionProblem:
+    unit = _key_unit(vendor, problem)
+    widths = {name: -(-getattr(problem, name) // unit) * unit for name in ("head_dim", "head_dim_v")}
+    return problem.model_copy(update=widths)
+
+
+def _has_room(vendor: Vendor, problem: AttentionProblem, queries: int, keys: int) -> bool:
+    """Return whether shared memory holds so many rows of Q, and after them a tile of K and V."""
+    most = vendor.workgroup_shared_bytes
+    tile = WorkgroupTile(problem, vendor, queries, keys, vendor.most_warps)
+    return most is None or tile.shared_bytes(1, keeps_query=False) <= most
 
 
 def _instruction(vendor: Vendor, problem: AttentionProblem) -> MatrixInstruction:
