@@ -50,9 +50,16 @@ class _Promotion:
 
     def _copy(self, value: ir.Value) -> ir.Value:
         if value not in self.copies:
-            with ir.InsertionPoint.after(ir.OpResult(value).owner), ir.Location.unknown():
+            with _after(value), ir.Location.unknown():
                 self.copies[value] = _copied(value)
         return self.copies[value]
+
+
+def _after(value: ir.Value) -> ir.InsertionPoint:
+    """Return the point from which on a value is there."""
+    if isinstance(value, ir.BlockArgument):
+        return ir.InsertionPoint.at_block_begin(value.owner)
+    return ir.InsertionPoint.after(ir.OpResult(value).owner)
 
 
 def _copied(value: ir.Value) -> ir.Value:
