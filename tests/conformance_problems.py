@@ -11,6 +11,8 @@ from harness.problem.case import Case
 LENGTHS = (1, 2, 3, 5, 7, 16, 17, 31, 32, 33, 64, 75, 100, 127, 128, 129, 200, 255, 256, 300)
 """Around multiples of tiles, and far from them."""
 WIDTHS = (8, 16, 24, 32, 40, 64, 80, 96, 128, 192, 256)
+AXES = ("bhqk", "bqk", "hqk", "hqk", "bqk", "qk", "bk", "q", "k", "h")
+"""Along which masks and biases differ."""
 PLAIN_VARIANTS = ("flash", "flash", "unfused", "naive")
 """For problems without projections and packed sequences; `flash` twice as often."""
 
@@ -64,6 +66,7 @@ class Space:
         lengths = tuple(draw.randint(0, keys) for _ in range(batch)) if draw.random() < 0.2 else None
         chances = {"mask": 0.2, "bias": 0.2}
         operands = {name: draw.random() < chance for name, chance in chances.items()}
+        operands |= {f"{name}_axes": draw.choice(AXES) for name in chances}
         return {"batch": batch, "seq_q": queries, "seq_kv": keys, "kv_lengths": lengths, **operands}
 
     def _packed(self, draw: random.Random) -> dict[str, Any]:

@@ -12,10 +12,19 @@ from mlir import ir
 from mlir.dialects import arith
 from mlir.dialects import math as mlir_math
 
-from harness.dialect.operations import SOFTMAX_NAMES, BatchMatmul, Diag, Mask, RowMask, Softmax, loop_letters
+from harness.dialect.operations import (
+    SOFTMAX_NAMES,
+    BatchMatmul,
+    Diag,
+    LengthMask,
+    Mask,
+    RowMask,
+    Softmax,
+    loop_letters,
+)
 from harness.ir import builder as b
 from harness.ir.affine_form import AffineForm
-from harness.ir.walk import operations_within
+from harness.ir.walk import operations_within, producer_of
 
 LOG2_E = math.log2(math.e)
 
@@ -151,15 +160,43 @@ def _mask(operation: ir.OpView) -> list[ir.Value]:
     mask = Mask(operation)
     letters = loop_letters(mask.x.type.rank)
     terms = [_Inequality.of(mask, AffineForm.of(expression)) for expression in mask.visible.results]
+    return [_elementwise("", [], mask.x, letters, lambda x: _kept(x, terms, mask.fill))]
 
-    def body(element: ir.Value) -> ir.Value:
-        conditions = [term.holds() for term in terms]
-        visible = conditions[0]
-        for condition in conditions[1:]:
-            visible = arith.andi(visible, condition)
-        return arith.select(visible, element, b.constant(mask.fill, b.dtype_of(element)))
 
-    return [b.structured(f"->{letters}", [], mask.x, body, takes_init=True)]
+def _length_mask(operation: ir.OpView) -> list[ir.Value]:
+    mask = LengthMask(operation)
+    letters = loop_letters(mask.x.type.rank)
+    forms = [AffineForm.of(expression) for expression in mask.visible.results]
+    terms = [_Inequality.of(mask, form) for form in forms]
+
+    def body(length: ir.Value, element: ir.Value) -> ir.Value:
+        moved = [term.plus(length, form.symbols.get(0, 0)) for term, form in zip(terms, forms, strict=True)]
+        return _kept(element, moved, mask.fill)
+
+    return [_elementwise(f"{letters[0]},", [mask.lengths], mask.x, letters, body)]
+
+
+def _elementwise(before: str, operands: list[ir.Value], x: ir.Value, letters: str, body: b.Body) -> ir.Value:
+    """Change each element of a tensor: in place, unless it was given to the kernel and not computed there."""
+    if _is_computed(x):
+        return b.structured(f"{before.rstrip(',')}->{letters}", operands, x, body, takes_init=True)
+    return b.structured(f"{before}{letters}->{letters}", [*operands, x], b.empty_like(x), body)
+
+
+def _is_computed(value: ir.Value) -> bool:
+    producer = producer_of(value)
+    if producer is not None and producer.name == "tensor.extract_slice":
+        return _is_computed(producer.operands[0])
+    return producer is not None
+
+
+def _kept(element: ir.Value, terms: Sequence["_Inequality"], fill: float) -> ir.Value:
+    """Return an element where all inequalities hold, else what it is filled with."""
+    conditions = [term.holds() for term in terms]
+    visible = conditions[0]
+    for condition in conditions[1:]:
+        visible = arith.andi(visible, condition)
+    return arith.select(visible, element, b.constant(fill, b.dtype_of(element)))
 
 
 def _row_mask(operation: ir.OpView) -> list[ir.Value]:
@@ -187,9 +224,13 @@ class _Inequality:
         self.base = base
 
     @classmethod
-    def of(cls, mask: Mask, form: AffineForm) -> "_Inequality":
-        values = [mask.offsets[d] for d in form.dimensions] + [mask.symbols[s] for s in form.symbols]
-        factors = [*form.dimensions.values(), *form.symbols.values()]
+    def of(cls, mask: Mask | LengthMask, form: AffineForm) -> "_Inequality":
+        """Return an inequality of a mask; one of lengths is still without its length."""
+        symbols = form.symbols if isinstance(mask, Mask) else {}
+        values = [mask.offsets[d] for d in form.dimensions]
+        if isinstance(mask, Mask):
+            values += [mask.symbols[s] for s in symbols]
+        factors = [*form.dimensions.values(), *symbols.values()]
 
         def expression(*dims: ir.AffineExpr) -> ir.AffineExpr:
             total = ir.AffineConstantExpr.get(form.constant)
@@ -200,6 +241,11 @@ class _Inequality:
         base = b.as_i32(b.affine_value(expression, *values))
         axes = {dimension: axis for axis, dimension in enumerate(mask.dimensions)}
         return cls({axes[d]: c for d, c in form.dimensions.items() if d in axes}, base)
+
+    def plus(self, value: ir.Value, factor: int) -> "_Inequality":
+        """Return it with a multiple of a 32-bit integer added, inside a structured operation's body."""
+        term = value if factor == 1 else arith.muli(value, b.integer(factor))
+        return _Inequality(self.coefficients, arith.addi(self.base, term))
 
     def holds(self) -> ir.Value:
         """Build the comparison inside a structured operation's body."""
@@ -221,5 +267,6 @@ _DECOMPOSITIONS: dict[str, Callable[[ir.OpView], Sequence[ir.Value]]] = {
     SOFTMAX_NAMES[1]: _softmax,
     Diag.NAME: _diag,
     Mask.NAME: _mask,
+    LengthMask.NAME: _length_mask,
     RowMask.NAME: _row_mask,
 }

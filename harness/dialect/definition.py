@@ -79,6 +79,19 @@ irdl.dialect @attn {
     irdl.attributes {"visible" = %map, "dimensions" = %dimensions, "fill" = %fill}
   }
 
+  // A mask whose map has one symbol: for element i along x's first axis it is lengths[i].
+  irdl.operation @length_mask {
+    %type = irdl.base "!builtin.tensor"
+    %lengths_type = irdl.base "!builtin.tensor"
+    %index = irdl.is index
+    %map = irdl.base "#builtin.affine_map"
+    %dimensions = irdl.any
+    %fill = irdl.base "#builtin.float"
+    irdl.operands(x: %type, lengths: %lengths_type, offsets: variadic %index)
+    irdl.results(masked: %type)
+    irdl.attributes {"visible" = %map, "dimensions" = %dimensions, "fill" = %fill}
+  }
+
   // Keeps of row i of x the columns j with first[i] <= offset + j < end[i]; the others become `fill`.
   // x is [.., rows, columns], the same bounds hold for all leading dimensions.
   irdl.operation @row_mask {

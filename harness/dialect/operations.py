@@ -187,6 +187,50 @@ class Mask:
 
 
 @dataclass(frozen=True)
+class LengthMask:
+    """A mask whose one symbol is a length, another one for each element along the tile's first axis."""
+
+    operation: ir.OpView
+
+    NAME = "attn.length_mask"
+
+    @property
+    def x(self) -> ir.Value:
+        """The tile."""
+        return self.operation.operands[0]
+
+    @property
+    def lengths(self) -> ir.Value:
+        """Lengths along the first axis, i32."""
+        return self.operation.operands[1]
+
+    @property
+    def visible(self) -> ir.AffineMap:
+        """From a position and a length to numbers that are all ≥ 0 where an element is kept."""
+        return ir.AffineMapAttr(self.operation.attributes["visible"]).value
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """Which map dimension each axis of the tile runs along."""
+        return tuple(ir.DenseI64ArrayAttr(self.operation.attributes["dimensions"]))
+
+    @property
+    def fill(self) -> float:
+        """What hidden elements become."""
+        return ir.FloatAttr(self.operation.attributes["fill"]).value
+
+    @property
+    def offsets(self) -> list[ir.Value]:
+        """Where the tile starts, one index per map dimension."""
+        return list(self.operation.operands)[2:]
+
+    @property
+    def masked(self) -> ir.Value:
+        """The result."""
+        return self.operation.results[0]
+
+
+@dataclass(frozen=True)
 class RowMask:
     """Keeps of each row the columns between the row's own bounds."""
 
@@ -223,6 +267,12 @@ class RowMask:
     def masked(self) -> ir.Value:
         """The result."""
         return self.operation.results[0]
+
+
+MASKS: dict[str, type[Mask] | type[LengthMask] | type[RowMask]] = {
+    kind.NAME: kind for kind in (Mask, LengthMask, RowMask)
+}
+"""The masks by their operations' names."""
 
 
 def batch_matmul(lhs: ir.Value, rhs: ir.Value, init: ir.Value, layout: str = "nn") -> BatchMatmul:
@@ -275,6 +325,25 @@ def mask(
         "fill": ir.FloatAttr.get(x.type.element_type, fill),
     }
     return Mask(create(Mask.NAME, [x.type], [x, *offsets, *symbols], attributes))
+
+
+def length_mask(
+    x: ir.Value,
+    lengths: ir.Value,
+    visible: ir.AffineMap,
+    offsets: Sequence[ir.Value],
+    *,
+    dimensions: Sequence[int] | None = None,
+    fill: float,
+) -> LengthMask:
+    """Build a mask by a length for each element along x's first axis; else as `mask`."""
+    along = range(x.type.rank) if dimensions is None else dimensions
+    attributes = {
+        "visible": ir.AffineMapAttr.get(visible),
+        "dimensions": ir.DenseI64ArrayAttr.get(list(along)),
+        "fill": ir.FloatAttr.get(x.type.element_type, fill),
+    }
+    return LengthMask(create(LengthMask.NAME, [x.type], [x, lengths, *offsets], attributes))
 
 
 def row_mask(x: ir.Value, first: ir.Value, end: ir.Value, offset: ir.Value, *, fill: float) -> RowMask:

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from mlir import ir
 
-from harness.dialect.operations import LAYOUTS, SOFTMAX_NAMES, BatchMatmul, Diag, Mask, RowMask, Softmax
+from harness.dialect.operations import (
+    LAYOUTS,
+    SOFTMAX_NAMES,
+    BatchMatmul,
+    Diag,
+    LengthMask,
+    Mask,
+    RowMask,
+    Softmax,
+)
 from harness.errors import BuildError
 from harness.ir.affine_form import AffineForm
 from harness.ir.walk import operations_within
@@ -35,6 +44,8 @@ def verify_operation(operation: ir.OpView) -> None:
         _verify_diag(Diag(operation))
     elif operation.name == Mask.NAME:
         _verify_mask(Mask(operation))
+    elif operation.name == LengthMask.NAME:
+        _verify_length_mask(LengthMask(operation))
     elif operation.name == RowMask.NAME:
         _verify_row_mask(RowMask(operation))
 
@@ -96,10 +107,7 @@ def _verify_diag(diag: Diag) -> None:
 
 def _verify_mask(mask: Mask) -> None:
     visible = mask.visible
-    _verify_inequalities(visible)
-    dimensions = mask.operation.attributes["dimensions"]
-    if not isinstance(dimensions, ir.DenseI64ArrayAttr):
-        raise VerificationError(f"{Mask.NAME}: dimensions are {dimensions}; expected an array of i64")
+    _verify_inequalities(mask)
     expected = visible.n_dims + visible.n_symbols
     found = len(mask.operation.operands) - 1
     if found != expected:
@@ -107,25 +115,52 @@ def _verify_mask(mask: Mask) -> None:
             f"{Mask.NAME}: {found} index operands; expected {expected}, one offset for each dimension and "
             f"one value for each symbol of {visible}"
         )
+    _verify_dimensions(mask)
+
+
+def _verify_length_mask(mask: LengthMask) -> None:
+    visible, lengths = mask.visible, mask.lengths
+    _verify_inequalities(mask)
+    if visible.n_symbols != 1:
+        raise VerificationError(
+            f"{LengthMask.NAME}: visible is {visible}; expected one symbol, which is the length"
+        )
+    if len(mask.offsets) != visible.n_dims:
+        raise VerificationError(
+            f"{LengthMask.NAME}: {len(mask.offsets)} index operands; expected {visible.n_dims}, one offset "
+            f"for each dimension of {visible}"
+        )
+    _verify_dimensions(mask)
+    reason = "a length for each element along x's first axis"
+    _expect_shape(LengthMask.NAME, "lengths", lengths, list(mask.x.type.shape)[:1], reason)
+    if str(lengths.type.element_type) != "i32":
+        raise VerificationError(
+            f"{LengthMask.NAME}: lengths has elements {lengths.type.element_type}; expected i32"
+        )
+
+
+def _verify_dimensions(mask: Mask | LengthMask) -> None:
+    count = mask.visible.n_dims
+    attribute = mask.operation.attributes["dimensions"]
+    if not isinstance(attribute, ir.DenseI64ArrayAttr):
+        raise VerificationError(f"{mask.NAME}: dimensions are {attribute}; expected an array of i64")
     if len(mask.dimensions) != mask.x.type.rank:
         raise VerificationError(
-            f"{Mask.NAME}: dimensions {list(mask.dimensions)} for x of rank {mask.x.type.rank}; "
+            f"{mask.NAME}: dimensions {list(mask.dimensions)} for x of rank {mask.x.type.rank}; "
             "expected one map dimension for each axis of x"
         )
-    if not all(0 <= dimension < visible.n_dims for dimension in mask.dimensions):
-        raise VerificationError(
-            f"{Mask.NAME}: dimensions {list(mask.dimensions)}; expected 0 … {visible.n_dims - 1}"
-        )
+    if not all(0 <= dimension < count for dimension in mask.dimensions):
+        raise VerificationError(f"{mask.NAME}: dimensions {list(mask.dimensions)}; expected 0 … {count - 1}")
 
 
-def _verify_inequalities(visible: ir.AffineMap) -> None:
-    if not visible.results:
-        raise VerificationError(f"{Mask.NAME}: visible is {visible}; expected at least one inequality")
-    for expression in visible.results:
+def _verify_inequalities(mask: Mask | LengthMask) -> None:
+    if not mask.visible.results:
+        raise VerificationError(f"{mask.NAME}: visible is {mask.visible}; expected at least one inequality")
+    for expression in mask.visible.results:
         try:
             AffineForm.of(expression)
         except ValueError as error:
-            raise VerificationError(f"{Mask.NAME}: {error}") from error
+            raise VerificationError(f"{mask.NAME}: {error}") from error
 
 
 def _verify_row_mask(mask: RowMask) -> None:

@@ -7,18 +7,15 @@ import numpy as np
 
 from harness.costs.costs import Costs, NotCountable, total
 from harness.ir_view.stage_output import Language, StageOutput
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import lengths_of
 
 if TYPE_CHECKING:
     from harness.artifact.artifact import Artifact
 
-LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv", "kv_lengths")
-"""Fields of a problem that kernels may get as buffers of integers of the same name."""
-
 
 def stage_costs(stage: StageOutput, artifact: "Artifact") -> Costs:
     """Count what one call of an artifact executes at this stage, see `count_stage`."""
-    return count_stage(stage, known_lengths(artifact.case.problem), grid_points(artifact.launch))
+    return count_stage(stage, lengths_of(artifact.case.problem), grid_points(artifact.launch))
 
 
 def count_stage(
@@ -43,12 +40,6 @@ def count_stage(
             raise NotCountable("it has operations of dialects that are not loaded") from error
         decompose_all(module)
         return total(count(module, known=known, points=points))
-
-
-def known_lengths(problem: AttentionProblem) -> dict[str, np.ndarray]:
-    """Return the sequence lengths of a problem, by the names of the buffers that hold them."""
-    values = {name: getattr(problem, name) for name in LENGTHS}
-    return {name: np.asarray(value) for name, value in values.items() if value is not None}
 
 
 def grid_points(launch: Mapping[str, Any]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 from harness.problem.dtypes import BOOLEAN
 
 BUFFER = "harness.buffer"
@@ -22,6 +22,9 @@ FREE_LAYOUT = "harness.free_layout"
 UNDOES_PADDING = "harness.undoes_padding"
 """Attribute of an extract_slice that takes padding away again: tiling computes the padding with the rest,
 which is the point of padding to the size of a tile."""
+
+
+AXIS_NAMES = dict(zip(SCORE_AXES, ("batch", "head", "query", "key"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -69,30 +72,31 @@ def attention_arguments(
 
 
 def score_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return the boolean mask and the bias that a problem has.
+    """Return the boolean mask, the bias and the key lengths that a problem has.
 
-    They have no dimension along which all is the same, so that nothing is copied for it.
+    Mask and bias have no dimension along which all is the same, so that nothing is copied for it.
     """
     arguments = []
-    if problem.mask:
-        batch, _, *pairs = problem.mask_shape
-        dimensions = ("batch", "query", "key")
-        arguments.append(
-            KernelArgument("mask", dimensions, (batch, *pairs), BOOLEAN, given_shape=problem.mask_shape)
-        )
-    if problem.bias:
-        _, *head_pairs = problem.bias_shape
-        dimensions = ("head", "query", "key")
-        arguments.append(
-            KernelArgument(
-                "bias", dimensions, tuple(head_pairs), problem.dtype, given_shape=problem.bias_shape
-            )
-        )
+    for buffer, axes, shape, dtype in (
+        ("mask", problem.mask_axes, problem.mask_shape, BOOLEAN),
+        ("bias", problem.bias_axes, problem.bias_shape, problem.dtype),
+    ):
+        if getattr(problem, buffer):
+            sizes = dict(zip(SCORE_AXES, shape, strict=True))
+            dimensions = tuple(AXIS_NAMES[axis] for axis in axes)
+            kept = tuple(sizes[axis] for axis in axes)
+            arguments.append(KernelArgument(buffer, dimensions, kept, dtype, given_shape=shape))
+    if problem.kv_lengths is not None:
+        arguments.append(KernelArgument("kv_lengths", ("batch",), (problem.batch,), "i32"))
     return arguments
 
 
 def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return Q, K, V, the cumulative lengths and O of packed sequences."""
+    """Return Q, K, V, the cumulative lengths and O of packed sequences.
+
+    One head comes before its tokens in O, which is the same memory: MLIR's fold of a write into a slice that
+    lacks a dimension of size 1 takes it for the first one, whichever it is.
+    """
     query, key = ("query", "head", "width"), ("key", "head", "width")
     lengths = (problem.batch + 1,)
     return [
@@ -101,8 +105,17 @@ def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
         KernelArgument("value", key, problem.v_shape, problem.dtype),
         KernelArgument("cu_seqlens_q", ("sequence",), lengths, "i32"),
         KernelArgument("cu_seqlens_kv", ("sequence",), lengths, "i32"),
-        KernelArgument("output", query, problem.output_shape, problem.dtype),
+        _packed_output(problem),
     ]
+
+
+def _packed_output(problem: AttentionProblem) -> KernelArgument:
+    shape = problem.output_shape
+    if problem.heads > 1:
+        return KernelArgument("output", ("query", "head", "width"), shape, problem.dtype)
+    heads_first = (shape[1], shape[0], shape[2])
+    dimensions = ("head", "query", "width")
+    return KernelArgument("output", dimensions, heads_first, problem.dtype, given_shape=shape)
 
 
 def projection_arguments(problem: AttentionProblem) -> list[KernelArgument]:

@@ -4,7 +4,8 @@ What every variant's schedule starts from.  A payload is a function that takes i
 writes it and returns it.  Their forms are those of the slides *Linalg Fusion Enhancement*.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from mlir import ir
 from mlir.dialects import func
@@ -15,6 +16,7 @@ from harness.payloads.arguments import (
     KernelArgument,
     attention_arguments,
     projection_arguments,
+    score_arguments,
 )
 from harness.payloads.padded_sizes import PaddedSizes
 from harness.payloads.padding import padded, padded_rows, unpadded
@@ -25,7 +27,6 @@ def unsupported_by_payload(problem: AttentionProblem) -> str | None:
     """Return the first feature of the problem that the payloads cannot express, or None."""
     for present, feature in (
         (problem.is_packed, "packed sequences (cu_seqlens)"),
-        (problem.kv_lengths is not None, "key lengths of padded batches (kv_lengths)"),
         (problem.model_width is not None, "prologue projections (model_width)"),
     ):
         if present:
@@ -38,7 +39,8 @@ def multi_head_attention(
 ) -> ir.Module:
     """Return `@attention(Q[b,h,q,d], K[b,g,k,d], V[b,g,k,e], O[b,h,q,e]) -> O`.
 
-    Before O it takes `mask[b,q,k]` and `bias[h,q,k]` where the problem has them.
+    Before O it takes mask and bias, each along the axes that it has, such as `mask[b,q,k]` and `bias[h,q,k]`,
+    and `kv_lengths[b]` where the problem has them.  What K and V hold beyond these lengths can be anything.
 
     Args:
         problem: with fewer heads g of K and V than h, each is repeated for h/g query heads.
@@ -51,8 +53,9 @@ def multi_head_attention(
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         body = payload_function("attention", attention_arguments(problem, given))
-        query, key, value, *changes, output = body.arguments
+        query, key, value, *others, output = body.arguments
         with ir.InsertionPoint(body):
+            operands = _score_operands(problem, others)
             shapes = (
                 (*problem.q_shape[:2], sizes.queries, sizes.head_dim),
                 (*problem.k_shape[:2], sizes.keys, sizes.head_dim),
@@ -63,9 +66,10 @@ def multi_head_attention(
                 for operand, shape in zip((query, key, value), shapes, strict=True)
             )
             keys, values = (
-                steps.for_each_query_head(operand, problem.group_size) for operand in (wide_key, wide_value)
+                steps.for_each_query_head(operand, problem.group_size)
+                for operand in (wide_key, _without_unused(wide_value, operands))
             )
-            result = _attention(problem, wide_query, keys, values, changes)
+            result = _attention(problem, wide_query, keys, values, operands)
             result = unpadded(result, problem.dtype, problem.output_shape)
             func.ReturnOp([steps.stored(result, output)])
     return module
@@ -81,7 +85,7 @@ def multi_head_attention_with_prologue_projections(
 ) -> ir.Module:
     """Return `@attention(X[b,s,w], Wq[w,h·d], Wk[w,g·d], Wv[w,g·e], O[b,h,s,e]) -> O`.
 
-    Before O it takes mask and bias as `multi_head_attention`.
+    Before O it takes mask, bias and lengths as `multi_head_attention`.
 
     Q, K and V are projected from the same tokens, split into heads and transposed: Q and V to
     `[b, head, s, d]`, K to `[b, head, d, s]`, as in these slides.  The problem's
@@ -92,8 +96,9 @@ def multi_head_attention_with_prologue_projections(
     with ir.InsertionPoint(module.body):
         body = payload_function("attention", projection_arguments(problem))
         tokens, *weights = list(body.arguments)[:4]
-        *changes, output = list(body.arguments)[4:]
+        *others, output = list(body.arguments)[4:]
         with ir.InsertionPoint(body):
+            operands = _score_operands(problem, others)
             wide = steps.widened(tokens)
             heads = (problem.heads, problem.kv_heads, problem.kv_heads)
             orders = ((0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3))
@@ -102,10 +107,11 @@ def multi_head_attention_with_prologue_projections(
                 for weight, count, order in zip(weights, heads, orders, strict=True)
             )
             keys, values = (
-                steps.for_each_query_head(operand, problem.group_size) for operand in (key, value)
+                steps.for_each_query_head(operand, problem.group_size)
+                for operand in (key, _without_unused(value, operands))
             )
             queries = padded_rows(query, sizes.queries - problem.seq_q)
-            result = _attention(problem, queries, keys, values, changes, "nn")
+            result = _attention(problem, queries, keys, values, operands, "nn")
             result = unpadded(result, problem.dtype, problem.output_shape)
             func.ReturnOp([steps.stored(result, output)])
     return module
@@ -129,7 +135,7 @@ def single_attention(problem: AttentionProblem) -> ir.Module:
         query, key, value, output = body.arguments
         with ir.InsertionPoint(body):
             wide_query, wide_key, wide_value = (steps.widened(operand) for operand in (query, key, value))
-            result = _attention(problem, wide_query, wide_key, wide_value, [])
+            result = _attention(problem, wide_query, wide_key, wide_value, {})
             func.ReturnOp([steps.stored(result, output)])
     return module
 
@@ -147,23 +153,71 @@ def _attention(
     query: ir.Value,
     key: ir.Value,
     value: ir.Value,
-    changes: Sequence[ir.Value],
+    operands: Mapping[str, ir.Value],
     layout: str = "nt",
 ) -> ir.Value:
     """Return attention of f32 operands `[.., rows, width]`; in layout `nn` the key is `[.., width, rows]`.
 
-    `changes` are the boolean mask and the bias that the problem has, `[b,q,k]` and `[h,q,k]`.
+    `operands` are the boolean mask, the bias and the lengths `[b]` that the problem has.
     """
-    score = steps.scaled_and_capped(steps.scores(query, key, layout), problem.scale, problem.softcap)
+    score = _visible_scores(problem, steps.scores(query, key, layout), operands)
+    return steps.weighted_values(steps.softmax(score).probability, value)
+
+
+def _visible_scores(
+    problem: AttentionProblem, product: ir.Value, operands: Mapping[str, ir.Value]
+) -> ir.Value:
+    """Return scores of `Q·Kᵀ`, in the field's order: scale, cap, bias, then −inf where something hides."""
+    score = steps.scaled_and_capped(product, problem.scale, problem.softcap)
     pairs = list(score.type.shape)[-2:]
-    operands = iter([padded(operand, [operand.type.shape[0], *pairs]) for operand in changes])
-    mask = next(operands) if problem.mask else None
-    if problem.bias:
-        score = steps.biased(score, next(operands), "hqk")
-    if mask is not None:
-        score = steps.hidden(score, mask, "bqk")
+    if "bias" in operands:
+        axes = problem.bias_axes
+        score = steps.biased(score, _padded_pairs(operands["bias"], axes, pairs), axes)
+    if "mask" in operands:
+        axes = problem.mask_axes
+        score = steps.hidden(score, _padded_pairs(operands["mask"], axes, pairs), axes)
+    if "kv_lengths" in operands:
+        visible = _visible_at_length(problem, score.type.rank)
+        return steps.masked_to_lengths(score, operands["kv_lengths"], visible, -math.inf)
     first, end = problem.hiding_window(problem.seq_q, problem.seq_kv)
     score = steps.masked_to_band(score, first, end)
-    if pairs[1] != problem.seq_kv:
-        score = steps.masked_to_keys(score, problem.seq_kv)
-    return steps.weighted_values(steps.softmax(score).probability, value)
+    return score if pairs[1] == problem.seq_kv else steps.masked_to_keys(score, problem.seq_kv)
+
+
+def _visible_at_length(problem: AttentionProblem, rank: int) -> list[ir.AffineExpr]:
+    """Return what is negative where a batch entry of some length, the symbol, hides a pair: causality and
+    windows align to that length."""
+    query, key = ir.AffineDimExpr.get(rank - 2), ir.AffineDimExpr.get(rank - 1)
+    length = ir.AffineSymbolExpr.get(0)
+    aligned = query + length + (-problem.seq_q)
+    left, right = problem.window or (None, None)
+    visible = [length - key + (-1)]
+    if problem.causal:
+        visible.append((aligned if problem.causal_alignment == "bottom-right" else query) - key)
+    if right is not None:
+        visible.append(aligned - key + right)
+    if left is not None:
+        visible.append(key - aligned + left)
+    return visible
+
+
+def _score_operands(problem: AttentionProblem, values: Sequence[ir.Value]) -> dict[str, ir.Value]:
+    """Return what scores are changed by, by the names of buffers."""
+    names = [argument.buffer for argument in score_arguments(problem)]
+    return dict(zip(names, values, strict=True))
+
+
+def _without_unused(value: ir.Value, operands: Mapping[str, ir.Value]) -> ir.Value:
+    """Return V with 0 beyond the lengths that a problem has: hidden keys weigh 0, and 0 · NaN is NaN."""
+    if "kv_lengths" not in operands:
+        return value
+    key = ir.AffineDimExpr.get(value.type.rank - 2)
+    visible = ir.AffineSymbolExpr.get(0) - key + (-1)
+    return steps.masked_to_lengths(value, operands["kv_lengths"], [visible], 0.0)
+
+
+def _padded_pairs(operand: ir.Value, axes: str, pairs: Sequence[int]) -> ir.Value:
+    """Return a mask or a bias, which has some axes of scores, for queries and keys that are added, too."""
+    computed = dict(zip("qk", pairs, strict=True))
+    sizes = zip(axes, operand.type.shape, strict=True)
+    return padded(operand, [computed.get(axis, size) for axis, size in sizes])

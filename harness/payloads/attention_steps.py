@@ -5,6 +5,7 @@ narrowed last.
 """
 
 import math
+from collections.abc import Sequence
 
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
@@ -116,6 +117,18 @@ def masked_to_band(value: ir.Value, first: int | None, end: int | None) -> ir.Va
     lower = [] if first is None else [key - query + (-first)]
     upper = [] if end is None else [query - key + (end - 1)]
     return _masked(value, [*lower, *upper])
+
+
+def masked_to_lengths(
+    value: ir.Value, lengths: ir.Value, inequalities: Sequence[ir.AffineExpr], fill: float
+) -> ir.Value:
+    """Return a tensor `[batch, ..]` with a number where any of the expressions is negative.
+
+    They are of a position and of one symbol, the length of the batch entry.
+    """
+    rank = value.type.rank
+    visible = ir.AffineMap.get(rank, 1, list(inequalities))
+    return attn.length_mask(value, lengths, visible, [b.index(0)] * rank, fill=fill).masked
 
 
 def masked_to_keys(value: ir.Value, keys: int) -> ir.Value:

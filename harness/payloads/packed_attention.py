@@ -15,7 +15,7 @@ from harness.payloads import attention_steps as steps
 from harness.payloads.arguments import packed_arguments
 from harness.payloads.attention import payload_function
 from harness.payloads.padded_sizes import PaddedSizes
-from harness.payloads.padding import padded_rows, unpadded
+from harness.payloads.padding import padded, unpadded
 from harness.problem.attention_problem import AttentionProblem
 
 FAR = 2**30
@@ -25,26 +25,35 @@ FAR = 2**30
 def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None) -> ir.Module:
     """Return `@attention(Q[t,h,d], K[u,g,d], V[u,g,e], starts_q[b+1], starts_kv[b+1], O[t,h,e]) -> O`.
 
-    Of `sizes` the queries count: t tokens, or more.
+    `sizes` are what is computed, where that is more than the problem has.
     """
+    tokens, keys = problem.q_shape[0], problem.k_shape[0]
+    sizes = sizes or PaddedSizes(tokens, keys, problem.head_dim, problem.head_dim_v)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         body = payload_function("attention", packed_arguments(problem))
         query, key, value, query_starts, key_starts, output = body.arguments
         with ir.InsertionPoint(body):
-            tokens = problem.q_shape[0]
-            padding = 0 if sizes is None else sizes.queries - tokens
-            heads_first = [_heads_first(steps.widened(operand)) for operand in (query, key, value)]
-            wide_query = padded_rows(heads_first[0], padding)
-            keys, values = (
-                steps.for_each_query_head(operand, problem.group_size, axis=0) for operand in heads_first[1:]
+            shapes = (
+                (sizes.queries, problem.heads, sizes.head_dim),
+                (sizes.keys, problem.kv_heads, sizes.head_dim),
+                (sizes.keys, problem.kv_heads, sizes.head_dim_v),
             )
-            score = steps.scaled_and_capped(steps.scores(wide_query, keys), problem.scale, problem.softcap)
-            first, end = visible_keys_of_rows(problem, tokens + padding, query_starts, key_starts)
+            wide_query, *others = (
+                _heads_first(steps.widened(padded(operand, shape)))
+                for operand, shape in zip((query, key, value), shapes, strict=True)
+            )
+            wide_key, wide_value = (
+                steps.for_each_query_head(operand, problem.group_size, axis=0) for operand in others
+            )
+            product = steps.scores(wide_query, wide_key)
+            score = steps.scaled_and_capped(product, problem.scale, problem.softcap)
+            first, end = visible_keys_of_rows(problem, sizes.queries, query_starts, key_starts)
             masked = attn.row_mask(score, first, end, b.index(0), fill=-math.inf).masked
-            result = steps.weighted_values(steps.softmax(masked).probability, values)
+            result = steps.weighted_values(steps.softmax(masked).probability, wide_value)
             result = unpadded(result, problem.dtype, (problem.heads, tokens, problem.head_dim_v))
-            func.ReturnOp([_stored(result, output)])
+            has_heads_first = problem.heads == 1
+            func.ReturnOp([steps.stored(result, output) if has_heads_first else _stored(result, output)])
     return module
 
 

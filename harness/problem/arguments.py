@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 from harness.problem.dtypes import dtype_name, numpy_dtype
 from harness.problem.fields import problem_fields
 from harness.problem.inputs import Inputs
@@ -30,7 +30,9 @@ FROM_ARRAYS = (
     "head_dim_v",
     "dtype",
     "mask",
+    "mask_axes",
     "bias",
+    "bias_axes",
     "model_width",
 )
 """Fields of a problem that its arrays say."""
@@ -99,8 +101,13 @@ def problem_of(
         dtype = dtype_name(q.dtype)
     except InputError as error:
         raise InputError(f"q: {error}") from error
-    given = {name: array is not None for name, array in operands.items()}
-    problem = AttentionProblem(**sizes, **given, **fields, dtype=dtype)
+    scores = dict(zip(SCORE_AXES, (q.shape[0], q.shape[1], *(a.shape[-2] for a in (q, k))), strict=True))
+    for name, operand in operands.items():
+        sizes[name] = operand is not None
+        if operand is not None and not packed and _broadcasts(operand.shape, tuple(scores.values())):
+            usual = problem_fields()[f"{name}_axes"].default
+            sizes[f"{name}_axes"] = _axes_of(operand.shape, scores, usual)
+    problem = AttentionProblem(**sizes, **fields, dtype=dtype)
     check_inputs(problem, Inputs(q, k, v, mask=operands["mask"], bias=operands["bias"]))
     return problem
 
@@ -140,6 +147,17 @@ def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
 
 def _why(name: str) -> str:
     return ", true where a key is visible" if name == "mask" else " as q has, added to the scores"
+
+
+def _axes_of(shape: tuple[int, ...], scores: Mapping[str, int], usual: str) -> str:
+    """Return the axes along which an array differs; where scores have size 1, those that are usual.
+
+    What is the same for all pairs is repeated along the keys.
+    """
+    own = zip(reversed(list(scores)), reversed(shape), strict=False)
+    differs = {axis for axis, size in own if size > 1}
+    axes = "".join(axis for axis, size in scores.items() if axis in (usual if size == 1 else differs))
+    return axes or "k"
 
 
 def _broadcasts(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:

@@ -3,7 +3,6 @@
 Knows nothing of MLIR.  Conventions of the field that are easy to get wrong are stated at each field.
 """
 
-import itertools
 import math
 from collections import Counter
 from typing import Annotated, Any, Literal, Self
@@ -22,6 +21,13 @@ from pydantic import (
 
 from harness.errors import InputError
 from harness.problem.band import Band
+from harness.problem.defaults import (
+    LARGEST_SIZE,
+    are_cumulative,
+    lengths_from_cumulative,
+    set_default,
+    size_or_one,
+)
 from harness.problem.dtypes import DTypeName, itemsize, short_name
 from harness.validation import messages, plain_entries, shown
 
@@ -29,16 +35,17 @@ FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
 """Q·Kᵀ and P·V, a multiplication and an addition each.  Pairs that causality, a window or lengths hide are
 not counted; those that a boolean mask hides are."""
 
-LARGEST_SIZE = 2**31 - 1
-"""Largest size of a dimension: kernels count in 32-bit integers (`cu_seqlens`, grids)."""
-
 LARGEST_COUNT = 2**63 - 1
 """Most FLOPs, and most bytes, of a problem: tables count in 64-bit integers."""
 
 LARGEST_FACTOR = 1e38
 """Largest |scale| and softcap: kernels compute scores in f32, which also holds this number times log2 e."""
 
+SCORE_AXES = "bhqk"
+"""Letters of the axes of scores: batch, heads, queries, keys."""
+
 Size = Annotated[int, Field(gt=0, le=LARGEST_SIZE)]
+ScoreAxes = Annotated[str, Field(min_length=1, pattern="^b?h?q?k?$")]
 WindowSide = Annotated[int, Field(ge=-1, le=LARGEST_SIZE)]
 
 
@@ -87,8 +94,12 @@ class AttentionProblem(BaseModel):
     mask: bool = False
     """A boolean mask, true where a key is visible, is an input that broadcasts to
     `[batch, heads, seq_q, seq_kv]`."""
+    mask_axes: ScoreAxes = "bqk"
+    """Axes along which the boolean mask differs, some of `bhqk` (batch, head, query, key) in this order."""
     bias: bool = False
     """An additive bias on the scaled scores is an input that broadcasts likewise."""
+    bias_axes: ScoreAxes = "hqk"
+    """Axes along which the bias differs, likewise."""
     window: tuple[WindowSide | None, WindowSide | None] | None = None
     """(left, right): query i sees keys from i + shift − left to i + shift + right, where shift is
     seq_kv − seq_q.  A side that is None or −1 is unlimited."""
@@ -112,11 +123,11 @@ class AttentionProblem(BaseModel):
         if not isinstance(data, dict):
             return data
         data = plain_entries(data)
-        _lengths_from_cumulative(data)
-        _default(data, "kv_heads", _size_or_one(data.get("heads")))
-        _default(data, "seq_kv", _size_or_one(data.get("seq_q")))
-        _default(data, "head_dim_v", _size_or_one(data.get("head_dim")))
-        _default(data, "scale", 1.0 / math.sqrt(_size_or_one(data.get("head_dim"))))
+        lengths_from_cumulative(data)
+        set_default(data, "kv_heads", size_or_one(data.get("heads")))
+        set_default(data, "seq_kv", size_or_one(data.get("seq_q")))
+        set_default(data, "head_dim_v", size_or_one(data.get("head_dim")))
+        set_default(data, "scale", 1.0 / math.sqrt(size_or_one(data.get("head_dim"))))
         return data
 
     @field_validator("window", mode="after")
@@ -131,7 +142,7 @@ class AttentionProblem(BaseModel):
     @field_validator("cu_seqlens_q", "cu_seqlens_kv", mode="after")
     @classmethod
     def _rising(cls, values: tuple[int, ...] | None) -> Any:
-        if values is not None and not _are_cumulative(values):
+        if values is not None and not are_cumulative(values):
             raise ValueError(f"found {shown(values)}, expected at least two values, from 0 and never falling")
         return values
 
@@ -214,13 +225,23 @@ class AttentionProblem(BaseModel):
 
     @property
     def mask_shape(self) -> tuple[int, int, int, int]:
-        """Shape of the boolean mask, one for all heads, where the problem has one."""
-        return (self.batch, 1, self.seq_q, self.seq_kv)
+        """Shape of the boolean mask, where the problem has one."""
+        return self._broadcast_shape(self.mask_axes)
 
     @property
     def bias_shape(self) -> tuple[int, int, int, int]:
-        """Shape of the bias, one for all batch entries, where the problem has one."""
-        return (1, self.heads, self.seq_q, self.seq_kv)
+        """Shape of the bias, where the problem has one."""
+        return self._broadcast_shape(self.bias_axes)
+
+    def _broadcast_shape(self, axes: str) -> tuple[int, int, int, int]:
+        """Return the shape of what differs along some axes of scores, and has size 1 along the others."""
+        b, h, q, k = (
+            size if letter in axes else 1
+            for letter, size in zip(
+                SCORE_AXES, (self.batch, self.heads, self.seq_q, self.seq_kv), strict=True
+            )
+        )
+        return b, h, q, k
 
     @property
     def causal_shift(self) -> int | None:
@@ -337,7 +358,7 @@ class AttentionProblem(BaseModel):
         if self.window is not None:
             names.append(f"window({','.join('∞' if s is None else str(s) for s in self.window)})")
         if self.mask:
-            names.append("boolean")
+            names.append("boolean" + _other_axes(self.mask_axes, "bqk"))
         if self.kv_lengths is not None or self.is_packed:
             names.append("lengths")
         return "+".join(names) or "full"
@@ -349,7 +370,7 @@ class AttentionProblem(BaseModel):
         dim = f"d{self.head_dim}" + (f"/{self.head_dim_v}" if self.head_dim_v != self.head_dim else "")
         words = [f"b{self.batch}", heads, seq, dim, self.dtype, self.mask_name]
         if self.bias:
-            words.append("bias")
+            words.append("bias" + _other_axes(self.bias_axes, "hqk"))
         if self.model_width is not None:
             words.append(f"w{self.model_width}")
         if self.softcap is not None:
@@ -359,31 +380,5 @@ class AttentionProblem(BaseModel):
         return " ".join(words)
 
 
-def _size_or_one(value: Any) -> int:
-    """Return what other fields default to: 1 for a bad or missing value, so that only its own error shows."""
-    return value if type(value) is int and 0 < value <= LARGEST_SIZE else 1
-
-
-def _default(data: dict[str, Any], key: str, value: Any) -> None:
-    if data.get(key) is None:
-        data[key] = value
-
-
-def _lengths_from_cumulative(data: dict[str, Any]) -> None:
-    """Derive `batch`, `seq_q` and `seq_kv` of packed sequences from their cumulative lengths."""
-    for key, seq in (("cu_seqlens_q", "seq_q"), ("cu_seqlens_kv", "seq_kv")):
-        values = data.get(key)
-        if values is None:
-            continue
-        steps = [1]
-        if _are_cumulative(values):
-            steps = [after - before for before, after in itertools.pairwise(values)]
-        _default(data, "batch", len(steps))
-        _default(data, seq, max(1, *steps))
-
-
-def _are_cumulative(values: Any) -> bool:
-    """Whether values are lengths added up: at least two integers, from 0 and never falling."""
-    if not isinstance(values, tuple) or len(values) < 2 or any(type(value) is not int for value in values):
-        return False
-    return values[0] == 0 and all(before <= after for before, after in itertools.pairwise(values))
+def _other_axes(axes: str, usual: str) -> str:
+    return "" if axes == usual else f"({axes})"

@@ -9,6 +9,10 @@ from harness.problem.attention_problem import AttentionProblem
 
 ParameterValue = int | float | bool | str
 
+LATER_FIELDS = {"mask_axes": "bqk", "bias_axes": "hqk"}
+"""Fields of a problem that came later, with the values that all problems had before: left out of ids, so that
+cases keep theirs."""
+
 
 class Case(BaseModel):
     """The unit of a sweep; equal cases have equal ids in every run and on every machine."""
@@ -27,7 +31,11 @@ class Case(BaseModel):
     @property
     def id(self) -> str:
         """Twelve hexadecimal digits that name this case."""
-        return digest(self.model_dump(mode="json"))[:12]
+        content = self.model_dump(mode="json")
+        for name, usual in LATER_FIELDS.items():
+            if content["problem"][name] == usual:
+                del content["problem"][name]
+        return digest(content)[:12]
 
     def describe(self) -> str:
         """Return one line for a person, `flash · cpu · b1 h8 s256 d64 f32 causal`."""

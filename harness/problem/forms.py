@@ -48,6 +48,8 @@ FORMS = (
     Form("window, causal", {"window": (64, None), "causal": True}),
     Form("boolean mask", {"mask": True}),
     Form("additive bias", {"bias": True}),
+    Form("mask of each head", {"mask": True, "mask_axes": "bhqk"}),
+    Form("bias of each key", {"bias": True, "bias_axes": "bk"}),
     Form("softcap", {"softcap": 30.0}),
     Form(
         "mask, bias, window, softcap",

@@ -75,15 +75,17 @@ class Inputs:
             operand = getattr(self, name)
             if operand is not None:
                 arrays[name] = _as_large_as(name, operand, shape)
-        for name in ("cu_seqlens_q", "cu_seqlens_kv"):
-            lengths = getattr(problem, name)
-            if lengths is not None:
-                arrays[name] = np.array(lengths, np.int32)
-        return arrays
+        return arrays | lengths_of(problem)
+
+
+def lengths_of(problem: AttentionProblem) -> dict[str, np.ndarray]:
+    """Return the lengths of sequences that kernels read, i32, by the names that these arguments have."""
+    lengths = {name: getattr(problem, name) for name in ("cu_seqlens_q", "cu_seqlens_kv", "kv_lengths")}
+    return {name: np.array(values, np.int32) for name, values in lengths.items() if values is not None}
 
 
 def _as_large_as(name: str, operand: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a mask or bias in the shape that kernels take, a smaller one repeated.
+    """Return a mask or bias in the shape that the problem's kernels take, a smaller one repeated.
 
     Raises `InputError` for one that differs where kernels have one for all.
     """
@@ -109,9 +111,10 @@ class Distribution:
 def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: int = 0) -> Inputs:
     """Draw the inputs of a problem; the same problem, distribution and seed give the same arrays.
 
-    All arrays are C-contiguous.  Where the problem has them, the mask is `[batch, 1, seq_q, seq_kv]`, with
-    the last query of every batch entry seeing no key when there are several queries, and the bias is
-    `[1, heads, seq_q, seq_kv]`.  Raises `InputError` for an unknown distribution.
+    All arrays are C-contiguous.  Keys and values beyond `kv_lengths` are NaN: what a cache holds there is of
+    no call.  Where the problem has them, mask and bias are of size 1 along the axes that they do not have,
+    and by the mask the last query sees no key, if queries differ and there are several.  Raises `InputError`
+    for an unknown distribution.
     """
     if distribution not in DISTRIBUTIONS:
         raise InputError(
@@ -120,6 +123,7 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
     if problem.model_width is not None:
         return _projected_inputs(problem, distribution, np.random.default_rng(seed))
     drawn = DISTRIBUTIONS[distribution].draw(problem, np.random.default_rng(seed))
+    _poison_unused(problem, drawn)
     dtype = numpy_dtype(problem.dtype)
     return Inputs(
         q=np.ascontiguousarray(drawn.q, dtype),
@@ -128,6 +132,13 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
         mask=drawn.mask,
         bias=None if drawn.bias is None else np.ascontiguousarray(drawn.bias, dtype),
     )
+
+
+def _poison_unused(problem: AttentionProblem, drawn: Inputs) -> None:
+    """Let keys and values that a padded batch entry does not have be NaN, in place."""
+    for entry, length in enumerate(problem.kv_lengths or ()):
+        drawn.k[entry, :, length:] = np.nan
+        drawn.v[entry, :, length:] = np.nan
 
 
 def _projected_inputs(problem: AttentionProblem, distribution: str, generator: np.random.Generator) -> Inputs:
@@ -202,9 +213,9 @@ def _uniform(problem: AttentionProblem, generator: np.random.Generator) -> Input
 
 
 def _random_mask(problem: AttentionProblem, generator: np.random.Generator) -> np.ndarray:
-    """Hide pairs at random, and every key from the last query when there are several."""
+    """Hide pairs at random, and every key from the last query where queries differ and there are several."""
     mask = generator.random(problem.mask_shape, dtype=np.float32) < MASK_DENSITY
-    if problem.seq_q > 1:
+    if mask.shape[-2] > 1:
         mask[..., -1, :] = False
     return mask
 
@@ -246,7 +257,7 @@ def _minus_infinity_columns(problem: AttentionProblem, generator: np.random.Gene
     """
     drawn = _normal(problem, generator)
     columns = _columns_to_hide(problem, drawn.mask)
-    if drawn.bias is not None:
+    if drawn.bias is not None and drawn.bias.shape[-1] == problem.seq_kv:
         drawn.bias[..., columns] = -np.inf
         return drawn
     if np.float32(problem.scale) == 0:  # No finite product becomes infinite, and 0 · −inf is NaN.
@@ -278,8 +289,9 @@ def _columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.n
         if mask is None:
             continue
         positions = np.arange(problem.seq_kv)
-        visible = mask[entry, 0] & (positions >= first[:, None]) & (positions < end[:, None])
-        left_without = ~(visible & ~columns).any(axis=1)
+        seen = (positions >= first[:, None]) & (positions < end[:, None])
+        visible = mask[min(entry, len(mask) - 1)] & seen
+        left_without = ~(visible & ~columns).any(axis=-1)
         columns[visible[left_without].any(axis=0)] = False
     return columns
 

@@ -35,6 +35,8 @@ PROBLEM_COLUMNS = (
     "scale",
     "bias",
     "boolean_mask",
+    "mask_axes",
+    "bias_axes",
     "kv_lengths",
     "cu_seqlens_q",
     "cu_seqlens_kv",

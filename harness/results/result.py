@@ -62,6 +62,9 @@ class Result(BaseModel):
     scale: float
     bias: bool = False
     boolean_mask: bool = False
+    mask_axes: str | None = None
+    """Axes of the boolean mask and of the bias, where they are not the usual ones."""
+    bias_axes: str | None = None
     kv_lengths: str | None = None
     cu_seqlens_q: str | None = None
     cu_seqlens_kv: str | None = None

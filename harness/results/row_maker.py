@@ -151,7 +151,11 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
     The column `mask` names all that is hidden; whether a boolean mask is an input has a column of its own.
     """
     flops, traffic = problem.flops(), problem.bytes()
-    columns = {name: field.column(getattr(problem, name)) for name, field in problem_fields().items()}
+    fields = problem_fields()
+    columns = {name: field.column(getattr(problem, name)) for name, field in fields.items()}
+    for name in ("mask_axes", "bias_axes"):
+        if columns[name] == fields[name].default:
+            columns[name] = None
     return columns | {
         "mask": problem.mask_name,
         "boolean_mask": problem.mask,

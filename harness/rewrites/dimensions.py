@@ -119,7 +119,7 @@ def _size_of_moved(producer: ir.OpView, axis: int) -> b.Size | None:
     if producer.name == "tensor.pad":
         low, high = mixed_values(producer, "low")[axis], mixed_values(producer, "high")[axis]
         return add(add(size_of(producer.operands[0], axis), low), high)
-    if producer.name == attn.Mask.NAME:
+    if producer.name in attn.MASKS:
         return size_of(producer.operands[0], axis)
     return None
 

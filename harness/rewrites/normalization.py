@@ -80,11 +80,10 @@ def absorb_scale(softmax: ir.OpView) -> bool:
     )
     if not starts_from_nothing or uses_of_elements(view.maximum):
         return False
-    masks: list[attn.Mask | attn.RowMask] = []
+    masks: list[attn.Mask | attn.LengthMask | attn.RowMask] = []
     value = view.x
-    while isinstance(value, ir.OpResult) and value.owner.name in (attn.Mask.NAME, attn.RowMask.NAME):
-        kind = attn.Mask if value.owner.name == attn.Mask.NAME else attn.RowMask
-        masks.append(kind(value.owner.opview))
+    while isinstance(value, ir.OpResult) and value.owner.name in attn.MASKS:
+        masks.append(attn.MASKS[value.owner.name](value.owner.opview))
         value = masks[-1].x
     scaled = _constant_factor(value)
     if scaled is None:

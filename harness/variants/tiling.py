@@ -92,7 +92,12 @@ def with_joined_groups(problem: AttentionProblem) -> AttentionProblem:
     A problem stays as it is where a query's number decides what it sees.
     """
     is_causal = problem.causal and (problem.seq_q > 1 or problem.causal_alignment == "top-left")
-    per_query = (is_causal, problem.window is not None, problem.mask, problem.bias)
+    per_query = (
+        is_causal,
+        problem.window is not None,
+        problem.mask and not set("hq").isdisjoint(problem.mask_axes),
+        problem.bias and not set("hq").isdisjoint(problem.bias_axes),
+    )
     if problem.group_size == 1 or problem.is_packed or problem.model_width is not None or any(per_query):
         return problem
     rows = problem.group_size * problem.seq_q

@@ -58,5 +58,10 @@ class Varlen(GeneratedVariant):
                 "only key tiles of the sequences that the queries belong to",
                 lambda module: steps.visit_tiles_of_sequences(module, tiling.problem),
             ),
+            Step(
+                "row-bounds",
+                "a loop over the sequences, for the keys that each row sees",
+                steps.loop_over_sequences,
+            ),
             Step("tiled", "linalg only", steps.to_linalg),
         ]

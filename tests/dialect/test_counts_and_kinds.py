@@ -108,6 +108,20 @@ MASK = "visible = affine_map<(d0, d1) -> (d0)>, dimensions = array<i64: 0, 1>"
             [MATRIX],
             'attribute "fill" is expected but not provided',
         ),
+        (
+            "length_mask",
+            [MATRIX, "i32", "index", "index"],
+            f"{MASK}, fill = 0.0 : f32",
+            [MATRIX],
+            "expected base type 'builtin.tensor' but got 'builtin.integer'",
+        ),
+        (
+            "length_mask",
+            [MATRIX, BOUNDS, "index", "i64"],
+            f"{MASK}, fill = 0.0 : f32",
+            [MATRIX],
+            "expected 'index' but got 'i64'",
+        ),
         ("unheard_of", [MATRIX], "", [MATRIX], "unregistered operation 'attn.unheard_of' found in dialect"),
     ],
 )

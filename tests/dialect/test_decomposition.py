@@ -17,6 +17,7 @@ from harness.dialect.context import mlir_context
 from harness.dialect.decomposition import decompose, decompose_all
 from harness.dialect.verification import verify
 from harness.ir import builder as b
+from harness.ir.walk import producer_of
 
 LENGTHS = st.integers(1, 5)
 SEEDS = st.integers(0, 2**16)
@@ -268,6 +269,49 @@ def test_masks_of_rows_keep_what_lies_between_the_bounds(bounds, leading, column
     assert np.array_equal(found, expected)
 
 
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=3),
+    LENGTHS,
+    LENGTHS,
+    st.tuples(*[st.integers(0, 3)] * 3),
+    st.integers(-2, 2),
+    st.sampled_from([-math.inf, 1.5]),
+)
+def test_masks_of_lengths_keep_what_is_seen_at_the_length_of_an_entry(
+    lengths, rows, columns, offsets, moved, fill
+):
+    shape = (len(lengths), rows, columns)
+    x = np.random.default_rng(0).normal(size=shape)
+
+    def build(x):
+        row, column = ir.AffineDimExpr.get(1), ir.AffineDimExpr.get(2)
+        length = ir.AffineSymbolExpr.get(0)
+        visible = ir.AffineMap.get(3, 1, [length - column + (-1), row - column + length * 2 + moved])
+        places = [b.index(offset) for offset in offsets]
+        return [attn.length_mask(x, integers(lengths), visible, places, fill=fill).masked]
+
+    (found,) = computed(arguments_of([x], False), [x], [shape], build)
+    expected = np.array(x)
+    for entry, i, j in np.ndindex(*shape):
+        row, column, length = offsets[1] + i, offsets[2] + j, lengths[entry]
+        if column >= length or row - column + 2 * length + moved < 0:
+            expected[entry, i, j] = fill
+    assert np.array_equal(found, expected)
+
+
+def test_a_mask_of_what_a_kernel_was_given_does_not_change_it():
+    def masked(argument):
+        visible = ir.AffineMap.get_identity(2)
+        return attn.mask(argument, visible, [b.index(0)] * 2, fill=0.0).operation
+
+    with mlir_context():
+        module = payload([Argument((2, 2))], [(2, 2)], lambda x: [masked(x).results[0]])
+        decompose(within(module, "attn.mask")[0])
+        (generic,) = within(module, "linalg.generic")
+        assert [op.name for op in map(producer_of, generic.operands) if op is not None] == ["tensor.empty"]
+
+
 def small_softmax(x):
     rows = b.filled(0.0, [2], "f64")
     softmax = attn.softmax(x, b.empty([2, 2], "f64"), rows, rows, b.empty([2], "f64"), dimension=1)
@@ -281,6 +325,15 @@ SMALL = {
         attn.diag(x, b.empty([2, 2, 2], "f64")).matrix, [0, 0, 0], [1, 2, 2], [1, 2]
     ),
     "attn.mask": lambda x: attn.mask(x, ir.AffineMap.get_identity(2), [b.index(0)] * 2, fill=0.0).masked,
+    "attn.length_mask": lambda x: (
+        attn.length_mask(
+            x,
+            integers([1, 2]),
+            ir.AffineMap.get(2, 1, [ir.AffineSymbolExpr.get(0)]),
+            [b.index(0)] * 2,
+            fill=0.0,
+        ).masked
+    ),
     "attn.row_mask": lambda x: (
         attn.row_mask(x, integers([0, 1]), integers([1, 2]), b.index(0), fill=0.0).masked
     ),

@@ -47,6 +47,17 @@ func.func @mask(%x: tensor<3x4xf32>, %head: index, %row: index, %column: index, 
 }
 """
 
+LENGTH_MASK = """
+func.func @length_mask(%x: tensor<2x3x4xf32>, %lengths: tensor<2xi32>, %entry: index, %row: index,
+                       %column: index) -> tensor<2x3x4xf32> {
+  %masked = "attn.length_mask"(%x, %lengths, %entry, %row, %column)
+      {visible = affine_map<(d0, d1, d2)[s0] -> (-d2 + s0 - 1, d1 - d2 + s0)>,
+       dimensions = array<i64: 0, 1, 2>, fill = 0xFF800000 : f32}
+      : (tensor<2x3x4xf32>, tensor<2xi32>, index, index, index) -> tensor<2x3x4xf32>
+  return %masked : tensor<2x3x4xf32>
+}
+"""
+
 ROW_MASK = """
 func.func @row_mask(%x: tensor<2x?x4xf16>, %first: tensor<?xi32>, %end: tensor<?xi32>, %offset: index)
     -> tensor<2x?x4xf16> {
@@ -74,6 +85,7 @@ TEXTS = {
     **{name.removeprefix("attn."): SOFTMAX.format(name=name) for name in attn.SOFTMAX_NAMES},
     "diag": DIAG,
     "mask": MASK,
+    "length_mask": LENGTH_MASK,
     "row_mask": ROW_MASK,
 }
 

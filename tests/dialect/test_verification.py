@@ -57,6 +57,16 @@ def mask(visible, dimensions=None):
     return build
 
 
+def length_mask(visible, dimensions=None):
+    """Return a builder of a mask with all indices of a map, whose symbol is a length."""
+
+    def build(x, lengths, *indices):
+        parsed = ir.AffineMapAttr.parse(f"affine_map<{visible}>").value
+        return attn.length_mask(x, lengths, parsed, indices, dimensions=dimensions, fill=0.0).operation
+
+    return build
+
+
 def row_mask(*operands):
     return attn.row_mask(*operands, fill=0.0).operation
 
@@ -221,6 +231,40 @@ def test_masks(indices, build, message):
     assert rejection(["tensor<3x4xf32>", *["index"] * indices], build) == f"attn.mask: {message}"
 
 
+@pytest.mark.parametrize(
+    ("types", "build", "message"),
+    [
+        (
+            ["tensor<3xi32>", *["index"] * 2],
+            length_mask("(d0, d1) -> (d0)"),
+            "visible is (d0, d1) -> (d0); expected one symbol, which is the length",
+        ),
+        (
+            ["tensor<3xi32>", "index"],
+            length_mask("(d0, d1)[s0] -> (s0 - d1)"),
+            "1 index operands; expected 2, one offset for each dimension of (d0, d1)[s0] -> (-d1 + s0)",
+        ),
+        (
+            ["tensor<4xi32>", *["index"] * 2],
+            length_mask("(d0, d1)[s0] -> (s0 - d1)"),
+            "lengths is 4; expected 3, a length for each element along x's first axis",
+        ),
+        (
+            ["tensor<3xi64>", *["index"] * 2],
+            length_mask("(d0, d1)[s0] -> (s0 - d1)"),
+            "lengths has elements i64; expected i32",
+        ),
+        (
+            ["tensor<3xi32>", *["index"] * 2],
+            length_mask("(d0, d1)[s0] -> (s0 - d1)", [0]),
+            "dimensions [0] for x of rank 2; expected one map dimension for each axis of x",
+        ),
+    ],
+)
+def test_masks_of_lengths(types, build, message):
+    assert rejection(["tensor<3x4xf32>", *types], build) == f"attn.length_mask: {message}"
+
+
 def test_the_dimensions_of_a_mask_are_an_array_of_integers():
     def build(*operands):
         operation = mask("(d0, d1) -> (d0)")(*operands)
@@ -266,6 +310,7 @@ def test_unknown_sizes_agree_with_all():
     accept(["tensor<?xf32>", "tensor<3x3xf32>"], diag)
     accept(["tensor<?x4xf32>", *["index"] * 3], mask("(d0, d1)[s0] -> (d0 * 2 - d1 - s0, d1)"))
     accept(["tensor<3x4xf32>", "tensor<?xi32>", "tensor<?xi32>", "index"], row_mask)
+    accept(["tensor<3x?xf32>", "tensor<?xi32>", *["index"] * 2], length_mask("(d0, d1)[s0] -> (s0 - d1)"))
 
 
 NESTED = """

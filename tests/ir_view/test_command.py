@@ -212,7 +212,8 @@ class TestProblemOptions:
         options = (
             "--batch 2 --heads 4 --kv-heads 2 --seq-q 8 --seq-kv 9 --head-dim 16 --head-dim-v 4 --dtype f16"
         )
-        options += " --causal --causal-alignment top-left --scale 0.5 --bias --window 3,none --softcap 2.5"
+        options += " --causal --causal-alignment top-left --scale 0.5 --window 3,none --softcap 2.5"
+        options += " --bias --bias-axes hk"
         problem, _ = self.problem_of(monkeypatch, *options.split(), "--kv-lengths", "4,9")
         assert problem.model_dump(exclude={"cu_seqlens_q", "cu_seqlens_kv", "model_width"}) == {
             "batch": 2,
@@ -226,7 +227,9 @@ class TestProblemOptions:
             "causal": True,
             "causal_alignment": "top-left",
             "mask": False,
+            "mask_axes": "bqk",
             "bias": True,
+            "bias_axes": "hk",
             "window": (3, None),
             "softcap": 2.5,
             "scale": 0.5,

@@ -15,7 +15,7 @@ from harness.errors import InputError
 from harness.ir_view import tables
 from harness.ir_view.highlight import MlirLexer, lexer_for
 from harness.ir_view.show import difference, show
-from harness.ir_view.stage_costs import grid_points, known_lengths, stage_costs
+from harness.ir_view.stage_costs import grid_points, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
 from harness.ir_view.subject import Subject, build_subject, describe_metrics
 from harness.problem.attention_problem import AttentionProblem
@@ -284,14 +284,6 @@ class TestCosts:
         stage = output("a", "func.func @f() { vendor.op }")
         with pytest.raises(NotCountable, match="dialects that are not loaded"):
             stage_costs(stage, built.artifact)
-
-    def test_take_lengths_from_the_problem(self):
-        problem = AttentionProblem(heads=1, head_dim=4, cu_seqlens_q=(0, 3, 5), cu_seqlens_kv=(0, 1, 2))
-        known = known_lengths(problem)
-        assert {name: values.tolist() for name, values in known.items()} == {
-            "cu_seqlens_q": [0, 3, 5],
-            "cu_seqlens_kv": [0, 1, 2],
-        }
 
     def test_take_the_grid_from_the_launch(self):
         launch = {"kernels": [{"name": "f", "points": 3}, {"name": "g"}]}

@@ -240,7 +240,6 @@ def test_projections_split_heads_and_transpose_keys():
 
 UNSUPPORTED = {
     "packed sequences (cu_seqlens)": {"cu_seqlens_q": (0, 4), "cu_seqlens_kv": (0, 6)},
-    "key lengths of padded batches (kv_lengths)": {"kv_lengths": (5,)},
     "prologue projections (model_width)": {"model_width": 32, "seq_kv": 4},
 }
 

@@ -11,6 +11,7 @@ from harness.problem.arguments import as_array, check_inputs, problem_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 
+Shape = tuple[int, ...]
 PROBLEM = AttentionProblem(batch=2, heads=4, seq_q=3, seq_kv=5, head_dim=8, mask=True, bias=True)
 
 
@@ -127,6 +128,31 @@ class TestReadingAProblem:
     def test_sizes_come_from_the_arrays_and_the_rest_from_fields(self) -> None:
         problem = self.of(causal=True, kv_lengths=np.array([2, 5]))
         assert problem.describe() == "b2 h4/2 s3×5 d8 bf16 causal+lengths"
+
+    @pytest.mark.parametrize(
+        ("shape", "axes"),
+        [
+            ((2, 4, 3, 5), "bhqk"),
+            ((2, 1, 3, 5), "bqk"),
+            ((1, 4, 1, 5), "hk"),
+            ((3, 1), "q"),
+            ((5,), "k"),
+            ((2, 1, 1, 1), "b"),
+            ((1, 1), "k"),
+            ((), "k"),
+        ],
+    )
+    def test_axes_of_mask_and_bias_are_those_along_which_they_differ(self, shape: Shape, axes: str) -> None:
+        q, k = np.zeros((2, 4, 3, 8), np.float32), np.zeros((2, 2, 5, 8), np.float32)
+        operands = {"mask": np.ones(shape, bool), "bias": np.zeros(shape, np.float32)}
+        problem = problem_of({"q": q, "k": k, "v": k}, operands, {})
+        assert (problem.mask_axes, problem.bias_axes) == (axes, axes)
+
+    def test_where_scores_have_size_1_axes_are_the_usual_ones(self) -> None:
+        q, k = np.zeros((1, 1, 3, 8), np.float32), np.zeros((1, 1, 5, 8), np.float32)
+        operands = {"mask": np.ones((3, 5), bool), "bias": np.zeros((1, 1, 3, 5), np.float32)}
+        problem = problem_of({"q": q, "k": k, "v": k}, operands, {})
+        assert (problem.mask_axes, problem.bias_axes) == ("bqk", "hqk")
 
     @pytest.mark.parametrize(
         ("fields", "message"),

@@ -6,7 +6,7 @@ from harness.errors import InputError
 from harness.oracle.expected import reference
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
-from harness.problem.inputs import DISTRIBUTIONS, make_inputs
+from harness.problem.inputs import DISTRIBUTIONS, lengths_of, make_inputs
 
 PROBLEMS = {
     "plain": AttentionProblem(heads=2, seq_q=37, head_dim=8),
@@ -155,3 +155,23 @@ def test_minus_infinity_columns_leave_every_seeing_query_a_key(name):
     with_infinity = reference(make_inputs(problem, "minus-infinity-columns"), problem)
     normal = reference(make_inputs(problem, "normal"), problem)
     assert np.array_equal((with_infinity != 0).any(axis=-1), (normal != 0).any(axis=-1))
+
+
+@every_distribution
+def test_what_a_padded_batch_entry_does_not_have_is_nan(distribution):
+    inputs = make_inputs(PROBLEMS["causal"], distribution)
+    for entry, length in enumerate((0, 17)):
+        for array in (inputs.k, inputs.v):
+            assert np.isnan(array[entry, :, length:]).all()
+            assert not np.isnan(array[entry, :, :length]).any()
+
+
+def test_lengths_are_given_as_integers_by_the_names_of_arguments():
+    found = {name: lengths_of(problem) for name, problem in PROBLEMS.items()}
+    assert found["plain"] == {}
+    assert {name: values.tolist() for name, values in found["causal"].items()} == {"kv_lengths": [0, 17]}
+    assert {name: values.tolist() for name, values in found["packed"].items()} == {
+        "cu_seqlens_q": [0, 5, 5, 9],
+        "cu_seqlens_kv": [0, 4, 9, 20],
+    }
+    assert {values.dtype for lengths in found.values() for values in lengths.values()} == {np.dtype(np.int32)}

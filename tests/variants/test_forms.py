@@ -1,5 +1,6 @@
 """Windows, caps, masks and biases, alone and together, computed on the CPU and judged by the oracle."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 
 EVERYTHING = {"mask": True, "bias": True, "softcap": 10.0, "window": (40, None), "causal": True}
+LENGTHS = {"kv_lengths": (37, 150), "batch": 2}
 FORMS = {
     "window": {"window": (20, 10)},
     "window, causal": {"window": (30, None), "causal": True},
@@ -22,9 +24,30 @@ FORMS = {
     "softcap": {"softcap": 5.0},
     "mask": {"mask": True, "batch": 2},
     "bias": {"bias": True, "batch": 2},
+    "mask of each head": {"mask": True, "mask_axes": "bhqk", "batch": 2},
+    "mask of keys": {"mask": True, "mask_axes": "bk", "batch": 2, "heads": 4, "kv_heads": 2},
+    "mask of queries": {"mask": True, "mask_axes": "q"},
+    "bias of each batch entry": {"bias": True, "bias_axes": "bhqk", "batch": 2, "dtype": "bf16"},
+    "bias of keys": {"bias": True, "bias_axes": "k", "mask": True, "mask_axes": "hk"},
+    "mask and bias, one query": {
+        "seq_q": 1,
+        "heads": 4,
+        "kv_heads": 1,
+        "batch": 2,
+        "mask": True,
+        "bias": True,
+        "mask_axes": "bk",
+        "bias_axes": "k",
+    },
     "everything": {**EVERYTHING, "batch": 2, "heads": 4, "kv_heads": 2, "dtype": "bf16"},
     "one query": {"seq_q": 1, "mask": True, "window": (9, None)},
     "few queries": {"seq_q": 3, "heads": 1, "bias": True},
+    "key lengths": {"kv_lengths": (150, 1, 64), "batch": 3},
+    "key lengths, causal": {"kv_lengths": (150, 0, 80), "batch": 3, "causal": True, "kv_heads": 1},
+    "key lengths, top-left": {**LENGTHS, "causal": True, "causal_alignment": "top-left"},
+    "key lengths, window": {**LENGTHS, "window": (30, 10), "dtype": "bf16", "head_dim": 40},
+    "key lengths, everything": {**EVERYTHING, **LENGTHS, "dtype": "f16"},
+    "key lengths, one query": {**LENGTHS, "seq_q": 1, "heads": 4, "kv_heads": 1},
     "fewer keys": {"seq_q": 100, "seq_kv": 30, "window": (20, None), "causal": True},
 }
 TOKENS = {"cu_seqlens_q": (0, 100, 100, 107, 250), "cu_seqlens_kv": (0, 90, 95, 170, 310)}
@@ -34,7 +57,16 @@ PACKED = {
     "window, top-left": {"window": (30, 4), "causal": True, "causal_alignment": "top-left"},
     "softcap": {"softcap": 5.0},
 }
-EVERY_RUN = [("flash", "window"), ("flash", "everything"), ("unfused", "everything"), ("naive", "everything")]
+EVERY_RUN = [
+    ("flash", "window"),
+    ("flash", "everything"),
+    ("unfused", "everything"),
+    ("naive", "everything"),
+    ("flash", "bias of keys"),
+    ("flash", "key lengths, causal"),
+    ("naive", "key lengths, window"),
+    ("unfused", "key lengths, everything"),
+]
 ALL = [(variant, form) for variant in ("flash", "unfused", "naive") for form in FORMS]
 
 
@@ -62,9 +94,18 @@ def test_packed_sequences_have_windows_and_caps(form: str, tmp_path: Path) -> No
     assert_right(AttentionProblem(heads=2, head_dim=32, **TOKENS, **PACKED[form]), "varlen", tmp_path)
 
 
-@pytest.mark.parametrize("form", sweep(["window", "mask", "bias", "everything"], but=["everything"]))
+@pytest.mark.parametrize("tokens", [3, 8, 17])
+def test_one_head_of_packed_sequences_that_fit_one_tile_is_right(tokens: int, tmp_path: Path) -> None:
+    lengths = {"cu_seqlens_q": (0, 1, tokens), "cu_seqlens_kv": (0, 5, 9)}
+    assert_right(AttentionProblem(heads=1, head_dim=16, **lengths), "varlen", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "form",
+    sweep(["window", "mask", "bias", "everything", "key lengths, everything"], but=["everything"]),
+)
 def test_projected_heads_have_them_all(form: str, tmp_path: Path) -> None:
-    plain = {"heads": 2, "seq_q": 75, "head_dim": 32, "model_width": 48}
+    plain = {"heads": 2, "seq_q": 150, "head_dim": 32, "model_width": 48}
     assert_right(AttentionProblem(**{**plain, **FORMS[form]}), "split-head", tmp_path)
 
 
@@ -83,10 +124,33 @@ def test_a_smaller_mask_and_bias_are_repeated() -> None:
     np.testing.assert_array_equal(small, harness.attention(q, k, v, bias=repeated[0], mask=repeated[1]))
 
 
-def test_what_kernels_have_one_of_for_all_is_refused_in_one_line() -> None:
-    q = np.zeros((2, 2, 4, 8), np.float32)
+def test_kernels_take_masks_and_biases_as_they_are() -> None:
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal((2, 2, 9, 16), dtype=np.float32) for _ in range(3))
+    for shape in ((2, 2, 9, 9), (2, 1, 1, 9), (1, 2, 9, 1), (9,), (1, 1)):
+        mask = generator.random(shape) < 0.7
+        bias = generator.standard_normal(shape, dtype=np.float32)
+        whole = np.broadcast_to(bias, (2, 2, 9, 9)), np.broadcast_to(mask, (2, 2, 9, 9))
+        found = harness.attention(q, k, v, mask=mask, bias=bias)
+        np.testing.assert_array_equal(found, harness.attention(q, k, v, bias=whole[0], mask=whole[1]))
+
+
+def test_an_operand_that_differs_along_other_axes_is_refused_in_one_line(tmp_path: Path) -> None:
+    problem = AttentionProblem(batch=2, heads=2, seq_q=4, head_dim=8, mask=True)
+    mask = np.ones((2, 2, 4, 4), bool)
     with pytest.raises(InputError, match=r"^mask: found shape \[2, 2, 4, 4\], generated kernels take"):
-        harness.attention(q, q, q, mask=np.ones((2, 2, 4, 4), bool))
+        replace(make_inputs(problem), mask=mask).buffers(problem)
+
+
+def test_what_lengths_hide_is_not_computed(tmp_path: Path) -> None:
+    executed = {}
+    for lengths in (None, (512, 64)):
+        problem = AttentionProblem(batch=2, heads=1, seq_q=64, seq_kv=512, head_dim=32, kv_lengths=lengths)
+        case = Case(problem=problem, variant="flash", target="cpu", params={"tile_kv": 64})
+        folder = tmp_path / str(lengths)
+        folder.mkdir()
+        executed[lengths] = plugins.variant("flash").build(case, "key", folder).metrics.flops_executed
+    assert executed[512, 64] * 1024 == executed[None] * (512 + 64)
 
 
 def test_what_a_window_hides_is_not_computed(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from sweeps import sweep
 from harness import plugins
 from harness.ir.walk import operations_within
 from harness.oracle.expected import expect
-from harness.payloads import attention, padding
+from harness.payloads import attention, packed_attention, padding
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
@@ -66,6 +66,7 @@ def test_rows_that_do_not_exist_may_hold_anything(
         return poisoned(value, shape, POISONS[poison])
 
     monkeypatch.setattr(attention, "padded", pad)
+    monkeypatch.setattr(packed_attention, "padded", pad)
     monkeypatch.setattr(padding, "padded", pad)
     artifact = plugins.variant(variant).build(
         Case(problem=problem, variant=variant, target=target), "key", tmp_path

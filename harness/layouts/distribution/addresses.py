@@ -1,6 +1,5 @@
 """Where a tile's elements are in a buffer: what a kernel computes, and constants for each access."""
 
-import itertools
 import math
 import operator
 from abc import ABC, abstractmethod
@@ -10,6 +9,7 @@ from dataclasses import replace
 from mlir import ir
 from mlir.dialects import arith, memref
 
+from harness.ir.walk import producer_of
 from harness.layouts.distribution.lane_coordinates import LaneCoordinates, index
 from harness.layouts.formulas import Formula
 
@@ -64,9 +64,9 @@ class LinearIndices(TileAddresses):
         start: Sequence[ir.Value],
         in_tile: Sequence[Formula],
     ) -> None:
-        """Take what `AxisIndices` takes, for a buffer without gaps."""
-        strides = list(itertools.accumulate(reversed(buffer.type.shape[1:]), operator.mul, initial=1))[::-1]
-        self.buffer = in_row(buffer)
+        """Take what `AxisIndices` takes, for a buffer without gaps, or such a buffer transposed."""
+        strides, _ = buffer.type.get_strides_and_offset()
+        self.buffer = in_row(_in_memory_order(buffer))
         self._strides = strides[-len(in_tile) :]
         scaled = [
             replace(term, stride=term.stride * stride)
@@ -84,8 +84,15 @@ def tile_addresses(
     coordinates: LaneCoordinates, buffer: ir.Value, start: Sequence[ir.Value], in_tile: Sequence[Formula]
 ) -> TileAddresses:
     """Return indices of one row, or one an axis in a buffer that is a part of another, with gaps."""
-    has_gaps = not isinstance(buffer.type.layout, ir.AffineMapAttr)
+    has_gaps = not isinstance(_in_memory_order(buffer).type.layout, ir.AffineMapAttr)
     return (AxisIndices if has_gaps else LinearIndices)(coordinates, buffer, start, in_tile)
+
+
+def _in_memory_order(buffer: ir.Value) -> ir.Value:
+    """Return the buffer of which another is a view with its axes in another order, if it is one."""
+    producer = producer_of(buffer)
+    is_view = producer is not None and producer.name == "memref.transpose"
+    return producer.operands[0] if producer is not None and is_view else buffer
 
 
 def in_row(buffer: ir.Value) -> ir.Value:

@@ -53,10 +53,10 @@ def distribute_constant(distributor: Distributor, operation: ir.OpView) -> None:
         splat = arith.constant(kind, ir.DenseElementsAttr.get_splat(kind, values.get_splat_value()))
         distributor.define_fragments(result, [splat] * layout.fragments)
         return
-    if len(layout.axes) != 1 or not isinstance(kind.element_type, ir.IntegerType):
+    if len(layout.axes) != 1 or not isinstance(kind.element_type, ir.IntegerType | ir.IndexType):
         raise BuildError("a constant of different values cannot be distributed to lanes")
     numbers = [int(value) for value in ir.DenseIntElementsAttr(values)]
-    if kind.element_type.width == 1:
+    if isinstance(kind.element_type, ir.IntegerType) and kind.element_type.width == 1:
         distributor.define_fragments(result, _within(distributor, layout, numbers))
     else:
         distributor.define_fragments(result, _counted(distributor, layout, kind, numbers))
@@ -68,7 +68,9 @@ def _counted(
     """Return numbers that count up along the axis: each lane's coordinates, moved."""
     if list(numbers) != list(range(numbers[0], numbers[0] + len(numbers))):
         raise BuildError("a constant of numbers that do not count up cannot be distributed to lanes")
-    base = arith.index_cast(kind.element_type, distributor.coordinates.base(layout, 0))
+    base = distributor.coordinates.base(layout, 0)
+    if not isinstance(kind.element_type, ir.IndexType):
+        base = arith.index_cast(kind.element_type, base)
     start = vector.broadcast(kind, base)
     return [
         arith.addi(start, _offsets(layout, kind, fragment, numbers[0]))

@@ -118,6 +118,8 @@ def _alignment_of_buffer(buffer: ir.Value) -> int:
     """Return what divides the address of a buffer's first element."""
     if isinstance(buffer.owner, ir.Block) or buffer.owner.name == "memref.alloc":
         return BUFFER_ALIGNMENT
+    if buffer.owner.name == "memref.transpose":
+        return _alignment_of_buffer(buffer.owner.operands[0])
     if buffer.owner.name != "memref.subview":
         return bytes_of(buffer.type.element_type)
     part = buffer.owner.opview

@@ -71,7 +71,8 @@ class GpuCall(BoundCall):
     def output(self) -> np.ndarray:
         """Return a copy of the output of the last run."""
         buffer = self._executable.plan.buffers[OUTPUT]
-        return self._memory[OUTPUT].read(buffer_dtype(buffer.dtype), buffer.shape)
+        shape = buffer.given_shape or buffer.shape
+        return self._memory[OUTPUT].read(buffer_dtype(buffer.dtype), shape)
 
     def _launch(self) -> None:
         for launch in self._launches:

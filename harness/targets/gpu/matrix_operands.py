@@ -7,7 +7,7 @@ the other one, the probabilities, rounded to the same type.
 from mlir import ir
 from mlir.dialects import arith
 
-from harness.ir.walk import operations_within
+from harness.ir.walk import operations_within, producer_of
 from harness.targets.lowering.transforms import run_passes
 
 WIDENING = "arith.extf"
@@ -36,9 +36,28 @@ def _narrow(product: ir.OpView) -> None:
 
 
 def _before_widening(value: ir.Value) -> ir.Value | None:
-    """Return what a value was widened from, if it was."""
-    producer = value.owner
-    if isinstance(producer, ir.Block) or producer.name != WIDENING:
+    """Return what a value was widened from, if it was; what was masked with 0 then, masked before."""
+    producer = producer_of(value)
+    if producer is None:
         return None
-    source: ir.Value = producer.operands[0]
-    return source
+    if producer.name == WIDENING:
+        return producer.operands[0]
+    if producer.name != "arith.select" or not _is_zero(producer.operands[2]):
+        return None
+    condition, kept, _ = producer.operands
+    source = _before_widening(kept)
+    if source is None:
+        return None
+    with ir.InsertionPoint(producer), producer.location:
+        zero = ir.FloatAttr.get(source.type.element_type, 0.0)
+        nothing = arith.constant(source.type, ir.DenseElementsAttr.get_splat(source.type, zero))
+        masked: ir.Value = arith.select(condition, source, nothing)
+    return masked
+
+
+def _is_zero(value: ir.Value) -> bool:
+    producer = producer_of(value)
+    if producer is None or producer.name != "arith.constant":
+        return False
+    numbers = ir.DenseElementsAttr(producer.attributes["value"])
+    return numbers.is_splat and ir.FloatAttr(numbers.get_splat_value()).value == 0.0

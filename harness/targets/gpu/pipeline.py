@@ -34,6 +34,7 @@ from harness.targets.lowering.destinations import (
 from harness.targets.lowering.grid_order import number_longest_first
 from harness.targets.lowering.reciprocals import divide_rows_once
 from harness.targets.lowering.stage_recorder import StageRecorder
+from harness.targets.lowering.tile_axes import see_tiles_along_last_axes
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import carry_accumulators, hoist_from_innermost_loops, vectorize
 
@@ -128,6 +129,7 @@ def _bufferize(build: KernelBuild) -> str:
     for function in functions_of(build.module):
         if "memref.alloc" in str(function):
             raise UnsupportedError(f"kernel {function.name.value} holds rows that are longer than a tile")
+        see_tiles_along_last_axes(function)
     build.buffers = [describe_buffers(function) for function in functions_of(build.module)]
     return str(build.module)
 

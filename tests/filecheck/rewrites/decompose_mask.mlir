@@ -1,6 +1,7 @@
 // REWRITE: decompose
 // What does not depend on the element is computed before the loops: of the first inequality row + shift - column
 // of the tile's corner, of the second one 2 column - head - 3.  Inside, terms with a minus stand on the right.
+// What the kernel was given stays as it is.
 #visible = affine_map<(d0, d1, d2)[s0] -> (d1 - d2 + s0, d2 * 2 - d0 - 3)>
 
 // CHECK-DAG: [[FIRST_CORNER:#\w+]] = affine_map<(d0, d1, d2) -> (d0 - d1 + d2)>
@@ -9,8 +10,9 @@
 // CHECK: [[FIRST:%\w+]] = arith.index_cast [[FIRST_INDEX]] : index to i32
 // CHECK: [[SECOND_INDEX:%\w+]] = affine.apply [[SECOND_CORNER]](%arg3, %arg1)
 // CHECK: [[SECOND:%\w+]] = arith.index_cast [[SECOND_INDEX]] : index to i32
-// CHECK: linalg.generic {{.*}} outs(%arg0
-// CHECK: ([[ELEMENT:%\w+]]: f32):
+// CHECK: [[EMPTY:%\w+]] = tensor.empty() : tensor<4x8xf32>
+// CHECK: linalg.generic {{.*}} ins(%arg0{{.*}} outs([[EMPTY]]
+// CHECK: ([[ELEMENT:%\w+]]: f32, [[OLD:%\w+]]: f32):
 // CHECK: linalg.index 0
 // CHECK: [[LEFT:%\w+]] = arith.addi [[FIRST]],
 // CHECK: linalg.index 1

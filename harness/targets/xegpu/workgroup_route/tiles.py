@@ -70,6 +70,7 @@ class RouteTiles:
             (problem.mask, "boolean mask"),
             (problem.bias, "bias"),
             (problem.softcap is not None, "cap of scores"),
+            (problem.kv_lengths is not None, "length for each batch entry"),
         ):
             if present:
                 return f"the loop over keys has no {what}"
