@@ -123,9 +123,10 @@ class CheckedExecutable(Executable):
         *,
         mask: ArrayLike | None = None,
         bias: ArrayLike | None = None,
+        sinks: ArrayLike | None = None,
     ) -> np.ndarray:
         """Compute attention of arrays, or of tensors that share their memory by DLPack."""
-        named = {"q": q, "k": k, "v": v, "mask": mask, "bias": bias}
+        named = {"q": q, "k": k, "v": v, "mask": mask, "bias": bias, "sinks": sinks}
         arrays = {name: as_array(name, given) for name, given in named.items() if given is not None}
         return super().__call__(**arrays)
 
@@ -169,6 +170,7 @@ def attention(
     executor: str | None = None,
     mask: ArrayLike | None = None,
     bias: ArrayLike | None = None,
+    sinks: ArrayLike | None = None,
     params: Mapping[str, ParameterValue] | None = None,
     threads: int | str | None = None,
     **fields: Any,
@@ -188,6 +190,7 @@ def attention(
         executor: `native`, `device`, `emulator` or `opencl`; by default whatever the artifact is for.
         mask: boolean, true where visible; broadcasts to `[batch, heads, seq_q, seq_kv]`.
         bias: added to the scaled scores, in the dtype of `q`; broadcasts likewise.
+        sinks: `[heads]`, a logit of each head that joins the softmax's sum, in the dtype of `q`.
         params: the variant's parameters, as `build` takes them.
         threads: threads that compute, where the target has this option; an int or `"all"`.
         **fields: further fields of the problem:
@@ -202,7 +205,7 @@ def attention(
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
         name: None if given is None else as_array(name, given)
-        for name, given in (("mask", mask), ("bias", bias))
+        for name, given in (("mask", mask), ("bias", bias), ("sinks", sinks))
     }
     if executor is not None and not isinstance(executor, str):
         raise InputError(f"executor: found {shown(executor)}, expected a name such as 'native'")
@@ -210,7 +213,7 @@ def attention(
     options = {} if threads is None else {"threads": threads}
     case = complete_case(problem, variant, target, _mapping(params), options)
     loaded = _loaded(_Choice(case, executor))
-    return loaded(arrays["q"], arrays["k"], arrays["v"], mask=operands["mask"], bias=operands["bias"])
+    return loaded(arrays["q"], arrays["k"], arrays["v"], **operands)
 
 
 def run(

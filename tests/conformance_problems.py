@@ -47,6 +47,7 @@ class Space:
             "causal": draw.random() < 0.5,
             "causal_alignment": draw.choice(("bottom-right", "top-left")),
             "softcap": draw.choice((None, None, None, 5.0, 30.0)),
+            "sinks": draw.random() < 0.15,
         }
         if draw.random() < 0.3:
             fields["head_dim_v"] = draw.choice(WIDTHS)

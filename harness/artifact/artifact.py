@@ -196,9 +196,10 @@ class Executable(ABC):
         *,
         mask: np.ndarray | None = None,
         bias: np.ndarray | None = None,
+        sinks: np.ndarray | None = None,
     ) -> np.ndarray:
         """Compute attention of q, k and v (shapes and dtype of the problem it was built for)."""
         with self.turn():
-            call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias))
+            call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks))
             call.run()
             return call.output()

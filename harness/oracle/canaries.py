@@ -5,7 +5,7 @@ log-sum-exp, so they cost far less than attention itself.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
@@ -164,6 +164,16 @@ def coarse_probabilities(inputs: Inputs, problem: AttentionProblem, expected: Ex
     return _in_dtype(output, problem)
 
 
+def sinks_left_out(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
+    """Return attention whose weights add up to 1."""
+    output = np.zeros(problem.output_shape)
+    plain = replace(inputs, sinks=None)
+    for head in heads(plain, problem):
+        for rows in head.blocks():
+            output[head.index][rows] = plain_rows(head, rows, problem)
+    return _in_dtype(output, problem)
+
+
 def _in_dtype(output: np.ndarray, problem: AttentionProblem) -> np.ndarray:
     return output.astype(numpy_dtype(problem.dtype))
 
@@ -240,6 +250,11 @@ CANARIES: dict[str, Canary] = {
         "the scores are not scaled",
         scale_left_out,
         lambda problem: problem.scale != 1 and _sees_two_keys(problem),
+    ),
+    "sinks-left-out": Canary(
+        "weights add up to 1 although sinks take a share",
+        sinks_left_out,
+        lambda problem: problem.sinks and _sees_a_key(problem),
     ),
     "mask-off-by-one": Canary("the last visible key is missed", mask_off_by_one, _sees_a_key),
     "first-tile-skipped": Canary("the first KV tile is skipped", first_tile_skipped, _sees_tile(_first_tile)),

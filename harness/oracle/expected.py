@@ -36,6 +36,9 @@ and, under a causal mask, from row to row, so the rule holds for every row at th
   the bound, a row is thus one of V, or the mean of those that tie: not small because it cancels, so that the
   bound is of its own root mean square, and of what adding up takes: zeros are wrong however small it is.
 
+A tolerance is at least the smallest number of the dtype: where sinks leave next to nothing of a row, 0 is
+right.
+
 Scores of `LARGEST_SCORE` or more are refused: f32 kernels are not asked to be right near its overflow.
 A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infinite error.  That the rule
 refuses what is wrong is proven with `harness.oracle.canaries`.
@@ -242,6 +245,8 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     of_row = LARGEST_FACTOR * _root_mean_square(exact.output) + summation * exact.scale
     limit = np.where(scores < LARGEST_FACTOR, LARGEST_FACTOR * exact.scale, of_row)
     tolerance = np.minimum((factor + scores) * exact.scale, limit)
+    step = float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).smallest_subnormal)
+    tolerance = np.where(exact.scale > 0, np.maximum(tolerance, step), tolerance)
     return Expected(problem.dtype, exact.output, tolerance, exact.log_sum_exp)
 
 

@@ -31,6 +31,8 @@ class Head:
     mask: np.ndarray | None
     """`[queries, keys]`, true where visible."""
     bias: np.ndarray | None
+    sink: float | None = None
+    """A logit that joins the softmax's sum."""
 
     def blocks(self) -> Iterator[slice]:
         """Yield slices of at most `BLOCK_ROWS` query rows that cover the head."""
@@ -75,6 +77,7 @@ def heads(inputs: Inputs, problem: AttentionProblem) -> Iterator[Head]:
                 v=inputs.v[kv_index],
                 mask=_pair_array(inputs.mask, problem, entry, head, seq_kv),
                 bias=_pair_array(inputs.bias, problem, entry, head, seq_kv),
+                sink=None if inputs.sinks is None else float(inputs.sinks[head]),
             )
 
 
@@ -116,8 +119,7 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
         key_size = _rms_length(k)
         for rows in head.blocks():
             scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
-            peak = _exponentiate(scores)
-            total = scores.sum(axis=1)
+            peak, total = _exponentiate(scores, head.sink)
             seen = np.where(total > 0, total, 1.0)
             block = scores @ v[keys]
             block /= seen[:, None]
@@ -162,9 +164,8 @@ def plain_rows(
     if shuffle is not None:
         order = shuffle.permutation(len(v))
         scores, v = np.take(scores, order, axis=1), v[order]
-    _exponentiate(scores)
-    total = scores.sum(axis=1, keepdims=True)
-    scores /= np.where(total > 0, total, np.float32(1))
+    _, total = _exponentiate(scores, head.sink)
+    scores /= np.where(total > 0, total, np.float32(1))[:, None]
     scores = scores.astype(dtype, copy=False).astype(np.float32, copy=False)
     return (scores @ v).astype(dtype, copy=False)
 
@@ -210,10 +211,14 @@ def masked_scores(
     return scores, keys
 
 
-def _exponentiate(scores: np.ndarray) -> np.ndarray:
-    """Replace scores by exp(score − row maximum) in place and return the maxima, 0 where all are −inf."""
-    peak = scores.max(axis=1, initial=-np.inf)
+def _exponentiate(scores: np.ndarray, sink: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Replace scores by exp(score − row maximum) in place; return the maxima and the totals of rows.
+
+    A sink is one more score of each row.  Where all are −inf, the maximum is 0.
+    """
+    own = -np.inf if sink is None else scores.dtype.type(sink)
+    peak = scores.max(axis=1, initial=own)
     peak[np.isneginf(peak)] = 0
     scores -= peak[:, None]
     np.exp(scores, out=scores)
-    return peak
+    return peak, scores.sum(axis=1) + np.exp(own - peak)

@@ -72,7 +72,7 @@ def attention_arguments(
 
 
 def score_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return the boolean mask, the bias and the key lengths that a problem has.
+    """Return the boolean mask, the bias, the key lengths and the sinks that a problem has.
 
     Mask and bias have no dimension along which all is the same, so that nothing is copied for it.
     """
@@ -88,11 +88,16 @@ def score_arguments(problem: AttentionProblem) -> list[KernelArgument]:
             arguments.append(KernelArgument(buffer, dimensions, kept, dtype, given_shape=shape))
     if problem.kv_lengths is not None:
         arguments.append(KernelArgument("kv_lengths", ("batch",), (problem.batch,), "i32"))
-    return arguments
+    return arguments + sink_arguments(problem)
+
+
+def sink_arguments(problem: AttentionProblem) -> list[KernelArgument]:
+    """Return the logit of each head that joins the softmax's sum, if a problem has any."""
+    return [KernelArgument("sinks", ("head",), (problem.heads,), problem.dtype)] if problem.sinks else []
 
 
 def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return Q, K, V, the cumulative lengths and O of packed sequences.
+    """Return Q, K, V, the cumulative lengths, sinks that the problem has, and O of packed sequences.
 
     One head comes before its tokens in O, which is the same memory: MLIR's fold of a write into a slice that
     lacks a dimension of size 1 takes it for the first one, whichever it is.
@@ -105,6 +110,7 @@ def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
         KernelArgument("value", key, problem.v_shape, problem.dtype),
         KernelArgument("cu_seqlens_q", ("sequence",), lengths, "i32"),
         KernelArgument("cu_seqlens_kv", ("sequence",), lengths, "i32"),
+        *sink_arguments(problem),
         _packed_output(problem),
     ]
 

@@ -35,17 +35,23 @@ def unsupported_by_payload(problem: AttentionProblem) -> str | None:
 
 
 def multi_head_attention(
-    problem: AttentionProblem, sizes: PaddedSizes | None = None, given: AttentionProblem | None = None
+    problem: AttentionProblem,
+    sizes: PaddedSizes | None = None,
+    given: AttentionProblem | None = None,
+    *,
+    sinks_weigh_probabilities: bool = False,
 ) -> ir.Module:
     """Return `@attention(Q[b,h,q,d], K[b,g,k,d], V[b,g,k,e], O[b,h,q,e]) -> O`.
 
     Before O it takes mask and bias, each along the axes that it has, such as `mask[b,q,k]` and `bias[h,q,k]`,
-    and `kv_lengths[b]` where the problem has them.  What K and V hold beyond these lengths can be anything.
+    `kv_lengths[b]` and `sinks[h]` where the problem has them.  What K and V hold beyond these lengths can be
+    anything.
 
     Args:
         problem: with fewer heads g of K and V than h, each is repeated for h/g query heads.
         sizes: what is computed, where that is more than the problem has.
         given: the problem whose arrays callers have, in the same memory, if it is another one.
+        sinks_weigh_probabilities: whether sinks change probabilities, not what these weigh.
 
     Needs an MLIR context and location to be current.
     """
@@ -69,7 +75,14 @@ def multi_head_attention(
                 steps.for_each_query_head(operand, problem.group_size)
                 for operand in (wide_key, _without_unused(wide_value, operands))
             )
-            result = _attention(problem, wide_query, keys, values, operands)
+            result = _attention(
+                problem,
+                wide_query,
+                keys,
+                values,
+                operands,
+                weighs_probabilities=sinks_weigh_probabilities,
+            )
             result = unpadded(result, problem.dtype, problem.output_shape)
             func.ReturnOp([steps.stored(result, output)])
     return module
@@ -155,13 +168,22 @@ def _attention(
     value: ir.Value,
     operands: Mapping[str, ir.Value],
     layout: str = "nt",
+    *,
+    weighs_probabilities: bool = False,
 ) -> ir.Value:
     """Return attention of f32 operands `[.., rows, width]`; in layout `nn` the key is `[.., width, rows]`.
 
-    `operands` are the boolean mask, the bias and the lengths `[b]` that the problem has.
+    `operands` are what scores are changed by, by the names of buffers; sinks change either the probabilities
+    or what they weigh.
     """
     score = _visible_scores(problem, steps.scores(query, key, layout), operands)
-    return steps.weighted_values(steps.softmax(score).probability, value)
+    weights = steps.softmax(score)
+    sinks = operands.get("sinks")
+    if sinks is None:
+        return steps.weighted_values(weights.probability, value)
+    if weighs_probabilities:
+        return steps.weighted_values(steps.with_sinks(weights.probability, weights, sinks, "bhqk"), value)
+    return steps.with_sinks(steps.weighted_values(weights.probability, value), weights, sinks, "bhqd")
 
 
 def _visible_scores(

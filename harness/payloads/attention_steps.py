@@ -9,8 +9,10 @@ from collections.abc import Sequence
 
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
+from mlir.dialects import math as mlir_math
 
 from harness.dialect import operations as attn
+from harness.dialect.decomposition import safe_quotient
 from harness.ir import builder as b
 from harness.ir.tangent import tanh
 
@@ -157,6 +159,34 @@ def softmax(value: ir.Value, first_maximum: float = LOWEST) -> attn.Softmax:
         b.filled(0.0, rows),
         b.empty(rows),
         dimension=len(shape) - 1,
+    )
+
+
+def with_sinks(value: ir.Value, weights: attn.Softmax, sinks: ir.Value, axes: str) -> ir.Value:
+    """Return rows, of probabilities or of what they weigh, as if their head's sink were among the scores.
+
+    With a row's maximum m and total a of e^(score − m), the sink s, and n the larger of m and s: the row is
+    multiplied by a·e^(m − n) / (a·e^(m − n) + e^(s − n)).  `axes` are those of the rows, `h` among them.
+    """
+    rows = axes[:-1]
+
+    def share(maximum: ir.Value, total: ir.Value, sink: ir.Value) -> ir.Value:
+        wide_sink, log2_e = b.widen(sink), b.constant(math.log2(math.e))
+        largest = arith.maximumf(maximum, wide_sink)
+        of_keys, of_sink = (
+            mlir_math.exp2(arith.mulf(arith.subf(logit, largest), log2_e)) for logit in (maximum, wide_sink)
+        )
+        kept = arith.mulf(total, of_keys)
+        return safe_quotient(kept, arith.addf(kept, of_sink))
+
+    statistics = [weights.maximum, weights.total, sinks]
+    empty = b.empty(b.sizes_of(weights.total))
+    shares = b.structured(f"{rows},{rows},h->{rows}", statistics, empty, share)
+    return b.structured(
+        f"{axes},{rows}->{axes}",
+        [value, shares],
+        b.empty(b.sizes_of(value)),
+        lambda x, kept: arith.mulf(x, kept),
     )
 
 

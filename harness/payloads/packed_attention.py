@@ -25,6 +25,8 @@ FAR = 2**30
 def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None) -> ir.Module:
     """Return `@attention(Q[t,h,d], K[u,g,d], V[u,g,e], starts_q[b+1], starts_kv[b+1], O[t,h,e]) -> O`.
 
+    Before O it takes `sinks[h]` where the problem has them.
+
     `sizes` are what is computed, where that is more than the problem has.
     """
     tokens, keys = problem.q_shape[0], problem.k_shape[0]
@@ -32,7 +34,7 @@ def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         body = payload_function("attention", packed_arguments(problem))
-        query, key, value, query_starts, key_starts, output = body.arguments
+        query, key, value, query_starts, key_starts, *sinks, output = body.arguments
         with ir.InsertionPoint(body):
             shapes = (
                 (sizes.queries, problem.heads, sizes.head_dim),
@@ -50,7 +52,10 @@ def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None
             score = steps.scaled_and_capped(product, problem.scale, problem.softcap)
             first, end = visible_keys_of_rows(problem, sizes.queries, query_starts, key_starts)
             masked = attn.row_mask(score, first, end, b.index(0), fill=-math.inf).masked
-            result = steps.weighted_values(steps.softmax(masked).probability, wide_value)
+            weights = steps.softmax(masked)
+            result = steps.weighted_values(weights.probability, wide_value)
+            for logits in sinks:
+                result = steps.with_sinks(result, weights, logits, "htd")
             result = unpadded(result, problem.dtype, (problem.heads, tokens, problem.head_dim_v))
             has_heads_first = problem.heads == 1
             func.ReturnOp([steps.stored(result, output) if has_heads_first else _stored(result, output)])

@@ -33,6 +33,7 @@ FROM_ARRAYS = (
     "mask_axes",
     "bias",
     "bias_axes",
+    "sinks",
     "model_width",
 )
 """Fields of a problem that its arrays say."""
@@ -73,7 +74,7 @@ def _shared(given: Any) -> np.ndarray:
 def problem_of(
     arrays: Mapping[str, np.ndarray], operands: Mapping[str, np.ndarray | None], fields: Mapping[str, Any]
 ) -> AttentionProblem:
-    """Return the problem of q, k and v with these operands (mask, bias) and these other fields, all checked.
+    """Return the problem of q, k and v with these operands (mask, bias, sinks) and other fields, all checked.
 
     Raises `InputError`.
     """
@@ -104,11 +105,13 @@ def problem_of(
     scores = dict(zip(SCORE_AXES, (q.shape[0], q.shape[1], *(a.shape[-2] for a in (q, k))), strict=True))
     for name, operand in operands.items():
         sizes[name] = operand is not None
-        if operand is not None and not packed and _broadcasts(operand.shape, tuple(scores.values())):
+        is_of_pairs = name != "sinks" and not packed
+        if operand is not None and is_of_pairs and _broadcasts(operand.shape, tuple(scores.values())):
             usual = problem_fields()[f"{name}_axes"].default
             sizes[f"{name}_axes"] = _axes_of(operand.shape, scores, usual)
     problem = AttentionProblem(**sizes, **fields, dtype=dtype)
-    check_inputs(problem, Inputs(q, k, v, mask=operands["mask"], bias=operands["bias"]))
+    mask, bias, sinks = (operands.get(name) for name in ("mask", "bias", "sinks"))
+    check_inputs(problem, Inputs(q, k, v, mask=mask, bias=bias, sinks=sinks))
     return problem
 
 
@@ -127,7 +130,7 @@ def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
         if array.shape != shape:
             raise InputError(f"{name}: found shape {list(array.shape)}, expected {list(shape)}")
     scores = (problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
-    for name, expected in (("mask", np.dtype(bool)), ("bias", dtype)):
+    for name, expected in (("mask", np.dtype(bool)), ("bias", dtype), ("sinks", dtype)):
         operand = getattr(inputs, name)
         if (operand is not None) != getattr(problem, name):
             found, wanted = (
@@ -138,6 +141,11 @@ def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
             continue
         if operand.dtype != expected:
             raise InputError(f"{name}: found dtype {operand.dtype}, expected {expected}{_why(name)}")
+        if name == "sinks":
+            if operand.shape != (problem.heads,):
+                shapes = f"found shape {list(operand.shape)}, expected {[problem.heads]}, [heads]"
+                raise InputError(f"sinks: {shapes}")
+            continue
         if not _broadcasts(operand.shape, scores):
             raise InputError(
                 f"{name}: found shape {list(operand.shape)}, expected one that broadcasts to {list(scores)}, "
@@ -146,7 +154,9 @@ def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
 
 
 def _why(name: str) -> str:
-    return ", true where a key is visible" if name == "mask" else " as q has, added to the scores"
+    if name == "mask":
+        return ", true where a key is visible"
+    return " as q has, added to the scores" if name == "bias" else " as q has"
 
 
 def _axes_of(shape: tuple[int, ...], scores: Mapping[str, int], usual: str) -> str:

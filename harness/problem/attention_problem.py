@@ -100,6 +100,9 @@ class AttentionProblem(BaseModel):
     """An additive bias on the scaled scores is an input that broadcasts likewise."""
     bias_axes: ScoreAxes = "hqk"
     """Axes along which the bias differs, likewise."""
+    sinks: bool = False
+    """A logit of each head, an input `[heads]`, joins the sum of the softmax as one more key of value 0 does:
+    weights add up to less than 1."""
     window: tuple[WindowSide | None, WindowSide | None] | None = None
     """(left, right): query i sees keys from i + shift − left to i + shift + right, where shift is
     seq_kv − seq_q.  A side that is None or −1 is unlimited."""
@@ -346,6 +349,8 @@ class AttentionProblem(BaseModel):
             elements += self.model_width * (self.batch * self.seq_q + columns)
         if self.bias:
             elements += math.prod(self.bias_shape)
+        if self.sinks:
+            elements += self.heads
         mask_bytes = math.prod(self.mask_shape) if self.mask else 0
         return elements * itemsize(self.dtype) + mask_bytes
 
@@ -371,6 +376,8 @@ class AttentionProblem(BaseModel):
         words = [f"b{self.batch}", heads, seq, dim, self.dtype, self.mask_name]
         if self.bias:
             words.append("bias" + _other_axes(self.bias_axes, "hqk"))
+        if self.sinks:
+            words.append("sinks")
         if self.model_width is not None:
             words.append(f"w{self.model_width}")
         if self.softcap is not None:

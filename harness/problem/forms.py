@@ -50,6 +50,7 @@ FORMS = (
     Form("additive bias", {"bias": True}),
     Form("mask of each head", {"mask": True, "mask_axes": "bhqk"}),
     Form("bias of each key", {"bias": True, "bias_axes": "bk"}),
+    Form("sinks", {"sinks": True}),
     Form("softcap", {"softcap": 30.0}),
     Form(
         "mask, bias, window, softcap",

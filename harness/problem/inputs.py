@@ -31,6 +31,9 @@ MASK_DENSITY = 0.7
 """Share of the pairs that a random boolean mask leaves visible."""
 
 
+ARRAYS = ("q", "k", "v", "mask", "bias", "sinks")
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The arrays of one problem, in the problem's dtype (mask: bool)."""
@@ -42,20 +45,22 @@ class Inputs:
     """Boolean, true where visible; broadcasts to [batch, heads, seq_q, seq_kv]."""
     bias: np.ndarray | None = None
     """Broadcasts like the mask."""
+    sinks: np.ndarray | None = None
+    """A logit of each head, `[heads]`."""
     projections: ProjectionInputs | None = None
     """Tokens and weights that q, k and v are projected from, where that is part of the problem; q, k and v
     are then the projections as the plain implementation has them."""
 
     def moved(self) -> "Inputs":
         """Return the same inputs at other addresses, where this process varies them."""
-        arrays = {name: getattr(self, name) for name in ("q", "k", "v", "mask", "bias")}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
         moved = {name: placement.moved(array) for name, array in arrays.items() if array is not None}
         projections = None if self.projections is None else self.projections.moved()
         return replace(self, **moved, projections=projections)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays by name, those that projections are made from among them."""
-        named = {name: getattr(self, name) for name in ("q", "k", "v", "mask", "bias")}
+        named = {name: getattr(self, name) for name in ARRAYS}
         if self.projections is not None:
             named |= vars(self.projections)
         return {name: array for name, array in named.items() if array is not None}
@@ -75,6 +80,8 @@ class Inputs:
             operand = getattr(self, name)
             if operand is not None:
                 arrays[name] = _as_large_as(name, operand, shape)
+        if self.sinks is not None:
+            arrays["sinks"] = self.sinks
         return arrays | lengths_of(problem)
 
 
@@ -124,6 +131,7 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
         return _projected_inputs(problem, distribution, np.random.default_rng(seed))
     drawn = DISTRIBUTIONS[distribution].draw(problem, np.random.default_rng(seed))
     _poison_unused(problem, drawn)
+    sinks = _sinks(problem, distribution, np.random.default_rng(seed + 1))
     dtype = numpy_dtype(problem.dtype)
     return Inputs(
         q=np.ascontiguousarray(drawn.q, dtype),
@@ -131,7 +139,18 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
         v=np.ascontiguousarray(drawn.v, dtype),
         mask=drawn.mask,
         bias=None if drawn.bias is None else np.ascontiguousarray(drawn.bias, dtype),
+        sinks=sinks,
     )
+
+
+def _sinks(problem: AttentionProblem, distribution: str, generator: np.random.Generator) -> np.ndarray | None:
+    """Draw a logit for each head that weighs about as much as all keys together, whatever scores are."""
+    if not problem.sinks:
+        return None
+    logits = generator.standard_normal(problem.heads) + np.log(problem.seq_kv)
+    if distribution == "negative-logits":
+        logits += 2 * NEGATIVE_LOGIT
+    return logits.astype(numpy_dtype(problem.dtype))
 
 
 def _poison_unused(problem: AttentionProblem, drawn: Inputs) -> None:
@@ -170,7 +189,8 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
     if problem.bias:
         drawn = generator.standard_normal(problem.bias_shape, dtype=np.float32)
         bias = np.ascontiguousarray(drawn, numpy_dtype(problem.dtype))
-    return Inputs(q=q, k=k, v=v, mask=mask, bias=bias, projections=projections)
+    sinks = _sinks(problem, distribution, generator)
+    return Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks, projections=projections)
 
 
 def _uniform_draw(

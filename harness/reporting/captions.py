@@ -44,6 +44,7 @@ CAPTION_COLUMNS = {
     "scale": "scale {}",
     "softcap": "softcap {}",
     "bias": "bias {}",
+    "sinks": "sinks {}",
     "model_width": "model width {}",
 }
 """How values of a problem column are named; window, alignment and boolean mask stand in that of the mask."""

@@ -37,6 +37,7 @@ PROBLEM_COLUMNS = (
     "boolean_mask",
     "mask_axes",
     "bias_axes",
+    "sinks",
     "kv_lengths",
     "cu_seqlens_q",
     "cu_seqlens_kv",

@@ -65,6 +65,7 @@ class Result(BaseModel):
     mask_axes: str | None = None
     """Axes of the boolean mask and of the bias, where they are not the usual ones."""
     bias_axes: str | None = None
+    sinks: bool = False
     kv_lengths: str | None = None
     cu_seqlens_q: str | None = None
     cu_seqlens_kv: str | None = None

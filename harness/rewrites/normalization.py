@@ -78,7 +78,7 @@ def absorb_scale(softmax: ir.OpView) -> bool:
     starts_from_nothing = (
         lowest is not None and lowest <= -1e29 and constant_of_fill(view.initial_total) == 0.0
     )
-    if not starts_from_nothing or uses_of_elements(view.maximum):
+    if not starts_from_nothing:
         return False
     masks: list[attn.Mask | attn.LengthMask | attn.RowMask] = []
     value = view.x
@@ -98,9 +98,27 @@ def absorb_scale(softmax: ir.OpView) -> bool:
     consumer = masks[-1].operation if masks else softmax
     with ir.InsertionPoint(consumer), softmax.location:
         consumer.operands[0] = _negated(scaled.x) if is_taken_without_its_sign else scaled.x
+    _scale_uses_of_maximum(view, size)
     element = view.x.type.element_type
     softmax.attributes["scale"] = ir.FloatAttr.get(element, view.scale * size)
     return True
+
+
+def _scale_uses_of_maximum(softmax: attn.Softmax, factor: float) -> None:
+    """Let what uses the maximum of scores that are not scaled any more multiply it, in place."""
+    uses = uses_of_elements(softmax.maximum)
+    if not uses:
+        return
+    axes, dtype = attn.loop_letters(softmax.maximum.type.rank), b.dtype_of(softmax.maximum)
+    with ir.InsertionPoint.after(softmax.operation), softmax.operation.location:
+        scaled = b.structured(
+            f"{axes}->{axes}",
+            [softmax.maximum],
+            b.empty(sizes_of(softmax.maximum), dtype),
+            lambda largest: arith.mulf(largest, b.constant(factor, dtype)),
+        )
+    for use in uses:
+        use.owner.operands[use.operand_number] = scaled
 
 
 def _negated(value: ir.Value) -> ir.Value:

@@ -137,7 +137,7 @@ def tile_score_rows(module: ir.Module, tiling: Tiling) -> None:
         return
     for product in products(module):
         if product.results[0].type.shape[-1] == tiling.keys and _is_scores(product):
-            root = _finished_scores(product)
+            root = _finished(product)
             sizes = [0, tiling.key] + [0] * (1 if root is product else 0)
             tile_and_fuse(root, sizes, options=TileOptions(ragged=Ragged.SHIFTED))
 
@@ -182,7 +182,7 @@ def split_kernels(module: ir.Module, tiling: Tiling) -> None:
     probabilities = "scores" if tiling.materializes_score_rows else "probabilities"
     kernels = [
         Kernel("scores", HandedOn(softmax.operands[0], "scores")),
-        Kernel("softmax", HandedOn(softmax.results[0], probabilities)),
+        Kernel("softmax", HandedOn(_finished(softmax).results[0], probabilities)),
         Kernel("values"),
     ]
     split_grid(functions_of(module)[0], kernels, ("query", "key"))
@@ -224,12 +224,13 @@ def _is_scores(product: ir.OpView) -> bool:
     return attn.BatchMatmul(product).layout == "nt"
 
 
-def _finished_scores(product: ir.OpView) -> ir.OpView:
-    """Return the last of the operations that change a product's result element by element, else the product.
+def _finished(operation: ir.OpView) -> ir.OpView:
+    """Return the last of the operations that change an operation's first result element by element, else the
+    operation.
 
     Each is all that uses the one before it.
     """
-    finished = product
+    finished = operation
     while True:
         users = [use.owner.opview for use in finished.results[0].uses]
         if len(users) != 1 or not _changes_elements(users[0], finished.results[0]):

@@ -97,6 +97,7 @@ def with_joined_groups(problem: AttentionProblem) -> AttentionProblem:
         problem.window is not None,
         problem.mask and not set("hq").isdisjoint(problem.mask_axes),
         problem.bias and not set("hq").isdisjoint(problem.bias_axes),
+        problem.sinks,
     )
     if problem.group_size == 1 or problem.is_packed or problem.model_width is not None or any(per_query):
         return problem

@@ -22,7 +22,9 @@ class Unfused(GeneratedVariant):
         """Return the whole problem's attention."""
         from harness.payloads.attention import multi_head_attention
 
-        return multi_head_attention(tiling.problem, tiling.padded, tiling.given)
+        return multi_head_attention(
+            tiling.problem, tiling.padded, tiling.given, sinks_weigh_probabilities=True
+        )
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Return the steps."""

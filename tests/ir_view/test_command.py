@@ -230,6 +230,7 @@ class TestProblemOptions:
             "mask_axes": "bqk",
             "bias": True,
             "bias_axes": "hk",
+            "sinks": False,
             "window": (3, None),
             "softcap": 2.5,
             "scale": 0.5,

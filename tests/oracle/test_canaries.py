@@ -34,7 +34,7 @@ def accepted_canaries(problem: AttentionProblem) -> list[str]:
 def test_every_canary_is_refused(seq, dtype, causal):
     problem = AttentionProblem(heads=2, seq_q=seq, head_dim=64, dtype=dtype, causal=causal)
     unchanged = [name for name, canary in CANARIES.items() if not canary.applies(problem)]
-    assert unchanged == (["coarse-probabilities"] if dtype == "f32" else [])
+    assert unchanged == ["sinks-left-out", *(["coarse-probabilities"] if dtype == "f32" else [])]
     assert accepted_canaries(problem) == []
 
 
@@ -49,6 +49,7 @@ def test_every_canary_is_refused(seq, dtype, causal):
         ),
         AttentionProblem(heads=2, head_dim=32, cu_seqlens_q=(0, 90, 90, 120), cu_seqlens_kv=(0, 40, 90, 220)),
         AttentionProblem(heads=2, seq_q=1, seq_kv=300, head_dim=32),
+        AttentionProblem(heads=4, kv_heads=2, seq_q=150, head_dim=32, causal=True, sinks=True, dtype="f16"),
     ],
     ids=lambda problem: problem.describe(),
 )
@@ -129,4 +130,10 @@ def test_mean_of_values_is_right_where_scores_are_constant():
 def test_canaries_that_change_nothing_do_not_apply():
     problem = AttentionProblem(heads=1, seq_q=8, seq_kv=1, head_dim=16, scale=1)
     names = {name for name, canary in CANARIES.items() if not canary.applies(problem)}
-    assert names == {"mean-of-values", "scale-left-out", "heads-swapped", "coarse-probabilities"}
+    assert names == {
+        "mean-of-values",
+        "scale-left-out",
+        "sinks-left-out",
+        "heads-swapped",
+        "coarse-probabilities",
+    }

@@ -120,8 +120,9 @@ def test_a_positive_factor_of_the_scores_moves_into_the_exponent(problem):
     close(found, problem.reference(*inputs).output)
 
 
-def test_a_factor_stays_where_the_maximum_is_used():
+def test_what_uses_the_maximum_multiplies_it_by_the_factor_that_moves():
     problem = Attention(queries=4, keys=6, factor=0.5)
+    inputs = problem.inputs()
 
     def build(*values):
         steps = problem.build(*values)
@@ -129,7 +130,10 @@ def test_a_factor_stays_where_the_maximum_is_used():
 
     with mlir_context():
         module = payload(problem.arguments(), [(4, 4), (4,)], build)
-        assert not absorb_scale(softmaxes(module)[0])
+        assert absorb_scale(softmaxes(module)[0])
+        output, maximum = execute(module, inputs)
+    close(output, problem.reference(*inputs).output)
+    close(maximum, 0.5 * (inputs[0] @ inputs[1].T).max(axis=1))
 
 
 def test_a_factor_stays_where_masked_scores_are_used_otherwise():

@@ -39,6 +39,12 @@ FORMS = {
         "mask_axes": "bk",
         "bias_axes": "k",
     },
+    "sinks": {"sinks": True, "heads": 4, "kv_heads": 2},
+    "sinks, causal": {"sinks": True, "causal": True, "batch": 2, "dtype": "f16", "seq_q": 160},
+    "sinks, negative scale": {"sinks": True, "scale": -0.4, "window": (20, 3)},
+    "sinks, large scale": {"sinks": True, "scale": 30.0, "mask": True},
+    "sinks, lengths": {**LENGTHS, "sinks": True, "causal": True, "softcap": 5.0},
+    "sinks, one query": {"sinks": True, "seq_q": 1, "heads": 4, "kv_heads": 1, "seq_kv": 600},
     "everything": {**EVERYTHING, "batch": 2, "heads": 4, "kv_heads": 2, "dtype": "bf16"},
     "one query": {"seq_q": 1, "mask": True, "window": (9, None)},
     "few queries": {"seq_q": 3, "heads": 1, "bias": True},
@@ -56,6 +62,7 @@ PACKED = {
     "window, causal": {"window": (30, None), "causal": True},
     "window, top-left": {"window": (30, 4), "causal": True, "causal_alignment": "top-left"},
     "softcap": {"softcap": 5.0},
+    "sinks": {"sinks": True, "causal": True},
 }
 EVERY_RUN = [
     ("flash", "window"),
@@ -63,6 +70,9 @@ EVERY_RUN = [
     ("unfused", "everything"),
     ("naive", "everything"),
     ("flash", "bias of keys"),
+    ("flash", "sinks, causal"),
+    ("naive", "sinks, negative scale"),
+    ("unfused", "sinks, lengths"),
     ("flash", "key lengths, causal"),
     ("naive", "key lengths, window"),
     ("unfused", "key lengths, everything"),
@@ -102,7 +112,7 @@ def test_one_head_of_packed_sequences_that_fit_one_tile_is_right(tokens: int, tm
 
 @pytest.mark.parametrize(
     "form",
-    sweep(["window", "mask", "bias", "everything", "key lengths, everything"], but=["everything"]),
+    sweep(["window", "mask", "bias", "sinks", "everything", "key lengths, everything"], but=["everything"]),
 )
 def test_projected_heads_have_them_all(form: str, tmp_path: Path) -> None:
     plain = {"heads": 2, "seq_q": 150, "head_dim": 32, "model_width": 48}
@@ -133,6 +143,18 @@ def test_kernels_take_masks_and_biases_as_they_are() -> None:
         whole = np.broadcast_to(bias, (2, 2, 9, 9)), np.broadcast_to(mask, (2, 2, 9, 9))
         found = harness.attention(q, k, v, mask=mask, bias=bias)
         np.testing.assert_array_equal(found, harness.attention(q, k, v, bias=whole[0], mask=whole[1]))
+
+
+def test_a_sink_of_minus_infinity_changes_nothing_and_a_large_one_leaves_nothing() -> None:
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal((1, 3, 40, 16), dtype=np.float32) for _ in range(3))
+    sinks = np.array([-np.inf, 0.0, 1e4], np.float32)
+    plain = harness.attention(q, k, v, causal=True)
+    for variant in ("flash", "naive", "unfused"):
+        found = harness.attention(q, k, v, causal=True, sinks=sinks, variant=variant)
+        np.testing.assert_allclose(found[:, 0], plain[:, 0], rtol=1e-5, atol=1e-6)
+        assert (np.abs(found[:, 1]) < np.abs(plain[:, 1])).all()
+        assert (found[:, 2] == 0).all()
 
 
 def test_an_operand_that_differs_along_other_axes_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -77,6 +77,8 @@ class IreeVariant(Variant):
             return "packed sequences are not an input of this form"
         if problem.model_width is not None:
             return "projections are not part of this baseline"
+        if problem.sinks:
+            return "sinks are not part of this baseline"
         if problem.queries_without_keys():
             return "IREE gives NaN for a query that sees no key"
         return None

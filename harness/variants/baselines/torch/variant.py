@@ -135,6 +135,8 @@ class Torch(TorchVariant):
         """Return why `scaled_dot_product_attention` cannot compute the problem."""
         if problem.softcap is not None:
             return "scaled_dot_product_attention has no softcap"
+        if problem.sinks:
+            return "scaled_dot_product_attention has no sinks"
         if problem.is_packed and problem.window is not None:
             return "this baseline has no window for packed sequences"
         if problem.model_width is not None and (problem.window or problem.mask or problem.bias):
@@ -177,6 +179,8 @@ class TorchUnfused(TorchVariant):
             return "packed sequences are not an input of three matrix operations"
         if problem.model_width is not None:
             return "projections are not part of this baseline"
+        if problem.sinks:
+            return "sinks are not part of this baseline"
         if problem.queries_without_keys():
             return "torch.softmax gives NaN for a query that sees no key"
         return None

@@ -78,6 +78,7 @@ class Triton(Variant):
         others = {
             "mask": problem.mask,
             "bias": problem.bias,
+            "sinks": problem.sinks,
             "window": problem.window,
             "softcap": problem.softcap,
             "kv_lengths": problem.kv_lengths,
