@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
 from harness.artifact.turns import CallInTurn
 from harness.errors import HarnessError, InputError, UnsupportedError
@@ -124,8 +122,11 @@ class CheckedExecutable(Executable):
         mask: ArrayLike | None = None,
         bias: ArrayLike | None = None,
         sinks: ArrayLike | None = None,
-    ) -> np.ndarray:
-        """Compute attention of arrays, or of tensors that share their memory by DLPack."""
+    ) -> Any:
+        """Compute attention of arrays, or of tensors that share their memory by DLPack.
+
+        Returns the output, or of a problem with `log_sum_exp` a tuple of output and log-sum-exp.
+        """
         named = {"q": q, "k": k, "v": v, "mask": mask, "bias": bias, "sinks": sinks}
         arrays = {name: as_array(name, given) for name, given in named.items() if given is not None}
         return super().__call__(**arrays)
@@ -174,7 +175,7 @@ def attention(
     params: Mapping[str, ParameterValue] | None = None,
     threads: int | str | None = None,
     **fields: Any,
-) -> np.ndarray:
+) -> Any:
     """Compute attention through a variant's generated code.
 
     The first call for a shape builds in a worker process; later ones reuse the loaded code.
@@ -196,7 +197,9 @@ def attention(
         **fields: further fields of the problem:
 
     Returns:
-        A NumPy array `[batch, heads, seq_q, head_dim_v]` in the dtype of `q`; packed if the inputs are.
+        A NumPy array `[batch, heads, seq_q, head_dim_v]` in the dtype of `q`; packed if the inputs are.  With
+        `log_sum_exp=True` a tuple of it and of log Σ exp(score), float32, `[batch, heads, seq_q]` or
+        `[heads, tokens]`.
 
     Raises:
         InputError: an argument is wrong; the message names it.

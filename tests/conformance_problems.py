@@ -48,6 +48,7 @@ class Space:
             "causal_alignment": draw.choice(("bottom-right", "top-left")),
             "softcap": draw.choice((None, None, None, 5.0, 30.0)),
             "sinks": draw.random() < 0.15,
+            "log_sum_exp": draw.random() < 0.2,
         }
         if draw.random() < 0.3:
             fields["head_dim_v"] = draw.choice(WIDTHS)

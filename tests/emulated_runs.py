@@ -37,17 +37,22 @@ def text(artifact: Artifact, folder: Path, stage: str) -> str:
 
 def output(artifact: Artifact, folder: Path, distribution: str = "normal") -> np.ndarray:
     """Compute once, with everything that is not an input poisoned before; what the checks find is raised."""
+    return outputs(artifact, folder, distribution)["output"]
+
+
+def outputs(artifact: Artifact, folder: Path, distribution: str = "normal") -> dict[str, np.ndarray]:
+    """Compute once, likewise, and return all outputs."""
     call = artifact.load(folder).bind(make_inputs(artifact.case.problem, distribution, SEED))
     call.poison()
     call.run()
-    return call.output()
+    return call.outputs()
 
 
 def assert_right(artifact: Artifact, folder: Path, distribution: str = "normal") -> None:
     """Compute once and compare with the oracle."""
     problem = artifact.case.problem
     expected = expect(make_inputs(problem, distribution, SEED), problem)
-    verdict = expected.check(output(artifact, folder, distribution))
+    verdict = expected.check_outputs(outputs(artifact, folder, distribution))
     assert verdict.ok, verdict
 
 

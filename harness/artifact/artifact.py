@@ -16,6 +16,7 @@ from harness.errors import HarnessError
 from harness.numbers import Count, Duration, Share
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import Inputs
+from harness.problem.outputs import OUTPUT, OUTPUTS
 from harness.storage.digests import DIGESTS_FILE, difference
 
 ARTIFACT_FILE = "artifact.json"
@@ -142,7 +143,7 @@ class Sample:
 class BoundCall(ABC):
     """An executable bound to concrete inputs: what the checker and the timer call.
 
-    It has one output, and is for one thread at a time.
+    It is for one thread at a time.
     """
 
     @abstractmethod
@@ -156,6 +157,10 @@ class BoundCall(ABC):
     @abstractmethod
     def output(self) -> np.ndarray:
         """Return the output of the last run, in the problem's output shape and dtype."""
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return all outputs of the last run by name, see `harness.problem.outputs`: by default the one."""
+        return {OUTPUT: self.output()}
 
     def sample(self, min_seconds: float) -> Sample:
         """Run again and again until at least `min_seconds` have passed, by the clock of this process."""
@@ -197,9 +202,14 @@ class Executable(ABC):
         mask: np.ndarray | None = None,
         bias: np.ndarray | None = None,
         sinks: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Compute attention of q, k and v (shapes and dtype of the problem it was built for)."""
+    ) -> Any:
+        """Compute attention of q, k and v (shapes and dtype of the problem it was built for).
+
+        Returns the output, or with a second one, such as the log-sum-exp of rows, a tuple of them.
+        """
         with self.turn():
             call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks))
             call.run()
-            return call.output()
+            found = call.outputs()
+        outputs = tuple(found[name] for name in OUTPUTS if name in found)
+        return outputs[0] if len(outputs) == 1 else outputs

@@ -30,6 +30,11 @@ class CallInTurn(BoundCall):
         with self._turn():
             return self._call.output()
 
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return all outputs of the last run by name."""
+        with self._turn():
+            return self._call.outputs()
+
     def sample(self, min_seconds: float) -> Sample:
         """Take a sample in one turn, so that no wait for others is a part of it."""
         with self._turn():

@@ -49,4 +49,4 @@ def _tile(module: "ir.Module") -> None:
     from harness.rewrites.tile_and_fuse import tile_and_fuse
     from harness.variants.attention_schedule import returned
 
-    tile_and_fuse(ir.OpResult(returned(functions_of(module)[0])).owner.opview, TILES)
+    tile_and_fuse(ir.OpResult(returned(functions_of(module)[0])[0]).owner.opview, TILES)

@@ -36,7 +36,7 @@ def stored_value(module: "ir.Module") -> "ir.OpView":
     from harness.ir.walk import functions_of
     from harness.variants.attention_schedule import returned
 
-    stored = ir.OpResult(returned(functions_of(module)[0])).owner
+    stored = ir.OpResult(returned(functions_of(module)[0])[0]).owner
     return ir.OpResult(stored.operands[0]).owner.opview
 
 

@@ -39,13 +39,21 @@ and, under a causal mask, from row to row, so the rule holds for every row at th
 A tolerance is at least the smallest number of the dtype: where sinks leave next to nothing of a row, 0 is
 right.
 
+The log-sum-exp of a row, where it is an output, is right within
+
+    eps(f32) · (4·|log-sum-exp| + 4 + 2·√keys + 2·product[row])
+
+for the same reasons: the terms of a sum and of scores as above, since a relative error of the sum is an
+absolute one of its logarithm, and units in the last place of what is added up and stored.  It is f32 and
+computed in f32, whatever the inputs are.  Of a row that sees no key it is −∞.
+
 Scores of `LARGEST_SCORE` or more are refused: f32 kernels are not asked to be right near its overflow.
 A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infinite error.  That the rule
 refuses what is wrong is proven with `harness.oracle.canaries`.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -65,6 +73,7 @@ from harness.oracle.wrong_rows import describe_wrong_rows
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import DTypeName, numpy_dtype
 from harness.problem.inputs import Inputs
+from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
 
 PLAIN_ERROR_FACTOR = 2.0
 """Of the plain implementation's error, that an output may have."""
@@ -72,6 +81,8 @@ OUTPUT_ULPS = 4.0
 """Units in the last place, at the size of its row, that an output may be wrong by besides."""
 SUMMATION_FACTOR = 2.0
 """Of the errors that sequential sums of terms, and of products in scores, have."""
+LOG_SUM_EXP_ULPS = 4.0
+"""Units in the last place of f32, at the size of a row's log-sum-exp and at 1, that it may be wrong by."""
 LARGEST_FACTOR = 0.9
 """Of a row's size, that an output may be wrong by at most: zeros are wrong by all of it."""
 
@@ -134,6 +145,29 @@ class Expected:
     """Largest allowed error of each row, float64, in the output shape less head_dim_v."""
     log_sum_exp: np.ndarray
     """log Σ exp(score) of each row, likewise; −inf where no key is visible."""
+    log_sum_exp_tolerance: np.ndarray | None = None
+    """Largest allowed error of each, where it is an output of the problem."""
+
+    def check_outputs(self, outputs: Mapping[str, np.ndarray]) -> Verdict:
+        """Compare all outputs of a call, by name; returns what is said of the one that is worse."""
+        verdict = self.check(outputs[OUTPUT])
+        if self.log_sum_exp_tolerance is None:
+            return verdict
+        if LOG_SUM_EXP not in outputs:
+            return _unusable(f"no output {LOG_SUM_EXP}, found {', '.join(outputs)}")
+        of_rows = self._of_rows(self.log_sum_exp_tolerance).check(self._as_rows(outputs[LOG_SUM_EXP]))
+        if of_rows.first_bad is not None:
+            of_rows = replace(of_rows, first_bad=f"log-sum-exp: {of_rows.first_bad}")
+        return max(verdict, of_rows, key=lambda each: (not each.ok, each.error_ratio))
+
+    def _of_rows(self, tolerance: np.ndarray) -> "Expected":
+        """Return what the log-sum-exp must be: an output of width 1."""
+        return Expected("f32", self.log_sum_exp[..., None], tolerance, self.log_sum_exp)
+
+    def _as_rows(self, log_sum_exp: np.ndarray) -> np.ndarray:
+        """Return the log-sum-exp that was found likewise; of packed sequences it has the heads first."""
+        is_packed = self.log_sum_exp.ndim == 2
+        return np.ascontiguousarray(log_sum_exp.T if is_packed else log_sum_exp)[..., None]
 
     def check(self, output: np.ndarray) -> Verdict:
         """Compare an output with the reference; a wrong shape or dtype is a wrong output, not an error."""
@@ -167,6 +201,7 @@ class Expected:
             rows = slice(start, start + CHECK_ROWS)
             with np.errstate(invalid="ignore"):
                 difference = np.abs(found[rows].astype(np.float64) - expected[rows])
+            difference[found[rows] == expected[rows]] = 0
             errors[rows] = difference.max(axis=1)
         errors[np.isnan(errors)] = np.inf
         return errors
@@ -183,19 +218,40 @@ class Expected:
         axes = ("token", "head") if self.tolerance.ndim == 2 else ("batch", "head", "query")
         return describe_wrong_rows(self.reference, output, self.tolerance, bad, axes)
 
-    def dump(self, output: np.ndarray, path: Path) -> None:
-        """Write `expected`, `found` and `tolerance` to an .npz file, for whoever looks for the mistake.
+    def dump(self, outputs: Mapping[str, np.ndarray], path: Path) -> None:
+        """Write `expected`, `found` and `tolerance` to an .npz file, for whoever looks for the mistake; of a
+        second output, too, with its name before these.
 
         What was found is written in float32, which holds all values of the dtypes, and NumPy reads.
         """
+        arrays = self._arrays(outputs[OUTPUT])
+        if self.log_sum_exp_tolerance is not None and LOG_SUM_EXP in outputs:
+            rows = self._of_rows(self.log_sum_exp_tolerance)._arrays(self._as_rows(outputs[LOG_SUM_EXP]))
+            arrays |= {f"{LOG_SUM_EXP}_{name}": array for name, array in rows.items()}
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
-            np.savez(file, expected=self.reference, found=output.astype(np.float32), tolerance=self.tolerance)
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+
+    def _arrays(self, output: np.ndarray) -> dict[str, np.ndarray]:
+        return {
+            "expected": self.reference,
+            "found": output.astype(np.float32),
+            "tolerance": self.tolerance,
+        }
 
     def save(self, path: Path) -> None:
         """Write to one file: consecutive .npy arrays, the reference last so that it can be mapped."""
+        of_rows = self.log_sum_exp_tolerance
+        nothing = np.zeros(0)
+        arrays = (
+            np.array(self.dtype),
+            self.tolerance,
+            self.log_sum_exp,
+            nothing if of_rows is None else of_rows,
+            self.reference,
+        )
         with path.open("wb") as file:
-            for array in (np.array(self.dtype), self.tolerance, self.log_sum_exp, self.reference):
+            for array in arrays:
                 np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
 
     @classmethod
@@ -206,7 +262,7 @@ class Expected:
         """
         try:
             with path.open("rb") as file:
-                dtype, tolerance, log_sum_exp = (np.lib.format.read_array(file) for _ in range(3))
+                dtype, tolerance, log_sum_exp, of_rows = (np.lib.format.read_array(file) for _ in range(4))
                 np.lib.format.read_magic(file)
                 shape, _, element = np.lib.format.read_array_header_1_0(file)
                 offset = file.tell()
@@ -216,7 +272,14 @@ class Expected:
                 reference = np.memmap(path, element, mode="r", offset=offset, shape=shape)
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: cannot read an expected output: {error}") from error
-        return cls(str(dtype), reference, tolerance, log_sum_exp)  # type: ignore[arg-type]
+        is_asked_for = of_rows.shape == log_sum_exp.shape
+        return cls(
+            str(dtype),  # type: ignore[arg-type]
+            reference,
+            tolerance,
+            log_sum_exp,
+            of_rows if is_asked_for else None,
+        )
 
 
 def _unusable(reason: str) -> Verdict:
@@ -247,7 +310,22 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     tolerance = np.minimum((factor + scores) * exact.scale, limit)
     step = float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).smallest_subnormal)
     tolerance = np.where(exact.scale > 0, np.maximum(tolerance, step), tolerance)
-    return Expected(problem.dtype, exact.output, tolerance, exact.log_sum_exp)
+    return Expected(
+        problem.dtype,
+        exact.output,
+        tolerance,
+        exact.log_sum_exp,
+        _log_sum_exp_tolerance(exact, summation) if problem.log_sum_exp else None,
+    )
+
+
+def _log_sum_exp_tolerance(exact: Reference, summation: float) -> np.ndarray:
+    """Return how wrong the log-sum-exp of each row may be; 0 where it is −∞."""
+    eps = float(np.finfo(np.float32).eps)
+    is_finite = np.isfinite(exact.log_sum_exp)
+    size = 1 + np.abs(np.where(is_finite, exact.log_sum_exp, 0.0))
+    tolerance = LOG_SUM_EXP_ULPS * eps * size + summation + SUMMATION_FACTOR * eps * exact.product
+    return np.where(is_finite, tolerance, 0.0)
 
 
 def require_scores_in_range(inputs: Inputs, problem: AttentionProblem) -> None:

@@ -6,6 +6,7 @@ from mlir import ir
 
 from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 from harness.problem.dtypes import BOOLEAN
+from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
 
 BUFFER = "harness.buffer"
 """Argument attribute: which buffer this is, `query`, `key`, `value`, `output` or a workspace."""
@@ -29,7 +30,7 @@ AXIS_NAMES = dict(zip(SCORE_AXES, ("batch", "head", "query", "key"), strict=True
 
 @dataclass(frozen=True)
 class KernelArgument:
-    """A tensor that a kernel reads, or (the last one) writes."""
+    """A tensor that a kernel reads or writes."""
 
     buffer: str
     dimensions: tuple[str, ...]
@@ -55,7 +56,7 @@ class KernelArgument:
 def attention_arguments(
     problem: AttentionProblem, given: AttentionProblem | None = None
 ) -> list[KernelArgument]:
-    """Return Q, K, V, what scores are changed by, and O.
+    """Return Q, K, V, what scores are changed by, and the outputs.
 
     `given` is the problem whose arrays callers have, if it is another one.
     """
@@ -67,8 +68,20 @@ def attention_arguments(
         KernelArgument("key", key, problem.k_shape, problem.dtype),
         KernelArgument("value", key, problem.v_shape, problem.dtype),
         *score_arguments(problem),
-        KernelArgument("output", query, problem.output_shape, problem.dtype, given_shape=given.output_shape),
+        *output_arguments(problem, given),
     ]
+
+
+def output_arguments(problem: AttentionProblem, given: AttentionProblem) -> list[KernelArgument]:
+    """Return O and, where it is asked for, the log-sum-exp of rows: what kernels of batches write."""
+    rows = ("batch", "head", "query")
+    output = KernelArgument(
+        OUTPUT, (*rows, "width"), problem.output_shape, problem.dtype, given_shape=given.output_shape
+    )
+    if not problem.log_sum_exp:
+        return [output]
+    shape = problem.log_sum_exp_shape
+    return [output, KernelArgument(LOG_SUM_EXP, rows, shape, "f32", given_shape=given.log_sum_exp_shape)]
 
 
 def score_arguments(problem: AttentionProblem) -> list[KernelArgument]:
@@ -97,10 +110,10 @@ def sink_arguments(problem: AttentionProblem) -> list[KernelArgument]:
 
 
 def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return Q, K, V, the cumulative lengths, sinks that the problem has, and O of packed sequences.
+    """Return Q, K, V, the cumulative lengths, sinks that the problem has, and outputs of packed sequences.
 
-    One head comes before its tokens in O, which is the same memory: MLIR's fold of a write into a slice that
-    lacks a dimension of size 1 takes it for the first one, whichever it is.
+    One head comes before its tokens in O, which is the same memory: MLIR's fold of a write into a slice
+    that lacks a dimension of size 1 takes it for the first one, whichever it is.
     """
     query, key = ("query", "head", "width"), ("key", "head", "width")
     lengths = (problem.batch + 1,)
@@ -111,21 +124,23 @@ def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
         KernelArgument("cu_seqlens_q", ("sequence",), lengths, "i32"),
         KernelArgument("cu_seqlens_kv", ("sequence",), lengths, "i32"),
         *sink_arguments(problem),
-        _packed_output(problem),
+        *_packed_outputs(problem),
     ]
 
 
-def _packed_output(problem: AttentionProblem) -> KernelArgument:
-    shape = problem.output_shape
-    if problem.heads > 1:
-        return KernelArgument("output", ("query", "head", "width"), shape, problem.dtype)
-    heads_first = (shape[1], shape[0], shape[2])
-    dimensions = ("head", "query", "width")
-    return KernelArgument("output", dimensions, heads_first, problem.dtype, given_shape=shape)
+def _packed_outputs(problem: AttentionProblem) -> list[KernelArgument]:
+    shape, dimensions = problem.output_shape, ("query", "head", "width")
+    own_shape = shape
+    if problem.heads == 1:
+        own_shape, dimensions = (1, shape[0], shape[2]), ("head", "query", "width")
+    output = KernelArgument(OUTPUT, dimensions, own_shape, problem.dtype, given_shape=shape)
+    if not problem.log_sum_exp:
+        return [output]
+    return [output, KernelArgument(LOG_SUM_EXP, ("head", "query"), problem.log_sum_exp_shape, "f32")]
 
 
 def projection_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return X, the three weight matrices, what scores are changed by, and O of a problem with projections.
+    """Return X, the three weight matrices, what scores are changed by, and outputs, of projections.
 
     The rows of X are queries and keys alike, so none of its dimensions is named `query`.
     """
@@ -145,5 +160,5 @@ def projection_arguments(problem: AttentionProblem) -> list[KernelArgument]:
             for name, count in columns.items()
         ),
         *score_arguments(problem),
-        attention_arguments(problem)[-1],
+        *output_arguments(problem, problem),
     ]

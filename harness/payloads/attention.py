@@ -1,20 +1,23 @@
 """The attention payloads: linalg and `attn` operations on tensors, untiled.
 
-What every variant's schedule starts from.  A payload is a function that takes its output as last argument,
-writes it and returns it.  Their forms are those of the slides *Linalg Fusion Enhancement*.
+What every variant's schedule starts from.  A payload is a function that takes its outputs as last arguments,
+writes and returns them.  Their forms are those of the slides *Linalg Fusion Enhancement*.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import func
 
+from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
 from harness.payloads.arguments import (
     KernelArgument,
     attention_arguments,
+    output_arguments,
     projection_arguments,
     score_arguments,
 )
@@ -45,7 +48,7 @@ def multi_head_attention(
 
     Before O it takes mask and bias, each along the axes that it has, such as `mask[b,q,k]` and `bias[h,q,k]`,
     `kv_lengths[b]` and `sinks[h]` where the problem has them.  What K and V hold beyond these lengths can be
-    anything.
+    anything.  After O it takes `log_sum_exp[b,h,q]` where the problem has that output, and returns it, too.
 
     Args:
         problem: with fewer heads g of K and V than h, each is repeated for h/g query heads.
@@ -58,8 +61,9 @@ def multi_head_attention(
     sizes = sizes or own_sizes(problem)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        body = payload_function("attention", attention_arguments(problem, given))
-        query, key, value, *others, output = body.arguments
+        arguments = attention_arguments(problem, given)
+        body = payload_function("attention", arguments, count_outputs(problem))
+        query, key, value, *others = inputs_of(body, problem)
         with ir.InsertionPoint(body):
             operands = _score_operands(problem, others)
             shapes = (
@@ -75,7 +79,7 @@ def multi_head_attention(
                 steps.for_each_query_head(operand, problem.group_size)
                 for operand in (wide_key, _without_unused(wide_value, operands))
             )
-            result = _attention(
+            attended = _attention(
                 problem,
                 wide_query,
                 keys,
@@ -83,8 +87,7 @@ def multi_head_attention(
                 operands,
                 weighs_probabilities=sinks_weigh_probabilities,
             )
-            result = unpadded(result, problem.dtype, problem.output_shape)
-            func.ReturnOp([steps.stored(result, output)])
+            func.ReturnOp(_stored(problem, attended, outputs_of(body, problem)))
     return module
 
 
@@ -98,7 +101,7 @@ def multi_head_attention_with_prologue_projections(
 ) -> ir.Module:
     """Return `@attention(X[b,s,w], Wq[w,h·d], Wk[w,g·d], Wv[w,g·e], O[b,h,s,e]) -> O`.
 
-    Before O it takes mask, bias and lengths as `multi_head_attention`.
+    Before O it takes mask, bias and lengths as `multi_head_attention`, and after it the same.
 
     Q, K and V are projected from the same tokens, split into heads and transposed: Q and V to
     `[b, head, s, d]`, K to `[b, head, d, s]`, as in these slides.  The problem's
@@ -107,9 +110,9 @@ def multi_head_attention_with_prologue_projections(
     sizes = sizes or own_sizes(problem)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        body = payload_function("attention", projection_arguments(problem))
-        tokens, *weights = list(body.arguments)[:4]
-        *others, output = list(body.arguments)[4:]
+        body = payload_function("attention", projection_arguments(problem), count_outputs(problem))
+        tokens, *rest = inputs_of(body, problem)
+        weights, others = rest[:3], rest[3:]
         with ir.InsertionPoint(body):
             operands = _score_operands(problem, others)
             wide = steps.widened(tokens)
@@ -124,9 +127,8 @@ def multi_head_attention_with_prologue_projections(
                 for operand in (key, _without_unused(value, operands))
             )
             queries = padded_rows(query, sizes.queries - problem.seq_q)
-            result = _attention(problem, queries, keys, values, operands, "nn")
-            result = unpadded(result, problem.dtype, problem.output_shape)
-            func.ReturnOp([steps.stored(result, output)])
+            attended = _attention(problem, queries, keys, values, operands, "nn")
+            func.ReturnOp(_stored(problem, attended, outputs_of(body, problem)))
     return module
 
 
@@ -148,17 +150,51 @@ def single_attention(problem: AttentionProblem) -> ir.Module:
         query, key, value, output = body.arguments
         with ir.InsertionPoint(body):
             wide_query, wide_key, wide_value = (steps.widened(operand) for operand in (query, key, value))
-            result = _attention(problem, wide_query, wide_key, wide_value, {})
-            func.ReturnOp([steps.stored(result, output)])
+            attended = _attention(problem, wide_query, wide_key, wide_value, {})
+            func.ReturnOp([steps.stored(attended.rows, output)])
     return module
 
 
-def payload_function(name: str, arguments: list[KernelArgument]) -> ir.Block:
-    """Add a function that returns its last argument's type; returns its empty body."""
+def payload_function(name: str, arguments: list[KernelArgument], outputs: int = 1) -> ir.Block:
+    """Add a function that returns what its last arguments, its outputs, are; returns its empty body."""
     types = [b.tensor_type(argument.shape, argument.dtype) for argument in arguments]
-    function = func.FuncOp(name, (types, [types[-1]]))
+    function = func.FuncOp(name, (types, types[-outputs:]))
     function.arg_attrs = [argument.attributes() for argument in arguments]
     return function.add_entry_block()
+
+
+def count_outputs(problem: AttentionProblem) -> int:
+    """Return how many outputs a problem has."""
+    return len(output_arguments(problem, problem))
+
+
+def inputs_of(body: ir.Block, problem: AttentionProblem) -> list[ir.Value]:
+    """Return the arguments of a payload that it reads."""
+    return list(body.arguments)[: -count_outputs(problem)]
+
+
+def outputs_of(body: ir.Block, problem: AttentionProblem) -> list[ir.Value]:
+    """Return the arguments of a payload that it writes."""
+    return list(body.arguments)[-count_outputs(problem) :]
+
+
+@dataclass(frozen=True)
+class _Attended:
+    """Attention of rows, and what is known of the softmax that it went through."""
+
+    rows: ir.Value
+    weights: attn.Softmax
+    sinks: ir.Value | None
+
+
+def _stored(problem: AttentionProblem, attended: _Attended, outputs: Sequence[ir.Value]) -> list[ir.Value]:
+    """Return the outputs of a problem, each written to its place."""
+    rows = unpadded(attended.rows, problem.dtype, problem.output_shape)
+    stored = [steps.stored(rows, outputs[0])]
+    for place in outputs[1:]:
+        log_sum_exp = steps.log_sum_exp(attended.weights, attended.sinks, "bhq")
+        stored.append(steps.stored(unpadded(log_sum_exp, "f32", problem.log_sum_exp_shape), place))
+    return stored
 
 
 def _attention(
@@ -170,7 +206,7 @@ def _attention(
     layout: str = "nt",
     *,
     weighs_probabilities: bool = False,
-) -> ir.Value:
+) -> _Attended:
     """Return attention of f32 operands `[.., rows, width]`; in layout `nn` the key is `[.., width, rows]`.
 
     `operands` are what scores are changed by, by the names of buffers; sinks change either the probabilities
@@ -178,12 +214,13 @@ def _attention(
     """
     score = _visible_scores(problem, steps.scores(query, key, layout), operands)
     weights = steps.softmax(score)
-    sinks = operands.get("sinks")
-    if sinks is None:
-        return steps.weighted_values(weights.probability, value)
-    if weighs_probabilities:
-        return steps.weighted_values(steps.with_sinks(weights.probability, weights, sinks, "bhqk"), value)
-    return steps.with_sinks(steps.weighted_values(weights.probability, value), weights, sinks, "bhqd")
+    sinks, probability = operands.get("sinks"), weights.probability
+    if sinks is not None and weighs_probabilities:
+        probability = steps.with_sinks(probability, weights, sinks, "bhqk")
+    rows = steps.weighted_values(probability, value)
+    if sinks is not None and not weighs_probabilities:
+        rows = steps.with_sinks(rows, weights, sinks, "bhqd")
+    return _Attended(rows, weights, sinks)
 
 
 def _visible_scores(

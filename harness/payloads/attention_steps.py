@@ -14,6 +14,7 @@ from mlir.dialects import math as mlir_math
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import safe_quotient
 from harness.ir import builder as b
+from harness.ir.logarithm import natural_logarithm
 from harness.ir.tangent import tanh
 
 LOWEST = -1e30
@@ -188,6 +189,29 @@ def with_sinks(value: ir.Value, weights: attn.Softmax, sinks: ir.Value, axes: st
         b.empty(b.sizes_of(value)),
         lambda x, kept: arith.mulf(x, kept),
     )
+
+
+def log_sum_exp(weights: attn.Softmax, sinks: ir.Value | None, axes: str) -> ir.Value:
+    """Return log Σ e^score of rows, those of sinks included: −∞ where a row has no score but −∞.
+
+    `axes` are those of the rows, `h` among them.
+    """
+
+    def of_keys(maximum: ir.Value, total: ir.Value) -> ir.Value:
+        return arith.addf(maximum, natural_logarithm(total))
+
+    def of_keys_and_sink(maximum: ir.Value, total: ir.Value, sink: ir.Value) -> ir.Value:
+        wide_sink, log2_e = b.widen(sink), b.constant(math.log2(math.e))
+        largest = arith.maximumf(maximum, wide_sink)
+        shares = [
+            mlir_math.exp2(arith.mulf(arith.subf(logit, largest), log2_e)) for logit in (maximum, wide_sink)
+        ]
+        return arith.addf(largest, natural_logarithm(mlir_math.fma(total, *shares)))
+
+    empty, statistics = b.empty(b.sizes_of(weights.total)), [weights.maximum, weights.total]
+    if sinks is None:
+        return b.structured(f"{axes},{axes}->{axes}", statistics, empty, of_keys)
+    return b.structured(f"{axes},{axes},h->{axes}", [*statistics, sinks], empty, of_keys_and_sink)
 
 
 def weighted_values(probability: ir.Value, value: ir.Value) -> ir.Value:

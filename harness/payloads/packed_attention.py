@@ -13,7 +13,7 @@ from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
 from harness.payloads.arguments import packed_arguments
-from harness.payloads.attention import payload_function
+from harness.payloads.attention import count_outputs, inputs_of, outputs_of, payload_function
 from harness.payloads.padded_sizes import PaddedSizes
 from harness.payloads.padding import padded, unpadded
 from harness.problem.attention_problem import AttentionProblem
@@ -25,7 +25,7 @@ FAR = 2**30
 def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None) -> ir.Module:
     """Return `@attention(Q[t,h,d], K[u,g,d], V[u,g,e], starts_q[b+1], starts_kv[b+1], O[t,h,e]) -> O`.
 
-    Before O it takes `sinks[h]` where the problem has them.
+    Before O it takes `sinks[h]` where the problem has them, after it `log_sum_exp[h,t]`, likewise.
 
     `sizes` are what is computed, where that is more than the problem has.
     """
@@ -33,8 +33,8 @@ def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None
     sizes = sizes or PaddedSizes(tokens, keys, problem.head_dim, problem.head_dim_v)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        body = payload_function("attention", packed_arguments(problem))
-        query, key, value, query_starts, key_starts, *sinks, output = body.arguments
+        body = payload_function("attention", packed_arguments(problem), count_outputs(problem))
+        query, key, value, query_starts, key_starts, *sinks = inputs_of(body, problem)
         with ir.InsertionPoint(body):
             shapes = (
                 (sizes.queries, problem.heads, sizes.head_dim),
@@ -57,8 +57,13 @@ def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None
             for logits in sinks:
                 result = steps.with_sinks(result, weights, logits, "htd")
             result = unpadded(result, problem.dtype, (problem.heads, tokens, problem.head_dim_v))
-            has_heads_first = problem.heads == 1
-            func.ReturnOp([steps.stored(result, output) if has_heads_first else _stored(result, output)])
+            store = steps.stored if problem.heads == 1 else _stored
+            output, *of_rows = outputs_of(body, problem)
+            results = [store(result, output)]
+            for place in of_rows:
+                log_sum_exp = steps.log_sum_exp(weights, next(iter(sinks), None), "ht")
+                results.append(steps.stored(unpadded(log_sum_exp, "f32", (problem.heads, tokens)), place))
+            func.ReturnOp(results)
     return module
 
 

@@ -103,6 +103,9 @@ class AttentionProblem(BaseModel):
     sinks: bool = False
     """A logit of each head, an input `[heads]`, joins the sum of the softmax as one more key of value 0 does:
     weights add up to less than 1."""
+    log_sum_exp: bool = False
+    """The logarithm of the sum that each row's weights are divided by, log Σ exp(score), f32, is a second
+    output `[batch, heads, seq_q]`, or of packed sequences `[heads, tokens]`; −∞ where a query sees no key."""
     window: tuple[WindowSide | None, WindowSide | None] | None = None
     """(left, right): query i sees keys from i + shift − left to i + shift + right, where shift is
     seq_kv − seq_q.  A side that is None or −1 is unlimited."""
@@ -227,6 +230,13 @@ class AttentionProblem(BaseModel):
         return (*self.q_shape[:-1], self.head_dim_v)
 
     @property
+    def log_sum_exp_shape(self) -> tuple[int, ...]:
+        """Shape of the log-sum-exp of rows."""
+        if self.cu_seqlens_q is not None:
+            return (self.heads, self.cu_seqlens_q[-1])
+        return (self.batch, self.heads, self.seq_q)
+
+    @property
     def mask_shape(self) -> tuple[int, int, int, int]:
         """Shape of the boolean mask, where the problem has one."""
         return self._broadcast_shape(self.mask_axes)
@@ -340,7 +350,7 @@ class AttentionProblem(BaseModel):
         return FLOP_CONVENTION + (" + projections" if self.model_width is not None else "")
 
     def bytes(self) -> int:
-        """Return the least traffic: all inputs read once and the output written once."""
+        """Return the least traffic: all inputs read once and the outputs written once."""
         elements = math.prod(self.output_shape)
         if self.model_width is None:
             elements += sum(math.prod(shape) for shape in (self.q_shape, self.k_shape, self.v_shape))
@@ -351,8 +361,10 @@ class AttentionProblem(BaseModel):
             elements += math.prod(self.bias_shape)
         if self.sinks:
             elements += self.heads
-        mask_bytes = math.prod(self.mask_shape) if self.mask else 0
-        return elements * itemsize(self.dtype) + mask_bytes
+        others = math.prod(self.mask_shape) if self.mask else 0
+        if self.log_sum_exp:
+            others += math.prod(self.log_sum_exp_shape) * itemsize("f32")
+        return elements * itemsize(self.dtype) + others
 
     @property
     def mask_name(self) -> str:
@@ -378,6 +390,8 @@ class AttentionProblem(BaseModel):
             words.append("bias" + _other_axes(self.bias_axes, "hqk"))
         if self.sinks:
             words.append("sinks")
+        if self.log_sum_exp:
+            words.append("log-sum-exp")
         if self.model_width is not None:
             words.append(f"w{self.model_width}")
         if self.softcap is not None:

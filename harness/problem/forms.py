@@ -51,6 +51,7 @@ FORMS = (
     Form("mask of each head", {"mask": True, "mask_axes": "bhqk"}),
     Form("bias of each key", {"bias": True, "bias_axes": "bk"}),
     Form("sinks", {"sinks": True}),
+    Form("log-sum-exp", {"log_sum_exp": True}),
     Form("softcap", {"softcap": 30.0}),
     Form(
         "mask, bias, window, softcap",

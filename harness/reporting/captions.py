@@ -45,6 +45,7 @@ CAPTION_COLUMNS = {
     "softcap": "softcap {}",
     "bias": "bias {}",
     "sinks": "sinks {}",
+    "log_sum_exp": "log-sum-exp {}",
     "model_width": "model width {}",
 }
 """How values of a problem column are named; window, alignment and boolean mask stand in that of the mask."""

@@ -38,6 +38,7 @@ PROBLEM_COLUMNS = (
     "mask_axes",
     "bias_axes",
     "sinks",
+    "log_sum_exp",
     "kv_lengths",
     "cu_seqlens_q",
     "cu_seqlens_kv",
@@ -214,8 +215,7 @@ def describe_problem(row: dict[str, Any]) -> str:
         str(row["dtype"]),
         str(row["mask"]),
     ]
-    if row.get("bias") is True:
-        words.append("bias")
+    words += [name for name in ("bias", "sinks", "log_sum_exp") if row.get(name) is True]
     for key in ("softcap", "model_width", "threads"):
         if not is_missing(row.get(key)):
             words.append(f"{key}={format_value(row[key])}")

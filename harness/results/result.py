@@ -66,6 +66,7 @@ class Result(BaseModel):
     """Axes of the boolean mask and of the bias, where they are not the usual ones."""
     bias_axes: str | None = None
     sinks: bool = False
+    log_sum_exp: bool = False
     kv_lengths: str | None = None
     cu_seqlens_q: str | None = None
     cu_seqlens_kv: str | None = None

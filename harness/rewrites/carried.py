@@ -1,6 +1,6 @@
 """What the loops of a tiling carry: results, statistics of running softmaxes, kept intermediates."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mlir import ir
@@ -8,12 +8,13 @@ from mlir.dialects import tensor
 
 from harness.ir import builder as b
 from harness.ir.constants import constant_of_fill
+from harness.payloads.arguments import UNDOES_PADDING
 from harness.rewrites.consumer_rewriting import RunningSoftmax, Tags, demanded_values
 from harness.rewrites.dependencies import needed_by
 from harness.rewrites.dimensions import sizes_of
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.plan import TilingPlan
-from harness.rewrites.structured import place_of
+from harness.rewrites.structured import place_of, view_of
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ def carried_tensors(
     for value in keep:
         if value not in known:
             _check_known_in_tiles(value, running)
-            empty = tensor.empty(sizes_of(value), value.type.element_type)
-            tensors.append(_carried(value, _tags_of(plan, value, stop), empty, is_root_result=False))
+            initial = _own_place(value) or tensor.empty(sizes_of(value), value.type.element_type)
+            tensors.append(_carried(value, _tags_of(plan, value, stop), initial, is_root_result=False))
     for each in tensors:
         if each.is_exported:
             _check_scope(plan, each.original)
@@ -98,14 +99,41 @@ def _carried(
     return Carried(value, loops, initial, place, is_exported, is_root_result, is_written_in_place=is_unread)
 
 
+def _own_place(value: ir.Value) -> ir.Value | None:
+    """Return the memory of a caller that a kept intermediate is written to, None if it is new memory."""
+    place = place_of(value)
+    is_memory = isinstance(place, ir.BlockArgument) or place.owner.name == "tensor.extract_slice"
+    return place if is_memory and place != value else None
+
+
 def _tags_of(plan: TilingPlan, value: ir.Value, stop: frozenset[ir.Operation]) -> Tags:
-    """Return the root's loops that cut a kept intermediate."""
-    for demanded, tags in demanded_values(plan.view, plan.tiled, stop):
-        if demanded == value:
-            return tags
-    raise RewriteRefusedError(
-        plan.view.operation, f"the intermediate {value.type} is not among what its tiles need"
-    )
+    """Return the root's loops that cut a kept intermediate, or what is computed of intermediates."""
+    demanded: dict[ir.Value, Tags] = {}
+    for needed, tags in demanded_values(plan.view, plan.tiled, stop):
+        demanded.setdefault(needed, tags)
+    found = _tags_from(value, demanded)
+    if found is None:
+        raise RewriteRefusedError(
+            plan.view.operation, f"the intermediate {value.type} is not among what its tiles need"
+        )
+    return found
+
+
+def _tags_from(value: ir.Value, demanded: Mapping[ir.Value, Tags]) -> Tags | None:
+    """Return the loops that cut a value, by those that cut what it is computed of; None where none do."""
+    if value in demanded or not isinstance(value, ir.OpResult):
+        return demanded.get(value)
+    producer = ir.OpResult(value).owner.opview
+    view = view_of(producer)
+    if view is None:
+        return _tags_from(producer.operands[0], demanded) if UNDOES_PADDING in producer.attributes else None
+    of_loops: dict[int, int] = {}
+    for operand, loops in zip(producer.operands, view.operand_loops, strict=True):
+        tags = _tags_from(operand, demanded) or ()
+        of_loops |= {loop: tag for loop, tag in zip(loops, tags, strict=False) if tag is not None}
+    if not of_loops:
+        return None
+    return tuple(of_loops.get(loop) for loop in view.result_loops[ir.OpResult(value).result_number])
 
 
 def _check_known_in_tiles(value: ir.Value, running: Sequence[RunningSoftmax]) -> None:

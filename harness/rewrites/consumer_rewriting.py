@@ -14,6 +14,7 @@ from mlir import ir
 
 from harness.dialect import operations as attn
 from harness.ir import builder as b
+from harness.payloads.arguments import UNDOES_PADDING
 from harness.rewrites.dependencies import needed_by
 from harness.rewrites.dimensions import sizes_of
 from harness.rewrites.errors import RewriteRefusedError
@@ -101,10 +102,13 @@ def demanded_values(
             continue
         seen.add((value, tags))
         yield value, tags
-        view = view_of(ir.OpResult(value).owner.opview)
+        producer = ir.OpResult(value).owner.opview
+        view = view_of(producer)
         if view is not None and view.operation.operation not in stop:
             result = ir.OpResult(value).result_number
             demand(view, dict(zip(view.result_loops[result], tags, strict=True)))
+        elif UNDOES_PADDING in producer.attributes:
+            pending.append((producer.operands[0], tags))
 
 
 def _check_consumer(root: StructuredView, softmax: attn.Softmax) -> None:

@@ -35,6 +35,8 @@ class Kernel:
     name: str
     leaves: HandedOn | None = None
     """The tile that it computes; None for the last kernel, which does what is left."""
+    writes: tuple[int, ...] = ()
+    """Which of the grid's results it writes besides; the last kernel writes those that no other does."""
 
 
 def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> None:
@@ -45,10 +47,12 @@ def split_grid(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Seq
     has another form.
     """
     grid = _grid_of(function, kernels, dimensions)
-    before = None
+    before, written = None, {number for kernel in kernels for number in kernel.writes}
+    left = tuple(number for number in range(len(grid.outputs)) if number not in written)
     for kernel in kernels:
+        writes = kernel.writes if kernel.leaves is not None else left
         with ir.InsertionPoint(function), function.location:
-            _build(grid, _part_of(grid, kernel, before))
+            _build(grid, _part_of(grid, kernel, writes, before))
         before = kernel.leaves
     function.operation.erase()
 
@@ -81,8 +85,14 @@ class _Grid:
         return self.forall.regions[0].blocks[0]
 
     @property
-    def output(self) -> ir.Value:
-        return self.function.arguments[len(self.function.arguments) - 1]
+    def outputs(self) -> list[ir.Value]:
+        """The arguments of the function that the grid's results are written to."""
+        return list(self.forall.operands)[-len(self.forall.results) :]
+
+    @property
+    def insertions(self) -> list[ir.OpView]:
+        """What puts the tiles of a point in their places, one for each output."""
+        return list(terminator_of(self.body).regions[0].blocks[0].operations)
 
     def argument(self, original: ir.Value) -> _Argument:
         """Return an argument of the function as one of a kernel."""
@@ -111,6 +121,8 @@ class _Part:
     finds: HandedOn | None
     """What it reads that the kernel before it has left."""
     leaves: HandedOn | None
+    writes: tuple[int, ...]
+    """Which of the grid's results it writes."""
 
     @property
     def reads_another_workspace(self) -> bool:
@@ -123,8 +135,8 @@ class _Part:
 def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Sequence[str]) -> _Grid:
     """Return the grid of a function; raises `RewriteRefusedError` where it cannot be split like this."""
     forall = next((op for op in function.entry_block.operations if op.name == "scf.forall"), None)
-    if forall is None or len(forall.results) != 1:
-        raise RewriteRefusedError(function, "its body is not one grid loop with one result")
+    if forall is None:
+        raise RewriteRefusedError(function, "its body is not one grid loop")
     points = tuple(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))
     if ir.ShapedType.get_dynamic_size() in points:
         raise RewriteRefusedError(forall, "the number of its tiles is known only at run time")
@@ -136,16 +148,16 @@ def _grid_of(function: func.FuncOp, kernels: Sequence[Kernel], dimensions: Seque
     return _Grid(function, forall, points, tile, tuple(dimensions))
 
 
-def _part_of(grid: _Grid, kernel: Kernel, before: HandedOn | None) -> _Part:
+def _part_of(grid: _Grid, kernel: Kernel, writes: tuple[int, ...], before: HandedOn | None) -> _Part:
     """Return what a kernel does, given what the kernel before it leaves."""
-    if kernel.leaves is None:
-        end = terminator_of(grid.body)
-        operations = (*_needed(grid, operands_within(end), before), end)
-    else:
-        operations = _needed(grid, [kernel.leaves.tile], before)
-    reads = frozenset(value for operation in operations for value in operands_within(operation))
+    insertions = [grid.insertions[number] for number in writes]
+    wanted = [value for insertion in insertions for value in insertion.operands]
+    if kernel.leaves is not None:
+        wanted.append(kernel.leaves.tile)
+    operations = _needed(grid, wanted, before)
+    reads = frozenset(value for operation in operations for value in operands_within(operation)).union(wanted)
     finds = before if before is not None and before.tile in reads else None
-    return _Part(kernel.name, operations, reads, finds, kernel.leaves)
+    return _Part(kernel.name, operations, reads, finds, kernel.leaves, writes)
 
 
 def _needed(grid: _Grid, values: Sequence[ir.Value], before: HandedOn | None) -> tuple[ir.OpView, ...]:
@@ -159,18 +171,23 @@ def _arguments(grid: _Grid, part: _Part) -> list[_Argument]:
     only_read: list[_Argument] = []
     if part.finds is not None and part.reads_another_workspace:
         only_read = [grid.workspace_argument(part.finds.workspace)]
-    originals = [argument for argument in grid.function.arguments if argument in part.reads]
-    if part.leaves is not None:
-        return [*only_read, *map(grid.argument, originals), grid.workspace_argument(part.leaves.workspace)]
-    inputs = [argument for argument in originals if argument != grid.output]
-    return [*only_read, *map(grid.argument, inputs), grid.argument(grid.output)]
+    outputs = grid.outputs
+    inputs = [each for each in grid.function.arguments if each in part.reads and each not in outputs]
+    return [*only_read, *map(grid.argument, inputs), *_written(grid, part)]
+
+
+def _written(grid: _Grid, part: _Part) -> list[_Argument]:
+    """Return what a kernel writes: its workspace, then outputs."""
+    left = [] if part.leaves is None else [grid.workspace_argument(part.leaves.workspace)]
+    return [*left, *(grid.argument(grid.outputs[number]) for number in part.writes)]
 
 
 def _build(grid: _Grid, part: _Part) -> None:
     """Build a kernel at the current insertion point."""
     arguments = _arguments(grid, part)
     types = [argument.type for argument in arguments]
-    function = func.FuncOp(part.name, (types, types[-1:]))
+    count = len(_written(grid, part))
+    function = func.FuncOp(part.name, (types, types[-count:]))
     function.arg_attrs = [argument.attributes for argument in arguments]
     block = function.add_entry_block()
     values = list(block.arguments)
@@ -183,31 +200,36 @@ def _build(grid: _Grid, part: _Part) -> None:
         for operation in part.operations:
             if operation.operation.block != grid.body:
                 copy_with(operation, copies)
-        count = len(grid.points)
-        loop = scf.ForallOp([0] * count, grid.points, [1] * count, values[-1:])
+        axes = len(grid.points)
+        loop = scf.ForallOp([0] * axes, grid.points, [1] * axes, values[-count:])
         with ir.InsertionPoint(loop.body):
             _build_iteration(grid, part, copies, loop, values[0] if part.reads_another_workspace else None)
-        func.ReturnOp([loop.results[0]])
+        func.ReturnOp(list(loop.results))
 
 
 def _build_iteration(
     grid: _Grid, part: _Part, copies: Copies, loop: scf.ForallOp, only_read: ir.Value | None
 ) -> None:
     """Build what a kernel does at one point of the grid."""
-    point, written = list(loop.induction_variables), loop.inner_iter_args[0]
-    copies.update(zip(grid.body.arguments, [*point, written], strict=True))
+    point, written = list(loop.induction_variables), list(loop.inner_iter_args)
+    before, axes = list(grid.body.arguments), len(point)
+    copies.update(zip(before[:axes], point, strict=True))
+    outputs = written[len(written) - len(part.writes) :]
+    copies.update(zip((before[axes + number] for number in part.writes), outputs, strict=True))
     if part.finds is not None:
-        memory = written if only_read is None else only_read
+        memory = written[0] if only_read is None else only_read
         copies[part.finds.tile] = grid.workspace(part.finds.workspace).block(memory, point)
     if part.leaves is not None:
         place = place_of(part.leaves.tile)
         if isinstance(place, ir.OpResult) and place.owner.name == "tensor.empty":
-            copies[place] = grid.workspace(part.leaves.workspace).block(written, point)
+            copies[place] = grid.workspace(part.leaves.workspace).block(written[0], point)
     for operation in part.operations:
         is_replaced = any(result in copies for result in operation.results)
         if operation.operation.block == grid.body and not is_replaced:
             copy_with(operation, copies)
-    if part.leaves is not None:
-        workspace, in_parallel = grid.workspace(part.leaves.workspace), scf.InParallelOp()
-        with ir.InsertionPoint(in_parallel.block):
-            workspace.put(copies[part.leaves.tile], written, point)
+    in_parallel = scf.InParallelOp()
+    with ir.InsertionPoint(in_parallel.block):
+        if part.leaves is not None:
+            grid.workspace(part.leaves.workspace).put(copies[part.leaves.tile], written[0], point)
+        for number in part.writes:
+            copy_with(grid.insertions[number], copies)

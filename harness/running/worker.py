@@ -173,10 +173,10 @@ class Worker:
         from harness.oracle.expected import Expected
 
         self._require_same_inputs()
-        expected, output = Expected.load(request.expectation), self._bound_call().output()
-        verdict = expected.check(output)
+        expected, outputs = Expected.load(request.expectation), self._bound_call().outputs()
+        verdict = expected.check_outputs(outputs)
         if request.dump is not None and not verdict.ok:
-            expected.dump(output, request.dump)
+            expected.dump(outputs, request.dump)
         return Checked(
             ok=verdict.ok,
             max_abs_error=verdict.max_abs_error,

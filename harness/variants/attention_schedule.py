@@ -24,6 +24,7 @@ from harness.rewrites.simplifications import (
     write_into_place,
 )
 from harness.rewrites.split_reduction import running_reduction, split_reduction
+from harness.rewrites.structured import place_of
 from harness.rewrites.tile_and_fuse import Ragged, TiledNest, TileOptions, tile_and_fuse
 from harness.rewrites.visible_tiles import split_at_masks
 from harness.variants.tiling import Tiling
@@ -59,11 +60,11 @@ def tile_grid(module: ir.Module, tiling: Tiling) -> TiledNest:
     """Tile every function's result over batch, head and queries and fuse everything into that grid."""
     nest = TiledNest()
     for function in functions_of(module):
-        root = ir.OpResult(returned(function)).owner.opview
+        result, *others = returned(function)
         query = tiling.query if tiling.tiles_queries else 0
-        sizes = [1, 1, query] + [0] * (ir.OpResult(returned(function)).type.rank - 3)
+        sizes = [1, 1, query] + [0] * (result.type.rank - 3)
         options = TileOptions(grid=sum(size > 0 for size in sizes), drop=GRID, ragged=Ragged.SHIFTED)
-        nest = tile_and_fuse(root, sizes, options=options)
+        nest = tile_and_fuse(_maker(result), sizes, keep_intermediates=others, options=options)
     return nest
 
 
@@ -76,8 +77,9 @@ def tile_outer(module: ir.Module, tiling: Tiling) -> None:
 def tile_heads(module: ir.Module) -> None:
     """Tile every function's result over batch and head and fuse everything into that grid."""
     for function in functions_of(module):
-        root = ir.OpResult(returned(function)).owner.opview
-        tile_and_fuse(root, [1, 1, 0, 0], options=TileOptions(grid=2, drop=GRID))
+        result, *others = returned(function)
+        options = TileOptions(grid=2, drop=GRID)
+        tile_and_fuse(_maker(result), [1, 1, 0, 0], keep_intermediates=others, options=options)
 
 
 def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
@@ -85,13 +87,12 @@ def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
 
     One head comes before its tokens.
     """
-    root = ir.OpResult(returned(functions_of(module)[0])).owner.opview
+    result, *others = returned(functions_of(module)[0])
     query = tiling.query if tiling.tiles_queries else 0
     head = 0 if tiling.problem.heads == 1 else 1
     options = TileOptions(grid=2 if query else 1, drop=frozenset({head}), ragged=Ragged.SHIFTED)
-    if head == 0:
-        return tile_and_fuse(root, [1, query, 0], options=options)
-    return tile_and_fuse(root, [query, 1, 0], [1, 0, 2], options=options)
+    sizes, order = ([1, query, 0], None) if head == 0 else ([query, 1, 0], [1, 0, 2])
+    return tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
 
 
 def tile_queries(module: ir.Module, tiling: Tiling) -> None:
@@ -99,9 +100,14 @@ def tile_queries(module: ir.Module, tiling: Tiling) -> None:
     if not tiling.tiles_queries:
         return
     for grid in [nested for nested in operations_within(module.operation) if nested.name == "scf.forall"]:
-        inserted = [nested for nested in operations_within(grid) if "parallel_insert" in nested.name]
-        root = ir.OpResult(inserted[0].operands[0]).owner.opview
-        tile_and_fuse(root, [tiling.query, 0], options=TileOptions(ragged=Ragged.SHIFTED))
+        result, *others = [
+            nested.operands[0] for nested in operations_within(grid) if nested.name == INSERTION
+        ]
+        root = _maker(result)
+        for place in map(place_of, others):
+            _maker(place).move_before(root)
+        options = TileOptions(ragged=Ragged.SHIFTED)
+        tile_and_fuse(root, [tiling.query, 0], keep_intermediates=others, options=options)
 
 
 def tile_keys(
@@ -176,16 +182,18 @@ def _reduces_row(operation: ir.OpView, keys: int) -> bool:
 def split_kernels(module: ir.Module, tiling: Tiling) -> None:
     """Make three kernels of the grid: scores, softmax, values, with the score matrix in memory.
 
+    What is known of rows besides, such as their log-sum-exp, the second one writes.
     Kernels that hold whole rows overwrite scores with probabilities; others need the scores several times.
     """
-    softmax = softmaxes(module)[0]
+    softmax, function = softmaxes(module)[0], functions_of(module)[0]
+    of_rows = tuple(range(1, len(returned(function))))
     probabilities = "scores" if tiling.materializes_score_rows else "probabilities"
     kernels = [
         Kernel("scores", HandedOn(softmax.operands[0], "scores")),
-        Kernel("softmax", HandedOn(_finished(softmax).results[0], probabilities)),
+        Kernel("softmax", HandedOn(_finished(softmax).results[0], probabilities), of_rows),
         Kernel("values"),
     ]
-    split_grid(functions_of(module)[0], kernels, ("query", "key"))
+    split_grid(function, kernels, ("query", "key"))
 
 
 def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
@@ -196,7 +204,7 @@ def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
         return
     tile_row_statistics(kernel, tiling)
     for operation in list(operations_within(kernel)):
-        if operation.name == INSERTION:
+        if operation.name == INSERTION and operation.operands[0].type.rank == 2:
             _store_in_place(operation)
     _tile_rows(kernel, tiling, _stores_row)
 
@@ -204,8 +212,9 @@ def tile_softmax_rows(module: ir.Module, tiling: Tiling) -> None:
 def _store_in_place(insertion: ir.OpView) -> None:
     """Let a grid's tile be stored by an operation of its own, which can be tiled like any other."""
     forall = insertion.operation.parent.parent.opview
-    *points, shared = forall.regions[0].blocks[0].arguments
-    tile = insertion.operands[0]
+    axes = len(ir.DenseI64ArrayAttr(forall.attributes["staticUpperBound"]))
+    points = list(forall.regions[0].blocks[0].arguments)[:axes]
+    tile, shared = list(insertion.operands)[:2]
     place = [*points, *[0] * tile.type.rank]
     sizes = [1] * len(points) + list(tile.type.shape)
     with ir.InsertionPoint(insertion.operation.parent), insertion.location:
@@ -331,11 +340,14 @@ def to_linalg(module: ir.Module) -> None:
     erase_unused(module)
 
 
-def returned(function: func.FuncOp) -> ir.Value:
-    """Return the value that a function returns."""
-    block = function.entry_block
-    value: ir.Value = terminator_of(block).operands[0]
-    return value
+def returned(function: func.FuncOp) -> list[ir.Value]:
+    """Return the values that a function returns: what it computes first, then what is known of its rows."""
+    return list(terminator_of(function.entry_block).operands)
+
+
+def _maker(value: ir.Value) -> ir.OpView:
+    """Return the operation that makes a value."""
+    return ir.OpResult(value).owner.opview
 
 
 def products(module: ir.Module) -> Sequence[ir.OpView]:

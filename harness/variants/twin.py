@@ -122,6 +122,10 @@ class SlowedCall(BoundCall):
         """Return the output of the last run."""
         return self._call.output()
 
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return what the twin's call gives."""
+        return self._call.outputs()
+
 
 class NoCall(BoundCall):
     """A call that does nothing."""

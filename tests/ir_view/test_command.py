@@ -231,6 +231,7 @@ class TestProblemOptions:
             "bias": True,
             "bias_axes": "hk",
             "sinks": False,
+            "log_sum_exp": False,
             "window": (3, None),
             "softcap": 2.5,
             "scale": 0.5,

@@ -56,7 +56,7 @@ def test_places_along_an_axis_in_words(places: list[int], text: str) -> None:
 
 def test_a_dump_holds_both_arrays(tmp_path) -> None:
     output = np.zeros((BATCH, HEADS, QUERIES, WIDTH), np.float32)
-    expected().dump(output, tmp_path / "new" / "wrong.npz")
+    expected().dump({"output": output}, tmp_path / "new" / "wrong.npz")
     with np.load(tmp_path / "new" / "wrong.npz") as arrays:
         assert set(arrays) == {"expected", "found", "tolerance"}
         np.testing.assert_array_equal(arrays["found"], output)

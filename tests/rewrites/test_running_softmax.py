@@ -220,6 +220,30 @@ def test_a_use_of_a_kept_value_before_the_loops_moves_behind_them():
     close(twice, 2 * expected.product)
 
 
+@pytest.mark.parametrize("tile", [2, 3, 4])
+def test_what_is_computed_of_rows_that_tiles_need_is_kept_with_them(tile):
+    problem = Attention(queries=4, keys=6)
+    kept = []
+
+    def build(*values):
+        steps = problem.build(*values)
+        kept.append(doubled(doubled(steps.softmax.total)))
+        return [steps.output, kept[0]]
+
+    inputs = problem.inputs()
+    with mlir_context():
+        module = payload(problem.arguments(), [problem.output_shape, (4,)], build)
+        root = within(module, "attn.batch_matmul")[-1]
+        options = TileOptions(grid=1)
+        nest = tile_and_fuse(root, [tile, 0, 0], keep_intermediates=kept, options=options)
+        assert len(nest.results) == 2
+        assert len(within(module, "attn.batch_matmul")) == 2
+        output, rows = execute(module, inputs)
+    expected = problem.reference(*inputs)
+    close(output, expected.output)
+    close(rows, 4 * np.exp(expected.score - expected.score.max(axis=1, keepdims=True)).sum(axis=1))
+
+
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [0, 1, 4, 3, 2]])
 @pytest.mark.parametrize("tiles", [0, 1, 2, 3])
 def test_after_each_key_tile_the_output_is_exact_for_the_keys_so_far(order, tiles):

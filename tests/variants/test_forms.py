@@ -45,6 +45,10 @@ FORMS = {
     "sinks, large scale": {"sinks": True, "scale": 30.0, "mask": True},
     "sinks, lengths": {**LENGTHS, "sinks": True, "causal": True, "softcap": 5.0},
     "sinks, one query": {"sinks": True, "seq_q": 1, "heads": 4, "kv_heads": 1, "seq_kv": 600},
+    "log-sum-exp": {"log_sum_exp": True, "batch": 2, "dtype": "f16"},
+    "log-sum-exp, causal": {"log_sum_exp": True, "causal": True, "seq_kv": 60, "scale": -0.3},
+    "log-sum-exp, sinks, lengths": {**LENGTHS, "log_sum_exp": True, "sinks": True, "softcap": 5.0},
+    "log-sum-exp, one query": {"log_sum_exp": True, "seq_q": 1, "heads": 4, "kv_heads": 1, "seq_kv": 600},
     "everything": {**EVERYTHING, "batch": 2, "heads": 4, "kv_heads": 2, "dtype": "bf16"},
     "one query": {"seq_q": 1, "mask": True, "window": (9, None)},
     "few queries": {"seq_q": 3, "heads": 1, "bias": True},
@@ -63,6 +67,8 @@ PACKED = {
     "window, top-left": {"window": (30, 4), "causal": True, "causal_alignment": "top-left"},
     "softcap": {"softcap": 5.0},
     "sinks": {"sinks": True, "causal": True},
+    "log-sum-exp": {"log_sum_exp": True, "causal": True, "sinks": True},
+    "log-sum-exp of one head": {"log_sum_exp": True, "heads": 1},
 }
 EVERY_RUN = [
     ("flash", "window"),
@@ -73,6 +79,9 @@ EVERY_RUN = [
     ("flash", "sinks, causal"),
     ("naive", "sinks, negative scale"),
     ("unfused", "sinks, lengths"),
+    ("flash", "log-sum-exp, sinks, lengths"),
+    ("naive", "log-sum-exp, causal"),
+    ("unfused", "log-sum-exp"),
     ("flash", "key lengths, causal"),
     ("naive", "key lengths, window"),
     ("unfused", "key lengths, everything"),
@@ -89,7 +98,7 @@ def assert_right(problem: AttentionProblem, variant: str, folder: Path) -> None:
         call = call_of.bind(inputs)
         call.poison()
         call.run()
-        verdict = expect(inputs, problem).check(call.output())
+        verdict = expect(inputs, problem).check_outputs(call.outputs())
         assert verdict.ok, (distribution, verdict)
 
 
@@ -99,9 +108,10 @@ def test_forms_are_right(variant: str, form: str, tmp_path: Path) -> None:
     assert_right(AttentionProblem(**{**plain, **FORMS[form]}), variant, tmp_path)
 
 
-@pytest.mark.parametrize("form", sweep(PACKED, but=["window, causal"]))
+@pytest.mark.parametrize("form", sweep(PACKED, but=["window, causal", "log-sum-exp"]))
 def test_packed_sequences_have_windows_and_caps(form: str, tmp_path: Path) -> None:
-    assert_right(AttentionProblem(heads=2, head_dim=32, **TOKENS, **PACKED[form]), "varlen", tmp_path)
+    plain = {"heads": 2, "head_dim": 32}
+    assert_right(AttentionProblem(**{**plain, **TOKENS, **PACKED[form]}), "varlen", tmp_path)
 
 
 @pytest.mark.parametrize("tokens", [3, 8, 17])
@@ -112,7 +122,10 @@ def test_one_head_of_packed_sequences_that_fit_one_tile_is_right(tokens: int, tm
 
 @pytest.mark.parametrize(
     "form",
-    sweep(["window", "mask", "bias", "sinks", "everything", "key lengths, everything"], but=["everything"]),
+    sweep(
+        ["window", "mask", "bias", "sinks", "log-sum-exp", "everything", "key lengths, everything"],
+        but=["everything", "log-sum-exp"],
+    ),
 )
 def test_projected_heads_have_them_all(form: str, tmp_path: Path) -> None:
     plain = {"heads": 2, "seq_q": 150, "head_dim": 32, "model_width": 48}
@@ -155,6 +168,29 @@ def test_a_sink_of_minus_infinity_changes_nothing_and_a_large_one_leaves_nothing
         np.testing.assert_allclose(found[:, 0], plain[:, 0], rtol=1e-5, atol=1e-6)
         assert (np.abs(found[:, 1]) < np.abs(plain[:, 1])).all()
         assert (found[:, 2] == 0).all()
+
+
+def test_parts_of_the_keys_are_merged_by_their_log_sum_exp() -> None:
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal((1, 2, 40, 16), dtype=np.float32) for _ in range(3))
+    whole, of_all = harness.attention(q, k, v, log_sum_exp=True)
+    parts = [
+        harness.attention(q, k[:, :, rows].copy(), v[:, :, rows].copy(), log_sum_exp=True)
+        for rows in (slice(0, 15), slice(15, 40))
+    ]
+    merged = np.logaddexp(*(rows for _, rows in parts))
+    output = sum(found * np.exp(rows - merged)[..., None] for found, rows in parts)
+    np.testing.assert_allclose(merged, of_all, rtol=1e-6)
+    np.testing.assert_allclose(output, whole, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("params", [{"kv_splits": 3}, {"division": "every-step"}], ids=str)
+def test_the_log_sum_exp_of_keys_in_parts_or_divided_at_every_step_is_right(params: dict) -> None:
+    problem = AttentionProblem(heads=2, seq_q=40, seq_kv=900, head_dim=32, log_sum_exp=True)
+    inputs = make_inputs(problem)
+    found = harness.attention(inputs.q, inputs.k, inputs.v, params=params, log_sum_exp=True)
+    outputs = dict(zip(("output", "log_sum_exp"), found, strict=True))
+    assert expect(inputs, problem).check_outputs(outputs).ok
 
 
 def test_an_operand_that_differs_along_other_axes_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
+from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine
@@ -113,7 +114,17 @@ class NativeCall(BoundCall):
 
     def output(self) -> np.ndarray:
         """Return the output array of the last run, a copy."""
-        return self._buffers["output"].reshape(self._executable.problem.output_shape).copy()
+        return self.outputs()[OUTPUT]
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return the arrays of all outputs of the last run, copies."""
+        problem = self._executable.problem
+        shapes = {OUTPUT: problem.output_shape, LOG_SUM_EXP: problem.log_sum_exp_shape}
+        return {
+            name: self._buffers[name].reshape(shape).copy()
+            for name, shape in shapes.items()
+            if name in self._buffers
+        }
 
 
 def _run_ranges(

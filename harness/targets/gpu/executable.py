@@ -9,9 +9,10 @@ from harness.artifact.artifact import BoundCall, Executable, Sample
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
+from harness.problem.outputs import OUTPUT
 from harness.targets.gpu.driver import DeviceMemory, Driver, Timer
 from harness.targets.gpu.launch import POISON, GpuLaunch
-from harness.targets.lowering.buffers import OUTPUT, checked_input
+from harness.targets.lowering.buffers import Buffer, checked_input
 
 
 class GpuKernels(Executable):
@@ -70,9 +71,16 @@ class GpuCall(BoundCall):
 
     def output(self) -> np.ndarray:
         """Return a copy of the output of the last run."""
-        buffer = self._executable.plan.buffers[OUTPUT]
+        return self._read(self._executable.plan.buffers[OUTPUT])
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return copies of all outputs of the last run."""
+        buffers = self._executable.plan.buffers
+        return {name: self._read(buffer) for name, buffer in buffers.items() if buffer.is_output}
+
+    def _read(self, buffer: Buffer) -> np.ndarray:
         shape = buffer.given_shape or buffer.shape
-        return self._memory[OUTPUT].read(buffer_dtype(buffer.dtype), shape)
+        return self._memory[buffer.name].read(buffer_dtype(buffer.dtype), shape)
 
     def _launch(self) -> None:
         for launch in self._launches:

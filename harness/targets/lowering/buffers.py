@@ -9,11 +9,10 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.errors import InputError
 from harness.problem.dtypes import buffer_dtype, itemsize
+from harness.problem.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from mlir import ir
-
-OUTPUT = "output"
 
 ARGUMENT_NAMES = {"query": "q", "key": "k", "value": "v"}
 """What a caller knows a buffer by, where that is another name."""
@@ -25,7 +24,7 @@ class Buffer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    """`query`, `key`, `value`, `output`, or the name of a workspace."""
+    """`query`, `key`, `value`, `output`, another input's or output's, or the name of a workspace."""
     shape: tuple[int, ...]
     """As the kernel has it."""
     given_shape: tuple[int, ...] | None = None
@@ -42,7 +41,12 @@ class Buffer(BaseModel):
     @property
     def is_input(self) -> bool:
         """Whether a caller gives it."""
-        return self.name != OUTPUT and not self.is_workspace
+        return self.name not in OUTPUTS and not self.is_workspace
+
+    @property
+    def is_output(self) -> bool:
+        """Whether a caller wants what is left there."""
+        return self.name in OUTPUTS
 
 
 def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:

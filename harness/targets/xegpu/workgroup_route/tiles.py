@@ -71,6 +71,8 @@ class RouteTiles:
             (problem.bias, "bias"),
             (problem.softcap is not None, "cap of scores"),
             (problem.kv_lengths is not None, "length for each batch entry"),
+            (problem.sinks, "maximum of rows, which sinks need"),
+            (problem.log_sum_exp, "maximum of rows, which their log-sum-exp needs"),
         ):
             if present:
                 return f"the loop over keys has no {what}"

@@ -79,6 +79,8 @@ class IreeVariant(Variant):
             return "projections are not part of this baseline"
         if problem.sinks:
             return "sinks are not part of this baseline"
+        if problem.log_sum_exp:
+            return "log_sum_exp: this baseline has one output"
         if problem.queries_without_keys():
             return "IREE gives NaN for a query that sees no key"
         return None

@@ -137,6 +137,8 @@ class Torch(TorchVariant):
             return "scaled_dot_product_attention has no softcap"
         if problem.sinks:
             return "scaled_dot_product_attention has no sinks"
+        if problem.log_sum_exp:
+            return "log_sum_exp: scaled_dot_product_attention has one output"
         if problem.is_packed and problem.window is not None:
             return "this baseline has no window for packed sequences"
         if problem.model_width is not None and (problem.window or problem.mask or problem.bias):
@@ -181,6 +183,8 @@ class TorchUnfused(TorchVariant):
             return "projections are not part of this baseline"
         if problem.sinks:
             return "sinks are not part of this baseline"
+        if problem.log_sum_exp:
+            return "log_sum_exp: this baseline has one output"
         if problem.queries_without_keys():
             return "torch.softmax gives NaN for a query that sees no key"
         return None

@@ -79,6 +79,7 @@ class Triton(Variant):
             "mask": problem.mask,
             "bias": problem.bias,
             "sinks": problem.sinks,
+            "log_sum_exp": problem.log_sum_exp,
             "window": problem.window,
             "softcap": problem.softcap,
             "kv_lengths": problem.kv_lengths,
@@ -198,8 +199,9 @@ def _assembled(code: "TritonCode") -> "Assembled":
 
 
 def _launch(problem: AttentionProblem, code: "TritonCode", tiles: TritonTiles) -> "GpuLaunch":
+    from harness.problem.outputs import OUTPUT
     from harness.targets.gpu.launch import GpuKernel, GpuLaunch
-    from harness.targets.lowering.buffers import OUTPUT, Buffer
+    from harness.targets.lowering.buffers import Buffer
 
     shapes = {
         "query": problem.q_shape,
