@@ -31,8 +31,9 @@ class Space:
         draw = random.Random(seed)
         while True:
             fields = self._fields(draw)
-            variant = _variant(draw, fields)
-            yield Case(problem=AttentionProblem.model_validate(fields), variant=variant, target=self.target)
+            variant, problem = _variant(draw, fields), AttentionProblem.model_validate(fields)
+            params = {"projections": draw.choice(("fused", "before"))} if variant == "split-head" else {}
+            yield Case(problem=problem, variant=variant, target=self.target, params=params)
 
     def _fields(self, draw: random.Random) -> dict[str, Any]:
         """Return the fields of a valid problem."""
@@ -81,7 +82,7 @@ class Space:
 
     def _projected(self, draw: random.Random) -> dict[str, Any]:
         """Return projections from tokens that queries and keys share."""
-        width, length = draw.choice((32, 64, 128)), self._length(draw)
+        width, length = draw.choice((5, 20, 32, 64, 100, 128)), self._length(draw)
         operands = {name: draw.random() < 0.2 for name in ("mask", "bias")}
         return {"model_width": width, "seq_q": length, "batch": draw.choice((1, 2)), **operands}
 

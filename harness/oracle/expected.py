@@ -45,7 +45,9 @@ The log-sum-exp of a row, where it is an output, is right within
 
 for the same reasons: the terms of a sum and of scores as above, since a relative error of the sum is an
 absolute one of its logarithm, and units in the last place of what is added up and stored.  It is f32 and
-computed in f32, whatever the inputs are.  Of a row that sees no key it is −∞.
+computed in f32, whatever the inputs are.  Where Q and K are projected they may be stored in the dtype, and
+2·eps(dtype)·product[row]/√head_dim is added: a rounding of each component changes a score by about 0.4 of its
+size times eps, and by four times that at most.  Of a row that sees no key it is −∞.
 
 Scores of `LARGEST_SCORE` or more are refused: f32 kernels are not asked to be right near its overflow.
 A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infinite error.  That the rule
@@ -83,6 +85,8 @@ SUMMATION_FACTOR = 2.0
 """Of the errors that sequential sums of terms, and of products in scores, have."""
 LOG_SUM_EXP_ULPS = 4.0
 """Units in the last place of f32, at the size of a row's log-sum-exp and at 1, that it may be wrong by."""
+PROJECTION_FACTOR = 2.0
+"""Of a score's size times the dtype's unit, that rounding of projected Q and K may change it by."""
 LARGEST_FACTOR = 0.9
 """Of a row's size, that an output may be wrong by at most: zeros are wrong by all of it."""
 
@@ -315,16 +319,19 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
         exact.output,
         tolerance,
         exact.log_sum_exp,
-        _log_sum_exp_tolerance(exact, summation) if problem.log_sum_exp else None,
+        _log_sum_exp_tolerance(problem, exact, summation) if problem.log_sum_exp else None,
     )
 
 
-def _log_sum_exp_tolerance(exact: Reference, summation: float) -> np.ndarray:
+def _log_sum_exp_tolerance(problem: AttentionProblem, exact: Reference, summation: float) -> np.ndarray:
     """Return how wrong the log-sum-exp of each row may be; 0 where it is −∞."""
     eps = float(np.finfo(np.float32).eps)
     is_finite = np.isfinite(exact.log_sum_exp)
     size = 1 + np.abs(np.where(is_finite, exact.log_sum_exp, 0.0))
     tolerance = LOG_SUM_EXP_ULPS * eps * size + summation + SUMMATION_FACTOR * eps * exact.product
+    if problem.model_width is not None:
+        of_operands = float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
+        tolerance += PROJECTION_FACTOR * of_operands * exact.product / np.sqrt(problem.head_dim)
     return np.where(is_finite, tolerance, 0.0)
 
 

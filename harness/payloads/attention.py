@@ -65,30 +65,29 @@ def multi_head_attention(
         body = payload_function("attention", arguments, count_outputs(problem))
         query, key, value, *others = inputs_of(body, problem)
         with ir.InsertionPoint(body):
-            operands = _score_operands(problem, others)
-            shapes = (
-                (*problem.q_shape[:2], sizes.queries, sizes.head_dim),
-                (*problem.k_shape[:2], sizes.keys, sizes.head_dim),
-                (*problem.v_shape[:2], sizes.keys, sizes.head_dim_v),
-            )
-            wide_query, wide_key, wide_value = (
+            shapes = operand_shapes(problem, sizes)
+            operands = [
                 steps.widened(padded(operand, shape))
                 for operand, shape in zip((query, key, value), shapes, strict=True)
-            )
-            keys, values = (
-                steps.for_each_query_head(operand, problem.group_size)
-                for operand in (wide_key, _without_unused(wide_value, operands))
-            )
-            attended = _attention(
+            ]
+            results = attention_of(
                 problem,
-                wide_query,
-                keys,
-                values,
                 operands,
+                others,
+                outputs_of(body, problem),
                 weighs_probabilities=sinks_weigh_probabilities,
             )
-            func.ReturnOp(_stored(problem, attended, outputs_of(body, problem)))
+            func.ReturnOp(results)
     return module
+
+
+def operand_shapes(problem: AttentionProblem, sizes: PaddedSizes) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of Q, K and V as they are computed."""
+    return (
+        (*problem.q_shape[:2], sizes.queries, sizes.head_dim),
+        (*problem.k_shape[:2], sizes.keys, sizes.head_dim),
+        (*problem.v_shape[:2], sizes.keys, sizes.head_dim_v),
+    )
 
 
 def own_sizes(problem: AttentionProblem) -> PaddedSizes:
@@ -114,7 +113,6 @@ def multi_head_attention_with_prologue_projections(
         tokens, *rest = inputs_of(body, problem)
         weights, others = rest[:3], rest[3:]
         with ir.InsertionPoint(body):
-            operands = _score_operands(problem, others)
             wide = steps.widened(tokens)
             heads = (problem.heads, problem.kv_heads, problem.kv_heads)
             orders = ((0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3))
@@ -122,13 +120,8 @@ def multi_head_attention_with_prologue_projections(
                 steps.projected(wide, steps.widened(weight), count, order)
                 for weight, count, order in zip(weights, heads, orders, strict=True)
             )
-            keys, values = (
-                steps.for_each_query_head(operand, problem.group_size)
-                for operand in (key, _without_unused(value, operands))
-            )
-            queries = padded_rows(query, sizes.queries - problem.seq_q)
-            attended = _attention(problem, queries, keys, values, operands, "nn")
-            func.ReturnOp(_stored(problem, attended, outputs_of(body, problem)))
+            operands = (padded_rows(query, sizes.queries - problem.seq_q), key, value)
+            func.ReturnOp(attention_of(problem, operands, others, outputs_of(body, problem), "nn"))
     return module
 
 
@@ -187,8 +180,34 @@ class _Attended:
     sinks: ir.Value | None
 
 
-def _stored(problem: AttentionProblem, attended: _Attended, outputs: Sequence[ir.Value]) -> list[ir.Value]:
-    """Return the outputs of a problem, each written to its place."""
+def attention_of(
+    problem: AttentionProblem,
+    operands: Sequence[ir.Value],
+    others: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    layout: str = "nt",
+    *,
+    weighs_probabilities: bool = False,
+) -> list[ir.Value]:
+    """Return the outputs of a problem, each written to its place.
+
+    Args:
+        problem: what to compute.
+        operands: Q, K and V in f32 as they are computed; in layout `nn` K is `[.., width, rows]`.
+        others: what scores are changed by, arguments of a payload.
+        outputs: the places of the outputs.
+        layout: of the product of Q and K.
+        weighs_probabilities: whether sinks change probabilities, not what these weigh.
+    """
+    query, key, value = operands
+    of_scores = _score_operands(problem, others)
+    keys, values = (
+        steps.for_each_query_head(operand, problem.group_size)
+        for operand in (key, _without_unused(value, of_scores))
+    )
+    attended = _attention(
+        problem, query, keys, values, of_scores, layout, weighs_probabilities=weighs_probabilities
+    )
     rows = unpadded(attended.rows, problem.dtype, problem.output_shape)
     stored = [steps.stored(rows, outputs[0])]
     for place in outputs[1:]:

@@ -125,6 +125,14 @@ def tile_keys(
     tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=TileOptions(ragged=ragged))
 
 
+def tile_projections(module: ir.Module, tiling: Tiling) -> None:
+    """Tile the projections, all products but the last two, along the width of tokens."""
+    for product in products(module)[:-2]:
+        tile, width = tiling.model_tile, product.operands[0].type.shape[-1]
+        if tile is not None and tile < width:
+            tile_and_fuse(product, [0, 0, tile], options=TileOptions(ragged=Ragged.SHIFTED))
+
+
 def tile_keys_recomputing(module: ir.Module, tiling: Tiling) -> None:
     """Tile the product with V along the keys by producer fusion alone: every tile makes its own statistics.
 

@@ -24,6 +24,12 @@ class Tiling:
     """What is computed."""
     materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores."""
+    model_width: int | None = None
+    """Width of the tokens as it is computed, where heads are projected from them."""
+    model_tile: int | None = None
+    """Columns of the tokens in a tile of a projection, at most as many as keys in a tile."""
+    projects_before: tuple[str, ...] = ()
+    """What is projected to heads by kernels of its own, of `query`, `key` and `value`."""
     key_splits: int = 1
     """Parts in which the key tiles are gone over, each part a point of the grid of its own."""
 
@@ -37,13 +43,15 @@ class Tiling:
         padded = -(-query // sizes.query_multiple) * sizes.query_multiple
         queries = query_length(problem)
         keys = max(key_length(problem), sizes.least_keys)
-        width = sizes.width_multiple
+        width, unit = sizes.width_multiple, sizes.least_keys
+        model_width = None if problem.model_width is None else max(problem.model_width, unit)
+        key = min(sizes.key, keys)
         return cls(
             problem,
             given,
             query=query,
             padded_query=padded,
-            key=min(sizes.key, keys),
+            key=key,
             padded=PaddedSizes(
                 queries if query < queries else padded,
                 keys,
@@ -51,6 +59,8 @@ class Tiling:
                 -(-problem.head_dim_v // width) * width,
             ),
             materializes_score_rows=sizes.materializes_score_rows,
+            model_width=model_width,
+            model_tile=None if model_width is None else max(unit, min(key, model_width // unit * unit)),
         )
 
     @property

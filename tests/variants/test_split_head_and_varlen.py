@@ -87,6 +87,29 @@ def test_projected_heads_in_half_precision(distribution):
     assert judge("split-head", problem, distribution).first_bad is None
 
 
+@pytest.mark.parametrize(("seq", "width"), sweep([(5, 5), (77, 48), (200, 100)], but=[(77, 48)]))
+def test_heads_that_kernels_project_before_are_right(seq, width):
+    problem = AttentionProblem(
+        batch=2, heads=4, kv_heads=2, seq_q=seq, head_dim=24, dtype="f16", model_width=width, causal=True
+    )
+    assert judge("split-head", problem, projections="before").first_bad is None
+
+
+def test_heads_that_share_keys_are_projected_once_before():
+    def executed(kv_heads, projections):
+        problem = AttentionProblem(
+            heads=4, kv_heads=kv_heads, seq_q=64, head_dim=16, dtype="f16", model_width=32
+        )
+        case = Case(problem=problem, variant="split-head", target="cpu", params={"projections": projections})
+        with mlir_context():
+            return total(count(plugins.variant("split-head").kernels(case))).matmul, problem.flops()
+
+    found, needed = executed(1, "before")
+    assert found == needed
+    again, _ = executed(1, "fused")
+    assert again == needed + 3 * 2 * 64 * 32 * (16 + 16)
+
+
 def test_split_head_projects_inside_the_loop_over_heads():
     check_ir(
         stages("split-head", seq_kv=32, model_width=24)["heads"],

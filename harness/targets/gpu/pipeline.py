@@ -37,6 +37,7 @@ from harness.targets.lowering.stage_recorder import StageRecorder
 from harness.targets.lowering.tile_axes import see_tiles_along_last_axes
 from harness.targets.lowering.transforms import run_passes
 from harness.targets.lowering.vectorize import carry_accumulators, hoist_from_innermost_loops, vectorize
+from harness.targets.lowering.whole_buffers import index_whole_buffers
 
 KERNELS = "kernels"
 """Name of the `gpu.module`."""
@@ -129,6 +130,7 @@ def _bufferize(build: KernelBuild) -> str:
     for function in functions_of(build.module):
         if "memref.alloc" in str(function):
             raise UnsupportedError(f"kernel {function.name.value} holds rows that are longer than a tile")
+        index_whole_buffers(function)
         see_tiles_along_last_axes(function)
     build.buffers = [describe_buffers(function) for function in functions_of(build.module)]
     return str(build.module)

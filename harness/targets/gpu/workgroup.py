@@ -130,8 +130,6 @@ def strategy(vendor: Vendor, case: Case) -> Strategy:
 
 def why_unsupported(vendor: Vendor, problem: AttentionProblem) -> str | None:
     """Return None, or what of a problem does not fit warps and matrix instructions."""
-    if problem.model_width is not None:
-        return "projections are not lowered for GPUs yet"
     if problem.dtype not in vendor.matrix_instructions:
         known = ", ".join(vendor.matrix_instructions)
         return f"dtype {problem.dtype}: matrix instructions of {vendor.chip} take {known}"

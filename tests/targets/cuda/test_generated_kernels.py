@@ -7,7 +7,6 @@ from emulated_runs import assert_right, build, text
 from mlir import ir
 from sweeps import sweep
 
-from harness import plugins
 from harness.building.case_build import find_key
 from harness.costs.costs import NotCountable
 from harness.costs.counter import count
@@ -184,12 +183,6 @@ def test_a_finding_of_the_emulator_is_an_error_that_names_it(tmp_path: Path) -> 
     call = broken.load(tmp_path).bind(make_inputs(problem))
     with pytest.raises(EmulatorFindingsError, match="shared"):
         call.run()
-
-
-def test_what_has_no_form_yet_is_unsupported_with_the_reason() -> None:
-    problem = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16", model_width=64)
-    reason = "projections are not lowered for GPUs yet"
-    assert plugins.variant("split-head").supports(problem, "cuda:sm_80") == reason
 
 
 @pytest.mark.parametrize(
