@@ -116,8 +116,8 @@ def bound(side: Side) -> BoundCall:
     return call
 
 
-def copy_call() -> Callable[[], float]:
-    """Return what measures the seconds in which memory as large as K and V of decoding is read."""
+def reading() -> Callable[[], float]:
+    """Return what measures the seconds in which NumPy adds up as many bytes as decoding reads."""
     source = np.ones(DECODE.problem.bytes() // 8)
 
     def read() -> float:
@@ -145,7 +145,7 @@ def one_start(name: str) -> list[tuple[float, float]]:
     """Measure a comparison in this process."""
     if name == "decode":
         call = bound(DECODE)
-        return rounds(lambda: call.sample(SAMPLE_S).seconds, copy_call())
+        return rounds(lambda: call.sample(SAMPLE_S).seconds, reading())
     comparison = COMPARISONS[name]
     calls = [bound(side) for side in (comparison.candidate, comparison.reference)]
     first, second = (lambda call=call: call.sample(SAMPLE_S).seconds for call in calls)

@@ -42,7 +42,7 @@ def test_groups_stay_apart_where_a_querys_number_counts_or_there_are_none(change
 
 def test_wide_heads_of_one_query_do_not_become_an_instruction_for_each_element() -> None:
     artifact, folder = build("flash", LATENT, target="cpu:avx2")
-    assert (folder / artifact.stage_files["vector-lowered"]).read_text().count("vector.load") < 100
+    assert (folder / artifact.stage_files["vector-lowered"]).read_text().count("vector.load") < 150
 
 
 def test_callers_give_the_arrays_of_the_problem() -> None:

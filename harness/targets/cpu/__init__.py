@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 KEY_TILE = 64
 """Keys of a tile: with head_dim 64 or 128, K, V and the scores of a tile stay in the first-level caches."""
 
+KEY_TILE_OF_ONE_QUERY = 32
+"""Keys of a tile where each is used once: while few are computed, a processor goes on reading (measured)."""
 
 MOST_THREADS = 4096
 """More than any machine has cores; each thread has scratch memory of its own."""
@@ -76,14 +78,18 @@ class CpuTarget(Target):
         return "f32"
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
-        """Return a query tile of two or three vectors and a key tile that fits the caches."""
+        """Return a query tile of two or three vectors and a key tile that fits the caches.
+
+        One query of a head is computed alone, with keys in lanes; few are padded to a vector.
+        """
         from harness.targets.cpu.chip import chip as chip_named
 
         registers = chip_named(chip).registers
+        has_one_query = problem.seq_q == 1 and problem.group_size == 1
         return TileSizes(
             query=registers.queries(problem.head_dim),
-            key=KEY_TILE,
-            query_multiple=registers.vector_length,
+            key=KEY_TILE_OF_ONE_QUERY if has_one_query else KEY_TILE,
+            query_multiple=1 if has_one_query else registers.vector_length,
             joins_groups=True,
         )
 

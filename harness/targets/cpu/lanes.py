@@ -31,8 +31,23 @@ def queries_in_lanes(module: ir.Module) -> None:
     Raises `RewriteRefusedError` where a tile with queries in lanes is a part of memory whose layout is given.
     """
     for function in functions_of(module):
-        LaneLayout(function).apply()
+        if not has_one_query(function):
+            LaneLayout(function).apply()
     module.operation.verify()
+
+
+def has_one_query(function: func.FuncOp) -> bool:
+    """Whether a kernel is of one query for each head, so that no others are there for lanes."""
+    queries = [argument.type.shape[axis] for argument, axis in _query_dimensions(function)]
+    return bool(queries) and set(queries) == {1}
+
+
+def _query_dimensions(function: func.FuncOp) -> Iterator[Dimension]:
+    """Yield the argument dimensions that run over queries."""
+    for argument, given in zip(function.arguments, function.arg_attrs, strict=True):
+        names = [ir.StringAttr(name).value for name in ir.DictAttr(given)[DIMENSIONS]]
+        if LANE_DIMENSION in names:
+            yield argument, names.index(LANE_DIMENSION)
 
 
 class LaneLayout:
@@ -67,10 +82,7 @@ class LaneLayout:
 
     def _seeds(self) -> Iterator[Dimension]:
         """Yield the argument dimensions that run over queries."""
-        for argument, attributes in zip(self.function.arguments, self.function.arg_attrs, strict=True):
-            names = [ir.StringAttr(name).value for name in ir.DictAttr(attributes)[DIMENSIONS]]
-            if LANE_DIMENSION in names:
-                yield argument, names.index(LANE_DIMENSION)
+        return _query_dimensions(self.function)
 
     def _values_in_memory(self) -> set[ir.Value]:
         """Return the values whose layout is given.

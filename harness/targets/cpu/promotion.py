@@ -10,13 +10,14 @@ from mlir.dialects import func
 
 from harness.ir import builder as b
 from harness.ir.walk import functions_of, operations_within
-from harness.targets.cpu.lanes import LaneLayout, conversions
+from harness.targets.cpu.lanes import LaneLayout, conversions, has_one_query
 
 
 def promote_query_tiles(module: ir.Module) -> None:
     """Insert the copies, in place, each where its source is made: outside loops that only read it."""
     for function in functions_of(module):
-        _Promotion(function).apply()
+        if not has_one_query(function):
+            _Promotion(function).apply()
 
 
 class _Promotion:

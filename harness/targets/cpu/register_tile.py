@@ -35,9 +35,9 @@ class RegisterTile:
         vectors = 3 if self.registers == 16 and head_dim >= WIDE_HEAD else 2
         return vectors * self.vector_length
 
-    def contraction_lanes(self, lanes: int) -> int:
-        """Return how many of the queries of a tile a block of accumulators takes."""
-        return self._lanes_at_a_time(lanes, MOST_VECTORS)
+    def contraction_lanes(self, lanes: int, rows: int) -> int:
+        """Return how many columns a block of accumulators takes, of which it has so many rows."""
+        return self._lanes_at_a_time(lanes, MOST_VECTORS if rows > 1 else self.contraction_rows)
 
     def elementwise_lanes(self, lanes: int) -> int:
         """Return how many columns elementwise operations take at a time."""

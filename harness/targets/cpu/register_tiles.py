@@ -19,6 +19,8 @@ from harness.targets.cpu.register_tile import RegisterTile
 from harness.targets.lowering.transforms import run_sequence
 
 TILE_KIND = "harness.register_tile"
+IN_ORDER = "harness.in_order"
+"""Marks what reads rows of memory: one after the other, as processors read ahead."""
 INNER_LOOP = "harness.inner_loop"
 """Marks the `scf.forall` around the rows of a contraction, which becomes a plain loop later."""
 
@@ -91,10 +93,12 @@ def _request(operation: ir.OpView, registers: RegisterTile) -> _Request | None:
     if operation.name != "linalg.generic":
         return None
     sizes = _loop_sizes(operation)
+    if IN_ORDER in operation.attributes:
+        return _Request("elementwise", (1, 0))
     reductions = [loop for loop, kind in enumerate(_iterators(operation)) if kind == "reduction"]
     if len(reductions) == 1 and len(sizes) == 3:
         rows = _divisor(sizes[0], registers.contraction_rows)
-        lanes = _part(sizes[1], registers.contraction_lanes(sizes[1]))
+        lanes = _part(sizes[1], registers.contraction_lanes(sizes[1], rows))
         starts_at_zero = _is_fill(list(operation.operands)[-1])
         return _Request("zeroed-contraction" if starts_at_zero else "contraction", (rows, lanes, 1))
     if len(reductions) == 1 and len(sizes) == 2:

@@ -18,6 +18,7 @@ from harness.targets.cpu.native_vectors import split_vectors
 from harness.targets.cpu.object_code import ObjectCode, emit_llvm_ir, emit_object
 from harness.targets.cpu.promotion import promote_query_tiles
 from harness.targets.cpu.register_tiles import tile_for_registers
+from harness.targets.cpu.row_products import compute_rows_in_lanes
 from harness.targets.cpu.scratch import scratch_from_caller
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
@@ -79,10 +80,11 @@ def _for_chip(change: Callable[[ir.Module, Chip], None]) -> Callable[[CpuBuild],
     return run
 
 
-def _promote(module: ir.Module) -> None:
-    """Write padding into tiles of its own, and copy each tile of Q."""
+def _promote(module: ir.Module, chip: Chip) -> None:
+    """Write padding into tiles of its own, and copy each tile of Q; of one query compute rows in lanes."""
     decompose_all_pads(module)
     promote_query_tiles(module)
+    compute_rows_in_lanes(module, chip.registers.vector_length)
 
 
 def _thread(build: CpuBuild) -> str:
@@ -106,7 +108,7 @@ def _to_object(build: CpuBuild) -> str:
 
 
 STAGES = (
-    Stage("promoted", "each tile of Q is copied once, where it is taken", _on_module(_promote)),
+    Stage("promoted", "each tile of Q is copied once, where it is taken", _for_chip(_promote)),
     Stage(
         "lanes",
         "layouts: queries become the last dimension, that of vector lanes",

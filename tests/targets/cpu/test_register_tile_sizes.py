@@ -42,11 +42,18 @@ def test_large_tiles_of_queries_are_right(variant: str, tile_q: int) -> None:
 def test_blocks_cover_a_tile_in_whole_vectors_of_which_three_fit(vector: int) -> None:
     registers = RegisterTile.of_vector_length(vector)
     for vectors in range(1, 33):
-        lanes = registers.contraction_lanes(vectors * vector)
+        lanes = registers.contraction_lanes(vectors * vector, rows=4)
         assert vectors * vector % lanes == 0
         assert lanes % vector == 0
         assert lanes <= 3 * vector
 
 
 def test_what_whole_vectors_do_not_divide_stays_whole() -> None:
-    assert RegisterTile.of_vector_length(8).contraction_lanes(44) == 44
+    assert RegisterTile.of_vector_length(8).contraction_lanes(44, rows=4) == 44
+
+
+@pytest.mark.parametrize("vector", [4, 8, 16])
+def test_a_block_of_one_row_is_longer(vector: int) -> None:
+    registers = RegisterTile.of_vector_length(vector)
+    assert registers.contraction_lanes(4 * vector, rows=1) == 4 * vector
+    assert registers.contraction_lanes(64 * vector, rows=1) == registers.contraction_rows * vector
