@@ -105,7 +105,8 @@ class AttentionProblem(BaseModel):
     weights add up to less than 1."""
     log_sum_exp: bool = False
     """The logarithm of the sum that each row's weights are divided by, log Σ exp(score), f32, is a second
-    output `[batch, heads, seq_q]`, or of packed sequences `[heads, tokens]`; −∞ where a query sees no key."""
+    output `[batch, heads, seq_q]`, or of packed sequences `[heads, tokens]`.  A sink counts; without
+    one it is −∞ where a query sees no key."""
     window: tuple[WindowSide | None, WindowSide | None] | None = None
     """(left, right): query i sees keys from i + shift − left to i + shift + right, where shift is
     seq_kv − seq_q.  A side that is None or −1 is unlimited."""
