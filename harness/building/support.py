@@ -75,6 +75,11 @@ def own_variants() -> list[str]:
     return [name for name in _usable("variant") if not plugins.variant(name).is_baseline]
 
 
+def own_targets() -> list[str]:
+    """Return the targets, each without a chip: that of the device here, else its usual one."""
+    return list(_usable("target"))
+
+
 def all_chips() -> list[str]:
     """Return each chip of each target, by its full name."""
     return [

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.options import ExperimentName, FigureFormat, Jobs, Listed, Only, Plain
+from harness.cli.options import (
+    DEFAULT_OUT,
+    ExperimentName,
+    FigureFormat,
+    Jobs,
+    Listed,
+    Only,
+    Out,
+    Plain,
+)
 from harness.cli.problem_options import ProblemCommand
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, not_timed, note, planned, report_run
@@ -328,19 +337,30 @@ def support(
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this target, with or without a chip; may be repeated."),
     ] = None,
+    is_checked: Annotated[
+        bool, typer.Option("--check", help="Build and check each; exit status 1 if one failed.")
+    ] = False,
+    out: Out = DEFAULT_OUT,
+    jobs: Jobs = None,
+    plain: Plain = False,
 ) -> None:
     """Show which forms of attention each variant has for each target, and the reason where it has not.
 
-    Nothing is built.  Without options: the variants whose code this harness generates, on every chip.
+    Nothing is built.  Without options: the variants whose code this harness generates, on every chip.  With
+    --check each form that a variant has is built, executed and compared with the oracle, by default on one
+    chip of each target.
     """
     from harness import plugins
-    from harness.building.support import all_chips, matrix, own_variants
-    from harness.cli.support import lines
+    from harness.building.support import all_chips, matrix, own_targets, own_variants
+    from harness.cli.support import check_support, lines
 
     for name in variant or []:
         plugins.check_name("variant", name)
     for name in target or []:
         plugins.check_target(name)
+    if is_checked:
+        check_support(variant or own_variants(), target or own_targets(), out, jobs, plain=plain)
+        return
     for line in lines(list(matrix(variant or own_variants(), target or all_chips()))):
         typer.echo(printable(line))
 

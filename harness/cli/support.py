@@ -1,10 +1,15 @@
 """What `harness support` prints: tables of forms and variants, one for targets that are alike."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
+
+import typer
 
 from harness.building.support import Support
+from harness.cli.runs import report_run
 from harness.printable import markdown_text
 from harness.reporting.tables import markdown_rows
 
@@ -24,6 +29,31 @@ def lines(answers: Sequence[Support]) -> Iterator[str]:
         alike.setdefault(content, []).append(target)
     for content, targets in alike.items():
         yield from ("", f"## {', '.join(targets)}", "", *_table(content))
+
+
+def check_support(
+    variants: Sequence[str], targets: Sequence[str], out: Path, jobs: int | None, *, plain: bool
+) -> None:
+    """Build and check what these variants say they have for these targets; exits with 1 if one failed."""
+    from harness.machine.cores import available_cores
+    from harness.results.output_folder import ensure_writable_folder
+    from harness.running.form_check import check_forms, form_cases
+    from harness.running.progress import make_observer
+    from harness.status import checked_line
+
+    ensure_writable_folder(out)
+    summary = check_forms(
+        form_cases(variants, targets),
+        out=out,
+        observer=make_observer(plain),
+        command=sys.argv,
+        jobs=jobs or available_cores(),
+    )
+    report_run(summary)
+    statuses = [result.status for result in summary.results]
+    typer.echo(checked_line(statuses))
+    if any(not status.is_checked for status in statuses):
+        raise typer.Exit(1)
 
 
 def _table(content: Sequence[Support]) -> Iterator[str]:

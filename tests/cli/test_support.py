@@ -7,7 +7,8 @@ import pytest
 
 from harness import plugins
 from harness.__main__ import main
-from harness.building.support import all_chips, matrix, own_variants
+from harness.building import support as support_module
+from harness.building.support import Support, all_chips, matrix, own_variants
 from harness.problem.forms import FORMS
 
 PAGE = Path(__file__).parents[2] / "docs" / "support.md"
@@ -68,3 +69,25 @@ def test_an_unknown_name_is_one_line(
     assert main(["support", option, name]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
+
+
+def test_the_matrix_is_built_and_checked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = ("causal", "sinks", "log-sum-exp", "projections")
+    monkeypatch.setattr(support_module, "FORMS", tuple(form for form in FORMS if form.name in some))
+    options = ["--check", "--variant", "varlen", "--variant", "naive", "--target", "cpu", "--plain"]
+    lines = printed(capsys, *options, "--out", str(tmp_path))
+    assert lines[-1] == "6 of 6 cases checked, 6 passed"
+    (run,) = (tmp_path / "forms").iterdir()
+    assert (run / "results.parquet").exists()
+
+
+def test_a_form_that_a_variant_says_it_has_and_a_build_refuses_fails(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Support("packed sequences", "flash", "cpu", reason=None)
+    monkeypatch.setattr("harness.running.form_check.matrix", lambda variants, targets: [said])
+    options = ["--check", "--variant", "flash", "--target", "cpu", "--plain", "--out", str(tmp_path)]
+    assert main(["support", *options]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 of 1 cases checked, 1 unsupported"
