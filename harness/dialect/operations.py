@@ -143,12 +143,10 @@ class Diag:
 
 
 @dataclass(frozen=True)
-class Mask:
+class _AffineMask:
     """Keeps the elements of a tile whose position in the whole tensor satisfies affine inequalities."""
 
     operation: ir.OpView
-
-    NAME = "attn.mask"
 
     @property
     def x(self) -> ir.Value:
@@ -157,7 +155,7 @@ class Mask:
 
     @property
     def visible(self) -> ir.AffineMap:
-        """From a position (and symbols) to numbers that are all ≥ 0 where an element is kept."""
+        """From a position and symbols to numbers that are all ≥ 0 where an element is kept."""
         return ir.AffineMapAttr(self.operation.attributes["visible"]).value
 
     @property
@@ -169,6 +167,18 @@ class Mask:
     def fill(self) -> float:
         """What hidden elements become."""
         return ir.FloatAttr(self.operation.attributes["fill"]).value
+
+    @property
+    def masked(self) -> ir.Value:
+        """The result."""
+        return self.operation.results[0]
+
+
+@dataclass(frozen=True)
+class Mask(_AffineMask):
+    """A mask whose symbols, if it has any, are the same for all elements."""
+
+    NAME = "attn.mask"
 
     @property
     def offsets(self) -> list[ir.Value]:
@@ -180,24 +190,12 @@ class Mask:
         """Values of the map's symbols."""
         return list(self.operation.operands)[1 + self.visible.n_dims :]
 
-    @property
-    def masked(self) -> ir.Value:
-        """The result."""
-        return self.operation.results[0]
-
 
 @dataclass(frozen=True)
-class LengthMask:
+class LengthMask(_AffineMask):
     """A mask whose one symbol is a length, another one for each element along the tile's first axis."""
 
-    operation: ir.OpView
-
     NAME = "attn.length_mask"
-
-    @property
-    def x(self) -> ir.Value:
-        """The tile."""
-        return self.operation.operands[0]
 
     @property
     def lengths(self) -> ir.Value:
@@ -205,29 +203,9 @@ class LengthMask:
         return self.operation.operands[1]
 
     @property
-    def visible(self) -> ir.AffineMap:
-        """From a position and a length to numbers that are all ≥ 0 where an element is kept."""
-        return ir.AffineMapAttr(self.operation.attributes["visible"]).value
-
-    @property
-    def dimensions(self) -> tuple[int, ...]:
-        """Which map dimension each axis of the tile runs along."""
-        return tuple(ir.DenseI64ArrayAttr(self.operation.attributes["dimensions"]))
-
-    @property
-    def fill(self) -> float:
-        """What hidden elements become."""
-        return ir.FloatAttr(self.operation.attributes["fill"]).value
-
-    @property
     def offsets(self) -> list[ir.Value]:
         """Where the tile starts, one index per map dimension."""
         return list(self.operation.operands)[2:]
-
-    @property
-    def masked(self) -> ir.Value:
-        """The result."""
-        return self.operation.results[0]
 
 
 @dataclass(frozen=True)

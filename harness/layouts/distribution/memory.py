@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import arith, scf, vector
 
+from harness.ir.transfers import FIRST_INDEX
 from harness.layouts.alignment import TileAlignment
 from harness.layouts.bank_conflicts import conflicts_of_accesses
 from harness.layouts.constraints import in_shared_memory
@@ -30,9 +31,6 @@ from harness.layouts.distribution.transfers import (
 )
 from harness.layouts.formulas import replica
 from harness.layouts.layout import Layout
-
-FIRST_INDEX = {"vector.transfer_read": 1, "vector.transfer_write": 2}
-"""The number of a transfer's first index operand; the operand before it is the buffer."""
 
 
 def distribute_read(distributor: Distributor, operation: ir.OpView) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
+from harness.ir.transfers import FIRST_INDEX
 from harness.ir.walk import operations_within
 from harness.layouts.bank_conflicts import TileAccess, least_conflicting_pitch
 from harness.layouts.constraints import in_shared_memory
@@ -20,9 +21,6 @@ from harness.layouts.through_shared_memory import LEAST_BITS, exchanged
 from harness.layouts.warp_tiling import WarpTiling
 from harness.layouts.workgroup_memory import is_body_of_workgroup
 from harness.targets.gpu.shared_memory import place
-
-FIRST_INDEX = 2
-"""Number of the first index operand of a `vector.transfer_write`."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def _passage(write: ir.OpView, tiling: WarpTiling) -> Passage | None:
     if LAST_AXIS in open_axes(write) or not tiling.can_copy(rows, columns, size):
         return None
     stored = tiling.copy(rows, columns, size)
-    alignment = alignment_of(write, FIRST_INDEX, stored)
+    alignment = alignment_of(write, FIRST_INDEX["vector.transfer_write"], stored)
     accesses = contiguous_accesses(stored, size)
     is_aligned = all(alignment.of(access, size) == WIDEST_ACCESS_BYTES for access in accesses)
     return Passage(tiling.result(rows, columns), stored, size) if is_aligned else None

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from mlir import ir
 from mlir.dialects import memref
 
+from harness.ir.transfers import FIRST_INDEX
 from harness.ir.walk import operations_within
-
-FIRST_INDEX = {"vector.transfer_read": 1, "vector.transfer_write": 2}
-"""The number of a transfer's first index operand; the operand before it is the buffer."""
 
 
 def see_tiles_along_last_axes(function: ir.OpView) -> None:

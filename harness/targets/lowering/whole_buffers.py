@@ -10,11 +10,10 @@ from mlir.dialects import arith
 
 from harness.ir.builder import index
 from harness.ir.slices import mixed_values
+from harness.ir.transfers import FIRST_INDEX
 from harness.ir.walk import operations_within
 
 PART = "memref.subview"
-FIRST_INDEX = {"vector.transfer_read": 1, "vector.transfer_write": 2}
-"""The number of a transfer's first index operand; the operand before it is the buffer."""
 
 
 def index_whole_buffers(function: ir.OpView) -> None:
