@@ -19,7 +19,7 @@ import numpy as np
 
 import harness
 from harness import AttentionProblem
-from harness.artifact.artifact import BoundCall
+from harness.artifact.bound_call import BoundCall
 from harness.measure.statistics import paired_ratio
 from harness.problem.inputs import make_inputs
 

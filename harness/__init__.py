@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.api import BuiltArtifact, attention, build, load, run
-    from harness.artifact.artifact import Artifact, Executable
+    from harness.artifact.artifact import Artifact
+    from harness.artifact.bound_call import Executable
     from harness.errors import BuildError, HarnessError, InputError, UnsupportedError
     from harness.problem.attention_problem import AttentionProblem
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
+from harness.artifact.artifact import Artifact, StaticMetrics
+from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.turns import CallInTurn
 from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.experiment.case_settings import complete_case

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
 
 LENGTHS = (1, 2, 3, 5, 7, 16, 17, 31, 32, 33, 64, 75, 100, 127, 128, 129, 200, 255, 256, 300)
 """Around multiples of tiles, and far from them."""
@@ -32,8 +32,9 @@ class Space:
         while True:
             fields = self._fields(draw)
             variant, problem = _variant(draw, fields), AttentionProblem.model_validate(fields)
-            params = {"projections": draw.choice(("fused", "before"))} if variant == "split-head" else {}
-            yield Case(problem=problem, variant=variant, target=self.target, params=params)
+            yield Case(
+                problem=problem, variant=variant, target=self.target, params=_params(draw, variant, problem)
+            )
 
     def _fields(self, draw: random.Random) -> dict[str, Any]:
         """Return the fields of a valid problem."""
@@ -84,7 +85,14 @@ class Space:
         """Return projections from tokens that queries and keys share."""
         width, length = draw.choice((5, 20, 32, 64, 100, 128)), self._length(draw)
         operands = {name: draw.random() < 0.2 for name in ("mask", "bias")}
-        return {"model_width": width, "seq_q": length, "batch": draw.choice((1, 2)), **operands}
+        projects_output = draw.random() < 0.4
+        return {
+            "model_width": width,
+            "output_projection": projects_output,
+            "seq_q": length,
+            "batch": draw.choice((1, 2)),
+            **operands,
+        }
 
 
 def _variant(draw: random.Random, fields: dict[str, Any]) -> str:
@@ -92,6 +100,14 @@ def _variant(draw: random.Random, fields: dict[str, Any]) -> str:
     if "cu_seqlens_q" in fields:
         return "varlen"
     return "split-head" if "model_width" in fields else draw.choice(PLAIN_VARIANTS)
+
+
+def _params(draw: random.Random, variant: str, problem: AttentionProblem) -> dict[str, ParameterValue]:
+    """Return how heads are projected, and a number of ranks that they can be shared out among."""
+    if variant != "split-head":
+        return {}
+    ranks = draw.choice([ranks for ranks in (1, 1, 2, 4) if problem.heads % ranks == 0])
+    return {"projections": draw.choice(("fused", "before")), "ranks": ranks}
 
 
 def _cumulative(lengths: Sequence[int]) -> tuple[int, ...]:

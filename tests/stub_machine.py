@@ -5,7 +5,8 @@ from pathlib import Path
 
 from stubbed_device import stub_device, stub_intel_device
 
-from harness.artifact.artifact import Artifact, Executable
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import Executable
 
 _machines: list[AbstractContextManager[object]] = []
 """Kept open: the driver has to know the kernels as long as the process lives."""

@@ -13,7 +13,7 @@ from example_results import example_result
 
 import harness
 from harness.api import BuiltArtifact, CheckedExecutable
-from harness.artifact.artifact import BoundCall, Executable
+from harness.artifact.bound_call import BoundCall, Executable
 from harness.errors import InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem

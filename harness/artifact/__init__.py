@@ -3,6 +3,7 @@
 What plugins derive from can be imported from here.
 """
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable, Sample, StaticMetrics
+from harness.artifact.artifact import Artifact, StaticMetrics
+from harness.artifact.bound_call import BoundCall, Executable, Sample
 
 __all__ = ["Artifact", "BoundCall", "Executable", "Sample", "StaticMetrics"]

@@ -1,22 +1,18 @@
 """What a build leaves behind, and how it is run."""
 
 import importlib
-import time
-from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from harness.artifact.bound_call import Executable
+from harness.artifact.ranks import RanksExecutable
 from harness.bounds.loop_model import LoopModel
 from harness.errors import HarnessError
 from harness.numbers import Count, Duration, Share
 from harness.problem.case import Case, ParameterValue
-from harness.problem.inputs import Inputs
-from harness.problem.outputs import OUTPUT, OUTPUTS
+from harness.problem.ranks import problem_of_rank
 from harness.storage.digests import DIGESTS_FILE, difference
 
 ARTIFACT_FILE = "artifact.json"
@@ -100,6 +96,8 @@ class Artifact(BaseModel):
     """File in the folder that holds each stage's output."""
     chosen: dict[str, ParameterValue] = {}
     """Values of parameters that the case leaves open, as they were chosen."""
+    ranks: int = 1
+    """Ranks that execute the code, each on its share of the case's heads, see `harness.problem.ranks`."""
     launch: dict[str, Any] = {}
     """What the loader needs: entry points, grid, workspace."""
     why_not_run: str | None = None
@@ -113,7 +111,7 @@ class Artifact(BaseModel):
         """Build time, all stages together."""
         return sum(self.stage_seconds.values())
 
-    def load(self, folder: Path) -> "Executable":
+    def load(self, folder: Path) -> Executable:
         """Load the artifact's code into this process.
 
         Raises `HarnessError` when files in the folder have changed since they were stored there.
@@ -122,94 +120,10 @@ class Artifact(BaseModel):
         if changed is not None:
             raise HarnessError(f"{folder}: {changed}: build it again")
         module, _, function = self.loader.partition(":")
-        return getattr(importlib.import_module(module), function)(self, folder)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One timing sample: calls one after another."""
-
-    seconds: float
-    """Mean time of one call."""
-    calls: int
-    launch_s: float | None = None
-    """What a call takes besides, from an idle device to its result, where that is told apart."""
-    clock_mhz: int | None = None
-    """The device's clock, where it is known."""
-    throttled: str | None = None
-    """Why the device was slowed down meanwhile, so that the sample says nothing of the code."""
-
-
-class BoundCall(ABC):
-    """An executable bound to concrete inputs: what the checker and the timer call.
-
-    It is for one thread at a time.
-    """
-
-    @abstractmethod
-    def poison(self) -> None:
-        """Fill outputs and scratch memory with NaN, so that what is never written is seen."""
-
-    @abstractmethod
-    def run(self) -> None:
-        """Compute once and wait for the result; this is what is timed."""
-
-    @abstractmethod
-    def output(self) -> np.ndarray:
-        """Return the output of the last run, in the problem's output shape and dtype."""
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        """Return all outputs of the last run by name, see `harness.problem.outputs`: by default the one."""
-        return {OUTPUT: self.output()}
-
-    def sample(self, min_seconds: float) -> Sample:
-        """Run again and again until at least `min_seconds` have passed, by the clock of this process."""
-        calls = 0
-        start = time.perf_counter()
-        elapsed = 0.0
-        while calls == 0 or elapsed < min_seconds:
-            self.run()
-            calls += 1
-            elapsed = time.perf_counter() - start
-        return Sample(seconds=elapsed / calls, calls=calls)
-
-
-class Executable(ABC):
-    """Code loaded into this process, ready to be called any number of times."""
-
-    @abstractmethod
-    def bind(self, inputs: Inputs) -> BoundCall:
-        """Prepare a call: convert inputs, allocate output and workspace."""
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Return what a thread is in while it binds or calls, where this process may have several.
-
-        Code whose runtime keeps something for the whole process waits here until other threads are done, and
-        sets for the thread what it needs.  Who is in a turn may begin another one.  By default nothing is
-        done: calls that were bound apart run at the same time.
-        """
-        return nullcontext()
-
-    def take_process(self) -> None:  # noqa: B027 - most set nothing
-        """Set a process up for what is timed: a worker's, which does nothing else; by default nothing."""
-
-    def __call__(
-        self,
-        q: np.ndarray,
-        k: np.ndarray,
-        v: np.ndarray,
-        *,
-        mask: np.ndarray | None = None,
-        bias: np.ndarray | None = None,
-        sinks: np.ndarray | None = None,
-    ) -> Any:
-        """Compute attention of q, k and v (shapes and dtype of the problem it was built for).
-
-        Returns the output, or with a second one, such as the log-sum-exp of rows, a tuple of them.
-        """
-        with self.turn():
-            call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks))
-            call.run()
-            found = call.outputs()
-        outputs = tuple(found[name] for name in OUTPUTS if name in found)
-        return outputs[0] if len(outputs) == 1 else outputs
+        load = getattr(importlib.import_module(module), function)
+        if self.ranks == 1:
+            executable: Executable = load(self, folder)
+            return executable
+        problem = self.case.problem
+        share = self.case.model_copy(update={"problem": problem_of_rank(problem, self.ranks)})
+        return RanksExecutable(load(self.model_copy(update={"case": share}), folder), problem, self.ranks)

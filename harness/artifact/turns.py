@@ -1,11 +1,11 @@
 """Bound calls whose every step is a turn of their executable: what a program with several threads calls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 import numpy as np
 
-from harness.artifact.artifact import BoundCall, Sample
+from harness.artifact.bound_call import BoundCall, Part, Sample
 
 
 class CallInTurn(BoundCall):
@@ -34,6 +34,11 @@ class CallInTurn(BoundCall):
         """Return all outputs of the last run by name."""
         with self._turn():
             return self._call.outputs()
+
+    def parts(self) -> Sequence[Part]:
+        """Return what can be looked at besides."""
+        with self._turn():
+            return self._call.parts()
 
     def sample(self, min_seconds: float) -> Sample:
         """Take a sample in one turn, so that no wait for others is a part of it."""

@@ -15,7 +15,7 @@ from harness.costs.operations.kinds import Kind
 from harness.costs.trees import Amounts
 from harness.costs.walk import Handler, Walk, body_of, name_of
 from harness.ir.walk import functions_of
-from harness.payloads.arguments import BUFFER, FREE_LAYOUT
+from harness.payloads.arguments import BUFFER, is_workspace
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _argument(
 ) -> Memory:
     """Return the memory of an argument; beside named ones, one without a name is scratch of a thread."""
     name = ir.StringAttr(attributes[BUFFER]).value if BUFFER in attributes else f"arg{number}"
-    if FREE_LAYOUT in attributes:
+    if is_workspace(attributes):
         level = Level.WORKSPACE
     elif BUFFER in attributes or not anything_named:
         level = Level.ARGUMENT

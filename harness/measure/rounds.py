@@ -18,7 +18,7 @@ from typing import Protocol
 
 import psutil
 
-from harness.artifact.artifact import Sample
+from harness.artifact.bound_call import Sample
 from harness.experiment.settings import TimingSettings
 from harness.measure.order import balanced_orders
 from harness.measure.statistics import min_samples, nested_interval, paired_ratio, relative_width

@@ -36,6 +36,10 @@ and, under a causal mask, from row to row, so the rule holds for every row at th
   the bound, a row is thus one of V, or the mean of those that tie: not small because it cancels, so that the
   bound is of its own root mean square, and of what adding up takes: zeros are wrong however small it is.
 
+Where the output is projected (`output_projection`), E is that of the heads: errors of random sign add up by
+their squares as the components themselves do, so that their share of a row's size stays.  The sum over the
+heads' columns adds 2·√(heads·head_dim_v)·eps(f32) for the reason of √keys.
+
 A tolerance is at least the smallest number of the dtype: where sinks leave next to nothing of a row, 0 is
 right.
 
@@ -67,6 +71,7 @@ from harness.oracle.reference import (
     Head,
     Reference,
     exact_attention,
+    exact_output,
     heads,
     largest_product,
     plain_rows,
@@ -76,6 +81,7 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import DTypeName, numpy_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
+from harness.problem.projections import joined_heads
 
 PLAIN_ERROR_FACTOR = 2.0
 """Of the plain implementation's error, that an output may have."""
@@ -106,7 +112,7 @@ CHECK_ROWS = 4096
 
 def reference(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
     """Return attention in float64, in the problem's output shape; rows that see no key are 0."""
-    return exact_attention(inputs, problem).output
+    return exact_output(exact_attention(inputs, problem), inputs).output
 
 
 def same_precision(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
@@ -114,11 +120,14 @@ def same_precision(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
 
     Scores, probabilities and output are rounded to the dtype, products are accumulated in float32.
     """
-    output = np.zeros(problem.output_shape, numpy_dtype(problem.dtype))
+    output = np.zeros(problem.attended_shape, numpy_dtype(problem.dtype))
     for head in heads(inputs, problem):
         for rows in head.blocks():
             output[head.index][rows] = plain_rows(head, rows, problem)
-    return output
+    if inputs.projections is None or inputs.projections.output_weights is None:
+        return output
+    joined, weights = joined_heads(output), inputs.projections.output_weights
+    return (joined.astype(np.float32) @ weights.astype(np.float32)).astype(output.dtype)
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,11 @@ class Verdict:
     """How many rows are, where they lie, and a value of the first, see `harness.oracle.wrong_rows`."""
 
 
+def worse(one: Verdict, other: Verdict) -> Verdict:
+    """Return the verdict that is wrong, or else the one that is closer to it."""
+    return max(one, other, key=lambda each: (not each.ok, each.error_ratio))
+
+
 @dataclass(frozen=True)
 class Expected:
     """What a problem's output must be: computed once by `expect`, saved, and read by every checker."""
@@ -146,9 +160,9 @@ class Expected:
     reference: np.ndarray
     """Float64, in the problem's output shape."""
     tolerance: np.ndarray
-    """Largest allowed error of each row, float64, in the output shape less head_dim_v."""
+    """Largest allowed error of each row, float64, in the output shape less its last dimension."""
     log_sum_exp: np.ndarray
-    """log Σ exp(score) of each row, likewise; −inf where no key is visible."""
+    """log Σ exp(score) of each row of each head; −inf where no key is visible."""
     log_sum_exp_tolerance: np.ndarray | None = None
     """Largest allowed error of each, where it is an output of the problem."""
 
@@ -162,7 +176,7 @@ class Expected:
         of_rows = self._of_rows(self.log_sum_exp_tolerance).check(self._as_rows(outputs[LOG_SUM_EXP]))
         if of_rows.first_bad is not None:
             of_rows = replace(of_rows, first_bad=f"log-sum-exp: {of_rows.first_bad}")
-        return max(verdict, of_rows, key=lambda each: (not each.ok, each.error_ratio))
+        return worse(verdict, of_rows)
 
     def _of_rows(self, tolerance: np.ndarray) -> "Expected":
         """Return what the log-sum-exp must be: an output of width 1."""
@@ -212,15 +226,20 @@ class Expected:
 
     def _row_name(self, row: int) -> str:
         """Return a row's place in words a person can use."""
-        place = [int(index) for index in np.unravel_index(row, self.tolerance.shape)]
-        if len(place) == 2:
-            return f"token {place[0]}, head {place[1]}"
-        batch = f"batch {place[0]}, " if self.tolerance.shape[0] > 1 else ""
-        return f"{batch}head {place[1]}, query {place[2]}"
+        place = zip(
+            self._axes, np.unravel_index(row, self.tolerance.shape), self.tolerance.shape, strict=True
+        )
+        return ", ".join(f"{axis} {index}" for axis, index, size in place if axis != "batch" or size > 1)
+
+    @property
+    def _axes(self) -> tuple[str, ...]:
+        """What the axes of rows are called."""
+        if self.tolerance.ndim == 3:
+            return ("batch", "head", "query")
+        return ("batch", "query") if self.log_sum_exp.ndim == 3 else ("token", "head")
 
     def _details(self, output: np.ndarray, bad: np.ndarray) -> str:
-        axes = ("token", "head") if self.tolerance.ndim == 2 else ("batch", "head", "query")
-        return describe_wrong_rows(self.reference, output, self.tolerance, bad, axes)
+        return describe_wrong_rows(self.reference, output, self.tolerance, bad, self._axes)
 
     def dump(self, outputs: Mapping[str, np.ndarray], path: Path) -> None:
         """Write `expected`, `found` and `tolerance` to an .npz file, for whoever looks for the mistake; of a
@@ -295,7 +314,8 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
 
     Raises `InputError` when the inputs have no finite result, or scores that f32 is too small for.
     """
-    exact = exact_attention(inputs, problem)
+    attended = exact_attention(inputs, problem)
+    exact = exact_output(attended, inputs)
     if not np.isfinite(exact.output).all():
         raise InputError(
             "q, k, v: the exact output is not finite; expected inputs without NaN or infinities in V"
@@ -304,9 +324,10 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     float32_eps = float(np.finfo(np.float32).eps)
     summation = SUMMATION_FACTOR * np.sqrt(problem.seq_kv) * float32_eps
     factor = (
-        PLAIN_ERROR_FACTOR * _plain_error(inputs, problem, exact)
+        PLAIN_ERROR_FACTOR * _plain_error(inputs, problem, attended)
         + OUTPUT_ULPS * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
         + summation
+        + _joined_summation(problem)
     )
     scores = SUMMATION_FACTOR * exact.product * float32_eps
     of_row = LARGEST_FACTOR * _root_mean_square(exact.output) + summation * exact.scale
@@ -319,8 +340,14 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
         exact.output,
         tolerance,
         exact.log_sum_exp,
-        _log_sum_exp_tolerance(problem, exact, summation) if problem.log_sum_exp else None,
+        _log_sum_exp_tolerance(problem, attended, summation) if problem.log_sum_exp else None,
     )
+
+
+def _joined_summation(problem: AttentionProblem) -> float:
+    """Return what adding up the columns of all heads one after another adds to a row's relative error."""
+    columns = problem.heads * problem.head_dim_v if problem.output_projection else 0
+    return SUMMATION_FACTOR * float(np.sqrt(columns)) * float(np.finfo(np.float32).eps)
 
 
 def _log_sum_exp_tolerance(problem: AttentionProblem, exact: Reference, summation: float) -> np.ndarray:

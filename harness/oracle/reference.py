@@ -13,7 +13,7 @@ import numpy as np
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
-from harness.problem.projections import exact_projections
+from harness.problem.projections import exact_projections, joined_heads
 
 BLOCK_ROWS = 128
 """Query rows computed together: enough for the BLAS, and 16 MiB of scores at a sequence of 16384."""
@@ -42,14 +42,14 @@ class Head:
 
 @dataclass(frozen=True)
 class Reference:
-    """Exact attention (float64) and what is known of each output row."""
+    """Exact attention (float64) and what is known of each row."""
 
     output: np.ndarray
-    """In the problem's output shape."""
+    """What the heads give, or what that is projected to."""
     log_sum_exp: np.ndarray
-    """log Σ exp(score) of each row, in the output shape less head_dim_v; −inf where no key is visible."""
+    """log Σ exp(score) of each row of each head; −inf where no key is visible."""
     scale: np.ndarray
-    """Size of each row's components, likewise: the larger of the row's root mean square and
+    """Size of the components of each row of the output: the larger of the row's root mean square and
     √Σp² · rms(V), the size of Σ p·v for values of random sign, which does not vanish by cancellation."""
     product: np.ndarray
     """|scale| · ‖q‖ · rms‖k‖ of each row, likewise: √head_dim times the size of a score of components of
@@ -105,14 +105,14 @@ def largest_product(inputs: Inputs, problem: AttentionProblem) -> float:
 
 
 def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
-    """Compute attention in float64, with the log-sum-exp and the scale of each row."""
+    """Compute what the heads give in float64, with the log-sum-exp and the scale of each row."""
     if inputs.projections is not None:
         q, k, v = exact_projections(inputs.projections, problem)
         inputs = replace(inputs, q=q, k=k, v=v)
-    output = np.zeros(problem.output_shape)
-    log_sum_exp = np.full(problem.output_shape[:-1], -np.inf)
-    scale = np.zeros(problem.output_shape[:-1])
-    product = np.zeros(problem.output_shape[:-1])
+    output = np.zeros(problem.attended_shape)
+    log_sum_exp = np.full(problem.attended_shape[:-1], -np.inf)
+    scale = np.zeros(problem.attended_shape[:-1])
+    product = np.zeros(problem.attended_shape[:-1])
     for head in heads(inputs, problem):
         k, v = head.k.astype(np.float64), head.v.astype(np.float64)
         mean_square_v = np.mean(v * v) if v.size else 0.0
@@ -132,6 +132,25 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
             query_size = np.sqrt(_squared_lengths(head.q[rows].astype(np.float64)))
             product[head.index][rows] = abs(problem.scale) * query_size * key_size
     return Reference(output, log_sum_exp, scale, product)
+
+
+def exact_output(attended: Reference, inputs: Inputs) -> Reference:
+    """Return what the heads give, or that joined and projected where this is part of the problem.
+
+    A projected row's components are sums of products with weights of random sign, and so are their errors:
+    sizes and errors of heads add up by their squares.
+    """
+    if inputs.projections is None or inputs.projections.output_weights is None:
+        return attended
+    weights = inputs.projections.output_weights.astype(np.float64)
+    columns = attended.output.shape[-1]
+    weight_size = np.sqrt(np.mean(weights * weights))
+    output = joined_heads(attended.output) @ weights
+    spread = np.sqrt(columns * np.sum(attended.scale**2, axis=1)) * weight_size
+    scale = np.maximum(np.sqrt(np.mean(output * output, axis=-1)), spread)
+    error = np.sqrt(columns * np.sum((attended.product * attended.scale) ** 2, axis=1)) * weight_size
+    product = error / np.where(scale > 0, scale, 1.0)
+    return Reference(output, attended.log_sum_exp, scale, product)
 
 
 def _rms_length(vectors: np.ndarray) -> float:

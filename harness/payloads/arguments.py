@@ -17,6 +17,9 @@ DIMENSIONS = "harness.dimensions"
 GIVEN_SHAPE = "harness.given_shape"
 """Argument attribute: the shape of the caller's array in the same memory, where it is another one."""
 
+WORKSPACE = "harness.workspace"
+"""Argument attribute: scratch memory between kernels in the order of its dimensions."""
+
 FREE_LAYOUT = "harness.free_layout"
 """Argument attribute: scratch memory between kernels, which a target may store in any dimension order."""
 
@@ -24,6 +27,12 @@ UNDOES_PADDING = "harness.undoes_padding"
 """Attribute of an extract_slice that takes padding away again: tiling computes the padding with the rest,
 which is the point of padding to the size of a tile."""
 
+
+PROJECTION = "project_"
+"""What names of kernels begin with that project something, which follows."""
+
+ATTENDED = "attended"
+"""The workspace between attention and the projection of its output."""
 
 AXIS_NAMES = dict(zip(SCORE_AXES, ("batch", "head", "query", "key"), strict=True))
 
@@ -37,7 +46,10 @@ class KernelArgument:
     """Among them `query`, the dimension that is tiled over the grid."""
     shape: tuple[int, ...]
     dtype: str
+    is_workspace: bool = False
+    """Whether it is scratch memory between kernels in the order of its dimensions."""
     free_layout: bool = False
+    """Whether it is scratch memory between kernels in any order."""
     given_shape: tuple[int, ...] | None = None
 
     def attributes(self) -> ir.DictAttr:
@@ -46,11 +58,23 @@ class KernelArgument:
             BUFFER: ir.StringAttr.get(self.buffer),
             DIMENSIONS: ir.ArrayAttr.get([ir.StringAttr.get(name) for name in self.dimensions]),
         }
+        if self.is_workspace:
+            attributes[WORKSPACE] = ir.UnitAttr.get()
         if self.free_layout:
             attributes[FREE_LAYOUT] = ir.UnitAttr.get()
         if self.given_shape not in (None, self.shape):
             attributes[GIVEN_SHAPE] = ir.DenseI64ArrayAttr.get(self.given_shape)
         return ir.DictAttr.get(attributes)
+
+
+def is_projection(function: ir.OpView) -> bool:
+    """Whether a kernel is the projection of something."""
+    return function.name.value.startswith(PROJECTION)
+
+
+def is_workspace(attributes: ir.DictAttr) -> bool:
+    """Whether an argument with these attributes is scratch memory between kernels."""
+    return WORKSPACE in attributes or FREE_LAYOUT in attributes
 
 
 def attention_arguments(
@@ -76,12 +100,43 @@ def output_arguments(problem: AttentionProblem, given: AttentionProblem) -> list
     """Return O and, where it is asked for, the log-sum-exp of rows: what kernels of batches write."""
     rows = ("batch", "head", "query")
     output = KernelArgument(
-        OUTPUT, (*rows, "width"), problem.output_shape, problem.dtype, given_shape=given.output_shape
+        OUTPUT, (*rows, "width"), problem.attended_shape, problem.dtype, given_shape=given.output_shape
     )
+    if problem.output_projection:
+        output = _attended(problem)
     if not problem.log_sum_exp:
         return [output]
     shape = problem.log_sum_exp_shape
     return [output, KernelArgument(LOG_SUM_EXP, rows, shape, "f32", given_shape=given.log_sum_exp_shape)]
+
+
+def _attended(problem: AttentionProblem) -> KernelArgument:
+    """Return where heads leave what is then projected: the heads of a token side by side.
+
+    Where there is one head or one token, the head comes first, which is the same memory: see
+    `packed_arguments`.
+    """
+    batch, heads, queries, width = problem.attended_shape
+    if 1 in (heads, queries):
+        dimensions = ("batch", "head", "query", "width")
+        return KernelArgument(ATTENDED, dimensions, problem.attended_shape, problem.dtype, is_workspace=True)
+    dimensions, shape = ("batch", "query", "head", "width"), (batch, queries, heads, width)
+    return KernelArgument(ATTENDED, dimensions, shape, problem.dtype, is_workspace=True)
+
+
+def output_projection_arguments(problem: AttentionProblem) -> list[KernelArgument]:
+    """Return the joined heads, the weights and O of the output's projection.
+
+    As among `projection_arguments` none of the dimensions is named `query`.
+    """
+    batch, heads, queries, width = problem.attended_shape
+    columns, dtype = problem.output_shape[-1], problem.dtype
+    joined, rows = heads * width, ("batch", "token")
+    return [
+        KernelArgument(ATTENDED, (*rows, "width"), (batch, queries, joined), dtype, is_workspace=True),
+        KernelArgument("output_weights", ("width", "column"), (joined, columns), dtype),
+        KernelArgument(OUTPUT, (*rows, "column"), problem.output_shape, dtype),
+    ]
 
 
 def score_arguments(problem: AttentionProblem) -> list[KernelArgument]:

@@ -208,8 +208,9 @@ def attention_of(
     attended = _attention(
         problem, query, keys, values, of_scores, layout, weighs_probabilities=weighs_probabilities
     )
-    rows = unpadded(attended.rows, problem.dtype, problem.output_shape)
-    stored = [steps.stored(rows, outputs[0])]
+    rows = unpadded(attended.rows, problem.dtype, problem.attended_shape)
+    has_order_of_heads = list(outputs[0].type.shape) == list(problem.attended_shape)
+    stored = [steps.stored(rows, outputs[0], "bhqd", "bhqd" if has_order_of_heads else "bqhd")]
     for place in outputs[1:]:
         log_sum_exp = steps.log_sum_exp(attended.weights, attended.sinks, "bhq")
         stored.append(steps.stored(unpadded(log_sum_exp, "f32", problem.log_sum_exp_shape), place))

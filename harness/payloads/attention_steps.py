@@ -220,12 +220,11 @@ def weighted_values(probability: ir.Value, value: ir.Value) -> ir.Value:
     return attn.batch_matmul(probability, value, b.filled(0.0, shape), "nn").product
 
 
-def stored(value: ir.Value, output: ir.Value) -> ir.Value:
-    """Return the result in the dtype of the output, written there."""
-    axes = attn.loop_letters(value.type.rank)
-    return b.structured(
-        f"{axes}->{axes}", [value], output, lambda element: b.narrow(element, b.dtype_of(output))
-    )
+def stored(value: ir.Value, output: ir.Value, axes: str | None = None, order: str | None = None) -> ir.Value:
+    """Return the result in the dtype of the output, written there, in another order of its axes if told."""
+    axes = axes or attn.loop_letters(value.type.rank)
+    dtype = b.dtype_of(output)
+    return b.structured(f"{axes}->{order or axes}", [value], output, lambda element: b.narrow(element, dtype))
 
 
 def result_of(operation: ir.OpView | ir.Operation | ir.Value) -> ir.Value:

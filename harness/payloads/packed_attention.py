@@ -57,9 +57,9 @@ def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None
             for logits in sinks:
                 result = steps.with_sinks(result, weights, logits, "htd")
             result = unpadded(result, problem.dtype, (problem.heads, tokens, problem.head_dim_v))
-            store = steps.stored if problem.heads == 1 else _stored
+            order = "htw" if problem.heads == 1 else "thw"
             output, *of_rows = outputs_of(body, problem)
-            results = [store(result, output)]
+            results = [steps.stored(result, output, "htw", order)]
             for place in of_rows:
                 log_sum_exp = steps.log_sum_exp(weights, next(iter(sinks), None), "ht")
                 results.append(steps.stored(unpadded(log_sum_exp, "f32", (problem.heads, tokens)), place))
@@ -138,9 +138,3 @@ def _heads_first(value: ir.Value) -> ir.Value:
     tokens, heads, width = b.sizes_of(value)
     transposed = linalg.transpose(value, outs=[b.empty([heads, tokens, width])], permutation=[1, 0, 2])
     return steps.result_of(transposed)
-
-
-def _stored(value: ir.Value, output: ir.Value) -> ir.Value:
-    """Return `[heads, tokens, width]` in the dtype and the order of the output, written there."""
-    dtype = b.dtype_of(output)
-    return b.structured("htw->thw", [value], output, lambda element: b.narrow(element, dtype))

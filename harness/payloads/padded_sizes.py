@@ -15,3 +15,15 @@ class PaddedSizes:
     keys: int
     head_dim: int
     head_dim_v: int
+
+
+@dataclass(frozen=True)
+class ProjectedWidths:
+    """Widths of projections that are computed, likewise; what is added is 0."""
+
+    model: int
+    """Columns of the tokens."""
+    joined: int
+    """Columns of all heads side by side."""
+    output: int
+    """Columns of the projected output."""

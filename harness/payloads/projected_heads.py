@@ -15,14 +15,22 @@ from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
 from harness.payloads.arguments import (
+    PROJECTION,
     KernelArgument,
     attention_arguments,
     output_arguments,
+    output_projection_arguments,
     projection_arguments,
     score_arguments,
 )
-from harness.payloads.attention import attention_of, count_outputs, operand_shapes, payload_function
-from harness.payloads.padded_sizes import PaddedSizes
+from harness.payloads.attention import (
+    attention_of,
+    count_outputs,
+    multi_head_attention_with_prologue_projections,
+    operand_shapes,
+    payload_function,
+)
+from harness.payloads.padded_sizes import PaddedSizes, ProjectedWidths
 from harness.payloads.padding import padded, unpadded
 from harness.problem.attention_problem import AttentionProblem
 
@@ -31,9 +39,10 @@ PROJECTED = ("query", "key", "value")
 
 
 def projected_heads(
-    problem: AttentionProblem, sizes: PaddedSizes, model_width: int, before: Sequence[str]
+    problem: AttentionProblem, sizes: PaddedSizes, widths: ProjectedWidths, before: Sequence[str]
 ) -> ir.Module:
-    """Return a kernel for each projection that comes before, such as `@project_key`, then `@attention`.
+    """Return a kernel for each projection that comes before, such as `@project_key`, then `@attention`, and
+    `@project_output` where the output is projected.
 
     Each projection is `@project_key(X[b,s,w], W[w,h·d], P[b,h,s,d]) -> P`, of the heads of Q, or of K and V,
     which are not repeated for the query heads that share one.  P is a workspace in the dtype of the inputs.
@@ -41,16 +50,58 @@ def projected_heads(
     Args:
         problem: with a `model_width` w.
         sizes: what is computed, where that is more than the problem has.
-        model_width: likewise, columns of X and rows of W.
+        widths: likewise, of X, of joined heads and of the projected output.
         before: which of `PROJECTED` have a kernel of their own.
     """
-    projections = _projections(problem, sizes, model_width)
+    projections = _projections(problem, sizes, widths.model)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         for name in before:
             _add_kernel(projections[name], sizes.queries)
         _add_attention(problem, projections, before)
+        if problem.output_projection:
+            add_output_projection(problem, sizes.queries, widths)
     return module
+
+
+def heads_projected_inside(
+    problem: AttentionProblem, sizes: PaddedSizes, widths: ProjectedWidths
+) -> ir.Module:
+    """Return attention with the projections of its inputs as a part of it, then `@project_output` where the
+    output is projected."""
+    module = multi_head_attention_with_prologue_projections(problem, sizes)
+    if problem.output_projection:
+        with ir.InsertionPoint(module.body):
+            add_output_projection(problem, sizes.queries, widths)
+    return module
+
+
+def add_output_projection(problem: AttentionProblem, rows: int, widths: ProjectedWidths) -> None:
+    """Add `@project_output(Z[b,s,h·e], Wo[h·e,w], O[b,s,w]) -> O`, of heads that lie side by side in Z.
+
+    Args:
+        problem: with an output projection.
+        rows: tokens that are computed at least.
+        widths: columns that are computed, where that is more than there are.
+    """
+    arguments = output_projection_arguments(problem)
+    body = payload_function(f"{PROJECTION}output", arguments)
+    batch, tokens, _ = problem.output_shape
+    rows = max(rows, tokens)
+    joined, columns = widths.joined, widths.output
+    with ir.InsertionPoint(body):
+        heads, weights, output = body.arguments
+        wide = steps.widened(padded(heads, (batch, rows, joined)))
+        matrix = steps.widened(padded(weights, (joined, columns)))
+        repeated = linalg.broadcast(matrix, outs=[b.empty([batch, joined, columns])], dimensions=[0])
+        zeros = b.filled(0.0, [batch, rows, columns])
+        product = attn.batch_matmul(wide, steps.result_of(repeated), zeros, "nn").product
+        func.ReturnOp([steps.stored(unpadded(product, problem.dtype, problem.output_shape), output)])
+
+
+def heads_only(problem: AttentionProblem) -> AttentionProblem:
+    """Return the problem between its projections: of Q, K and V as they are projected."""
+    return problem.model_copy(update={"model_width": None, "output_projection": False})
 
 
 @dataclass(frozen=True)
@@ -87,7 +138,7 @@ class _Projection:
 def _projections(problem: AttentionProblem, sizes: PaddedSizes, model_width: int) -> dict[str, _Projection]:
     """Return what is projected, by name."""
     tokens, *weights = projection_arguments(problem)[: 1 + len(PROJECTED)]
-    plain = problem.model_copy(update={"model_width": None})
+    plain = heads_only(problem)
     projections = {}
     for argument, weight, shape in zip(
         attention_arguments(plain)[: len(PROJECTED)], weights, operand_shapes(plain, sizes), strict=True
@@ -111,7 +162,7 @@ def _projections(problem: AttentionProblem, sizes: PaddedSizes, model_width: int
 def _add_kernel(projection: _Projection, rows: int) -> None:
     """Add the function that leaves the heads in memory, which computes at least so many rows."""
     place = projection.workspace
-    body = payload_function(f"project_{projection.name}", [projection.tokens, projection.weights, place])
+    body = payload_function(f"{PROJECTION}{projection.name}", [projection.tokens, projection.weights, place])
     with ir.InsertionPoint(body):
         tokens, weights, output = body.arguments
         heads = projection.of(tokens, weights, max(rows, place.shape[2]))
@@ -122,14 +173,14 @@ def _add_attention(
     problem: AttentionProblem, projections: dict[str, _Projection], before: Sequence[str]
 ) -> None:
     """Add the function that projects what is left, and attends."""
-    plain = problem.model_copy(update={"model_width": None})
+    plain = heads_only(problem)
     fused = [projection for name, projection in projections.items() if name not in before]
     inputs = [
         *([fused[0].tokens] if fused else []),
         *(projection.weights for projection in fused),
         *(projections[name].workspace for name in before),
     ]
-    arguments = [*inputs, *score_arguments(plain), *output_arguments(plain, plain)]
+    arguments = [*inputs, *score_arguments(plain), *output_arguments(problem, problem)]
     body = payload_function("attention", arguments, count_outputs(plain))
     values = dict(zip((argument.buffer for argument in arguments), body.arguments, strict=True))
     with ir.InsertionPoint(body):

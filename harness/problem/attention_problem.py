@@ -122,6 +122,9 @@ class AttentionProblem(BaseModel):
     """Cumulative key lengths of packed sequences, likewise."""
     model_width: Size | None = None
     """Width of X where the projections X·Wq, X·Wk, X·Wv are part of the problem."""
+    output_projection: bool = False
+    """Whether the heads are joined and projected back to the width of X: the output is then Z·Wo,
+    `[batch, seq, model_width]`, with Z `[batch, seq, heads · head_dim_v]`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -170,6 +173,8 @@ class AttentionProblem(BaseModel):
                 "model_width means that queries and keys come from the same tokens: expected seq_q = seq_kv, "
                 f"found {self.seq_q} and {self.seq_kv}"
             )
+        if self.output_projection and self.model_width is None:
+            raise ValueError("output_projection is back to the width of tokens: expected a model_width, too")
         self._check_packed()
         for what, count in (("FLOPs", self.flops()), ("bytes", self.bytes())):
             if count > LARGEST_COUNT:
@@ -226,9 +231,16 @@ class AttentionProblem(BaseModel):
         return (*self.k_shape[:-1], self.head_dim_v)
 
     @property
+    def attended_shape(self) -> tuple[int, ...]:
+        """Shape of what the heads give: the output, unless it is projected."""
+        return (*self.q_shape[:-1], self.head_dim_v)
+
+    @property
     def output_shape(self) -> tuple[int, ...]:
         """Shape of the output."""
-        return (*self.q_shape[:-1], self.head_dim_v)
+        if self.output_projection:
+            return (self.batch, self.seq_q, self.model_width or 0)
+        return self.attended_shape
 
     @property
     def log_sum_exp_shape(self) -> tuple[int, ...]:
@@ -341,9 +353,13 @@ class AttentionProblem(BaseModel):
         return attention + self.projection_flops()
 
     def projection_flops(self) -> int:
-        """Return the floating-point operations of X·Wq, X·Wk and X·Wv, 0 without projections."""
-        columns = self.heads * self.head_dim + self.kv_heads * (self.head_dim + self.head_dim_v)
-        return 2 * self.batch * self.seq_q * (self.model_width or 0) * columns
+        """Return the floating-point operations of X·Wq, X·Wk, X·Wv and Z·Wo, 0 without projections."""
+        return 2 * self.batch * self.seq_q * (self.model_width or 0) * self._weight_columns()
+
+    def _weight_columns(self) -> int:
+        """Return how many numbers all weights of projections have for each column of X."""
+        of_inputs = self.heads * self.head_dim + self.kv_heads * (self.head_dim + self.head_dim_v)
+        return of_inputs + (self.heads * self.head_dim_v if self.output_projection else 0)
 
     @property
     def flop_convention(self) -> str:
@@ -356,8 +372,7 @@ class AttentionProblem(BaseModel):
         if self.model_width is None:
             elements += sum(math.prod(shape) for shape in (self.q_shape, self.k_shape, self.v_shape))
         else:
-            columns = self.heads * self.head_dim + self.kv_heads * (self.head_dim + self.head_dim_v)
-            elements += self.model_width * (self.batch * self.seq_q + columns)
+            elements += self.model_width * (self.batch * self.seq_q + self._weight_columns())
         if self.bias:
             elements += math.prod(self.bias_shape)
         if self.sinks:
@@ -394,7 +409,7 @@ class AttentionProblem(BaseModel):
         if self.log_sum_exp:
             words.append("log-sum-exp")
         if self.model_width is not None:
-            words.append(f"w{self.model_width}")
+            words.append(f"w{self.model_width}" + ("+output" if self.output_projection else ""))
         if self.softcap is not None:
             words.append(f"softcap{self.softcap:g}")
         if not math.isclose(self.scale, 1.0 / math.sqrt(self.head_dim), rel_tol=1e-12):

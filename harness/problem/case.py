@@ -9,7 +9,13 @@ from harness.problem.attention_problem import AttentionProblem
 
 ParameterValue = int | float | bool | str
 
-LATER_FIELDS = {"mask_axes": "bqk", "bias_axes": "hqk", "sinks": False, "log_sum_exp": False}
+LATER_FIELDS = {
+    "mask_axes": "bqk",
+    "bias_axes": "hqk",
+    "sinks": False,
+    "log_sum_exp": False,
+    "output_projection": False,
+}
 """Fields of a problem that came later, with the values that all problems had before: left out of ids, so that
 cases keep theirs."""
 

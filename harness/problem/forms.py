@@ -71,6 +71,7 @@ FORMS = (
     Form("key lengths", {"kv_lengths": (256, 100)}),
     Form("packed sequences", PACKED),
     Form("projections", {"model_width": 128}),
+    Form("output projection", {"model_width": 128, "output_projection": True}),
     Form("f32", {"dtype": "f32"}),
     Form("bf16", {"dtype": "bf16"}),
 )

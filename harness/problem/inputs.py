@@ -62,18 +62,13 @@ class Inputs:
         """Return all arrays by name, those that projections are made from among them."""
         named = {name: getattr(self, name) for name in ARRAYS}
         if self.projections is not None:
-            named |= vars(self.projections)
+            named |= self.projections.arrays()
         return {name: array for name, array in named.items() if array is not None}
 
     def buffers(self, problem: AttentionProblem) -> dict[str, np.ndarray]:
         """Return the arrays by the names that kernels' arguments have (`harness.payloads.arguments`)."""
         if self.projections is not None:
-            arrays = {
-                "tokens": self.projections.tokens,
-                "query_weights": self.projections.query_weights,
-                "key_weights": self.projections.key_weights,
-                "value_weights": self.projections.value_weights,
-            }
+            arrays = self.projections.arrays()
         else:
             arrays = {"query": self.q, "key": self.k, "value": self.v}
         for name, shape in (("mask", problem.mask_shape), ("bias", problem.bias_shape)):
@@ -182,6 +177,11 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
         weights[0] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
     if distribution == "constant":
         tokens[:] = tokens[:, :1]
+    if problem.output_projection:
+        joined = problem.heads * problem.head_dim_v
+        weights.append(
+            generator.standard_normal((joined, width), dtype=np.float32) / np.float32(np.sqrt(joined))
+        )
     projections = ProjectionInputs(tokens, *weights).astype(numpy_dtype(problem.dtype))
     q, k, v = (np.ascontiguousarray(array) for array in plain_projections(projections, problem))
     mask = _random_mask(problem, generator) if problem.mask else None

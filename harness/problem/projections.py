@@ -1,5 +1,6 @@
 """Problems whose Q, K and V are projected from tokens: their inputs, and the projections in NumPy."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -21,19 +22,24 @@ class ProjectionInputs:
     """Wk, `[model_width, kv_heads · head_dim]`."""
     value_weights: np.ndarray
     """Wv, `[model_width, kv_heads · head_dim_v]`."""
+    output_weights: np.ndarray | None = None
+    """Wo, `[heads · head_dim_v, model_width]`, where the output is projected."""
 
     def moved(self) -> "ProjectionInputs":
         """Return the same arrays at other addresses, where this process varies them."""
-        return ProjectionInputs(*(placement.moved(getattr(self, field.name)) for field in fields(self)))
+        return self._changed(placement.moved)
 
     def astype(self, dtype: np.dtype) -> "ProjectionInputs":
         """Return the arrays in another type, C-contiguous."""
-        return ProjectionInputs(
-            *(
-                np.ascontiguousarray(array, dtype)
-                for array in (self.tokens, self.query_weights, self.key_weights, self.value_weights)
-            )
-        )
+        return self._changed(lambda array: np.ascontiguousarray(array, dtype))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays by the names that kernels' arguments have."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: array for name, array in named.items() if array is not None}
+
+    def _changed(self, change: Callable[[np.ndarray], np.ndarray]) -> "ProjectionInputs":
+        return ProjectionInputs(**{name: change(array) for name, array in self.arrays().items()})
 
 
 def exact_projections(
@@ -50,6 +56,12 @@ def plain_projections(
     query, key, value = _projected(inputs, problem, np.dtype(np.float32))
     dtype = numpy_dtype(problem.dtype)
     return query.astype(dtype), key.astype(dtype), value.astype(dtype)
+
+
+def joined_heads(heads: np.ndarray) -> np.ndarray:
+    """Return `[batch, heads, seq, width]` as `[batch, seq, heads · width]`."""
+    batch, count, seq, width = heads.shape
+    return heads.transpose(0, 2, 1, 3).reshape(batch, seq, count * width)
 
 
 def _projected(

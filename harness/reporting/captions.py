@@ -47,6 +47,7 @@ CAPTION_COLUMNS = {
     "sinks": "sinks {}",
     "log_sum_exp": "log-sum-exp {}",
     "model_width": "model width {}",
+    "output_projection": "output projection {}",
 }
 """How values of a problem column are named; window, alignment and boolean mask stand in that of the mask."""
 

@@ -26,6 +26,7 @@ PROBLEM_COLUMNS = (
     "threads",
     "dtype",
     "model_width",
+    "output_projection",
     "head_dim",
     "head_dim_v",
     "mask",
@@ -215,7 +216,7 @@ def describe_problem(row: dict[str, Any]) -> str:
         str(row["dtype"]),
         str(row["mask"]),
     ]
-    words += [name for name in ("bias", "sinks", "log_sum_exp") if row.get(name) is True]
+    words += [name for name in ("bias", "sinks", "log_sum_exp", "output_projection") if row.get(name) is True]
     for key in ("softcap", "model_width", "threads"):
         if not is_missing(row.get(key)):
             words.append(f"{key}={format_value(row[key])}")

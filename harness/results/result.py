@@ -71,6 +71,7 @@ class Result(BaseModel):
     cu_seqlens_q: str | None = None
     cu_seqlens_kv: str | None = None
     model_width: int | None = None
+    output_projection: bool = False
     params: dict[str, ParameterValue] = {}
     chosen: dict[str, ParameterValue] = {}
     """Values of parameters that were left open, as variant, target or compiler chose them."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from harness.artifact.artifact import Sample
+from harness.artifact.bound_call import Sample
 from harness.digest import digest
 from harness.machine.cores import available_cores
 from harness.machine.quiet_core import quiet_core

@@ -43,8 +43,10 @@ def input_bytes(problem: AttentionProblem) -> int:
 def oracle_bytes(problem: AttentionProblem) -> int:
     """Return what the oracle holds at once, at least: the inputs, and its reference with what rows need."""
     stored = _input_elements(problem) * itemsize(problem.dtype) + _mask_elements(problem)
-    rows = math.prod(problem.output_shape[:-1])
-    reference = EXACT_BYTES * (math.prod(problem.output_shape) + 3 * rows)
+    rows = math.prod(problem.attended_shape[:-1])
+    reference = EXACT_BYTES * (math.prod(problem.attended_shape) + 3 * rows)
+    if problem.output_projection:
+        reference += EXACT_BYTES * math.prod(problem.output_shape)
     return max(input_bytes(problem), stored + reference)
 
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from harness import plugins
-from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.cache import ArtifactCache, cache_root
 from harness.building.case_build import build_case, find_key, read_artifact, target_options
 from harness.digest import digest_of_array
@@ -170,11 +171,17 @@ class Worker:
         return Ran(peak_bytes=peak_bytes())
 
     def _check(self, request: CheckRequest) -> Checked:
-        from harness.oracle.expected import Expected
+        from harness.oracle.expected import Expected, expect, worse
 
         self._require_same_inputs()
-        expected, outputs = Expected.load(request.expectation), self._bound_call().outputs()
+        call = self._bound_call()
+        expected, outputs = Expected.load(request.expectation), call.outputs()
         verdict = expected.check_outputs(outputs)
+        for part in call.parts() if verdict.ok else ():
+            of_part = expect(part.inputs, part.problem).check_outputs(part.outputs)
+            if of_part.first_bad is not None:
+                of_part = dataclasses.replace(of_part, first_bad=f"{part.name}: {of_part.first_bad}")
+            verdict = worse(verdict, of_part)
         if request.dump is not None and not verdict.ok:
             expected.dump(outputs, request.dump)
         return Checked(

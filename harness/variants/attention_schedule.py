@@ -1,6 +1,6 @@
 """Steps that the schedules of attention share, over `harness.rewrites`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mlir import ir
 from mlir.dialects import func
@@ -10,6 +10,7 @@ from harness.dialect.decomposition import decompose, decompose_all
 from harness.ir import builder as b
 from harness.ir.for_loop import ForLoop
 from harness.ir.walk import enclosing_function, functions_of, operations_within, terminator_of
+from harness.payloads.arguments import DIMENSIONS, is_projection
 from harness.payloads.attention_steps import stored
 from harness.problem.attention_problem import AttentionProblem
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
@@ -32,8 +33,8 @@ from harness.variants.tiling import Tiling
 INSERTION = "tensor.parallel_insert_slice"
 """Puts the tile of a point of the grid in its place."""
 
-GRID = frozenset({0, 1})
-"""Batch and head: loops over single elements, which tiles have no dimension for."""
+SINGLE = ("batch", "head")
+"""Dimensions that loops go over element by element, outermost first: tiles have none for them."""
 
 
 def absorb_scales(module: ir.Module) -> None:
@@ -60,12 +61,32 @@ def tile_grid(module: ir.Module, tiling: Tiling) -> TiledNest:
     """Tile every function's result over batch, head and queries and fuse everything into that grid."""
     nest = TiledNest()
     for function in functions_of(module):
-        result, *others = returned(function)
-        query = tiling.query if tiling.tiles_queries else 0
-        sizes = [1, 1, query] + [0] * (result.type.rank - 3)
-        options = TileOptions(grid=sum(size > 0 for size in sizes), drop=GRID, ragged=Ragged.SHIFTED)
-        nest = tile_and_fuse(_maker(result), sizes, keep_intermediates=others, options=options)
+        nest = _tile_over(function, _tiles_of_rows(tiling))
     return nest
+
+
+def _tiles_of_rows(tiling: Tiling) -> dict[str, int]:
+    """Return the sizes of tiles along dimensions that are no loops over single elements, by their names."""
+    rows = tiling.query if tiling.tiles_queries else 0
+    return dict.fromkeys(("query", "key", "token"), rows) | {"column": tiling.output_columns}
+
+
+def _tile_over(function: func.FuncOp, tiles: Mapping[str, int]) -> TiledNest:
+    """Tile a function's result over batch, head and dimensions of these names, and fuse everything into that
+    grid."""
+    result, *others = returned(function)
+    names = _result_dimensions(function)
+    sizes = [1 if name in SINGLE else tiles.get(name, 0) for name in names]
+    single = [names.index(name) for name in SINGLE if name in names]
+    order = single + [axis for axis in range(len(names)) if axis not in single]
+    options = TileOptions(grid=sum(size > 0 for size in sizes), drop=frozenset(single), ragged=Ragged.SHIFTED)
+    return tile_and_fuse(_maker(result), sizes, order, keep_intermediates=others, options=options)
+
+
+def _result_dimensions(function: func.FuncOp) -> list[str]:
+    """Return the names of the dimensions of a function's first result."""
+    attributes = ir.DictAttr(list(function.arg_attrs)[-len(returned(function))])
+    return [ir.StringAttr(name).value for name in attributes[DIMENSIONS]]
 
 
 def tile_outer(module: ir.Module, tiling: Tiling) -> None:
@@ -74,12 +95,11 @@ def tile_outer(module: ir.Module, tiling: Tiling) -> None:
     to_linalg(module)
 
 
-def tile_heads(module: ir.Module) -> None:
-    """Tile every function's result over batch and head and fuse everything into that grid."""
+def tile_heads(module: ir.Module, tiling: Tiling) -> None:
+    """Tile attention's result over batch and head and fuse everything into that grid, and other results over
+    their rows, too."""
     for function in functions_of(module):
-        result, *others = returned(function)
-        options = TileOptions(grid=2, drop=GRID)
-        tile_and_fuse(_maker(result), [1, 1, 0, 0], keep_intermediates=others, options=options)
+        _tile_over(function, {} if softmaxes(function) else _tiles_of_rows(tiling))
 
 
 def tile_tokens(module: ir.Module, tiling: Tiling) -> TiledNest:
@@ -99,7 +119,8 @@ def tile_queries(module: ir.Module, tiling: Tiling) -> None:
     """Tile the result of a head over queries, in a loop inside the grid."""
     if not tiling.tiles_queries:
         return
-    for grid in [nested for nested in operations_within(module.operation) if nested.name == "scf.forall"]:
+    (function,) = {enclosing_function(softmax) for softmax in softmaxes(module)}
+    for grid in [nested for nested in operations_within(function) if nested.name == "scf.forall"]:
         result, *others = [
             nested.operands[0] for nested in operations_within(grid) if nested.name == INSERTION
         ]
@@ -119,17 +140,19 @@ def tile_keys(
     """
     if tiling.key >= tiling.keys:
         return
-    scores, values = products(module)[-2:]
+    scores, values = products_of_attention(module)
     factors = [product.operands[1] for product in (scores, values)] if keep_keys else []
     stop = [ir.OpResult(factor).owner.opview for factor in factors if isinstance(factor, ir.OpResult)]
     tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=TileOptions(ragged=ragged))
 
 
 def tile_projections(module: ir.Module, tiling: Tiling) -> None:
-    """Tile the projections, all products but the last two, along the width of tokens."""
-    for product in products(module)[:-2]:
-        tile, width = tiling.model_tile, product.operands[0].type.shape[-1]
-        if tile is not None and tile < width:
+    """Tile the projections, all products but attention's, along the columns of what is projected."""
+    of_attention = products_of_attention(module)
+    for product in [each for each in products(module) if each not in of_attention]:
+        width = product.operands[0].type.shape[-1]
+        tile = tiling.projected_tile(width)
+        if tile < width:
             tile_and_fuse(product, [0, 0, tile], options=TileOptions(ragged=Ragged.SHIFTED))
 
 
@@ -358,6 +381,12 @@ def _maker(value: ir.Value) -> ir.OpView:
     return ir.OpResult(value).owner.opview
 
 
-def products(module: ir.Module) -> Sequence[ir.OpView]:
+def products_of_attention(module: ir.Module) -> Sequence[ir.OpView]:
+    """Return the products with K and with V: those in kernels that attend, after any projection there."""
+    of_attention = [product for product in products(module) if not is_projection(enclosing_function(product))]
+    return of_attention[-2:]
+
+
+def products(module: ir.Module | ir.OpView) -> Sequence[ir.OpView]:
     """Return the matrix products in order."""
     return [nested for nested in operations_within(module.operation) if nested.name == attn.BatchMatmul.NAME]

@@ -1,11 +1,16 @@
 """The variant `split-head`."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
+from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import Case
+from harness.problem.case import Case, ParameterValue
+from harness.problem.ranks import problem_of_rank
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
@@ -21,6 +26,10 @@ class SplitHeadParameters(TileParameters):
     """`fused`: under the loop over heads, K and V of a head once, each tile of Q when it is needed.  Kernels
     that hold tiles only, those for GPUs, find K and V in memory, where kernels of their own leave them.
     `before`: Q likewise."""
+    ranks: int = Field(default=1, ge=1, le=4096)
+    """Ranks that heads are shared out among, as in tensor parallelism: each executes the same code on heads
+    of its own, and what ranks give is joined, or added up where the output is projected.  All run here, one
+    after the other; a time is the sum of theirs, without what joins them."""
 
 
 class SplitHead(GeneratedVariant):
@@ -38,68 +47,95 @@ class SplitHead(GeneratedVariant):
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature that is not built."""
         from harness.payloads.attention import unsupported_by_payload
+        from harness.payloads.projected_heads import heads_only
 
         if problem.model_width is None:
             return "split-head is about the projections: the problem needs a model_width"
-        return unsupported_by_payload(problem.model_copy(update={"model_width": None}))
+        return unsupported_by_payload(heads_only(problem))
 
     def payload(self, tiling: Tiling) -> "ir.Module":
         """Return projections and attention."""
-        from harness.payloads.attention import multi_head_attention_with_prologue_projections
-        from harness.payloads.projected_heads import projected_heads
+        from harness.payloads.projected_heads import heads_projected_inside, projected_heads
 
+        if tiling.projected is None:
+            raise ValueError("the problem has no model_width, and so no projections")
         if tiling.projects_before:
-            width = tiling.model_width or 0
-            return projected_heads(tiling.problem, tiling.padded, width, tiling.projects_before)
-        return multi_head_attention_with_prologue_projections(tiling.problem, tiling.padded)
+            return projected_heads(tiling.problem, tiling.padded, tiling.projected, tiling.projects_before)
+        return heads_projected_inside(tiling.problem, tiling.padded, tiling.projected)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Loop over heads, then over queries, then over keys."""
         from harness.variants import attention_schedule as steps
 
-        if tiling.projects_before:
-            return [
-                Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
-                Step("final-division", "divide once, after the product with V", steps.divide_once),
-                Step(
-                    "grid",
-                    "batch, head and tiles of tokens, of projections and of attention",
-                    lambda module: steps.tile_grid(module, tiling),
-                ),
-                Step(
-                    "width-loop",
-                    "a loop over columns of the tokens in each projection",
-                    lambda module: steps.tile_projections(module, tiling),
-                ),
-                Step(
-                    "key-loop",
-                    "a loop over key tiles that carries maximum, total and output",
-                    lambda module: steps.tile_keys(module, tiling),
-                ),
-                Step("visible-tiles", "only key tiles that are seen", steps.visit_visible_tiles),
-                Step("tiled", "linalg only", steps.to_linalg),
-            ]
+        of_width = Step(
+            "width-loop",
+            "a loop over columns of what is projected in each projection",
+            lambda module: steps.tile_projections(module, tiling),
+        )
+        grid = Step(
+            "grid",
+            "batch, head and tiles of tokens, of projections and of attention",
+            lambda module: steps.tile_grid(module, tiling),
+        )
+        heads = Step(
+            "heads",
+            "batch and head, projections included",
+            lambda module: steps.tile_heads(module, tiling),
+        )
+        queries = Step(
+            "query-loop",
+            "a loop over query tiles, each projected there",
+            lambda module: steps.tile_queries(module, tiling),
+        )
+        before = bool(tiling.projects_before)
+        keys = Step(
+            "key-loop",
+            "a loop over key tiles that carries maximum, total and output",
+            lambda module: steps.tile_keys(module, tiling, keep_keys=not before),
+        )
         return [
             Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
             Step("final-division", "divide once, after the product with V", steps.divide_once),
-            Step("heads", "batch and head, projections included", steps.tile_heads),
-            Step(
-                "query-loop",
-                "a loop over query tiles, each projected there",
-                lambda module: steps.tile_queries(module, tiling),
-            ),
-            Step(
-                "key-loop",
-                "a loop over key tiles that carries maximum, total and output",
-                lambda module: steps.tile_keys(module, tiling, keep_keys=True),
-            ),
+            *([grid, of_width] if before else [heads, queries]),
+            keys,
             Step("visible-tiles", "only key tiles that are seen", steps.visit_visible_tiles),
             Step("tiled", "linalg only", steps.to_linalg),
         ]
 
     def tiling(self, case: Case) -> Tiling:
-        """Cut the case's problem, with heads projected where its parameters and its target say."""
+        """Cut what a rank computes, with heads projected where parameters and target say."""
+        case = _of_rank(case)
         tiling = super().tiling(case)
         if case.params.get("projections") == "before":
             return replace(tiling, projects_before=("query", "key", "value"))
         return tiling if tiling.materializes_score_rows else replace(tiling, projects_before=("key", "value"))
+
+    def source(self, case: Case) -> str:
+        """Return the IR of a rank's kernels."""
+        return super().source(_of_rank(case))
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Build a rank's kernels, for all ranks."""
+        artifact, ranks = super().build(_of_rank(case), key, folder), _ranks(case)
+        metrics = artifact.metrics
+        summed: dict[str, Any] = {
+            name: ranks * getattr(metrics, name)
+            for name in ("flops_executed", "workspace_bytes")
+            if getattr(metrics, name) is not None
+        }
+        update = {"case": case, "ranks": ranks, "metrics": metrics.model_copy(update=summed)}
+        return artifact.model_copy(update=update)
+
+    def chosen(self, case: Case) -> dict[str, ParameterValue]:
+        """Return what the target chose for a rank."""
+        return super().chosen(_of_rank(case))
+
+
+def _ranks(case: Case) -> int:
+    return int(case.params.get("ranks", 1))
+
+
+def _of_rank(case: Case) -> Case:
+    """Return the case that one rank's code is for."""
+    params = {name: value for name, value in case.params.items() if name != "ranks"}
+    return case.model_copy(update={"problem": problem_of_rank(case.problem, _ranks(case)), "params": params})

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
-from harness.payloads.padded_sizes import PaddedSizes
+from harness.payloads.padded_sizes import PaddedSizes, ProjectedWidths
 from harness.problem.attention_problem import AttentionProblem
 from harness.targets.base import TileSizes
+
+LEAST_OUTPUT_COLUMNS = 32
+"""Columns that a tile of a projected output has where it is that wide, however narrow heads are."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +27,12 @@ class Tiling:
     """What is computed."""
     materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores."""
-    model_width: int | None = None
-    """Width of the tokens as it is computed, where heads are projected from them."""
-    model_tile: int | None = None
-    """Columns of the tokens in a tile of a projection, at most as many as keys in a tile."""
+    projected: ProjectedWidths | None = None
+    """Widths of projections as they are computed, where heads are projected from tokens."""
+    least_depth: int = 1
+    """Columns that a tile of what is projected has at least."""
+    output_columns: int = 0
+    """Columns of the projected output in a tile; 0 where one tile has them all."""
     projects_before: tuple[str, ...] = ()
     """What is projected to heads by kernels of its own, of `query`, `key` and `value`."""
     key_splits: int = 1
@@ -43,9 +48,9 @@ class Tiling:
         padded = -(-query // sizes.query_multiple) * sizes.query_multiple
         queries = query_length(problem)
         keys = max(key_length(problem), sizes.least_keys)
-        width, unit = sizes.width_multiple, sizes.least_keys
-        model_width = None if problem.model_width is None else max(problem.model_width, unit)
+        width = sizes.width_multiple
         key = min(sizes.key, keys)
+        columns = _output_columns(problem, sizes)
         return cls(
             problem,
             given,
@@ -59,9 +64,14 @@ class Tiling:
                 -(-problem.head_dim_v // width) * width,
             ),
             materializes_score_rows=sizes.materializes_score_rows,
-            model_width=model_width,
-            model_tile=None if model_width is None else max(unit, min(key, model_width // unit * unit)),
+            projected=_projected_widths(problem, sizes),
+            least_depth=sizes.least_keys,
+            output_columns=columns if columns < (problem.model_width or 0) else 0,
         )
+
+    def projected_tile(self, width: int) -> int:
+        """Return how many of so many columns a tile of what is projected has: at most as many as keys."""
+        return max(self.least_depth, min(self.key, width // self.least_depth * self.least_depth))
 
     @property
     def queries(self) -> int:
@@ -92,6 +102,25 @@ class Tiling:
     def query_rows_of_tile(self) -> int:
         """Query rows of a tile that are computed."""
         return self.query if self.tiles_queries else self.padded_query
+
+
+def _projected_widths(problem: AttentionProblem, sizes: TileSizes) -> ProjectedWidths | None:
+    """Return what is computed of projections: a tile's columns at least."""
+    if problem.model_width is None:
+        return None
+    columns = _output_columns(problem, sizes)
+    return ProjectedWidths(
+        model=max(problem.model_width, sizes.least_keys),
+        joined=max(problem.heads * problem.head_dim_v, sizes.least_keys),
+        output=max(problem.model_width, columns),
+    )
+
+
+def _output_columns(problem: AttentionProblem, sizes: TileSizes) -> int:
+    """Return the columns of a tile of the projected output: as many as a head's output has, but not few."""
+    unit = sizes.width_multiple
+    columns = max(problem.head_dim_v, LEAST_OUTPUT_COLUMNS)
+    return -(-min(columns, problem.model_width or 1) // unit) * unit
 
 
 def with_joined_groups(problem: AttentionProblem) -> AttentionProblem:

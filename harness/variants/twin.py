@@ -11,7 +11,8 @@ from statistics import median
 import numpy as np
 from pydantic import Field
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import BoundCall, Executable
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs

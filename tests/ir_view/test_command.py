@@ -232,6 +232,7 @@ class TestProblemOptions:
             "bias_axes": "hk",
             "sinks": False,
             "log_sum_exp": False,
+            "output_projection": False,
             "window": (3, None),
             "softcap": 2.5,
             "scale": 0.5,

@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 import pytest
 
-from harness.artifact.artifact import Sample
+from harness.artifact.bound_call import Sample
 from harness.experiment.settings import TimingSettings
 from harness.measure.rounds import RoundTimer
 from harness.measure.statistics import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.artifact.artifact import Sample
+from harness.artifact.bound_call import Sample
 from harness.experiment.settings import TimingSettings
 from harness.measure import rounds
 from harness.measure.rounds import LEAST_ROUNDS, MachineLoad, RoundTimer, TimedRound

@@ -11,8 +11,11 @@ from harness import plugins
 from harness.costs.costs import total
 from harness.costs.counter import count
 from harness.dialect.context import mlir_context
+from harness.errors import UnsupportedError
+from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
 
 SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 240, 257), "cu_seqlens_kv": (0, 7, 9, 60, 260, 260)}
 FEW_TOKENS = {"cu_seqlens_q": (0, 0, 3), "cu_seqlens_kv": (0, 5, 5)}
@@ -87,12 +90,75 @@ def test_projected_heads_in_half_precision(distribution):
     assert judge("split-head", problem, distribution).first_bad is None
 
 
-@pytest.mark.parametrize(("seq", "width"), sweep([(5, 5), (77, 48), (200, 100)], but=[(77, 48)]))
+@pytest.mark.parametrize(("seq", "width"), sweep([(5, 5), (77, 48), (200, 100)], but=[(5, 5), (77, 48)]))
 def test_heads_that_kernels_project_before_are_right(seq, width):
     problem = AttentionProblem(
-        batch=2, heads=4, kv_heads=2, seq_q=seq, head_dim=24, dtype="f16", model_width=width, causal=True
+        batch=2, heads=4, kv_heads=2, seq_q=seq, head_dim=24, model_width=width, causal=True
     )
-    assert judge("split-head", problem, projections="before").first_bad is None
+    assert judge("split-head", problem, params={"projections": "before"}).first_bad is None
+
+
+@pytest.mark.parametrize("projections", ["fused", "before"])
+@pytest.mark.parametrize(
+    ("heads", "kv_heads", "seq", "width"),
+    sweep(
+        [(4, 2, 77, 100), (1, 1, 33, 33), (2, 2, 1, 200), (2, 2, 5, 5)], but=[(4, 2, 77, 100), (2, 2, 5, 5)]
+    ),
+)
+def test_outputs_that_are_projected_are_right(heads, kv_heads, seq, width, projections):
+    problem = AttentionProblem(
+        batch=2,
+        heads=heads,
+        kv_heads=kv_heads,
+        seq_q=seq,
+        head_dim=24,
+        head_dim_v=40,
+        model_width=width,
+        output_projection=True,
+        causal=True,
+    )
+    assert judge("split-head", problem, params={"projections": projections}).first_bad is None
+
+
+def test_the_heads_of_a_token_lie_side_by_side_for_the_projection_of_the_output():
+    tiled = stages("split-head", seq_kv=32, model_width=24, output_projection=True)["tiled"]
+    check_ir(
+        tiled,
+        """
+        CHECK: func.func @attention
+        CHECK-SAME: harness.buffer = "attended", harness.dimensions = ["batch", "query", "head", "width"]
+        CHECK-SAME: harness.workspace
+        CHECK: func.func @project_output
+        CHECK-SAME: harness.buffer = "attended", harness.dimensions = ["batch", "token", "width"]
+        CHECK-SAME: harness.buffer = "output_weights"
+        """,
+    )
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_share_out_the_heads(ranks, tmp_path):
+    problem = AttentionProblem(
+        heads=4, kv_heads=2, seq_q=40, head_dim=16, model_width=24, output_projection=True, sinks=True
+    )
+    case = Case(problem=problem, variant="split-head", target="cpu", params={"ranks": ranks})
+    artifact = plugins.variant("split-head").build(case, "key", tmp_path)
+    assert (artifact.ranks, artifact.case) == (ranks, case)
+    assert artifact.metrics.flops_executed >= problem.flops()
+    inputs = make_inputs(problem)
+    call = artifact.load(tmp_path).bind(inputs)
+    call.poison()
+    call.run()
+    assert expect(inputs, problem).check_outputs(call.outputs()).ok
+    parts = call.parts()
+    assert len(parts) == ranks
+    assert all(expect(part.inputs, part.problem).check_outputs(part.outputs).ok for part in parts)
+
+
+def test_heads_that_cannot_be_shared_out_are_refused_with_the_reason():
+    problem = AttentionProblem(heads=4, seq_q=40, head_dim=16, model_width=24)
+    case = Case(problem=problem, variant="split-head", target="cpu", params={"ranks": 3})
+    with pytest.raises(UnsupportedError, match="4 heads cannot be shared out evenly among 3 ranks"):
+        plugins.variant("split-head").source(case)
 
 
 def test_heads_that_share_keys_are_projected_once_before():

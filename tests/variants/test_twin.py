@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness import plugins
-from harness.artifact.artifact import BoundCall
+from harness.artifact.bound_call import BoundCall
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.targets.cpu.launch import OBJECT_FILE

@@ -114,6 +114,15 @@ def alignment_of(transfer: ir.OpView, first: int, layout: Layout) -> TileAlignme
     return TileAlignment(layout, tuple(strides[-len(layout.axes) :]), start)
 
 
+def alignment_of_rows(transfer: ir.OpView, first: int) -> int:
+    """Return what divides the address of each row of a transfer's tile; `first` is as for `start_of`."""
+    operands = list(transfer.operands)
+    buffer = operands[first - 1]
+    strides = _byte_strides(buffer)
+    start = _divisor_at(operands[first : first + len(strides)], strides)
+    return math.gcd(_alignment_of_buffer(buffer), start, *strides[:-1])
+
+
 def _alignment_of_buffer(buffer: ir.Value) -> int:
     """Return what divides the address of a buffer's first element."""
     if isinstance(buffer.owner, ir.Block) or buffer.owner.name == "memref.alloc":

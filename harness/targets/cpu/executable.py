@@ -13,7 +13,8 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numpy as np
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import BoundCall, Executable
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import buffer_dtype

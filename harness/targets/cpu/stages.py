@@ -20,6 +20,7 @@ from harness.targets.cpu.promotion import promote_query_tiles
 from harness.targets.cpu.register_tiles import tile_for_registers
 from harness.targets.cpu.row_products import compute_rows_in_lanes
 from harness.targets.cpu.scratch import scratch_from_caller
+from harness.targets.cpu.tile_copies import copy_tiles_as_vectors
 from harness.targets.cpu.vector_lowering import lower_to_llvm, lower_vectors
 from harness.targets.lowering.bufferize import bufferize
 from harness.targets.lowering.grid_order import number_longest_first
@@ -87,6 +88,12 @@ def _promote(module: ir.Module, chip: Chip) -> None:
     compute_rows_in_lanes(module, chip.registers.vector_length)
 
 
+def _bufferize(module: ir.Module) -> None:
+    """Turn tensors into memory, and what that copies into vectors."""
+    bufferize(module)
+    copy_tiles_as_vectors(module)
+
+
 def _thread(build: CpuBuild) -> str:
     """Let each kernel compute a range of its grid with scratch memory of its caller."""
     if build.longest_first:
@@ -130,7 +137,7 @@ STAGES = (
         "innermost loops carry accumulators as vectors",
         _on_module(hoist_from_innermost_loops),
     ),
-    Stage("bufferized", "tensors become memory", _on_module(bufferize)),
+    Stage("bufferized", "tensors become memory", _on_module(_bufferize)),
     Stage("threaded", "a loop over a range of the grid's points, scratch memory from the caller", _thread),
     Stage(
         "vector-lowered",

@@ -2,7 +2,7 @@
 
 import time
 
-from harness.artifact.artifact import Sample
+from harness.artifact.bound_call import Sample
 from harness.targets.gpu.clocks import Clocks
 from harness.targets.gpu.driver import DeviceMemory, Enqueue, Events
 

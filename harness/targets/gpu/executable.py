@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from harness.artifact.artifact import BoundCall, Executable, Sample
+from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs

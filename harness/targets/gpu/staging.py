@@ -11,11 +11,15 @@ Rows in shared memory are followed by padding, so that rows which a matrix load 
 of a copy, lie in different banks.
 """
 
+import math
+
 from mlir import ir
 from mlir.dialects import arith, gpu
 
 from harness.ir.for_loop import ForLoop
+from harness.ir.transfers import FIRST_INDEX
 from harness.ir.walk import operations_within
+from harness.layouts.distribution.transfers import alignment_of_rows, bytes_of
 from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 from harness.layouts.warp_tiling import WarpTiling
 from harness.targets.gpu.single_slots import can_take_turns, read_in_turn
@@ -58,9 +62,9 @@ def _staged(operation: ir.OpView, staging: Staging, tiling: WarpTiling) -> Stage
     if not uses or not all(use.owner.name == "vector.contract" and use.operand_number < 2 for use in uses):
         return None
     tile, buffer = operation.results[0].type, operation.operands[0].type
-    element_bytes = tile.element_type.width // 8
-    row_bytes = (tile.shape[-1] * element_bytes, buffer.shape[-1] * element_bytes)
-    if any(size % WIDEST_ACCESS_BYTES for size in row_bytes) or tile.shape[-1] != buffer.shape[-1]:
+    row_bytes = tile.shape[-1] * bytes_of(tile.element_type)
+    alignment = alignment_of_rows(operation, FIRST_INDEX[operation.name])
+    if math.gcd(row_bytes, alignment) % WIDEST_ACCESS_BYTES or tile.shape[-1] != buffer.shape[-1]:
         return None
     parent = operation.operation.parent.opview
     return Staged(staging, tiling, operation, parent if parent.name == "scf.for" else None)

@@ -53,7 +53,7 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
     """Read a kernel's buffers off its bufferized function."""
     from mlir import ir
 
-    from harness.payloads.arguments import BUFFER, FREE_LAYOUT, GIVEN_SHAPE
+    from harness.payloads.arguments import BUFFER, GIVEN_SHAPE, is_workspace
 
     buffers = []
     for buffer_type, given in zip(function.type.inputs, function.arg_attrs, strict=True):
@@ -69,7 +69,7 @@ def describe_buffers(function: "ir.OpView") -> tuple[Buffer, ...]:
                         else None
                     ),
                     dtype=str(buffer_type.element_type),
-                    is_workspace=FREE_LAYOUT in attributes,
+                    is_workspace=is_workspace(attributes),
                 )
             )
     return tuple(buffers)

@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import PositiveInt
 
 from attention_example.variant import NumpyAttention, NumpyCall, NumpyExecutable
-from harness.artifact.artifact import Artifact, Sample
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import Sample
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
 from harness.variants.base import Parameters

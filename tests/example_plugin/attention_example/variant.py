@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from pydantic import PositiveInt
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable, StaticMetrics
+from harness.artifact.artifact import Artifact, StaticMetrics
+from harness.artifact.bound_call import BoundCall, Executable
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs

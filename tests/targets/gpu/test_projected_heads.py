@@ -18,12 +18,30 @@ PROBLEMS = {
     "shared heads, ragged widths": AttentionProblem(
         heads=4, kv_heads=2, seq_q=77, head_dim=40, head_dim_v=24, dtype="bf16", model_width=100, mask=True
     ),
+    "projected output": AttentionProblem(
+        batch=2,
+        heads=4,
+        kv_heads=2,
+        seq_q=77,
+        head_dim=40,
+        head_dim_v=24,
+        dtype="f16",
+        model_width=100,
+        causal=True,
+        output_projection=True,
+        log_sum_exp=True,
+    ),
+    "rows of an output that are not aligned": AttentionProblem(
+        heads=1, seq_q=33, head_dim=16, dtype="f16", model_width=33, output_projection=True
+    ),
     "less than a tile": AttentionProblem(
-        heads=2, seq_q=5, head_dim=8, dtype="f16", model_width=5, log_sum_exp=True
+        heads=2, seq_q=5, head_dim=8, dtype="f16", model_width=5, output_projection=True
     ),
 }
 SOME = [
     ("cuda:sm_80", "shared heads, ragged widths", "fused"),
+    ("cuda:sm_80", "rows of an output that are not aligned", "before"),
+    ("rocm:gfx942", "projected output", "fused"),
     ("rocm:gfx942", "causal", "fused"),
     ("rocm:gfx1100", "less than a tile", "before"),
     ("xegpu:bmg", "causal", "before"),

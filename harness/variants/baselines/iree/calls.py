@@ -7,7 +7,8 @@ from pathlib import Path
 import iree.runtime
 import numpy as np
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import BoundCall, Executable
 from harness.emulator.drivers.stub import is_emulated
 from harness.errors import HarnessError, UnsupportedError
 from harness.problem.attention_problem import AttentionProblem

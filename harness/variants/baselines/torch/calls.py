@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import BoundCall, Executable
 from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs

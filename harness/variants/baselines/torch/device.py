@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from harness.artifact.artifact import Artifact, BoundCall, Executable, Sample
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.errors import UnsupportedError
 from harness.problem.inputs import Inputs
 from harness.targets.cuda.device.context import Device, open_device

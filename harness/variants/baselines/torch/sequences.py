@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from harness.artifact.artifact import BoundCall
+from harness.artifact.bound_call import BoundCall
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.variants.baselines.torch.tensors import CPU, to_array, to_tensor
@@ -56,7 +56,7 @@ class PackedCall(BoundCall):
 
 
 class ProjectedCall(BoundCall):
-    """Three projections and one `scaled_dot_product_attention`."""
+    """Three projections, one `scaled_dot_product_attention` and, if there is one, the output's projection."""
 
     def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device = CPU) -> None:
         if inputs.projections is None:
@@ -72,6 +72,8 @@ class ProjectedCall(BoundCall):
                 (given.value_weights, problem.kv_heads),
             )
         ]
+        weights = given.output_weights
+        self.output_weights = None if weights is None else to_tensor(weights, device)
         self.options = _options(problem, problem.seq_q, problem.seq_kv, device)
         self.result: torch.Tensor | None = None
 
@@ -80,12 +82,15 @@ class ProjectedCall(BoundCall):
         self.result = None
 
     def run(self) -> None:
-        """Project, split into heads, attend."""
+        """Project, split into heads, attend; join and project where that is asked for."""
         operands = [
             (self.tokens @ weights).unflatten(-1, (heads, -1)).transpose(1, 2)
             for weights, heads in self.weights
         ]
-        self.result = attention(*operands, **self.options)
+        heads = attention(*operands, **self.options)
+        if self.output_weights is not None:
+            heads = heads.transpose(1, 2).flatten(2) @ self.output_weights
+        self.result = heads
 
     def output(self) -> np.ndarray:
         """Return the last output."""

@@ -161,7 +161,10 @@ class Torch(TorchVariant):
             arguments.append("attn_mask=visible_or_bias")
         if problem.group_size > 1:
             arguments.append("enable_gqa=True")
-        return [*lines, f"output = torch.nn.functional.scaled_dot_product_attention({', '.join(arguments)})"]
+        lines.append(f"output = torch.nn.functional.scaled_dot_product_attention({', '.join(arguments)})")
+        if problem.output_projection:
+            lines.append("output = output.transpose(1, 2).flatten(2) @ output_weights")
+        return lines
 
 
 class TorchUnfused(TorchVariant):

@@ -1,0 +1,118 @@
+"""Built code that is loaded and called: executables, and calls of them bound to inputs."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs
+from harness.problem.outputs import OUTPUT, OUTPUTS
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One timing sample: calls one after another."""
+
+    seconds: float
+    """Mean time of one call."""
+    calls: int
+    launch_s: float | None = None
+    """What a call takes besides, from an idle device to its result, where that is told apart."""
+    clock_mhz: int | None = None
+    """The device's clock, where it is known."""
+    throttled: str | None = None
+    """Why the device was slowed down meanwhile, so that the sample says nothing of the code."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of what a call has computed, a problem of its own."""
+
+    name: str
+    problem: AttentionProblem
+    inputs: Inputs
+    outputs: dict[str, np.ndarray]
+
+
+class BoundCall(ABC):
+    """An executable bound to concrete inputs: what the checker and the timer call.
+
+    It is for one thread at a time.
+    """
+
+    @abstractmethod
+    def poison(self) -> None:
+        """Fill outputs and scratch memory with NaN, so that what is never written is seen."""
+
+    @abstractmethod
+    def run(self) -> None:
+        """Compute once and wait for the result; this is what is timed."""
+
+    @abstractmethod
+    def output(self) -> np.ndarray:
+        """Return the output of the last run, in the problem's output shape and dtype."""
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return all outputs of the last run by name, see `harness.problem.outputs`: by default the one."""
+        return {OUTPUT: self.output()}
+
+    def parts(self) -> Sequence[Part]:
+        """Return parts of the last run that are checked besides what all of it gives; by default none."""
+        return ()
+
+    def sample(self, min_seconds: float) -> Sample:
+        """Run again and again until at least `min_seconds` have passed, by the clock of this process."""
+        calls = 0
+        start = time.perf_counter()
+        elapsed = 0.0
+        while calls == 0 or elapsed < min_seconds:
+            self.run()
+            calls += 1
+            elapsed = time.perf_counter() - start
+        return Sample(seconds=elapsed / calls, calls=calls)
+
+
+class Executable(ABC):
+    """Code loaded into this process, ready to be called any number of times."""
+
+    @abstractmethod
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Prepare a call: convert inputs, allocate output and workspace."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return what a thread is in while it binds or calls, where this process may have several.
+
+        Code whose runtime keeps something for the whole process waits here until other threads are done, and
+        sets for the thread what it needs.  Who is in a turn may begin another one.  By default nothing is
+        done: calls that were bound apart run at the same time.
+        """
+        return nullcontext()
+
+    def take_process(self) -> None:  # noqa: B027 - most set nothing
+        """Set a process up for what is timed: a worker's, which does nothing else; by default nothing."""
+
+    def __call__(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        v: np.ndarray,
+        *,
+        mask: np.ndarray | None = None,
+        bias: np.ndarray | None = None,
+        sinks: np.ndarray | None = None,
+    ) -> Any:
+        """Compute attention of q, k and v (shapes and dtype of the problem it was built for).
+
+        Returns the output, or with a second one, such as the log-sum-exp of rows, a tuple of them.
+        """
+        with self.turn():
+            call = self.bind(Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks))
+            call.run()
+            found = call.outputs()
+        outputs = tuple(found[name] for name in OUTPUTS if name in found)
+        return outputs[0] if len(outputs) == 1 else outputs

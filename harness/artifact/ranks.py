@@ -1,0 +1,84 @@
+"""Code of one rank, called for every rank in turn: what each gives, and what all give together."""
+
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from harness.artifact.bound_call import BoundCall, Executable, Part, Sample
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs
+from harness.problem.outputs import OUTPUT
+from harness.problem.ranks import inputs_of_rank, joined_outputs, problem_of_rank
+
+
+class RanksExecutable(Executable):
+    """The code that all ranks execute, each on heads of its own."""
+
+    def __init__(self, of_rank: Executable, problem: AttentionProblem, ranks: int) -> None:
+        self.of_rank = of_rank
+        self.problem = problem
+        self.ranks = ranks
+
+    def bind(self, inputs: Inputs) -> "RanksCall":
+        """Share out the inputs; each rank has memory of its own."""
+        shares = [inputs_of_rank(inputs, self.problem, self.ranks, rank) for rank in range(self.ranks)]
+        return RanksCall(self, shares, [self.of_rank.bind(share) for share in shares])
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return the turn of the code."""
+        return self.of_rank.turn()
+
+    def take_process(self) -> None:
+        """Set the process up as the code asks for."""
+        self.of_rank.take_process()
+
+
+class RanksCall(BoundCall):
+    """Calls of all ranks, one after the other."""
+
+    def __init__(self, executable: RanksExecutable, shares: list[Inputs], calls: list[BoundCall]) -> None:
+        self._executable = executable
+        self._shares = shares
+        self._calls = calls
+
+    def poison(self) -> None:
+        """Fill every rank's outputs and scratch memory with NaN."""
+        for call in self._calls:
+            call.poison()
+
+    def run(self) -> None:
+        """Let each rank compute its share once."""
+        for call in self._calls:
+            call.run()
+
+    def output(self) -> np.ndarray:
+        """Return the ranks' outputs joined, or added up where they are projected."""
+        return self.outputs()[OUTPUT]
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return all outputs likewise."""
+        return joined_outputs([call.outputs() for call in self._calls], self._executable.problem)
+
+    def parts(self) -> list[Part]:
+        """Return each rank's share."""
+        problem = problem_of_rank(self._executable.problem, self._executable.ranks)
+        return [
+            Part(f"rank {rank}", problem, share, call.outputs())
+            for rank, (share, call) in enumerate(zip(self._shares, self._calls, strict=True))
+        ]
+
+    def sample(self, min_seconds: float) -> Sample:
+        """Time one rank after the other, each as its code is timed by itself; the time is that of all.
+
+        What it takes to join or add up what they give is not part of it.
+        """
+        samples = [call.sample(min_seconds / len(self._calls)) for call in self._calls]
+        launches = [sample.launch_s for sample in samples if sample.launch_s is not None]
+        clocks = [sample.clock_mhz for sample in samples if sample.clock_mhz is not None]
+        return Sample(
+            seconds=sum(sample.seconds for sample in samples),
+            calls=min(sample.calls for sample in samples),
+            launch_s=sum(launches) if launches else None,
+            clock_mhz=min(clocks, default=None),
+            throttled=next((sample.throttled for sample in samples if sample.throttled), None),
+        )
