@@ -103,7 +103,10 @@ def _variant(draw: random.Random, fields: dict[str, Any]) -> str:
 
 
 def _params(draw: random.Random, variant: str, problem: AttentionProblem) -> dict[str, ParameterValue]:
-    """Return how heads are projected, and a number of ranks that they can be shared out among."""
+    """Return how heads are projected, and a number of ranks that they can be shared out among; of packed
+    sequences whether keys lie in pages."""
+    if variant == "varlen" and draw.random() < 0.4:
+        return {"page_size": draw.choice((64, 128, 256))}
     if variant != "split-head":
         return {}
     ranks = draw.choice([ranks for ranks in (1, 1, 2, 4) if problem.heads % ranks == 0])

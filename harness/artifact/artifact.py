@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from harness.artifact.bound_call import Executable
+from harness.artifact.pages import PagedExecutable
 from harness.artifact.ranks import RanksExecutable
 from harness.bounds.loop_model import LoopModel
 from harness.errors import HarnessError
@@ -98,6 +99,8 @@ class Artifact(BaseModel):
     """Values of parameters that the case leaves open, as they were chosen."""
     ranks: int = 1
     """Ranks that execute the code, each on its share of the case's heads, see `harness.problem.ranks`."""
+    page_size: int | None = None
+    """Tokens of the pages that it finds keys and values in, see `harness.problem.pages`; None: of none."""
     launch: dict[str, Any] = {}
     """What the loader needs: entry points, grid, workspace."""
     why_not_run: str | None = None
@@ -120,10 +123,9 @@ class Artifact(BaseModel):
         if changed is not None:
             raise HarnessError(f"{folder}: {changed}: build it again")
         module, _, function = self.loader.partition(":")
-        load = getattr(importlib.import_module(module), function)
-        if self.ranks == 1:
-            executable: Executable = load(self, folder)
-            return executable
-        problem = self.case.problem
-        share = self.case.model_copy(update={"problem": problem_of_rank(problem, self.ranks)})
-        return RanksExecutable(load(self.model_copy(update={"case": share}), folder), problem, self.ranks)
+        load, problem = getattr(importlib.import_module(module), function), self.case.problem
+        if self.ranks > 1:
+            share = self.case.model_copy(update={"problem": problem_of_rank(problem, self.ranks)})
+            return RanksExecutable(load(self.model_copy(update={"case": share}), folder), problem, self.ranks)
+        executable: Executable = load(self, folder)
+        return executable if self.page_size is None else PagedExecutable(executable, problem, self.page_size)

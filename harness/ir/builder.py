@@ -186,11 +186,16 @@ def slice_of(
     unknown = ir.ShapedType.get_dynamic_size()
     shape = [size if isinstance(size, int) else unknown for size in (sizes[axis] for axis in kept)]
     result = ir.RankedTensorType.get(shape, ir.RankedTensorType(source.type).element_type)
+    return slice_as(result, source, offsets, sizes)
+
+
+def slice_as(kind: ir.Type, source: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size]) -> ir.Value:
+    """Return a slice of a tensor in a type that lacks some of its dimensions of size 1."""
     dynamic_offsets, static_offsets = _split_sizes(offsets)
     dynamic_sizes, static_sizes = _split_sizes(sizes)
     ones = [1] * len(sizes)
     return tensor.ExtractSliceOp(
-        result, source, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
+        kind, source, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
     ).result
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from harness.costs.costs import Costs, NotCountable, total
 from harness.ir_view.stage_output import Language, StageOutput
 from harness.problem.inputs import lengths_of
+from harness.problem.pages import paging_of
 
 if TYPE_CHECKING:
     from harness.artifact.artifact import Artifact
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 def stage_costs(stage: StageOutput, artifact: "Artifact") -> Costs:
     """Count what one call of an artifact executes at this stage, see `count_stage`."""
-    return count_stage(stage, lengths_of(artifact.case.problem), grid_points(artifact.launch))
+    problem, page_size = artifact.case.problem, artifact.page_size
+    paging = None if page_size is None else paging_of(problem, page_size)
+    return count_stage(stage, lengths_of(problem, paging), grid_points(artifact.launch))
 
 
 def count_stage(

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import func
 
 from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 from harness.problem.dtypes import BOOLEAN
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
+from harness.problem.pages import Paging
 
 BUFFER = "harness.buffer"
 """Argument attribute: which buffer this is, `query`, `key`, `value`, `output` or a workspace."""
@@ -65,6 +67,12 @@ class KernelArgument:
         if self.given_shape not in (None, self.shape):
             attributes[GIVEN_SHAPE] = ir.DenseI64ArrayAttr.get(self.given_shape)
         return ir.DictAttr.get(attributes)
+
+
+def arguments_by_buffer(function: func.FuncOp) -> dict[str, ir.Value]:
+    """Return a kernel's arguments by the names of their buffers."""
+    names = [ir.StringAttr(ir.DictAttr(own)[BUFFER]).value for own in function.arg_attrs]
+    return dict(zip(names, function.arguments, strict=True))
 
 
 def is_projection(function: ir.OpView) -> bool:
@@ -164,20 +172,29 @@ def sink_arguments(problem: AttentionProblem) -> list[KernelArgument]:
     return [KernelArgument("sinks", ("head",), (problem.heads,), problem.dtype)] if problem.sinks else []
 
 
-def packed_arguments(problem: AttentionProblem) -> list[KernelArgument]:
+def packed_arguments(problem: AttentionProblem, paging: Paging | None = None) -> list[KernelArgument]:
     """Return Q, K, V, the cumulative lengths, sinks that the problem has, and outputs of packed sequences.
+
+    With `paging` K and V are pools, and what finds keys there stands for their lengths.
 
     One head comes before its tokens in O, which is the same memory: MLIR's fold of a write into a slice
     that lacks a dimension of size 1 takes it for the first one, whichever it is.
     """
     query, key = ("query", "head", "width"), ("key", "head", "width")
-    lengths = (problem.batch + 1,)
+    starts = ("sequence",), (problem.batch + 1,), "i32"
+    keys, finds_keys = problem.k_shape[0], [KernelArgument("cu_seqlens_kv", *starts)]
+    if paging is not None:
+        keys = paging.pool_tokens
+        finds_keys = [
+            KernelArgument(name, ("sequence",), array.shape, "i32")
+            for name, array in paging.indices().items()
+        ]
     return [
         KernelArgument("query", query, problem.q_shape, problem.dtype),
-        KernelArgument("key", key, problem.k_shape, problem.dtype),
-        KernelArgument("value", key, problem.v_shape, problem.dtype),
-        KernelArgument("cu_seqlens_q", ("sequence",), lengths, "i32"),
-        KernelArgument("cu_seqlens_kv", ("sequence",), lengths, "i32"),
+        KernelArgument("key", key, (keys, *problem.k_shape[1:]), problem.dtype),
+        KernelArgument("value", key, (keys, *problem.v_shape[1:]), problem.dtype),
+        KernelArgument("cu_seqlens_q", *starts),
+        *finds_keys,
         *sink_arguments(problem),
         *_packed_outputs(problem),
     ]

@@ -5,6 +5,8 @@ sequence.  What that means for a row follows from `cu_seqlens_q` and `cu_seqlens
 """
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import arith, func, linalg
@@ -13,28 +15,37 @@ from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
 from harness.payloads.arguments import packed_arguments
-from harness.payloads.attention import count_outputs, inputs_of, outputs_of, payload_function
+from harness.payloads.attention import count_outputs, outputs_of, payload_function
 from harness.payloads.padded_sizes import PaddedSizes
 from harness.payloads.padding import padded, unpadded
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.pages import Paging
 
 FAR = 2**30
 """Larger than any position."""
 
 
-def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None) -> ir.Module:
+def packed_attention(
+    problem: AttentionProblem, sizes: PaddedSizes | None = None, paging: Paging | None = None
+) -> ir.Module:
     """Return `@attention(Q[t,h,d], K[u,g,d], V[u,g,e], starts_q[b+1], starts_kv[b+1], O[t,h,e]) -> O`.
 
     Before O it takes `sinks[h]` where the problem has them, after it `log_sum_exp[h,t]`, likewise.
 
-    `sizes` are what is computed, where that is more than the problem has.
+    `sizes` are what is computed, where that is more than the problem has.  With `paging` K and V are pools
+    of pages, and what finds keys there, `Paging.indices`, takes the place of `starts_kv`.  Keys are then
+    those of the pages of the table, one page after the other; that these lie elsewhere in the pool, and what
+    pages hold beyond a sequence's end, is for a rewrite of tiles: `harness.rewrites.page_table`.
     """
     tokens, keys = problem.q_shape[0], problem.k_shape[0]
     sizes = sizes or PaddedSizes(tokens, keys, problem.head_dim, problem.head_dim_v)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        body = payload_function("attention", packed_arguments(problem), count_outputs(problem))
-        query, key, value, query_starts, key_starts, *sinks = inputs_of(body, problem)
+        arguments = packed_arguments(problem, paging)
+        body = payload_function("attention", arguments, count_outputs(problem))
+        values = dict(zip((argument.buffer for argument in arguments), body.arguments, strict=True))
+        sinks = [values["sinks"]] if problem.sinks else []
+        bounds = sequence_bounds(values)
         with ir.InsertionPoint(body):
             shapes = (
                 (sizes.queries, problem.heads, sizes.head_dim),
@@ -42,15 +53,15 @@ def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None
                 (sizes.keys, problem.kv_heads, sizes.head_dim_v),
             )
             wide_query, *others = (
-                _heads_first(steps.widened(padded(operand, shape)))
-                for operand, shape in zip((query, key, value), shapes, strict=True)
+                _heads_first(steps.widened(padded(_of_table(values[name], paging, name), shape)))
+                for name, shape in zip(("query", "key", "value"), shapes, strict=True)
             )
             wide_key, wide_value = (
                 steps.for_each_query_head(operand, problem.group_size, axis=0) for operand in others
             )
             product = steps.scores(wide_query, wide_key)
             score = steps.scaled_and_capped(product, problem.scale, problem.softcap)
-            first, end = visible_keys_of_rows(problem, sizes.queries, query_starts, key_starts)
+            first, end = visible_keys_of_rows(problem, sizes.queries, bounds)
             masked = attn.row_mask(score, first, end, b.index(0), fill=-math.inf).masked
             weights = steps.softmax(masked)
             result = steps.weighted_values(weights.probability, wide_value)
@@ -67,15 +78,42 @@ def packed_attention(problem: AttentionProblem, sizes: PaddedSizes | None = None
     return module
 
 
+@dataclass(frozen=True)
+class SequenceBounds:
+    """Where sequences start and end: each one of a kernel's arguments, and which element of it is the first
+    sequence's."""
+
+    query_starts: tuple[ir.Value, int]
+    query_ends: tuple[ir.Value, int]
+    key_starts: tuple[ir.Value, int]
+    key_ends: tuple[ir.Value, int]
+
+    def all(self) -> tuple[tuple[ir.Value, int], ...]:
+        """Return them in this order."""
+        return self.query_starts, self.query_ends, self.key_starts, self.key_ends
+
+
+def sequence_bounds(arguments: Mapping[str, ir.Value]) -> SequenceBounds:
+    """Return the bounds of sequences, read off a kernel's arguments by the names of their buffers."""
+    queries, keys = arguments["cu_seqlens_q"], arguments.get("cu_seqlens_kv")
+    if keys is not None:
+        return SequenceBounds((queries, 0), (queries, 1), (keys, 0), (keys, 1))
+    starts, ends = arguments["key_starts"], arguments["key_ends"]
+    return SequenceBounds((queries, 0), (queries, 1), (starts, 0), (ends, 0))
+
+
+def _of_table(tokens: ir.Value, paging: Paging | None, name: str) -> ir.Value:
+    """Return as many keys or values as the pages of the table have."""
+    if paging is None or name == "query":
+        return tokens
+    return b.slice_of(tokens, [0, 0, 0], [paging.tokens, *tokens.type.shape[1:]])
+
+
 def visible_keys_of_rows(
-    problem: AttentionProblem, rows: int, query_starts: ir.Value, key_starts: ir.Value
+    problem: AttentionProblem, rows: int, sequences: SequenceBounds
 ) -> tuple[ir.Value, ir.Value]:
     """Return the first and the past-the-end key that each row sees, i32; a row of no sequence sees none."""
-    bounds = [
-        b.slice_of(starts, [offset], [problem.batch])
-        for starts in (query_starts, key_starts)
-        for offset in (0, 1)
-    ]
+    bounds = [b.slice_of(array, [offset], [problem.batch]) for array, offset in sequences.all()]
     first = b.structured(
         "s,s,s,s->q", bounds, b.filled(FAR, [rows], "i32"), lambda *values: _first_key(problem, *values)
     )

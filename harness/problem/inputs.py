@@ -13,6 +13,7 @@ from harness.errors import InputError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
+from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections
 
 LARGEST_LOGIT = 100.0
@@ -50,13 +51,15 @@ class Inputs:
     projections: ProjectionInputs | None = None
     """Tokens and weights that q, k and v are projected from, where that is part of the problem; q, k and v
     are then the projections as the plain implementation has them."""
+    paging: Paging | None = None
+    """Where kernels find keys and values in pages, if they do; k and v are packed here nevertheless."""
 
     def moved(self) -> "Inputs":
         """Return the same inputs at other addresses, where this process varies them."""
         arrays = {name: getattr(self, name) for name in ARRAYS}
         moved = {name: placement.moved(array) for name, array in arrays.items() if array is not None}
         projections = None if self.projections is None else self.projections.moved()
-        return replace(self, **moved, projections=projections)
+        return Inputs(**moved, projections=projections, paging=self.paging)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays by name, those that projections are made from among them."""
@@ -77,13 +80,20 @@ class Inputs:
                 arrays[name] = _as_large_as(name, operand, shape)
         if self.sinks is not None:
             arrays["sinks"] = self.sinks
-        return arrays | lengths_of(problem)
+        if self.paging is not None:
+            arrays |= {name: self.paging.pool(arrays[name]) for name in ("key", "value")}
+        return arrays | lengths_of(problem, self.paging)
 
 
-def lengths_of(problem: AttentionProblem) -> dict[str, np.ndarray]:
-    """Return the lengths of sequences that kernels read, i32, by the names that these arguments have."""
-    lengths = {name: getattr(problem, name) for name in ("cu_seqlens_q", "cu_seqlens_kv", "kv_lengths")}
-    return {name: np.array(values, np.int32) for name, values in lengths.items() if values is not None}
+def lengths_of(problem: AttentionProblem, paging: Paging | None = None) -> dict[str, np.ndarray]:
+    """Return the lengths and places of sequences that kernels read, i32, by the names of these arguments."""
+    names = ("cu_seqlens_q", "cu_seqlens_kv", "kv_lengths")
+    lengths = {name: getattr(problem, name) for name in names}
+    arrays = {name: np.array(values, np.int32) for name, values in lengths.items() if values is not None}
+    if paging is not None:
+        del arrays["cu_seqlens_kv"]
+        arrays |= paging.indices()
+    return arrays
 
 
 def _as_large_as(name: str, operand: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

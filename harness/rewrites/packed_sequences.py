@@ -11,7 +11,7 @@ from mlir import ir
 from mlir.dialects import arith, scf, tensor
 
 from harness.ir import builder as b
-from harness.payloads.packed_attention import FAR
+from harness.payloads.packed_attention import FAR, SequenceBounds
 from harness.rewrites.ranges import add, floor_divide, maximum, minimum, multiply, subtract
 from harness.rewrites.visible_tiles import TileBounds
 
@@ -20,12 +20,10 @@ from harness.rewrites.visible_tiles import TileBounds
 class PackedSequences:
     """Cumulative lengths, and how rows see keys."""
 
-    query_starts: ir.Value
-    """`cu_seqlens_q`, `[batch + 1]`, i32."""
-    key_starts: ir.Value
+    bounds: SequenceBounds
     batch: int
     keys: int
-    """All keys of all sequences."""
+    """All keys of all sequences, or of all pages that hold them."""
     is_causal: bool
     is_top_left: bool
     window: tuple[int | None, int | None] = (None, None)
@@ -59,8 +57,9 @@ def _with_sequence(
     sequences: PackedSequences, number: ir.Value, first_row: b.Size, rows: int, known: list[ir.Value]
 ) -> list[ir.Value]:
     """Take one sequence into the bounds, if any of its queries is among the rows."""
-    query, query_end = _range(sequences.query_starts, number)
-    key, key_end = _range(sequences.key_starts, number)
+    query, query_end, key, key_end = (
+        _bound(array, offset, number) for array, offset in sequences.bounds.all()
+    )
     first, end = maximum(query, first_row), minimum(query_end, add(first_row, rows))
     first_of_first, first_of_last = key, key
     least_end, most_end = key_end, key_end
@@ -89,14 +88,10 @@ def _with_sequence(
     return [arith.select(present, _value(new), old) for new, old in zip(updated, known, strict=True)]
 
 
-def _range(starts: ir.Value, number: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Return where a sequence starts and ends."""
-    index = ir.IndexType.get()
-    following = b.affine_value(lambda n: n + 1, number)
-    start, end = (
-        arith.index_cast(index, tensor.extract(starts, [position])) for position in (number, following)
-    )
-    return start, end
+def _bound(array: ir.Value, offset: int, number: ir.Value) -> ir.Value:
+    """Return where a sequence starts or ends."""
+    position = b.affine_value(lambda n: n + offset, number) if offset else number
+    return arith.index_cast(ir.IndexType.get(), tensor.extract(array, [position]))
 
 
 def _down(value: b.Size, step: int) -> b.Size:

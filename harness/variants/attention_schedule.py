@@ -10,14 +10,15 @@ from harness.dialect.decomposition import decompose, decompose_all
 from harness.ir import builder as b
 from harness.ir.for_loop import ForLoop
 from harness.ir.walk import enclosing_function, functions_of, operations_within, terminator_of
-from harness.payloads.arguments import DIMENSIONS, is_projection
+from harness.payloads.arguments import DIMENSIONS, arguments_by_buffer, is_projection
 from harness.payloads.attention_steps import stored
-from harness.problem.attention_problem import AttentionProblem
+from harness.payloads.packed_attention import sequence_bounds
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.loop_distribution import IterationTile, distribute_loop
 from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
+from harness.rewrites.page_table import read_tiles_through_table
 from harness.rewrites.simplifications import (
     erase_unused,
     fold_diagonal_products,
@@ -320,14 +321,13 @@ def _carries_softmax(loop: ir.OpView) -> bool:
     return any(attn.Softmax(op).initial_maximum in list(block.arguments) for op in inside)
 
 
-def visit_tiles_of_sequences(module: ir.Module, problem: AttentionProblem) -> None:
+def visit_tiles_of_sequences(module: ir.Module, tiling: Tiling) -> None:
     """Skip key tiles of other sequences, and mask only those that are not seen whole."""
-    query_starts, key_starts = list(functions_of(module)[0].arguments)[3:5]
+    problem, (function,) = tiling.problem, functions_of(module)
     sequences = PackedSequences(
-        query_starts,
-        key_starts,
+        sequence_bounds(arguments_by_buffer(function)),
         batch=problem.batch,
-        keys=problem.k_shape[0],
+        keys=problem.k_shape[0] if tiling.paging is None else tiling.paging.tokens,
         is_causal=problem.causal,
         is_top_left=problem.causal_alignment == "top-left",
         window=problem.window or (None, None),
@@ -341,6 +341,13 @@ def visit_tiles_of_sequences(module: ir.Module, problem: AttentionProblem) -> No
                 step = ir.IntegerAttr(ForLoop(loop).step.owner.attributes["value"]).value
                 bounds = key_tile_bounds(sequences, first_row, rows, step)
             split_at_masks(loop, bounds)
+
+
+def look_up_pages(module: ir.Module, tiling: Tiling) -> None:
+    """Read tiles of K and V where the page table says."""
+    if tiling.paging is not None:
+        (function,) = functions_of(module)
+        read_tiles_through_table(function, tiling.paging.page_size)
 
 
 def loop_over_sequences(module: ir.Module) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
@@ -134,7 +135,7 @@ class GeneratedVariant(Variant):
 
         kernels = self._take_kernels(case)
         with current(kernels.context):
-            executed = total(count(kernels.module, known=lengths_of(case.problem))).matmul
+            executed = total(count(kernels.module, known=self.lengths(case))).matmul
             artifact = plugins.target(case.target).compile(
                 kernels.module, self.resolved(case), key, folder, flops_executed=executed
             )
@@ -150,6 +151,10 @@ class GeneratedVariant(Variant):
                 "stage_seconds": {**record.seconds, **artifact.stage_seconds},
             }
         )
+
+    def lengths(self, case: Case) -> dict[str, np.ndarray]:
+        """Return the lengths of sequences that the kernels read, by the names of buffers."""
+        return lengths_of(case.problem)
 
     def tiling(self, case: Case) -> Tiling:
         """Cut the case's problem by its parameters, else by what its target prefers."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from harness.payloads.padded_sizes import PaddedSizes, ProjectedWidths
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.pages import Paging
 from harness.targets.base import TileSizes
 
 LEAST_OUTPUT_COLUMNS = 32
@@ -30,11 +31,15 @@ class Tiling:
     projected: ProjectedWidths | None = None
     """Widths of projections as they are computed, where heads are projected from tokens."""
     least_depth: int = 1
-    """Columns that a tile of what is projected has at least."""
+    """Columns that a tile of what is projected has at least, as a tile of keys."""
+    preferred_key: int = 0
+    """Keys of a tile however few there are."""
     output_columns: int = 0
     """Columns of the projected output in a tile; 0 where one tile has them all."""
     projects_before: tuple[str, ...] = ()
     """What is projected to heads by kernels of its own, of `query`, `key` and `value`."""
+    paging: Paging | None = None
+    """Where packed keys lie, if kernels find them in pages."""
     key_splits: int = 1
     """Parts in which the key tiles are gone over, each part a point of the grid of its own."""
 
@@ -66,6 +71,7 @@ class Tiling:
             materializes_score_rows=sizes.materializes_score_rows,
             projected=_projected_widths(problem, sizes),
             least_depth=sizes.least_keys,
+            preferred_key=sizes.key,
             output_columns=columns if columns < (problem.model_width or 0) else 0,
         )
 

@@ -1,15 +1,33 @@
 """The variant `varlen`."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from pydantic import Field
+
+from harness.artifact.artifact import Artifact
+from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.problem.forms import PACKED
+from harness.problem.inputs import lengths_of
+from harness.problem.pages import paging_of
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
 
 if TYPE_CHECKING:
     from mlir import ir
+
+
+class VarlenParameters(TileParameters):
+    """Tile sizes, and how keys and values lie in memory."""
+
+    page_size: int | None = Field(default=None, ge=1, le=65536)
+    """Tokens of a page where keys and values lie in the pages of a pool, found through a table, as caches of
+    servers hold them; otherwise they are packed.  A page is a whole number of key tiles."""
 
 
 class Varlen(GeneratedVariant):
@@ -21,6 +39,7 @@ class Varlen(GeneratedVariant):
 
     name = "varlen"
     summary = "packed sequences of any lengths, FlashAttention-style; needs cu_seqlens"
+    parameters = VarlenParameters
     needed = PACKED
 
     def refuses(self, problem: AttentionProblem) -> str | None:
@@ -38,12 +57,17 @@ class Varlen(GeneratedVariant):
         """Return attention of all tokens."""
         from harness.payloads.packed_attention import packed_attention
 
-        return packed_attention(tiling.problem, tiling.padded)
+        return packed_attention(tiling.problem, tiling.padded, tiling.paging)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
         """Tile tokens over the grid, then keys with a running softmax."""
         from harness.variants import attention_schedule as steps
 
+        pages = Step(
+            "pages",
+            "tiles of K and V are read where the page table says",
+            lambda module: steps.look_up_pages(module, tiling),
+        )
         return [
             Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
             Step("final-division", "divide once, after the product with V", steps.divide_once),
@@ -56,12 +80,47 @@ class Varlen(GeneratedVariant):
             Step(
                 "visible-tiles",
                 "only key tiles of the sequences that the queries belong to",
-                lambda module: steps.visit_tiles_of_sequences(module, tiling.problem),
+                lambda module: steps.visit_tiles_of_sequences(module, tiling),
             ),
             Step(
                 "row-bounds",
                 "a loop over the sequences, for the keys that each row sees",
                 steps.loop_over_sequences,
             ),
+            *([pages] if tiling.paging is not None else []),
             Step("tiled", "linalg only", steps.to_linalg),
         ]
+
+    def tiling(self, case: Case) -> Tiling:
+        """Cut the case's problem, its keys by pages where it has them."""
+        tiling, page_size = super().tiling(case), case.params.get("page_size")
+        if not isinstance(page_size, int):
+            return tiling
+        paging = paging_of(case.problem, page_size)
+        key = self._keys_of_tile(case, tiling, page_size)
+        return replace(tiling, key=key, padded=replace(tiling.padded, keys=paging.tokens), paging=paging)
+
+    def _keys_of_tile(self, case: Case, tiling: Tiling, page_size: int) -> int:
+        """Return the most keys that divide a page and are a tile, no more than the target prefers.
+
+        Raises `UnsupportedError` where there is no such number, or the one that is asked for is another.
+        """
+        asked, unit = case.params.get("tile_kv"), tiling.least_depth
+        most = max(unit, tiling.preferred_key)
+        fitting = [keys for keys in range(unit, min(page_size, most) + 1, unit) if page_size % keys == 0]
+        if isinstance(asked, int) and asked not in fitting:
+            raise UnsupportedError(f"tile_kv {asked} does not divide pages of {page_size} tokens")
+        if not fitting:
+            raise UnsupportedError(
+                f"pages of {page_size} tokens: tiles of keys are multiples of {unit} on {case.target}"
+            )
+        return asked if isinstance(asked, int) else fitting[-1]
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Build the kernel, which knows how keys lie."""
+        artifact, page_size = super().build(case, key, folder), case.params.get("page_size")
+        return artifact.model_copy(update={"page_size": page_size})
+
+    def lengths(self, case: Case) -> dict[str, np.ndarray]:
+        """Return the lengths and places of sequences that the kernel reads."""
+        return lengths_of(case.problem, self.tiling(case).paging)

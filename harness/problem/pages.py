@@ -1,0 +1,93 @@
+"""Keys and values of packed sequences in pages, found through a table, as caches of servers hold them.
+
+A pool holds pages of so many tokens each, in no order; a sequence has as many pages as its keys need, and the
+table names them, sequence after sequence (PagedAttention: Kwon et al., Efficient Memory Management for Large
+Language Model Serving, 2023).  What kernels are told is what such caches keep: the table, where each sequence
+begins and ends among the pages of the table, and how many tokens a page holds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.problem.attention_problem import AttentionProblem
+
+SPARE_SHARE = 4
+"""One page in so many belongs to no sequence."""
+SEED = 20231023
+"""Of the order in which sequences find their pages."""
+
+
+@dataclass(frozen=True)
+class Paging:
+    """Where the keys of packed sequences lie."""
+
+    page_size: int
+    """Tokens of a page."""
+    key_starts: np.ndarray
+    """`[batch]`, i32: where each sequence begins, counted in tokens of the pages of the table."""
+    key_ends: np.ndarray
+    """`[batch]`, i32: where it ends, likewise."""
+    table: np.ndarray
+    """`[pages]`, i32: the page of the pool that each is."""
+    lengths: np.ndarray
+    """`[pages]`, i32: tokens that each holds."""
+    pool_pages: int
+    """Pages of the pool."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that the pages of the table have room for."""
+        return len(self.table) * self.page_size
+
+    @property
+    def pool_tokens(self) -> int:
+        """Tokens that the pool has room for."""
+        return self.pool_pages * self.page_size
+
+    def indices(self) -> dict[str, np.ndarray]:
+        """Return what kernels read to find keys, by the names of their buffers."""
+        return {
+            "key_starts": self.key_starts,
+            "key_ends": self.key_ends,
+            "page_table": self.table,
+            "page_lengths": self.lengths,
+        }
+
+    def pool(self, packed: np.ndarray) -> np.ndarray:
+        """Return packed keys or values `[tokens, heads, width]` as a pool `[pool tokens, heads, width]`.
+
+        What belongs to no sequence is NaN.
+        """
+        pool = np.full((self.pool_tokens, *packed.shape[1:]), np.nan, packed.dtype)
+        first = 0
+        for page, length in zip(self.table, self.lengths, strict=True):
+            place = int(page) * self.page_size
+            pool[place : place + length] = packed[first : first + length]
+            first += int(length)
+        return pool
+
+
+def paging_of(problem: AttentionProblem, page_size: int) -> Paging:
+    """Return where pages of this size hold a problem's keys: the same place each time, in no order."""
+    if problem.cu_seqlens_kv is None:
+        raise ValueError("pages hold the keys of packed sequences")
+    lengths = np.diff(problem.cu_seqlens_kv)
+    pages = -(-lengths // page_size)
+    starts = (np.cumsum(pages) - pages) * page_size
+    held = [
+        min(page_size, int(length) - page_size * number)
+        for length, count in zip(lengths, pages, strict=True)
+        for number in range(int(count))
+    ]
+    count = len(held)
+    pool_pages = count + 1 + count // SPARE_SHARE
+    order = np.random.default_rng(SEED).permutation(pool_pages)[:count]
+    return Paging(
+        page_size,
+        starts.astype(np.int32),
+        (starts + lengths).astype(np.int32),
+        order.astype(np.int32),
+        np.array(held, np.int32),
+        pool_pages,
+    )

@@ -1,0 +1,54 @@
+"""Packed keys and values in the pages of a pool."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import make_inputs
+from harness.problem.pages import paging_of
+
+
+def problem_of(lengths: list[int]) -> AttentionProblem:
+    starts = tuple(int(start) for start in np.cumsum([0, *lengths]))
+    return AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=starts, cu_seqlens_kv=starts)
+
+
+@given(
+    lengths=st.lists(st.integers(0, 70), min_size=1, max_size=6).filter(any),
+    page_size=st.sampled_from([1, 7, 16, 64]),
+)
+def test_the_table_finds_every_key_once(lengths, page_size):
+    problem = problem_of(lengths)
+    paging, packed = paging_of(problem, page_size), make_inputs(problem).k
+    pool = paging.pool(packed)
+    assert pool.shape == (paging.pool_tokens, 2, 4)
+    found = [
+        pool[int(paging.table[position // page_size]) * page_size + position % page_size]
+        for start, end in zip(paging.key_starts, paging.key_ends, strict=True)
+        for position in range(start, end)
+    ]
+    assert np.array_equal(np.array(found), packed)
+    assert np.isnan(pool).sum() == pool.size - packed.size
+    assert len(set(paging.table)) == len(paging.table) < paging.pool_pages
+
+
+@given(lengths=st.lists(st.integers(0, 70), min_size=1, max_size=6).filter(any))
+def test_pages_hold_what_belongs_to_one_sequence(lengths):
+    paging = paging_of(problem_of(lengths), 16)
+    assert paging.lengths.sum() == sum(lengths)
+    assert (paging.lengths > 0).all()
+    assert (paging.key_starts % 16 == 0).all()
+    assert list(paging.key_ends - paging.key_starts) == lengths
+    assert paging.tokens == sum(-(-length // 16) * 16 for length in lengths)
+
+
+def test_buffers_of_kernels_are_pools_and_what_finds_keys_there():
+    problem = problem_of([5, 20])
+    inputs = make_inputs(problem)
+    buffers = replace(inputs, paging=paging_of(problem, 16)).buffers(problem)
+    assert "cu_seqlens_kv" not in buffers
+    assert {"cu_seqlens_q", "key_starts", "key_ends", "page_table", "page_lengths"} <= set(buffers)
+    assert buffers["value"].shape[0] == paging_of(problem, 16).pool_tokens
