@@ -21,6 +21,9 @@ Settings = dict[str, ParameterValue]
 
 ALL_CORES = "all"
 
+OPEN = "none"
+"""What stands, in a list of values, for a setting that is left open."""
+
 SETTINGS_ATTRIBUTES = {"variant": "parameters", "target": "options"}
 
 
@@ -55,11 +58,21 @@ def checked(
     """
     model = settings_model(kind, name)
     try:
-        return validated(model, values)
+        return validated(model, _without_open(values, model))
     except ValidationError as error:
         raise InputError(*(owner + line for line in messages(error, model, "", extra_keys))) from error
     except ValueError as error:
         raise InputError(f"{owner}{error}") from error
+
+
+def _without_open(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    """Return what is set: `"none"` leaves open a setting that can be left open."""
+    fields = model.model_fields
+    return {
+        name: value
+        for name, value in values.items()
+        if not (value == OPEN and name in fields and fields[name].default is None)
+    }
 
 
 def complete_case(

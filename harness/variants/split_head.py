@@ -26,10 +26,10 @@ class SplitHeadParameters(TileParameters):
     """`fused`: under the loop over heads, K and V of a head once, each tile of Q when it is needed.  Kernels
     that hold tiles only, those for GPUs, find K and V in memory, where kernels of their own leave them.
     `before`: Q likewise."""
-    ranks: int = Field(default=1, ge=1, le=4096)
-    """Ranks that heads are shared out among, as in tensor parallelism: each executes the same code on heads
-    of its own, and what ranks give is joined, or added up where the output is projected.  All run here, one
-    after the other; a time is the sum of theirs, without what joins them."""
+    ranks: int | None = Field(default=None, ge=1, le=4096)
+    """Ranks that heads are shared out among, by default one, as in tensor parallelism: each executes the same
+    code on heads of its own, and what ranks give is joined, or added up where the output is projected.  All
+    run here, one after the other; a time is the sum of theirs, without what joins them."""
 
 
 class SplitHead(GeneratedVariant):
