@@ -25,6 +25,9 @@ WORKSPACE = "harness.workspace"
 FREE_LAYOUT = "harness.free_layout"
 """Argument attribute: scratch memory between kernels, which a target may store in any dimension order."""
 
+KEEPS_TILES = "harness.keeps_tiles"
+"""Attribute of a function: a workgroup keeps tensors of many tiles, which its memory has room for."""
+
 UNDOES_PADDING = "harness.undoes_padding"
 """Attribute of an extract_slice that takes padding away again: tiling computes the padding with the rest,
 which is the point of padding to the size of a tile."""

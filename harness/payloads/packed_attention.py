@@ -88,6 +88,12 @@ class SequenceBounds:
     key_starts: tuple[ir.Value, int]
     key_ends: tuple[ir.Value, int]
 
+    @classmethod
+    def of_packed(cls, query_starts: ir.Value, key_starts: ir.Value) -> "SequenceBounds":
+        """Return those of sequences that lie one after the other, by cumulative lengths: each ends where the
+        next one starts."""
+        return cls((query_starts, 0), (query_starts, 1), (key_starts, 0), (key_starts, 1))
+
     def all(self) -> tuple[tuple[ir.Value, int], ...]:
         """Return them in this order."""
         return self.query_starts, self.query_ends, self.key_starts, self.key_ends
@@ -97,7 +103,7 @@ def sequence_bounds(arguments: Mapping[str, ir.Value]) -> SequenceBounds:
     """Return the bounds of sequences, read off a kernel's arguments by the names of their buffers."""
     queries, keys = arguments["cu_seqlens_q"], arguments.get("cu_seqlens_kv")
     if keys is not None:
-        return SequenceBounds((queries, 0), (queries, 1), (keys, 0), (keys, 1))
+        return SequenceBounds.of_packed(queries, keys)
     starts, ends = arguments["key_starts"], arguments["key_ends"]
     return SequenceBounds((queries, 0), (queries, 1), (starts, 0), (ends, 0))
 

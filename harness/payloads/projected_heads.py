@@ -15,6 +15,7 @@ from harness.dialect import operations as attn
 from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
 from harness.payloads.arguments import (
+    KEEPS_TILES,
     PROJECTION,
     KernelArgument,
     attention_arguments,
@@ -37,9 +38,17 @@ from harness.problem.attention_problem import AttentionProblem
 PROJECTED = ("query", "key", "value")
 """What is projected, in the order of attention's arguments."""
 
+KEPT = ("key", "value")
+"""What is projected once for all queries of a head."""
+
 
 def projected_heads(
-    problem: AttentionProblem, sizes: PaddedSizes, widths: ProjectedWidths, before: Sequence[str]
+    problem: AttentionProblem,
+    sizes: PaddedSizes,
+    widths: ProjectedWidths,
+    before: Sequence[str],
+    *,
+    keeps_heads: bool = False,
 ) -> ir.Module:
     """Return a kernel for each projection that comes before, such as `@project_key`, then `@attention`, and
     `@project_output` where the output is projected.
@@ -52,13 +61,16 @@ def projected_heads(
         sizes: what is computed, where that is more than the problem has.
         widths: likewise, of X, of joined heads and of the projected output.
         before: which of `PROJECTED` have a kernel of their own.
+        keeps_heads: whether a workgroup keeps K and V of a head, in the dtype of the inputs.
     """
-    projections = _projections(problem, sizes, widths.model)
+    projections = _projections(problem, sizes, widths.model, KEPT if keeps_heads else ())
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         for name in before:
             _add_kernel(projections[name], sizes.queries)
-        _add_attention(problem, projections, before)
+        attention = _add_attention(problem, projections, before)
+        if keeps_heads:
+            attention.attributes[KEEPS_TILES] = ir.UnitAttr.get()
         if problem.output_projection:
             add_output_projection(problem, sizes.queries, widths)
     return module
@@ -118,6 +130,8 @@ class _Projection:
     """What attention takes of the heads, likewise."""
     depth: int
     """Columns of tokens that are computed."""
+    is_kept: bool
+    """Whether heads that are projected where they are needed are kept in the dtype of the inputs."""
 
     def of(self, tokens: ir.Value, weights: ir.Value, rows: int) -> ir.Value:
         """Return the heads that so many tokens are projected to, in f32."""
@@ -132,10 +146,15 @@ class _Projection:
         )
         of_tokens = linalg.broadcast(wide, outs=[b.empty([batch, heads, rows, self.depth])], dimensions=[1])
         zeros = b.filled(0.0, [batch, heads, rows, columns])
-        return attn.batch_matmul(steps.result_of(of_tokens), steps.result_of(of_batch), zeros, "nn").product
+        product = attn.batch_matmul(
+            steps.result_of(of_tokens), steps.result_of(of_batch), zeros, "nn"
+        ).product
+        return steps.narrowed(product, self.workspace.dtype) if self.is_kept else product
 
 
-def _projections(problem: AttentionProblem, sizes: PaddedSizes, model_width: int) -> dict[str, _Projection]:
+def _projections(
+    problem: AttentionProblem, sizes: PaddedSizes, model_width: int, kept: Sequence[str]
+) -> dict[str, _Projection]:
     """Return what is projected, by name."""
     tokens, *weights = projection_arguments(problem)[: 1 + len(PROJECTED)]
     plain = heads_only(problem)
@@ -154,7 +173,7 @@ def _projections(problem: AttentionProblem, sizes: PaddedSizes, model_width: int
             argument, buffer=f"projected_{argument.buffer}", free_layout=True, given_shape=None
         )
         projections[argument.buffer] = _Projection(
-            argument.buffer, tokens, by_head, workspace, shape, model_width
+            argument.buffer, tokens, by_head, workspace, shape, model_width, argument.buffer in kept
         )
     return projections
 
@@ -171,7 +190,7 @@ def _add_kernel(projection: _Projection, rows: int) -> None:
 
 def _add_attention(
     problem: AttentionProblem, projections: dict[str, _Projection], before: Sequence[str]
-) -> None:
+) -> func.FuncOp:
     """Add the function that projects what is left, and attends."""
     plain = heads_only(problem)
     fused = [projection for name, projection in projections.items() if name not in before]
@@ -187,11 +206,14 @@ def _add_attention(
         operands = [
             steps.widened(padded(values[projection.workspace.buffer], projection.shape))
             if name in before
-            else projection.of(
-                values[projection.tokens.buffer], values[projection.weights.buffer], projection.shape[2]
+            else steps.widened(
+                projection.of(
+                    values[projection.tokens.buffer], values[projection.weights.buffer], projection.shape[2]
+                )
             )
             for name, projection in projections.items()
         ]
         after = list(body.arguments)[len(inputs) :]
         count = count_outputs(plain)
         func.ReturnOp(attention_of(plain, operands, after[:-count], after[-count:]))
+    return body.owner

@@ -70,6 +70,8 @@ class TileSizes:
     """Columns of Q, K and V are padded to a multiple of this."""
     materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores in memory; else it makes them tile by tile."""
+    workgroup_bytes: int = 0
+    """Memory that a workgroup has for what its kernel keeps from one loop to the next, and for tiles."""
     joins_groups: bool = False
     """Whether few queries of heads that share one of K and V become rows of one tile."""
 

@@ -147,6 +147,32 @@ def tile_keys(
     tile_and_fuse(values, [0, 0, tiling.key], stop=stop, options=TileOptions(ragged=ragged))
 
 
+def tile_keys_of_kept_heads(module: ir.Module, tiling: Tiling) -> None:
+    """Tile the product with V along the keys, and before that project K and V of the head tile by tile."""
+    scores, values = products_of_attention(module)
+    kept = [_made_before(product.operands[1]) for product in (scores, values)]
+    options = TileOptions(ragged=Ragged.SHIFTED)
+    tile_and_fuse(values, [0, 0, tiling.key], stop=kept, options=options)
+    for heads in kept:
+        sizes = [tiling.query] + [0] * (2 if heads.name == attn.BatchMatmul.NAME else 1)
+        tile_and_fuse(heads, sizes, options=options)
+
+
+def _made_before(value: ir.Value) -> ir.OpView:
+    """Return the operation whose result a value is, but for being widened to f32 and masked."""
+    maker = _maker(value)
+    while maker.name in attn.MASKS or _widens(maker):
+        maker = _maker(maker.operands[0])
+    return maker
+
+
+def _widens(operation: ir.OpView) -> bool:
+    if operation.name != "linalg.generic":
+        return False
+    source, result = operation.operands[0].type, operation.results[0].type
+    return bool(source.element_type.width < result.element_type.width)
+
+
 def tile_projections(module: ir.Module, tiling: Tiling) -> None:
     """Tile the projections, all products but attention's, along the columns of what is projected."""
     of_attention = products_of_attention(module)

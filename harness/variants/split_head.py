@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
+from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.ranks import problem_of_rank
@@ -26,6 +27,10 @@ class SplitHeadParameters(TileParameters):
     """`fused`: under the loop over heads, K and V of a head once, each tile of Q when it is needed.  Kernels
     that hold tiles only, those for GPUs, find K and V in memory, where kernels of their own leave them.
     `before`: Q likewise."""
+    intermediates: Literal["shared", "scratch"] | None = None
+    """Where kernels that hold tiles only find K and V of a head, if these are not projected before: `shared`
+    by a workgroup, which has a head then, in its own memory; `scratch` by kernels of their own.  By default
+    shared where that has room."""
     ranks: int | None = Field(default=None, ge=1, le=4096)
     """Ranks that heads are shared out among, by default one, as in tensor parallelism: each executes the same
     code on heads of its own, and what ranks give is joined, or added up where the output is projected.  All
@@ -59,8 +64,14 @@ class SplitHead(GeneratedVariant):
 
         if tiling.projected is None:
             raise ValueError("the problem has no model_width, and so no projections")
-        if tiling.projects_before:
-            return projected_heads(tiling.problem, tiling.padded, tiling.projected, tiling.projects_before)
+        if tiling.projects_before or tiling.keeps_heads:
+            return projected_heads(
+                tiling.problem,
+                tiling.padded,
+                tiling.projected,
+                tiling.projects_before,
+                keeps_heads=tiling.keeps_heads,
+            )
         return heads_projected_inside(tiling.problem, tiling.padded, tiling.projected)
 
     def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
@@ -88,16 +99,20 @@ class SplitHead(GeneratedVariant):
             lambda module: steps.tile_queries(module, tiling),
         )
         before = bool(tiling.projects_before)
-        keys = Step(
-            "key-loop",
-            "a loop over key tiles that carries maximum, total and output",
-            lambda module: steps.tile_keys(module, tiling, keep_keys=not before),
-        )
+
+        def tile_keys(module: "ir.Module") -> None:
+            if tiling.keeps_heads:
+                steps.tile_keys_of_kept_heads(module, tiling)
+            else:
+                steps.tile_keys(module, tiling, keep_keys=not before)
+
+        keys = Step("key-loop", "a loop over key tiles that carries maximum, total and output", tile_keys)
         return [
             Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
             Step("final-division", "divide once, after the product with V", steps.divide_once),
             *([grid, of_width] if before else [heads, queries]),
             keys,
+            *([of_width] if tiling.keeps_heads else []),
             Step("visible-tiles", "only key tiles that are seen", steps.visit_visible_tiles),
             Step("tiled", "linalg only", steps.to_linalg),
         ]
@@ -106,9 +121,17 @@ class SplitHead(GeneratedVariant):
         """Cut what a rank computes, with heads projected where parameters and target say."""
         case = _of_rank(case)
         tiling = super().tiling(case)
+        wanted = case.params.get("intermediates")
         if case.params.get("projections") == "before":
             return replace(tiling, projects_before=("query", "key", "value"))
-        return tiling if tiling.materializes_score_rows else replace(tiling, projects_before=("key", "value"))
+        if tiling.materializes_score_rows:
+            return tiling
+        reason = tiling.why_heads_are_not_kept
+        if reason is None and wanted != "scratch":
+            return replace(tiling, keeps_heads=True)
+        if wanted == "shared":
+            raise UnsupportedError(f"K and V of a head are not kept by a workgroup: {reason}")
+        return replace(tiling, projects_before=("key", "value"))
 
     def source(self, case: Case) -> str:
         """Return the IR of a rank's kernels."""
@@ -127,8 +150,12 @@ class SplitHead(GeneratedVariant):
         return artifact.model_copy(update=update)
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return what the target chose for a rank."""
-        return super().chosen(_of_rank(case))
+        """Return what the target chose for a rank, and where it finds K and V of a head."""
+        chosen, tiling = super().chosen(_of_rank(case)), self.tiling(case)
+        is_open = case.params.get("intermediates") is None
+        if not is_open or tiling.materializes_score_rows or "query" in tiling.projects_before:
+            return chosen
+        return {**chosen, "intermediates": "shared" if tiling.keeps_heads else "scratch"}
 
 
 def _ranks(case: Case) -> int:

@@ -4,8 +4,15 @@ from dataclasses import dataclass
 
 from harness.payloads.padded_sizes import PaddedSizes, ProjectedWidths
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.dtypes import itemsize
 from harness.problem.pages import Paging
 from harness.targets.base import TileSizes
+
+WIDEST_PADDING_BYTES = 16
+"""Beyond a row in a workgroup's memory, at most."""
+
+STAGES = 2
+"""Tiles of an operand that are in a workgroup's memory at once: one is read, one is on its way."""
 
 LEAST_OUTPUT_COLUMNS = 32
 """Columns that a tile of a projected output has where it is that wide, however narrow heads are."""
@@ -38,6 +45,10 @@ class Tiling:
     """Columns of the projected output in a tile; 0 where one tile has them all."""
     projects_before: tuple[str, ...] = ()
     """What is projected to heads by kernels of its own, of `query`, `key` and `value`."""
+    keeps_heads: bool = False
+    """Whether a workgroup keeps K and V of a head, which it projects first, in its memory."""
+    workgroup_bytes: int = 0
+    """What a workgroup's memory has room for."""
     paging: Paging | None = None
     """Where packed keys lie, if kernels find them in pages."""
     key_splits: int = 1
@@ -72,12 +83,34 @@ class Tiling:
             projected=_projected_widths(problem, sizes),
             least_depth=sizes.least_keys,
             preferred_key=sizes.key,
+            workgroup_bytes=sizes.workgroup_bytes,
             output_columns=columns if columns < (problem.model_width or 0) else 0,
         )
 
     def projected_tile(self, width: int) -> int:
         """Return how many of so many columns a tile of what is projected has: at most as many as keys."""
         return max(self.least_depth, min(self.key, width // self.least_depth * self.least_depth))
+
+    @property
+    def why_heads_are_not_kept(self) -> str | None:
+        """Why a workgroup cannot keep K and V of a head; None where it can."""
+        problem, padded = self.problem, self.padded
+        if problem.group_size > 1:
+            return "heads that share K and V would project them again"
+        found = (padded.queries, padded.keys, padded.head_dim, padded.head_dim_v)
+        if found != (problem.seq_q, problem.seq_kv, problem.head_dim, problem.head_dim_v):
+            return "queries, keys or columns are padded"
+        if not self.tiles_queries or self.key >= self.keys:
+            return "there is one tile of queries or keys"
+        size, padding = itemsize(problem.dtype), WIDEST_PADDING_BYTES
+        depth = self.projected_tile(problem.model_width or 0)
+        widest = max(problem.head_dim, problem.head_dim_v)
+        kept = problem.seq_kv * ((problem.head_dim + problem.head_dim_v) * size + 2 * padding)
+        tiles = self.query * (depth * size + padding) + depth * (widest * size + padding)
+        needed = kept + STAGES * tiles
+        if needed > self.workgroup_bytes:
+            return f"they need {needed} bytes, a workgroup has {self.workgroup_bytes}"
+        return None
 
     @property
     def queries(self) -> int:

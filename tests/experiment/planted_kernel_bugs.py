@@ -41,7 +41,7 @@ GRID_ORDER = "targets/lowering/grid_order.py"
 
 CPU_FLASH = ("variant=flash", "target=cpu")
 GPU_FLASH = ("variant=flash", "target=cuda:sm_80")
-EDGES_OF_SEQUENCES = ("variant=varlen", "cu_seqlens_q=0:77:107:207:240")
+EDGES_OF_SEQUENCES = ("variant=varlen", "page_size=none", "cu_seqlens_q=0:77:107:207:240")
 
 BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(

@@ -342,7 +342,7 @@ MUTANTS = {
     "projections-of-all-heads": Mutant(
         "projections of K and V count every query head",
         PROBLEM,
-        "AttentionProblem.projection_flops",
+        "AttentionProblem._weight_columns",
         "self.kv_heads * (",
         "self.heads * (",
         f"{OF_PROBLEMS}test_flops_of_projections_are_counted_for_each_head_that_is_projected",

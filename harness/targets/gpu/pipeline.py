@@ -7,12 +7,12 @@ from pathlib import Path
 from mlir import ir
 from mlir.dialects import gpu
 
-from harness.errors import UnsupportedError
 from harness.ir.walk import functions_of
 from harness.layouts.analysis import LayoutAnalysis
 from harness.layouts.partial_sums import defer_row_sums
 from harness.targets.base import Stage
 from harness.targets.gpu.emulation import EMULATED, emulate
+from harness.targets.gpu.kept_tiles import keep_in_shared_memory
 from harness.targets.gpu.kernel_build import KernelBuild, on_module, verified_text
 from harness.targets.gpu.kernel_function import distribute_kernel
 from harness.targets.gpu.matrix_operands import narrow_matrix_operands
@@ -128,8 +128,7 @@ def _bufferize(build: KernelBuild) -> str:
     bufferize(build.module)
     run_passes(build.module, "fold-memref-alias-ops", "canonicalize", "cse")
     for function in functions_of(build.module):
-        if "memref.alloc" in str(function):
-            raise UnsupportedError(f"kernel {function.name.value} holds rows that are longer than a tile")
+        keep_in_shared_memory(function, build.vendor.staging)
         index_whole_buffers(function)
         see_tiles_along_last_axes(function)
     build.buffers = [describe_buffers(function) for function in functions_of(build.module)]

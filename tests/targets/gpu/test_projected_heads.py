@@ -7,6 +7,8 @@ from emulated_runs import assert_right_on_emulator
 from sweeps import sweep
 
 from harness import plugins
+from harness.artifact.artifact import Artifact
+from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
@@ -34,14 +36,29 @@ PROBLEMS = {
     "rows of an output that are not aligned": AttentionProblem(
         heads=1, seq_q=33, head_dim=16, dtype="f16", model_width=33, output_projection=True
     ),
+    "heads that a workgroup keeps": AttentionProblem(
+        batch=2,
+        heads=2,
+        seq_q=300,
+        head_dim=64,
+        head_dim_v=32,
+        dtype="bf16",
+        model_width=128,
+        kv_lengths=(300, 70),
+        window=(150, 20),
+        sinks=True,
+        log_sum_exp=True,
+    ),
     "less than a tile": AttentionProblem(
         heads=2, seq_q=5, head_dim=8, dtype="f16", model_width=5, output_projection=True
     ),
 }
+PROBLEM_OF_256 = AttentionProblem(heads=2, seq_q=256, head_dim=64, dtype="f16", model_width=64)
 SOME = [
     ("cuda:sm_80", "shared heads, ragged widths", "fused"),
     ("cuda:sm_80", "rows of an output that are not aligned", "before"),
     ("rocm:gfx942", "projected output", "fused"),
+    ("cuda:sm_80", "heads that a workgroup keeps", "fused"),
     ("rocm:gfx942", "causal", "fused"),
     ("rocm:gfx1100", "less than a tile", "before"),
     ("xegpu:bmg", "causal", "before"),
@@ -85,3 +102,44 @@ def test_what_is_projected_before_has_a_kernel_and_scratch(
     assert artifact.metrics.workspace_bytes == 77 * columns * 2
     assert artifact.metrics.flops_executed is not None
     assert artifact.metrics.flops_executed >= problem.flops()
+
+
+def test_a_workgroup_keeps_the_heads_that_its_memory_has_room_for(tmp_path: Path) -> None:
+    def built(name: str, **params: str) -> Artifact:
+        case = Case(problem=PROBLEM_OF_256, variant="split-head", target="cuda:sm_80", params=params)
+        folder = tmp_path / name
+        folder.mkdir()
+        return plugins.variant("split-head").build(case, "key", folder)
+
+    kept, left = built("kept"), built("left", intermediates="scratch")
+    assert [kernel["name"] for kernel in kept.launch["kernels"]] == ["attention"]
+    assert kept.metrics.workspace_bytes == 0
+    bytes_of_head = 256 * (64 + 64) * 2
+    assert kept.metrics.shared_bytes is not None
+    assert left.metrics.shared_bytes is not None
+    assert kept.metrics.shared_bytes > bytes_of_head
+    assert left.metrics.workspace_bytes == 2 * bytes_of_head
+    assert kept.metrics.flops_executed == left.metrics.flops_executed == PROBLEM_OF_256.flops()
+    chosen = plugins.variant("split-head").chosen(kept.case)
+    assert chosen["intermediates"] == "shared"
+
+
+@pytest.mark.parametrize(
+    ("target", "fields", "reason"),
+    [
+        ("rocm:gfx942", {"seq_q": 1024}, r"they need \d+ bytes, a workgroup has 65536"),
+        ("cuda:sm_80", {"kv_heads": 1}, "heads that share K and V would project them again"),
+        ("cuda:sm_80", {"head_dim_v": 20}, "queries, keys or columns are padded"),
+        ("cuda:sm_80", {"seq_q": 64}, "there is one tile of queries or keys"),
+        ("xegpu:bmg", {}, "they need"),
+    ],
+)
+def test_heads_that_a_workgroup_cannot_keep_lie_in_scratch(
+    target: str, fields: dict[str, int], reason: str
+) -> None:
+    values = {"heads": 2, "seq_q": 256, "head_dim": 64, "model_width": 64, "dtype": "f16", **fields}
+    case = Case(problem=AttentionProblem(**values), variant="split-head", target=target)
+    variant = plugins.variant("split-head")
+    assert variant.chosen(case)["intermediates"] == "scratch"
+    with pytest.raises(UnsupportedError, match=f"not kept by a workgroup: {reason}"):
+        variant.source(case.model_copy(update={"params": {"intermediates": "shared"}}))
