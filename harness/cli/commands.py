@@ -134,13 +134,13 @@ def check(
 
 def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> list[str]:
     """Return a line for each case that is unsupported, of variants that the experiment expects to be not."""
-    from harness.status import Status
+    from harness.reporting.outcomes import broken_promise
 
+    told = [(result, broken_promise(result, experiment.check.supported)) for result in summary.results]
     return [
-        f"{result.variant} · {result.target} · case {result.case}: unsupported, "
-        f"but check.supported lists {result.variant}: {result.reason}"
-        for result in summary.results
-        if result.status is Status.UNSUPPORTED and result.variant in experiment.check.supported
+        f"{result.variant} · {result.target} · case {result.case}: {promise}"
+        for result, promise in told
+        if promise is not None
     ]
 
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 from harness.errors import InputError
 from harness.reporting.frames import describe_problem
+from harness.reporting.outcomes import headline, is_skipped, reason_of
 from harness.results.result import Result, printed_params
-from harness.status import Status
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, such as a compiler's colour codes."""
@@ -28,7 +28,7 @@ def write_junit(results: Iterable[Result], path: Path) -> None:
         tests=str(len(rows)),
         failures=str(sum(row.status.is_failure for row in rows)),
         errors="0",
-        skipped=str(sum(_is_skipped(row) for row in rows)),
+        skipped=str(sum(is_skipped(row) for row in rows)),
         time=f"{sum(map(_seconds, rows)):.3f}",
     )
     for row in rows:
@@ -47,10 +47,6 @@ def _seconds(row: Result) -> float:
     return row.elapsed_s if row.elapsed_s is not None else row.build_s or 0.0
 
 
-def _is_skipped(row: Result) -> bool:
-    return not row.status.is_failure and not row.status.is_checked
-
-
 def _test_case(row: Result) -> ElementTree.Element:
     params = f" {printed_params(row.params)}" if row.params else ""
     case = ElementTree.Element(
@@ -59,28 +55,14 @@ def _test_case(row: Result) -> ElementTree.Element:
         name=_xml(f"{describe_problem(dict(row))}{params} [{row.case}]"),
         time=f"{_seconds(row):.3f}",
     )
-    reason = _xml(row.reason or _default_reason(row))
+    reason = _xml(reason_of(row))
     if row.status.is_failure:
-        failure = ElementTree.SubElement(
-            case, "failure", type=row.status.value, message=_xml(_headline(row, reason))
-        )
+        failure = ElementTree.SubElement(case, "failure", type=row.status.value, message=_xml(headline(row)))
         failure.text = reason + (f"\nrerun: {_xml(row.rerun)}" if row.rerun else "")
-    elif _is_skipped(row):
+    elif is_skipped(row):
         ElementTree.SubElement(case, "skipped", message=reason)
     return case
 
 
 def _xml(text: str) -> str:
     return NOT_IN_XML.sub("", text)
-
-
-def _headline(row: Result, reason: str) -> str:
-    where = f" in {row.phase}" if row.phase else ""
-    return f"{row.status.value}{where}: {reason.splitlines()[0] if reason else ''}"
-
-
-def _default_reason(row: Result) -> str:
-    """Return what to say of a row without a reason."""
-    if row.status is Status.BUILT:
-        return "built; there is nothing here to run it on"
-    return row.status.value

@@ -46,6 +46,8 @@ class RunContext:
     """The rows by case id that a resumed run may keep."""
     earlier_rounds: Sequence[Round] = ()
     """The timing rounds that a resumed run has taken already, of all groups."""
+    scratch: str = ""
+    """What tells the temporary files of this process from those of others that take part in the run."""
     ending: Ending = field(default_factory=Ending)
     """Whether a signal has asked to end."""
     rows: dict[str, Result] = field(default_factory=dict)
@@ -64,7 +66,7 @@ class RunContext:
     @cached_property
     def expectations(self) -> Expectations:
         """The oracle's expectations of the problems at hand."""
-        return Expectations(self.folder.path / EXPECTATIONS, self.experiment.check.seed)
+        return Expectations(self.folder.path / f"{EXPECTATIONS}{self.scratch}", self.experiment.check.seed)
 
     @cached_property
     def peaks(self) -> Peaks:

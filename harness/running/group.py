@@ -38,7 +38,6 @@ class GroupRun:
                 if baseline is not None and baseline.id not in workers:
                     self._find_artifact_of_baseline(baseline)
                 time_group(self._context, self._records, baseline, workers, stack)
-        self._context.expectations.delete()
 
     def _unfinished(self) -> list[CaseRecord]:
         return [record for case_id, record in self._records.items() if case_id not in self._context.rows]

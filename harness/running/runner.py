@@ -38,6 +38,17 @@ class RunSummary:
     """One row for each case, in the plan's order."""
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """How the cases of a run are gone through, see `run_experiment`."""
+
+    timed: bool
+    jobs: int = 1
+    cache_root: Path | None = None
+    bundle: Bundle | None = None
+    dump: Path | None = None
+
+
 def run_experiment(
     experiment: Experiment,
     cases: Sequence[Case],
@@ -74,17 +85,39 @@ def run_experiment(
     cases in flight have no row, and a resumed run does them again.  After Ctrl-C, SIGTERM or SIGHUP all
     workers are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
+    settings = RunSettings(timed, jobs, cache_root, bundle, dump)
+    with started_run(experiment, cases, settings, out, resume, observer, command) as context:
+        for group in together(experiment.groups(cases), context):
+            run_group(context, group)
+            context.expectations.delete()
+    return RunSummary(folder=context.folder.path, results=[context.rows[case.id] for case in cases])
+
+
+@contextlib.contextmanager
+def started_run(
+    experiment: Experiment,
+    cases: Sequence[Case],
+    settings: RunSettings,
+    out: Path,
+    resume: bool,
+    observer: Observer,
+    command: Sequence[str],
+) -> Iterator[RunContext]:
+    """Open the folder of a run of these cases, and write its tables at the end.
+
+    In here `run_group` makes the rows; all else is as `run_experiment` says.
+    """
     with ended_by_signals() as ending, ExitStack() as stack:
-        folder = _open_folder(experiment, cases, out, resume, observer, command, bundle, stack)
+        folder = _open_folder(experiment, cases, out, resume, observer, command, settings.bundle, stack)
         context = RunContext(
             experiment=experiment,
             folder=folder,
             observer=observer,
-            timed=timed and experiment.timing.enabled,
-            jobs=jobs,
-            cache_root=cache_root,
-            bundle=bundle,
-            dump=None if dump is None else dump.resolve(),
+            timed=settings.timed and experiment.timing.enabled,
+            jobs=settings.jobs,
+            cache_root=settings.cache_root,
+            bundle=settings.bundle,
+            dump=None if settings.dump is None else settings.dump.resolve(),
             earlier={result.case: result for result in folder.results()},
             earlier_rounds=folder.rounds(),
             ending=ending,
@@ -96,15 +129,41 @@ def run_experiment(
         stack.callback(ending.begin)
         observer.planned(len(cases))
         try:
-            for group in _together(experiment.groups(cases), context):
-                _run_group(context, group)
+            yield context
         except KeyboardInterrupt as interruption:
             raise RunInterrupted(len(context.rows), len(cases)) from interruption
-    return RunSummary(folder=folder.path, results=[context.rows[case.id] for case in cases])
 
 
-def _run_group(context: RunContext, group: Sequence[Case]) -> None:
+@contextlib.contextmanager
+def joined_run(
+    experiment: Experiment, folder: RunFolder, settings: RunSettings, observer: Observer, scratch: str
+) -> Iterator[RunContext]:
+    """Take part in a run whose folder another process has opened, plans and finishes; nothing is timed.
+
+    Several processes can: rows are appended under a lock.  `scratch` names this one among them.
+    """
+    with ended_by_signals() as ending, ExitStack() as stack:
+        context = RunContext(
+            experiment=experiment,
+            folder=folder,
+            observer=observer,
+            timed=False,
+            jobs=settings.jobs,
+            cache_root=settings.cache_root,
+            dump=None if settings.dump is None else settings.dump.resolve(),
+            scratch=scratch,
+            ending=ending,
+        )
+        stack.callback(ending.ended)
+        stack.callback(context.close)
+        stack.callback(ending.begin)
+        yield context
+
+
+def run_group(context: RunContext, group: Sequence[Case]) -> None:
     """Take a group's cases to their rows, whatever happens but a signal to end (`KeyboardInterrupt`).
+
+    What the oracle expects of them stays in the context, for other cases of the same problems.
 
     What the system refuses this process, files or processes, ends the run in one line (`StorageError`): no
     case is to blame.  An exception that no code expects becomes the rows of the cases that have none yet.
@@ -151,7 +210,7 @@ def _interruption(context: RunContext, planned: int) -> Callable[..., None]:
     return interrupted
 
 
-def _together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
+def together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
     """Yield the groups of a timed run one by one, and else as many together as keep all jobs busy."""
     least = 1 if context.timed else CASES_FOR_EACH_JOB * context.jobs
     gathered: list[Case] = []

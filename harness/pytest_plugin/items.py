@@ -1,0 +1,207 @@
+"""The test items: one for each case, a skip or a failure with the words that `harness check` uses."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import HarnessError
+from harness.printable import printable, shell_line
+from harness.problem.case import Case
+from harness.pytest_plugin.runs import ExperimentRun
+from harness.reporting.outcomes import failure_of, headline, is_skipped
+from harness.results.result import Result
+from harness.running.context import LOGS
+
+SPELLED = {"×": "x", "∞": "inf"}
+"""Letters of a case's description that no keyboard has."""
+
+BAD_INPUT = 2
+"""Exit status of `harness` where a run cannot go on."""
+
+PROPERTIES = ("case", "status", "phase", "error_ratio", "time_s", "tflops", "speedup")
+"""Columns of a row that JUnit gets as properties."""
+
+
+class ExperimentFile(pytest.File):
+    """The file of an experiment: its cases are the items."""
+
+    def __init__(self, *, run: ExperimentRun, with_benchmarks: bool, **others: Any) -> None:
+        """Collect the cases of a run; those that pass are benchmarks if that is asked for."""
+        super().__init__(**others)
+        self.run = run
+        self._item = TimedCase if with_benchmarks else CheckedCase
+
+    def collect(self) -> Iterator["CheckedCase | TimedCase"]:
+        """Yield an item for each case."""
+        for name, case in names_of(self.run.asked.cases).items():
+            yield self._item.of(self, name, case)
+
+
+class CheckedCase(pytest.Item):
+    """A case that is built and checked."""
+
+    run: ExperimentRun
+    case: Case
+
+    @classmethod
+    def of(cls, parent: ExperimentFile, name: str, case: Case) -> "CheckedCase":
+        """Return the item of a case."""
+        item = cls.from_parent(parent, name=name)
+        _describe(item, parent.run, case)
+        return item
+
+    def runtest(self) -> None:
+        """Raise what pytest knows as a failure or a skip, unless the case passed."""
+        tell(self, row_of(self))
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return the experiment, and which of its items this is."""
+        return self.path, None, self.name
+
+
+class TimedCase(pytest.Function):
+    """A case that is built, checked and timed, as an item of pytest-benchmark."""
+
+    run: ExperimentRun
+    case: Case
+    timer: "Replay"
+
+    @classmethod
+    def of(cls, parent: ExperimentFile, name: str, case: Case) -> "TimedCase":
+        """Return the item of a case."""
+        item = cls.from_parent(parent, name=name, callobj=timed)
+        _describe(item, parent.run, case)
+        item.timer = Replay()
+        group = " ".join([case.target, case.problem.describe()])
+        item.add_marker(pytest.mark.benchmark(group=group, timer=item.timer))
+        return item
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return the experiment, and which of its items this is."""
+        return self.path, None, self.name
+
+
+class Replay:
+    """A clock that shows samples which were taken elsewhere: each second look is that much later."""
+
+    def __init__(self) -> None:
+        self._samples: Iterator[float] = iter(())
+        self._is_running = False
+
+    def load(self, samples: Iterable[float]) -> None:
+        """Show these seconds, one after the other."""
+        self._samples = iter(samples)
+
+    def __call__(self) -> float:
+        """Return 0 when a round begins, and at its end the next sample."""
+        self._is_running = not self._is_running
+        return 0.0 if self._is_running else next(self._samples, 0.0)
+
+
+def timed(request: pytest.FixtureRequest, benchmark: Any) -> None:
+    """Hand the harness's own samples to pytest-benchmark; nothing is timed a second time."""
+    item = request.node
+    row = row_of(item)
+    samples = item.run.samples(item.case) if row.time_s is not None else []
+    if not samples:
+        benchmark.disabled = True  # it has no statistics, and misses none
+    item.timer.load(samples)
+    benchmark.extra_info.update(_properties(row))
+    benchmark.pedantic(tell, args=(item, row), rounds=max(1, len(samples)))
+
+
+def names_of(cases: Sequence[Case]) -> dict[str, Case]:
+    """Return cases by their names as items, `flash[cpu-b1-h8-s256-d64-f32-causal-threads=2]`.
+
+    Where two would have the same, as of problems with other lengths in one batch, ids tell them apart.
+    """
+    names: dict[str, Case] = {}
+    described = [(_name(case), case) for case in cases]
+    counts: dict[str, int] = {}
+    for name, _ in described:
+        counts[name] = counts.get(name, 0) + 1
+    for name, case in described:
+        names[name if counts[name] == 1 else f"{name[:-1]}-{case.id}]"] = case
+    return names
+
+
+def row_of(item: CheckedCase | TimedCase) -> Result:
+    """Run an item's case, and note in the item what JUnit says of it.
+
+    What is no case's fault, a full disk, ends the session.
+    """
+    try:
+        row = item.run.row(item.case)
+    except HarnessError as error:
+        pytest.exit(f"harness: {error}", returncode=BAD_INPUT)
+    if not item.user_properties:
+        item.user_properties += _properties(row).items()
+    return row
+
+
+def tell(item: CheckedCase | TimedCase, row: Result) -> None:
+    """Raise a failure or a skip with its reason, unless a case passed."""
+    failure = failure_of(row, item.run.asked.demands)
+    if failure is not None:
+        lines = [failure, f"rerun: {rerun_of(item.run, row)}", *_log_of(item)]
+        pytest.fail("\n".join(map(printable, lines)), pytrace=False)
+    if is_skipped(row):
+        pytest.skip(headline(row))
+
+
+def rerun_of(run: ExperimentRun, row: Result) -> str:
+    """Return the command that runs a row's case alone."""
+    experiment = run.asked.experiment
+    words = ["harness", "check", str(experiment.path or experiment.name), "--only", f"case={row.case}"]
+    return row.rerun or shell_line(words)
+
+
+def _properties(row: Result) -> dict[str, str | float]:
+    """Return columns of a row as plain values, which reports carry from process to process."""
+    values = {name: getattr(row, name) for name in PROPERTIES}
+    return {
+        name: str(value) if isinstance(value, str) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _name(case: Case) -> str:
+    _, *words = case.describe().split(" · ")
+    name = f"{case.variant}[{'-'.join(' '.join(words).split())}]"
+    for letter, spelled in SPELLED.items():
+        name = name.replace(letter, spelled)
+    return name.encode("ascii", "backslashreplace").decode()
+
+
+def _describe(item: CheckedCase | TimedCase, run: ExperimentRun, case: Case) -> None:
+    """Let an item know its case, and `-k` and `-m` find it by that."""
+    item.run, item.case = run, case
+    problem = case.problem
+    item.extra_keyword_matches.update({case.id, run.asked.experiment.name})
+    item.add_marker(
+        pytest.mark.harness(
+            case=case.id,
+            variant=case.variant,
+            target=case.target,
+            dtype=problem.dtype,
+            mask=problem.mask_name,
+            causal=problem.causal,
+            batch=problem.batch,
+            heads=problem.heads,
+            kv_heads=problem.kv_heads,
+            seq_q=problem.seq_q,
+            seq_kv=problem.seq_kv,
+            head_dim=problem.head_dim,
+        )
+    )
+
+
+def _log_of(item: CheckedCase | TimedCase) -> list[str]:
+    """Return a line that says where what a case's worker wrote is, if it wrote something."""
+    if item.run.folder is None:
+        return []
+    log = item.run.folder.path / LOGS / f"{item.case.id}.log"
+    return [f"log: {log}"] if log.is_file() else []

@@ -1,0 +1,98 @@
+"""The outcome of a check as Markdown for the page of a continuous-integration job."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import InputError, cut
+from harness.printable import markdown_code, markdown_text
+from harness.reporting.failures import MOST_LISTED
+from harness.reporting.outcomes import is_skipped, reason_of
+from harness.results.result import Result
+
+LONGEST_REASON = 400
+"""Characters of a reason in a table; the job's log has all of it."""
+
+
+@dataclass(frozen=True)
+class FailedCase:
+    """A case that failed a check."""
+
+    name: str
+    """`flash · cpu · b1 h8 s256 d64 f32 causal`."""
+    reason: str
+    rerun: str
+    """The command that runs it alone."""
+
+
+@dataclass(frozen=True)
+class JobSummary:
+    """What a job did to an experiment."""
+
+    experiment: str
+    rows: Sequence[Result]
+    failed: Sequence[FailedCase]
+    not_run: int = 0
+    """Cases that were asked for and have no row."""
+    run: str | None = None
+    """The run's folder."""
+
+
+def job_summary(summary: JobSummary) -> str:
+    """Return counts by status, a table of failures, and why cases were not checked, as Markdown."""
+    total = len(summary.rows) + summary.not_run
+    parts = [
+        f"## {markdown_text(summary.experiment)}: {len(summary.failed)} of {total} cases failed",
+        _table(("status", "cases"), "|---|---:|", _counts(summary)),
+    ]
+    if summary.failed:
+        listed = [
+            (markdown_text(case.name), markdown_text(cut(case.reason, LONGEST_REASON)), _code(case.rerun))
+            for case in summary.failed[:MOST_LISTED]
+        ]
+        parts += ["### Failures", _table(("case", "what happened", "run it alone"), "|---|---|---|", listed)]
+        if len(summary.failed) > MOST_LISTED:
+            parts.append(f"and {len(summary.failed) - MOST_LISTED} more; the run's folder has them all")
+    skipped = _reasons(summary.rows)
+    if skipped:
+        listed = [
+            (markdown_text(variant), str(count), markdown_text(cut(reason, LONGEST_REASON)))
+            for (variant, reason), count in list(skipped.items())[:MOST_LISTED]
+        ]
+        parts += ["### Not checked", _table(("variant", "cases", "reason"), "|---|---:|---|", listed)]
+    if summary.run is not None:
+        parts.append(f"Tables and figures: {markdown_code(f'harness report {summary.run}')}")
+    return "\n\n".join(parts) + "\n\n"
+
+
+def append_summary(path: Path, text: str, argument: str) -> None:
+    """Append a summary to a file, as services expect it; raises `InputError` that names the argument."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(
+            f"{argument} {path}: {error.strerror}; expected a file that can be written"
+        ) from error
+
+
+def _counts(summary: JobSummary) -> list[tuple[str, str]]:
+    counts = Counter(row.status.value for row in summary.rows)
+    rows = [(name, str(count)) for name, count in counts.most_common()]
+    return rows + ([("not run", str(summary.not_run))] if summary.not_run else [])
+
+
+def _reasons(rows: Sequence[Result]) -> Mapping[tuple[str, str], int]:
+    return Counter((row.variant, reason_of(row)) for row in rows if is_skipped(row))
+
+
+def _table(heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return "\n".join([lines[0], alignment, *lines[1:]])
+
+
+def _code(text: str) -> str:
+    """Return a command as code in a cell, where a bar would end the cell."""
+    return markdown_code(text).replace("|", "\\|")
