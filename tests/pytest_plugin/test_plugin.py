@@ -1,0 +1,250 @@
+"""The pytest plugin from the outside: `pytest --harness` as a user runs it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from harness.results.run_folder import RunFolder
+
+TINY = """
+name = "tiny"
+question = "Which of these is right?"
+variants = ["numpy-attention", "wrong", "build-error", "missing-dependency", "build-only"]
+targets = ["numpy"]
+
+[problem]
+heads = 2
+head_dim = 8
+seq = [16, 24]
+
+[timing]
+min_sample_s = 1e-5
+min_rounds = 3
+max_rounds = 3
+starts = 1
+budget_s = 1
+"""
+
+OUTCOMES = {
+    "numpy-attention": "passed",
+    "wrong": "failed",
+    "build-error": "failed",
+    "missing-dependency": "skipped",
+    "build-only": "skipped",
+}
+
+
+class Session:
+    """A pytest session that has ended."""
+
+    def __init__(self, folder: Path, *arguments: str, **variables: str) -> None:
+        words = [sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-p", "no:cacheprovider"]
+        done = subprocess.run(
+            [*words, "--junitxml", "junit.xml", *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        self.folder = folder
+        self.status = done.returncode
+        self.text = done.stdout + done.stderr
+
+    @property
+    def items(self) -> dict[str, str]:
+        """What became of each item, by its name."""
+        cases = ElementTree.parse(self.folder / "junit.xml").getroot().iter("testcase")
+        kinds = {"failure": "failed", "skipped": "skipped"}
+        return {
+            case.attrib["name"]: next((kinds[part.tag] for part in case if part.tag in kinds), "passed")
+            for case in cases
+        }
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """What became of the cases of each variant."""
+        return {name.partition("[")[0]: outcome for name, outcome in self.items.items()}
+
+    @property
+    def run(self) -> RunFolder:
+        """The only run in the folder of results."""
+        (path,) = (self.folder / "results" / "tiny").iterdir()
+        return RunFolder.open(path)
+
+
+@pytest.fixture
+def folder(example_plugin: Path, tmp_path: Path) -> Path:
+    """A folder with the experiment, and a test beside it that is none of its cases."""
+    (tmp_path / "tiny.toml").write_text(TINY)
+    (tmp_path / "test_beside.py").write_text("def test_beside():\n    assert True\n")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def session(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """All cases of the experiment, in a job of GitHub's."""
+    folder = tmp_path_factory.mktemp("session")
+    (folder / "tiny.toml").write_text(TINY)
+    (folder / "test_beside.py").write_text("def test_beside():\n    assert True\n")
+    arguments = ["--harness", "tiny.toml", "--harness-summary", "summary.md", "-rs"]
+    return Session(folder, *arguments, GITHUB_STEP_SUMMARY=str(folder / "step.md"))
+
+
+def test_each_case_is_an_item_that_passes_fails_or_is_skipped(session: Session) -> None:
+    assert session.status == 1, session.text
+    assert session.outcomes == OUTCOMES
+    assert len(session.items) == 10
+    assert "numpy-attention[numpy-b1-h2-s16-d8-f32-full-block=64-threads=1]" in session.items
+
+
+def test_a_failure_says_what_harness_check_says_and_shows_no_traceback(session: Session) -> None:
+    failures = [row for row in session.run.results() if row.status.is_failure]
+    assert len(failures) == 4
+    for row in failures:
+        assert f"{row.status} in {row.phase}: {row.reason}\nrerun: {row.rerun}\n" in session.text
+    assert "Traceback" not in session.text
+    assert 'File "' not in session.text
+
+
+def test_a_skip_says_why_and_stands_at_the_experiment(session: Session) -> None:
+    line = "SKIPPED [2] tiny.toml:0: unsupported in plan: install attention-harness[baselines]"
+    assert line in session.text
+
+
+def test_the_rows_are_in_a_run_with_tables(session: Session) -> None:
+    run = session.run
+    assert len(run.results()) == 10
+    assert run.manifest.planned is not None
+    assert len(run.manifest.planned) == 10
+    assert run.manifest.finished is not None
+    assert (run.path / "results.parquet").exists()
+
+
+def test_the_summary_counts_and_lists_failures_with_their_commands(session: Session) -> None:
+    text = (session.folder / "summary.md").read_text()
+    assert (session.folder / "step.md").read_text() == text
+    assert text.startswith("## tiny: 4 of 10 cases failed\n")
+    assert "| passed | 2 |" in text
+    failed = [row for row in session.run.results() if row.status.is_failure]
+    assert all(f"`{row.rerun}` |" in text for row in failed)
+    assert "| missing-dependency | 2 | install attention-harness[baselines] |" in text
+
+
+def test_junit_has_the_time_that_a_case_took_and_its_id(session: Session) -> None:
+    rows = {row.case: row for row in session.run.results()}
+    for case in ElementTree.parse(session.folder / "junit.xml").getroot().iter("testcase"):
+        properties = {one.attrib["name"]: one.attrib["value"] for one in case.iter("property")}
+        row = rows[properties["case"]]
+        assert properties["status"] == row.status
+        assert float(case.attrib["time"]) >= (row.elapsed_s or 0) - 1e-3
+
+
+def test_workers_of_xdist_share_one_run_and_build_each_case_once(folder: Path) -> None:
+    session = Session(folder, "-n", "2", "--harness", "tiny.toml")
+    assert session.status == 1, session.text
+    assert session.outcomes == OUTCOMES
+    written = list(session.run.lines())
+    assert len(written) == len({row.case for row in written}) == 10
+    assert "4 of 10 cases checked" in session.text
+    assert session.run.manifest.finished is not None
+    assert not list(session.run.path.glob(".expectations*"))
+
+
+def test_times_under_xdist_are_refused(folder: Path) -> None:
+    session = Session(folder, "-n", "2", "--harness", "tiny.toml", "--harness-timed")
+    assert session.status == pytest.ExitCode.USAGE_ERROR
+    assert "--harness-timed: found -n" in session.text
+
+
+def test_keywords_and_marks_select(folder: Path) -> None:
+    chosen = "harness(variant='numpy-attention') or harness(variant='build-only')"
+    session = Session(folder, "--harness", "tiny.toml", "-k", "s16 and not build", "-m", chosen)
+    assert session.status == 0, session.text
+    assert list(session.items) == ["numpy-attention[numpy-b1-h2-s16-d8-f32-full-block=64-threads=1]"]
+    assert len(session.run.results()) == 1
+    assert session.run.manifest.left_out == 9
+
+
+def test_paths_are_run_beside_the_cases_and_items_are_chosen_by_their_ids(folder: Path) -> None:
+    paths = ["test_beside.py", "tiny.toml::missing-dependency"]
+    session = Session(folder, "--harness", "tiny.toml", *paths)
+    assert session.status == 0, session.text
+    assert session.outcomes == {"test_beside": "passed", "missing-dependency": "skipped"}
+
+
+def test_what_must_be_supported_fails(folder: Path) -> None:
+    (folder / "tiny.toml").write_text(TINY + '[check]\nsupported = ["missing-dependency"]\n')
+    session = Session(folder, "--harness", "tiny.toml", "-k", "missing and s16")
+    assert session.status == 1
+    assert (
+        "unsupported, but check.supported lists missing-dependency: install attention-harness[baselines]\n"
+        "rerun: harness check tiny.toml --only case="
+    ) in session.text
+
+
+def test_strict_lets_nothing_be_left_unchecked(folder: Path) -> None:
+    session = Session(folder, "--harness", "tiny.toml", "--harness-strict", "-k", "build-only and s16")
+    assert session.status == 1
+    assert "not checked: built in build: no such device" in session.text
+
+
+def test_the_samples_of_the_harness_are_the_statistics_of_pytest_benchmark(folder: Path) -> None:
+    arguments = ["--harness-timed", "--harness-only", "seq=16", "--benchmark-json", "times.json"]
+    session = Session(folder, "--harness", "tiny.toml", *arguments)
+    assert session.outcomes == OUTCOMES, session.text
+    (timed,) = json.loads((folder / "times.json").read_text())["benchmarks"]
+    taken = [round.seconds[timed["extra_info"]["case"]][0] for round in session.run.rounds()]
+    assert timed["stats"]["data"] == taken
+    assert len(taken) == 3
+    assert "not used" not in session.text
+
+
+@pytest.mark.parametrize("arguments", [[], ["-p", "no:benchmark"]])
+def test_cases_are_not_timed_unless_asked_or_are_without_pytest_benchmark(
+    folder: Path, arguments: list[str]
+) -> None:
+    timed = ["--harness-timed"] if arguments else []
+    chosen = ["--harness-only", "variant=numpy-attention", "--harness-only", "seq=16"]
+    session = Session(folder, *arguments, *timed, "--harness", "tiny.toml", *chosen)
+    assert session.status == 0, session.text
+    (row,) = session.run.results()
+    assert (row.time_s is not None) == bool(timed)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name =", "tiny.toml: not valid TOML"),
+        (TINY.replace("build-only", "no-such-variant"), "tiny.toml: variants"),
+    ],
+)
+def test_a_bad_experiment_is_one_line_and_a_usage_error(folder: Path, text: str, message: str) -> None:
+    (folder / "tiny.toml").write_text(text)
+    session = Session(folder, "--harness", "tiny.toml")
+    assert session.status == pytest.ExitCode.USAGE_ERROR
+    (line,) = (line for line in session.text.splitlines() if line)
+    assert line.startswith(f"ERROR: harness: {message}")
+
+
+def test_a_list_of_items_runs_nothing_and_leaves_nothing(folder: Path) -> None:
+    session = Session(folder, "--harness", "tiny.toml", "--collect-only", "-q")
+    assert session.status == 0
+    assert len(re.findall(r"^tiny.toml::", session.text, re.MULTILINE)) == 10
+    assert not list((folder / "results").iterdir())
+
+
+def test_a_session_without_the_option_loads_nothing_of_the_harness(folder: Path) -> None:
+    (folder / "test_beside.py").write_text(
+        "import sys\n\ndef test_loaded():\n"
+        "    loaded = {name for name in sys.modules if name.partition('.')[0] in ('harness', 'pydantic')}\n"
+        "    assert loaded == {'harness', 'harness.pytest_plugin'}\n"
+    )
+    assert Session(folder, "-p", "no:hypothesispytest").status == 0
