@@ -158,6 +158,7 @@ def test_workers_of_xdist_share_one_run_and_build_each_case_once(folder: Path) -
     assert not list(session.run.path.glob(".expectations*"))
 
 
+@pytest.mark.sweep
 def test_times_under_xdist_are_refused(folder: Path) -> None:
     session = Session(folder, "-n", "2", "--harness", "tiny.toml", "--harness-timed")
     assert session.status == pytest.ExitCode.USAGE_ERROR
@@ -173,6 +174,7 @@ def test_keywords_and_marks_select(folder: Path) -> None:
     assert session.run.manifest.left_out == 9
 
 
+@pytest.mark.sweep
 def test_paths_are_run_beside_the_cases_and_items_are_chosen_by_their_ids(folder: Path) -> None:
     paths = ["test_beside.py", "tiny.toml::missing-dependency"]
     session = Session(folder, "--harness", "tiny.toml", *paths)
@@ -190,6 +192,7 @@ def test_what_must_be_supported_fails(folder: Path) -> None:
     ) in session.text
 
 
+@pytest.mark.sweep
 def test_strict_lets_nothing_be_left_unchecked(folder: Path) -> None:
     session = Session(folder, "--harness", "tiny.toml", "--harness-strict", "-k", "build-only and s16")
     assert session.status == 1
@@ -234,6 +237,7 @@ def test_a_bad_experiment_is_one_line_and_a_usage_error(folder: Path, text: str,
     assert line.startswith(f"ERROR: harness: {message}")
 
 
+@pytest.mark.sweep
 def test_a_list_of_items_runs_nothing_and_leaves_nothing(folder: Path) -> None:
     session = Session(folder, "--harness", "tiny.toml", "--collect-only", "-q")
     assert session.status == 0
