@@ -206,6 +206,32 @@ def report(
     typer.echo(printable(f"report: {paths.folder}"))
 
 
+@app.command(short_help="Compare two runs case by case: right or wrong, faster or slower.")
+def compare(
+    old: Annotated[
+        Path,
+        typer.Argument(metavar="OLD", help="Folder of a run, or an experiment's folder: its newest run."),
+    ],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Likewise.")],
+    threshold: Annotated[
+        str, typer.Option(metavar="SHARE", help="Smallest difference of times that matters, as 3% or 0.03.")
+    ] = "3%",
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write it in Markdown, for a pull request.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write it in the format of pytest-benchmark.")
+    ] = None,
+) -> None:
+    """Compare two runs of the same cases on one machine.
+
+    Exit status 1 where a case is slower by more than the threshold, or was right and is not any more.
+    """
+    from harness.cli.compare import compare_folders
+
+    compare_folders(old, new, threshold=threshold, markdown_file=markdown, json_file=json)
+
+
 @app.command(cls=ProblemCommand, short_help="Show the IR after each stage of a build.")
 def ir(
     context: typer.Context,

@@ -148,6 +148,8 @@ class Result(BaseModel):
     model: dict[str, float | str] = {}
     """What bounds the code in a model of its main loop (`harness.bounds`); nothing in it is measured."""
     code_bytes: int | None = None
+    binary_digest: str | None = None
+    """Digest of the machine code and of how it is launched: equal where nothing that runs differs."""
     workspace_bytes: int | None = None
     peak_bytes: int | None = None
     """Largest resident memory of the process that ran it."""

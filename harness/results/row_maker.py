@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.artifact.artifact import Artifact
+from harness.artifact.binary import binary_digest
 from harness.errors import cut
 from harness.measure.rounds import TimedRound
 from harness.measure.statistics import nested_interval, noise, paired_ratio
@@ -140,9 +141,16 @@ class RowMaker:
             **problem_columns(case.problem),
             **option_columns(case),
             **artifact_columns(record.artifact, case.problem),
+            binary_digest=_binary_digest(record),
             **verdict_columns(record),
             **columns,
         )
+
+
+def _binary_digest(record: CaseRecord) -> str | None:
+    if record.artifact is None or record.folder is None:
+        return None
+    return binary_digest(record.artifact, record.folder)
 
 
 def problem_columns(problem: AttentionProblem) -> dict[str, Any]:

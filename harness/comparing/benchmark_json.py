@@ -1,0 +1,102 @@
+"""A comparison as a file of pytest-benchmark, so that its users' tools read it.
+
+The statistics are those of the new run's rounds; what the comparison says of a case is its `extra_info`.
+"""
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.comparing.comparison import Comparison
+from harness.reporting.frames import describe_problem, records
+from harness.results.manifest import Manifest
+
+if TYPE_CHECKING:
+    from harness.results.run_folder import RunFolder
+
+FORMAT = "5.3.1"
+"""Version of pytest-benchmark whose files look like this."""
+
+
+def benchmark_json(comparison: Comparison) -> str:
+    """Return the file's text: one benchmark for each case that both runs timed."""
+    seconds = _seconds_by_case(comparison.new)
+    timed = comparison.cases[comparison.cases["verdict"].notna()]
+    rows = (row for row in records(timed) if len(seconds.get(row["case"], ())))
+    content = {
+        "machine_info": comparison.new.manifest.machine.model_dump(mode="json"),
+        "commit_info": _commit(comparison.new.manifest),
+        "benchmarks": [_benchmark(row, np.array(seconds[row["case"]])) for row in rows],
+        "datetime": datetime.now(UTC).isoformat(),
+        "version": FORMAT,
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _seconds_by_case(run: "RunFolder") -> dict[str, list[float]]:
+    """Return the time of each round of each case: the median of its samples."""
+    taken: dict[str, list[float]] = {}
+    for one in run.rounds():
+        for case, samples in one.seconds.items():
+            taken.setdefault(case, []).append(float(np.median(samples)))
+    return taken
+
+
+def _commit(manifest: Manifest) -> dict[str, Any]:
+    return {"id": manifest.git_commit, "dirty": manifest.git_dirty, "time": manifest.started}
+
+
+def _benchmark(row: dict[str, Any], seconds: np.ndarray) -> dict[str, Any]:
+    own = {name.removesuffix("_new"): value for name, value in row.items() if not name.endswith("_old")}
+    problem = describe_problem(own)
+    name = f"{own['variant']}[{own['target']} {problem}]"
+    return {
+        "group": f"{own['target']} {problem}",
+        "name": name,
+        "fullname": f"{name} {row['case']}",
+        "params": None,
+        "param": None,
+        "extra_info": {
+            "case": row["case"],
+            "verdict": row["verdict"],
+            "ratio": row["ratio"],
+            "ratio_low": row["low"],
+            "ratio_high": row["high"],
+            "how": row["how"],
+            "old_time_s": row["time_s_old"],
+        },
+        "options": {"timer": "perf_counter", "min_rounds": len(seconds), "warmup": False},
+        "stats": _statistics(seconds),
+    }
+
+
+def _statistics(seconds: np.ndarray) -> dict[str, Any]:
+    first, median, third = (float(value) for value in np.percentile(seconds, [25, 50, 75]))
+    spread, mean = third - first, float(seconds.mean())
+    deviation = float(seconds.std(ddof=1)) if len(seconds) > 1 else 0.0
+    low, high = first - 1.5 * spread, third + 1.5 * spread
+    far = int(((seconds < low) | (seconds > high)).sum())
+    beyond = int((np.abs(seconds - mean) > deviation).sum())
+    inside = seconds[(seconds >= low) & (seconds <= high)]
+    return {
+        "min": float(seconds.min()),
+        "max": float(seconds.max()),
+        "mean": mean,
+        "stddev": deviation,
+        "rounds": len(seconds),
+        "median": median,
+        "iqr": spread,
+        "q1": first,
+        "q3": third,
+        "iqr_outliers": far,
+        "stddev_outliers": beyond,
+        "outliers": f"{beyond};{far}",
+        "ld15iqr": float(inside.min()),
+        "hd15iqr": float(inside.max()),
+        "ops": 1 / mean,
+        "total": float(seconds.sum()),
+        "data": seconds.tolist(),
+        "iterations": 1,
+    }

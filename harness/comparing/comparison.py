@@ -1,0 +1,227 @@
+"""Two runs, case by case.
+
+How the times of a case compare depends on what else the runs have in common, best first:
+
+- *identical*: the machine code and its launch are the same (`binary_digest`): the same, without its times;
+- *paired*: both runs timed it in turn with a baseline whose code is the same in both; what is compared are
+  the two speed-ups over it, of rounds in which both took turns, so that what was different for all is gone;
+- *controlled*: other cases have identical code in both runs; what the runs differ by for these, the median of
+  their ratios, is taken off, and what they scatter by is added to the error;
+- *apart*: nothing is known of how the machine was, and `RUN_TO_RUN` is added to the error.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.comparing.verdicts import NORMAL_95, standard_error, verdicts
+from harness.errors import InputError
+from harness.measure.statistics import Verdict
+from harness.results.manifest import Manifest
+from harness.status import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.results.run_folder import RunFolder
+
+RUN_TO_RUN = 0.03
+"""Standard deviation of the logarithm of a time between runs of which nothing is known: on a shared machine
+runs of the same code differ by a few percent."""
+LEAST_CONTROLS = 3
+"""Cases of identical code that tell how two runs differ; fewer may share their luck."""
+
+TIME_BOUNDS = {
+    f"time_{bound}_s_{run}": f"time_s_{bound}_{run}" for bound in ("low", "high") for run in ("old", "new")
+}
+"""Columns of the bounds of times, and their names as those of speed-ups are made."""
+
+CHECKED = (Status.PASSED.value, Status.EMULATED.value)
+DEFAULT_THRESHOLD = 0.03
+
+COLUMNS = ("case", "variant", "target", "status", "device", "reason", "time_s", "time_low_s", "time_high_s")
+SPEEDUPS = ("speedup", "speedup_low", "speedup_high", "baseline_case", "binary_digest", "flop_convention")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two runs say of the cases that both have, and of those that one has."""
+
+    old: "RunFolder"
+    new: "RunFolder"
+    threshold: float
+    cases: "pd.DataFrame"
+    """A row for each case of both: `case`, `how`, `verdict`, `ratio`, `low`, `high`, and the columns of both
+    runs with `_old` and `_new` behind their names; where times do not compare, `verdict` is missing."""
+    only_old: "pd.DataFrame"
+    only_new: "pd.DataFrame"
+    notes: tuple[str, ...]
+    """What a person should know of how the runs compare, a line each."""
+
+    def of_verdict(self, verdict: Verdict) -> "pd.DataFrame":
+        """Return the cases of a verdict, the largest difference first."""
+        chosen = self.cases[self.cases["verdict"] == verdict.value]
+        return chosen.loc[np.abs(np.log(chosen["ratio"])).sort_values(ascending=False, kind="stable").index]
+
+    @property
+    def lost(self) -> "pd.DataFrame":
+        """The cases that were right and are not any more, or are no longer checked."""
+        return self.cases[self.cases["was_checked"] & ~self.cases["is_checked"]]
+
+    @property
+    def won(self) -> "pd.DataFrame":
+        """The cases that are right now and were not."""
+        return self.cases[~self.cases["was_checked"] & self.cases["is_checked"]]
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a case is no longer right, or slower by more than the threshold."""
+        return bool(len(self.lost) or (self.cases["verdict"] == Verdict.SLOWER.value).any())
+
+
+def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_THRESHOLD) -> Comparison:
+    """Compare two runs; raises `InputError` where they have no case in common, or other machines."""
+    tables = [_narrow(run.table()) for run in (old, new)]
+    cases, notes = compare_tables(tables[0], tables[1], threshold)
+    if cases.empty:
+        raise InputError(
+            f"{new.path}: it has no case of {old.path}; expected two runs of the same cases (problem, "
+            "variant, target and parameters)"
+        )
+    _require_one_machine(cases, old, new)
+    notes += _notes(cases, old.manifest, new.manifest)
+    shared = set(cases["case"])
+    only_old, only_new = (table[~table["case"].isin(shared)] for table in tables)
+    return Comparison(old, new, threshold, cases, only_old, only_new, tuple(notes))
+
+
+def compare_tables(
+    old: "pd.DataFrame", new: "pd.DataFrame", threshold: float = DEFAULT_THRESHOLD
+) -> tuple["pd.DataFrame", list[str]]:
+    """Return `Comparison.cases` of two tables of results, and what is to be known of how times compare."""
+    cases = _narrow(old).merge(_narrow(new), on="case", suffixes=("_old", "_new"), validate="one_to_one")
+    cases["was_checked"] = cases["status_old"].isin(CHECKED)
+    cases["is_checked"] = cases["status_new"].isin(CHECKED)
+    return cases, _add_times(cases, threshold)
+
+
+def _narrow(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the columns that are compared, and those that say what a case is; the last row of each case."""
+    from harness.reporting.frames import PROBLEM_COLUMNS
+
+    named = [*COLUMNS, *SPEEDUPS, *(name for name in PROBLEM_COLUMNS if name not in COLUMNS), "params"]
+    kept = table.reindex(columns=list(dict.fromkeys(named)))
+    return kept.drop_duplicates("case", keep="last")
+
+
+def _require_one_machine(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> None:
+    """Raise `InputError` where every time of the new run is of another device than the old one's."""
+    timed = cases["time_s_old"].notna() & cases["time_s_new"].notna()
+    if timed.any() and not (timed & _same_device(cases)).any():
+        devices = [", ".join(sorted(set(cases.loc[timed, f"device_{run}"]))) for run in ("old", "new")]
+        raise InputError(
+            f"{new.path}: measured on {devices[1]}, {old.path} on {devices[0]}; expected runs of one machine"
+        )
+
+
+def _same_device(cases: "pd.DataFrame") -> "pd.Series":
+    return cases["device_old"] == cases["device_new"]
+
+
+@dataclass(frozen=True)
+class _Ratios:
+    """New times over old ones, and the standard errors of their logarithms."""
+
+    values: np.ndarray
+    errors: np.ndarray
+
+    @classmethod
+    def of(cls, cases: "pd.DataFrame", name: str, *, is_rate: bool = False) -> "_Ratios":
+        """Return the ratios of a column that has bounds; of rates the old one is the numerator."""
+        old, new = (_column(cases, f"{name}_{run}") for run in ("old", "new"))
+        errors = [
+            standard_error(_column(cases, f"{name}_low_{run}"), _column(cases, f"{name}_high_{run}"))
+            for run in ("old", "new")
+        ]
+        return cls(old / new if is_rate else new / old, np.hypot(*errors))
+
+
+def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
+    """Add how times compare to the table, in place; returns what is to be known of that."""
+    timed = (cases["time_s_old"].notna() & cases["time_s_new"].notna() & _same_device(cases)).to_numpy()
+    identical = timed & _identical(cases)
+    paired = timed & ~identical & _paired(cases, identical)
+    apart = timed & ~identical & ~paired
+    times = _Ratios.of(cases.rename(columns=TIME_BOUNDS), "time_s")
+    speedups = _Ratios.of(cases, "speedup", is_rate=True)
+    corrected, how, notes = _corrected(times, identical, apart)
+    kinds = [identical, paired, apart]
+    ratio = np.select(kinds, [np.ones(len(cases)), speedups.values, corrected.values], np.nan)
+    error = np.select(kinds, [np.zeros(len(cases)), speedups.errors, corrected.errors], np.nan)
+    found = np.full(len(cases), None, dtype=object)
+    found[identical] = Verdict.SAME.value
+    judged = paired | apart
+    found[judged] = verdicts(ratio[judged], error[judged], threshold)
+    reach = np.exp(NORMAL_95 * error)
+    cases["how"] = np.select(kinds, ["identical", "paired", how], "")
+    cases["verdict"], cases["ratio"] = found, ratio
+    cases["low"], cases["high"] = ratio / reach, ratio * reach
+    return notes
+
+
+def _corrected(times: _Ratios, identical: np.ndarray, apart: np.ndarray) -> tuple[_Ratios, str, list[str]]:
+    """Return ratios of times without what the runs differ by for all cases, how that is known, and notes."""
+    controls = np.log(times.values[identical])
+    if len(controls) < LEAST_CONTROLS:
+        note = (
+            "nothing says how the machine was in both runs, no common baseline and few other cases of "
+            f"identical code: {100 * RUN_TO_RUN:.0f} % are added to errors"
+        )
+        widened = _Ratios(times.values, np.hypot(times.errors, RUN_TO_RUN))
+        return widened, "apart", [note] if apart.any() else []
+    drift = float(np.median(controls))
+    scatter = float(np.sqrt(np.mean((controls - drift) ** 2)))
+    note = (
+        f"{len(controls)} cases of identical code took {np.exp(drift):.3f} of their time in the new run, "
+        f"give or take {100 * scatter:.1f} %: that is taken off others, and added to their errors"
+    )
+    corrected = _Ratios(times.values / np.exp(drift), np.hypot(times.errors, scatter))
+    return corrected, "controlled", [note] if apart.any() else []
+
+
+def _column(cases: "pd.DataFrame", name: str) -> np.ndarray:
+    """Return a column of numbers, not a number where there is none."""
+    return cases[name].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _identical(cases: "pd.DataFrame") -> np.ndarray:
+    """Return which cases have the same machine code in both runs."""
+    digests = cases["binary_digest_old"], cases["binary_digest_new"]
+    same = digests[0].notna() & digests[1].notna() & (digests[0] == digests[1])
+    return same.to_numpy(dtype=bool)
+
+
+def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
+    """Return which cases were timed in turn with one baseline in both runs, whose code is the same."""
+    same_code = set(cases["case"][identical])
+    baseline = cases["baseline_case_old"]
+    shared = baseline.notna() & (baseline == cases["baseline_case_new"]) & baseline.isin(same_code)
+    bounded = cases[["speedup_low_old", "speedup_low_new"]].notna().all(axis=1)
+    return (shared & bounded).to_numpy(dtype=bool)
+
+
+def _notes(cases: "pd.DataFrame", old: Manifest, new: Manifest) -> list[str]:
+    notes = []
+    others = int((~_same_device(cases) & cases["time_s_old"].notna() & cases["time_s_new"].notna()).sum())
+    if others:
+        notes.append(f"{others} cases were timed on another device: not compared")
+    conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())
+    if conventions:
+        notes.append(f"{conventions} cases count FLOPs by another convention: compare times, not rates")
+    changed = sorted(
+        name for name in {*old.packages, *new.packages} if old.packages.get(name) != new.packages.get(name)
+    )
+    if changed:
+        notes.append(f"packages of other versions: {', '.join(changed)}")
+    return notes

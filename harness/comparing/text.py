@@ -1,0 +1,151 @@
+"""A comparison as text: for the terminal, and in Markdown for a pull request."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.comparing.comparison import Comparison
+from harness.measure.statistics import Verdict
+from harness.printable import markdown_code, markdown_text, shell_line
+from harness.reporting.frames import describe_problem, records
+from harness.reporting.tables import markdown_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 50
+"""Cases of a kind that are listed; the count is of all."""
+HEADERS = ("case", "variant", "target", "problem", "time, lower is better", "old", "new", "how")
+
+
+def headline(comparison: Comparison) -> str:
+    """Return what came of it on one line, what is worse first."""
+    counts = {
+        "lost": len(comparison.lost),
+        "slower": _count(comparison, Verdict.SLOWER),
+        "faster": _count(comparison, Verdict.FASTER),
+        "same": _count(comparison, Verdict.SAME),
+        "ambiguous": _count(comparison, Verdict.AMBIGUOUS),
+        "right now": len(comparison.won),
+        "only in the old run": len(comparison.only_old),
+        "only in the new run": len(comparison.only_new),
+    }
+    told = [f"{count} {what}" for what, count in counts.items() if count or what in ("slower", "lost")]
+    threshold = f"{100 * comparison.threshold:g} %"
+    return f"{len(comparison.cases)} cases in both runs: {', '.join(told)} (differences above {threshold})"
+
+
+def plain_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield the lines of a comparison for the terminal."""
+    yield headline(comparison)
+    yield from comparison.notes
+    for title, rows in _correctness(comparison):
+        yield ""
+        yield f"{title}:"
+        for row in rows:
+            yield f"  {row['case']}  {row['variant']} · {row['target']} · {row['problem']}: {row['what']}"
+    for title, table in _timed(comparison):
+        yield ""
+        yield f"{title}:"
+        for row in _timed_rows(table):
+            words = f"{row['variant']} · {row['target']} · {row['problem']}"
+            yield f"  {row['case']}  {row['ratio']}  {words}  ({row['old']} → {row['new']}; {row['how']})"
+        yield from _hidden(table)
+    yield from decisions(comparison)
+
+
+def markdown(comparison: Comparison) -> str:
+    """Return a comparison in Markdown."""
+    parts = [f"## {comparison.new.experiment}: {'worse' if comparison.is_worse else 'not worse'}"]
+    parts.append(markdown_text(headline(comparison)))
+    parts += [f"- {markdown_text(note)}" for note in comparison.notes]
+    for title, rows in _correctness(comparison):
+        cells = [[row[name] for name in ("case", "variant", "target", "problem", "what")] for row in rows]
+        headers = ["case", "variant", "target", "problem", "before → now"]
+        parts += [f"### {title}", "\n".join(_markdown_table(headers, cells))]
+    for title, table in _timed(comparison):
+        names = ("case", "variant", "target", "problem", "ratio", "old", "new", "how")
+        cells = [[row[name] for name in names] for row in _timed_rows(table)]
+        parts += [f"### {title}", "\n".join(_markdown_table(HEADERS, cells)), *_hidden(table)]
+    told = [markdown_code(line.strip()) for line in decisions(comparison) if line.startswith("  ")]
+    if told:
+        parts += ["To decide what is ambiguous, on a quiet machine:", *told]
+    return "\n\n".join(parts) + "\n"
+
+
+def decisions(comparison: Comparison) -> Iterator[str]:
+    """Yield the commands that measure ambiguous cases again, each run's code in its turn."""
+    cases = list(comparison.of_verdict(Verdict.AMBIGUOUS)["case"])[:MOST_ROWS]
+    if not cases:
+        return
+    together = dict.fromkeys([*cases, *_baselines(comparison, cases)])
+    yield ""
+    yield "to decide what is ambiguous, measure both again on a quiet machine:"
+    for run in (comparison.old, comparison.new):
+        name = run.manifest.source_name or run.experiment
+        command = shell_line(["harness", "run", name, "--only", f"case={','.join(together)}"])
+        commit = run.manifest.git_commit
+        yield f"  git checkout {commit} && {command}" if commit else f"  {command}"
+
+
+def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:
+    """Return the baselines that cases are timed with: their own turns are needed again."""
+    found = comparison.cases[comparison.cases["case"].isin(cases)]["baseline_case_new"]
+    return list(found.dropna().unique())
+
+
+def _count(comparison: Comparison, verdict: Verdict) -> int:
+    return int((comparison.cases["verdict"] == verdict.value).sum())
+
+
+def _correctness(comparison: Comparison) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield what was right and is not, and the reverse, with the reason."""
+    for title, table in (("no longer right", comparison.lost), ("right now", comparison.won)):
+        if len(table):
+            yield f"{title} ({len(table)})", [_changed(row) for row in _named(table)]
+
+
+def _changed(row: Mapping[str, Any]) -> dict[str, Any]:
+    reason = row["reason_new"] if isinstance(row["reason_new"], str) else ""
+    first = next(iter(reason.splitlines()), "")
+    what = f"{row['status_old']} → {row['status_new']}" + (f": {first}" if first else "")
+    return {**row, "what": what}
+
+
+def _timed(comparison: Comparison) -> Iterator[tuple[str, "pd.DataFrame"]]:
+    """Yield the cases whose times differ, or may, what is worse first."""
+    for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.AMBIGUOUS):
+        table = comparison.of_verdict(verdict)
+        if len(table):
+            yield f"{verdict.value} ({len(table)})", table
+
+
+def _timed_rows(table: "pd.DataFrame") -> Iterator[dict[str, str]]:
+    for row in _named(table):
+        bounds = f"[{row['low']:.3f}, {row['high']:.3f}]"
+        yield {
+            **{name: str(row[name]) for name in ("case", "variant", "target", "problem", "how")},
+            "ratio": f"{row['ratio']:.3f}× {bounds}",
+            "old": f"{1e3 * row['time_s_old']:.4g} ms",
+            "new": f"{1e3 * row['time_s_new']:.4g} ms",
+        }
+
+
+def _named(table: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return rows with the words that name a case, those of the new run."""
+    rows = []
+    for row in records(table.head(MOST_ROWS)):
+        own = {name.removesuffix("_new"): value for name, value in row.items() if not name.endswith("_old")}
+        params = own.get("params")
+        words = f"{describe_problem(own)} {params}" if isinstance(params, str) else describe_problem(own)
+        rows.append({**row, "variant": own["variant"], "target": own["target"], "problem": words.strip()})
+    return rows
+
+
+def _hidden(table: "pd.DataFrame") -> Iterator[str]:
+    if len(table) > MOST_ROWS:
+        yield f"and {len(table) - MOST_ROWS} more"
+
+
+def _markdown_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+    escaped = [[markdown_text(str(cell)) for cell in row] for row in cells]
+    return markdown_rows(list(headers), escaped, [False] * len(headers)).splitlines()

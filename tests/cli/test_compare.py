@@ -1,0 +1,122 @@
+"""`harness compare` on folders of runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from example_results import example_manifest, example_result, example_round, failed_result
+
+from harness.__main__ import main
+from harness.results.run_folder import RunFolder
+
+CASES = tuple(f"{number:012x}" for number in range(1, 5))
+"""The first one is the baseline, whose code never changes."""
+
+
+def write(folder: Path, *rows: Any) -> Path:
+    run = RunFolder.create(folder, "sweep", example_manifest())
+    for row in rows:
+        run.append_result(row)
+    run.append_round(example_round(seconds={case: [0.1, 0.11, 0.12] for case in CASES}))
+    run.finish()
+    run.release()
+    return run.path
+
+
+def row(case: str, seconds: float, **changes: Any) -> Any:
+    speedup = 1.0 / seconds
+    times = {"time_s": seconds, "time_low_s": 0.999 * seconds, "time_high_s": 1.001 * seconds}
+    ratios = {"speedup": speedup, "speedup_low": 0.999 * speedup, "speedup_high": 1.001 * speedup}
+    fields = {**times, **ratios, "device": "a processor", "baseline_case": CASES[0], "baseline": "unfused"}
+    return example_result(case, **{**fields, **changes})
+
+
+BASELINE = row(CASES[0], 1.0, binary_digest="code", variant="unfused")
+
+
+def compare(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["compare", *words])
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    return write(tmp_path / "old", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
+
+
+def test_a_slower_case_and_one_that_is_no_longer_right_are_told_first(tmp_path, old, capsys):
+    broken = failed_result(CASES[2], device="a processor")
+    new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.6), broken, row(CASES[3], 0.4))
+    files = tmp_path / "pull.md", tmp_path / "times.json"
+    status, out, _ = compare(capsys, str(old), str(new), "--markdown", str(files[0]), "--json", str(files[1]))
+    assert status == 1
+    lines = out.splitlines()
+    assert lines[0] == ("4 cases in both runs: 1 lost, 1 slower, 1 faster, 1 same (differences above 3 %)")
+    assert lines[2:4] == [
+        "no longer right (1):",
+        f"  {CASES[2]}  flash · cpu · b1 h2 s64 d16 f32 causal: passed → crashed: signal 11",
+    ]
+    assert out.index("no longer right") < out.index("slower (1)") < out.index("faster (1)")
+    assert f"  {CASES[1]}  1.200× [1.1" in out
+    text = files[0].read_text()
+    assert text.startswith("## sweep: worse\n")
+    assert f"| {CASES[1]} | flash | cpu |" in text
+    (slower,) = [
+        one
+        for one in json.loads(files[1].read_text())["benchmarks"]
+        if one["extra_info"]["verdict"] == "slower"
+    ]
+    assert slower["extra_info"]["case"] == CASES[1]
+    assert slower["stats"]["data"] == [0.11]
+
+
+def test_runs_without_a_difference_end_with_0(tmp_path, old, capsys):
+    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
+    status, out, _ = compare(capsys, str(old), str(new))
+    assert (status, len(out.splitlines())) == (0, 1)
+    assert "0 slower, 4 same" in out
+
+
+def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old, capsys):
+    unclear = row(CASES[1], 0.52, speedup_low=1.7, speedup_high=2.1)
+    new = write(tmp_path / "new", BASELINE, unclear, row(CASES[2], 0.5), row(CASES[3], 0.5))
+    status, out, _ = compare(capsys, str(old), str(new), "--threshold", "0.02")
+    assert status == 0
+    assert "1 ambiguous (differences above 2 %)" in out
+    commands = [line for line in out.splitlines() if "harness run" in line]
+    assert len(commands) == 2
+    assert all(line.endswith(f"--only case={CASES[1]},{CASES[0]}") for line in commands)
+
+
+def test_a_folder_of_an_experiment_stands_for_its_newest_run(tmp_path, old, capsys):
+    status, _, _ = compare(capsys, str(old.parent), str(old.parent))
+    assert status == 0
+
+
+@pytest.mark.parametrize(
+    ("case", "device", "words", "message"),
+    [
+        (CASES[1], "a processor", ["--threshold", "much"], "--threshold: found 'much', expected a share"),
+        (CASES[1], "another", [], "measured on another, "),
+        ("f" * 12, "a processor", [], "it has no case of "),
+    ],
+)
+def test_what_does_not_compare_is_one_line_and_status_2(tmp_path, old, capsys, case, device, words, message):
+    new = write(tmp_path / "new", row(case, 0.5, device=device))
+    status, _, err = compare(capsys, str(old), str(new), *words)
+    assert status == 2
+    (line,) = err.splitlines()
+    assert message in line
+
+
+def test_pytest_benchmark_reads_the_file(tmp_path, old, capsys):
+    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
+    file = tmp_path / "0001_times.json"
+    compare(capsys, str(old), str(new), "--json", str(file))
+    words = [sys.executable, "-m", "pytest_benchmark", "compare", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.count("flash[cpu b1 h2 s64 d16 f32 causal]") == 3

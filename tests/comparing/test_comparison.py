@@ -1,0 +1,111 @@
+"""Two runs, case by case."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from comparing.runs_of_cases import run_of
+
+from harness.comparing.comparison import RUN_TO_RUN, compare_tables
+
+SECONDS = np.geomspace(1e-4, 1e-2, 20)
+KNOWN_BASELINE = ["baseline", *(None for _ in SECONDS[1:])]
+
+
+def verdicts_of(old: pd.DataFrame, new: pd.DataFrame, threshold: float = 0.03) -> pd.Series:
+    cases, _ = compare_tables(old, new, threshold)
+    return cases.set_index("case")["verdict"]
+
+
+def test_identical_code_is_the_same_whatever_was_measured() -> None:
+    random, digests = np.random.default_rng(0), [f"code{number}" for number in range(20)]
+    old = run_of(SECONDS, random, digests=digests)
+    new = run_of(2 * SECONDS, random, digests=digests)
+    cases, notes = compare_tables(old, new)
+    assert set(cases["verdict"]) == {"same"}
+    assert set(cases["how"]) == {"identical"}
+    assert notes == []
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.2, -0.2])
+def test_runs_of_the_same_code_are_never_told_apart_and_a_slowdown_is_found(drift: float) -> None:
+    """A hundred pairs of runs, the second on a machine that is slower or faster as a whole."""
+    random, alarms, found = np.random.default_rng(1), 0, 0
+    for _ in range(100):
+        slowed = SECONDS.copy()
+        slowed[7] *= 1.05
+        old = run_of(SECONDS, random, noise=0.002, digests=KNOWN_BASELINE)
+        new = run_of(slowed, random, noise=0.002, drift=drift, digests=KNOWN_BASELINE)
+        verdicts = verdicts_of(old, new)
+        found += verdicts["case000007"] == "slower"
+        alarms += int(verdicts.drop("case000007").isin(["slower", "faster"]).sum())
+    assert found >= 95
+    assert alarms <= 2
+
+
+def test_a_common_baseline_pairs_the_rounds_of_both_runs() -> None:
+    random = np.random.default_rng(2)
+    old = run_of(SECONDS, random, digests=KNOWN_BASELINE)
+    new = run_of(SECONDS, random, drift=0.3, digests=KNOWN_BASELINE)
+    cases, notes = compare_tables(old, new)
+    assert list(cases["how"]) == ["identical", *["paired"] * 19]
+    assert notes == []
+    changed = run_of(SECONDS, random, digests=["another baseline", *KNOWN_BASELINE[1:]])
+    cases, _ = compare_tables(old, changed)
+    assert "paired" not in set(cases["how"])
+
+
+def test_cases_of_identical_code_tell_what_the_runs_differ_by() -> None:
+    random = np.random.default_rng(3)
+    digests = [f"code{number}" if number < 10 else None for number in range(20)]
+    slowed = np.where(np.arange(20) == 15, 1.2, 1.0) * SECONDS
+    old = run_of(SECONDS, random, digests=digests, with_baseline=False)
+    new = run_of(slowed, random, drift=0.1, digests=digests, with_baseline=False)
+    cases, notes = compare_tables(old, new)
+    by_case = cases.set_index("case")
+    assert by_case.loc["case000015", "verdict"] == "slower"
+    assert by_case.loc["case000015", "how"] == "controlled"
+    assert by_case.loc["case000015", "ratio"] == pytest.approx(1.2, rel=0.03)
+    assert not by_case.drop("case000015")["verdict"].isin(["slower", "faster"]).any()
+    (note,) = notes
+    assert note.startswith("10 cases of identical code took 1.1")
+
+
+def test_without_anything_in_common_errors_are_wide() -> None:
+    random = np.random.default_rng(4)
+    old, new = (run_of(SECONDS, random, noise=1e-4, with_baseline=False) for _ in range(2))
+    cases, (note,) = compare_tables(old, new)
+    assert set(cases["verdict"]) == {"ambiguous"}
+    assert np.log(cases["high"] / cases["ratio"]).min() == pytest.approx(1.96 * RUN_TO_RUN, rel=1e-3)
+    assert "3 % are added" in note
+
+
+def test_what_is_no_longer_right_has_no_verdict_of_times() -> None:
+    random = np.random.default_rng(5)
+    old, new = (run_of(SECONDS, random, digests=KNOWN_BASELINE) for _ in range(2))
+    new.loc[3, "status"] = "wrong"
+    new.loc[3, ["time_s", "time_low_s", "time_high_s"]] = np.nan
+    cases, _ = compare_tables(old, new)
+    row = cases.loc[3]
+    assert (row["was_checked"], row["is_checked"]) == (True, False)
+    assert pd.isna(row["verdict"])
+
+
+def test_times_of_another_device_are_not_compared() -> None:
+    random = np.random.default_rng(6)
+    old, new = (run_of(SECONDS, random, digests=KNOWN_BASELINE) for _ in range(2))
+    new.loc[:9, "device"] = "another processor"
+    cases, _ = compare_tables(old, new)
+    assert cases["verdict"].isna().sum() == 10
+
+
+@pytest.mark.slow
+def test_a_million_rows_are_compared_in_seconds() -> None:
+    random, seconds = np.random.default_rng(7), np.geomspace(1e-4, 1e-2, 1_000_000)
+    old, new = (run_of(seconds, random, digests=["b", *[None] * 999_999]) for _ in range(2))
+    started = time.process_time()
+    cases, _ = compare_tables(old, new)
+    taken = time.process_time() - started
+    print(f"a million rows: {taken:.1f} s of processor time")
+    assert len(cases) == 1_000_000

@@ -1,0 +1,57 @@
+"""Verdicts of many cases at once."""
+
+import numpy as np
+import pytest
+
+from harness.comparing.verdicts import refused, standard_error, upper_tail, verdicts
+
+
+def test_a_ratio_is_judged_by_its_interval_and_the_threshold() -> None:
+    ratios = np.array([1.0, 1.1, 0.9, 1.02, 1.0])
+    errors = np.array([0.005, 0.01, 0.01, 0.01, 0.1])
+    assert list(verdicts(ratios, errors, 0.03)) == ["same", "slower", "faster", "ambiguous", "ambiguous"]
+
+
+def test_swapping_both_runs_swaps_faster_and_slower() -> None:
+    ratios = np.random.default_rng(0).uniform(0.8, 1.25, 200)
+    errors = np.full(200, 0.01)
+    swapped = {"faster": "slower", "slower": "faster"}
+    found = verdicts(ratios, errors, 0.03)
+    assert [swapped.get(one, one) for one in found] == list(verdicts(1 / ratios, errors, 0.03))
+
+
+def test_what_nothing_bounds_is_ambiguous() -> None:
+    assert list(verdicts(np.array([5.0]), np.array([np.inf]), 0.03)) == ["ambiguous"]
+    assert list(verdicts(np.array([5.0]), np.array([0.0]), 0.03)) == ["slower"]
+
+
+def test_of_many_cases_few_differences_are_wrong() -> None:
+    """Half of 400 cases lie at the edge of the band, where a lone test errs in 2.5 % of them."""
+    random = np.random.default_rng(1)
+    wrong = found = 0
+    for _ in range(50):
+        true = np.concatenate([np.full(200, np.log(1.03)), np.full(200, np.log(1.10))])
+        ratios = np.exp(true + 0.01 * random.standard_normal(400))
+        slower = verdicts(ratios, np.full(400, 0.01), 0.03) == "slower"
+        wrong += slower[:200].sum()
+        found += slower.sum()
+    assert found > 50 * 195
+    assert wrong / found < 0.05
+
+
+def test_the_procedure_of_benjamini_and_hochberg() -> None:
+    probabilities = np.array([0.01, 0.04, 0.03, 0.005, 0.5])
+    assert list(refused(probabilities, 0.05)) == [True, True, True, True, False]
+    assert list(refused(np.array([0.03, 0.5]), 0.05)) == [False, False]
+    assert not refused(np.array([])).size
+
+
+def test_errors_are_those_of_95_percent_intervals() -> None:
+    error = standard_error(np.array([np.exp(-0.196), np.nan]), np.array([np.exp(0.196), 2.0]))
+    assert error == pytest.approx([0.1, np.inf], rel=1e-4)
+    assert upper_tail(np.array([1.959964, -np.inf])) == pytest.approx([0.025, 1.0], rel=1e-4)
+
+
+def test_a_negative_threshold_is_refused() -> None:
+    with pytest.raises(ValueError, match="threshold"):
+        verdicts(np.array([1.0]), np.array([0.1]), -0.1)
