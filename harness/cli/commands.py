@@ -148,7 +148,9 @@ def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> lis
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Folders of runs, or an experiment's folder: its newest run."),
+        typer.Argument(
+            metavar="DIR...", help="Folders or archives of runs, or an experiment's folder: its newest run."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -187,10 +189,13 @@ def report(
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
     from harness.reporting.report import make_report, redraw
+    from harness.results.archive import is_archive
     from harness.results.output_folder import ensure_writable_folder
 
     if settings and not figures:
         raise InputError("--set: found no --figure, expected the figure that the settings are for")
+    if out is None and any(is_archive(folder) for folder in folders):
+        raise InputError("--out: found none, expected a folder: an archive has no place for a report")
     if out is not None:
         ensure_writable_folder(out)
     chosen = tuple(format.value for format in formats or FigureFormat)
@@ -204,6 +209,28 @@ def report(
     paths = make_report(folders, out, chosen, labels=labels or [], experiment=edited, by_row=by_row)
     note(paths.notes)
     typer.echo(printable(f"report: {paths.folder}"))
+
+
+@app.command(short_help="Pack a run into one file, which other machines report and compare.")
+def archive(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run's folder, or an experiment's: its newest run.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file.  [default: EXPERIMENT-RUN.tar.gz, here]")
+    ] = None,
+) -> None:
+    """Pack a run into one file: its rows, samples and manifest, from which reports are made again."""
+    from harness.errors import InputError
+    from harness.results.archive import SUFFIX, write_archive
+    from harness.results.run_folder import open_run
+
+    run = open_run(folder)
+    file = out or Path(f"{run.experiment}-{run.run}{SUFFIX}")
+    if not file.name.endswith(SUFFIX):
+        raise InputError(f"--out: found {str(file)!r}, expected a name that ends in {SUFFIX}")
+    write_archive(run.path, file)
+    typer.echo(printable(f"archive: {file}"))
 
 
 @app.command(short_help="Compare two runs case by case: right or wrong, faster or slower.")

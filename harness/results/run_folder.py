@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.errors import InputError, StorageError, cut
 from harness.numbers import Count, Duration, MeasuredSeconds, Positive, Share
 from harness.printable import all_printable, printable
+from harness.results.archive import is_archive, unpacked
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import newest_of_each_case, results_frame
 from harness.results.journal import Journal
@@ -334,8 +335,13 @@ def _some(runs: list[Path]) -> str:
 
 
 def open_run(path: Path) -> RunFolder:
-    """Open a run's folder, or the newest run in an experiment's folder, see `RunFolder.latest_in`."""
-    expected = f"expected a run's folder with {MANIFEST_FILE}, or an experiment's folder"
+    """Open a run's folder, or the newest run in an experiment's folder, see `RunFolder.latest_in`.
+
+    A run's archive is unpacked into the cache.
+    """
+    expected = f"expected a run's folder with {MANIFEST_FILE}, an experiment's folder, or a run's archive"
+    if is_archive(path):
+        return RunFolder.open(unpacked(path))
     if exists(path / MANIFEST_FILE):
         return RunFolder.open(path)
     newest = RunFolder.latest_in(path)

@@ -1,0 +1,124 @@
+"""A run as one file, from which another machine makes its tables and figures again.
+
+Equal runs give equal bytes: members in their order, without owners, times and permissions of files.  What
+somebody else has packed is unpacked with care: regular files of a run, of the names that they have there, and
+no more than `LARGEST_BYTES` of them.
+"""
+
+import gzip
+import io
+import shutil
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from harness.artifact.cache import cache_root
+from harness.errors import InputError, StorageError
+from harness.printable import printable
+from harness.storage.digests import file_digest
+from harness.storage.replacing import replaced
+
+SUFFIX = ".tar.gz"
+MEMBERS = ("manifest.json", "results.jsonl", "results.parquet", "rounds.jsonl", "samples.parquet")
+"""Files of a run that an archive holds, those that there are."""
+NEEDED = ("manifest.json", "results.jsonl")
+LARGEST_BYTES = 16 * 2**30
+"""Of all members together, unpacked."""
+LONGEST_NAME = 200
+UNPACKED = "archives"
+"""Folder in the cache's."""
+PARTS = 3
+"""Of a member's path: experiment, run, file."""
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a path is meant to be an archive: a file of that suffix."""
+    return path.name.endswith(SUFFIX) and path.is_file()
+
+
+def write_archive(run: Path, file: Path) -> None:
+    """Write a run's folder, `<experiment>/<run>`, to a file.  Raises `InputError` where there is no room."""
+    run = run.resolve()
+    try:
+        with replaced(file) as temporary, temporary.open("wb") as packed:
+            compressed = gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0)
+            with compressed, tarfile.open(mode="w", fileobj=compressed, format=tarfile.PAX_FORMAT) as archive:
+                for name in MEMBERS:
+                    source = run / name
+                    if source.is_file() and not source.is_symlink():
+                        _add(archive, source, f"{run.parent.name}/{run.name}/{name}")
+    except OSError as error:
+        raise InputError(
+            f"--out {file}: {error.strerror or error}; expected a file that can be written"
+        ) from error
+
+
+def unpacked(file: Path) -> Path:
+    """Return the folder of an archive's run, unpacked into the cache once.
+
+    Raises `InputError` for what is no archive of a run, and `StorageError` where there is no room for it.
+    """
+    try:
+        folder = cache_root() / UNPACKED / file_digest(file)
+        if not folder.is_dir():
+            _unpack(file, folder)
+        (run,) = folder.glob("*/*")
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
+        raise InputError(
+            f"{file}: not an archive of a run: {error}; expected one by 'harness archive'"
+        ) from error
+    except OSError as error:
+        raise StorageError(f"{file}: cannot be unpacked: {error.strerror or error}") from error
+    return run
+
+
+def _add(archive: tarfile.TarFile, source: Path, name: str) -> None:
+    member = tarfile.TarInfo(name)
+    content = source.read_bytes()
+    member.size = len(content)
+    archive.addfile(member, io.BytesIO(content))
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    """Unpack into a new folder that takes its place as a whole."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as name:
+        place = Path(name) / "unpacked"
+        found: set[str] = set()
+        with tarfile.open(file, mode="r:gz") as archive:
+            for member in _checked(archive):
+                target = place / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                content = archive.extractfile(member)
+                if content is None:
+                    raise ValueError(f"{member.name!r} is no file")
+                with content, target.open("xb") as output:
+                    shutil.copyfileobj(content, output)
+                found.add(target.name)
+        missing = [needed for needed in NEEDED if needed not in found]
+        if missing:
+            raise ValueError(f"it has no {missing[0]}")
+        if not folder.is_dir():
+            place.rename(folder)
+
+
+def _checked(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Yield the members; raises `ValueError` for one that an archive of a run does not have."""
+    total, runs = 0, set()
+    for member in archive:
+        path = PurePosixPath(member.name)
+        shown = repr(member.name[:LONGEST_NAME])
+        if not member.isreg():
+            raise ValueError(f"{shown} is no regular file")
+        is_named_so = len(path.parts) == PARTS and path.name in MEMBERS and str(path) == member.name
+        if not is_named_so or any(part.startswith(".") for part in path.parts) or path.is_absolute():
+            raise ValueError(f"{shown} is no file of a run")
+        if len(member.name) > LONGEST_NAME or printable(member.name) != member.name:
+            raise ValueError(f"{shown} is no name of a run")
+        runs.add(path.parent)
+        total += member.size
+        if len(runs) > 1 or total > LARGEST_BYTES:
+            raise ValueError("it holds several runs" if len(runs) > 1 else f"it holds {total:,} bytes")
+        yield member

@@ -1,0 +1,122 @@
+"""Runs as one file."""
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+from example_results import example_manifest, example_result, example_round
+
+from harness.__main__ import main
+from harness.errors import InputError
+from harness.results.archive import unpacked, write_archive
+from harness.results.run_folder import RunFolder, load, open_run
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    folder = RunFolder.create(tmp_path / "results", "sweep", example_manifest())
+    for number in range(3):
+        folder.append_result(example_result(f"{number:012x}"))
+    folder.append_round(example_round())
+    folder.finish()
+    folder.release()
+    return folder.path
+
+
+def test_what_is_unpacked_is_what_was_packed(run, tmp_path):
+    file = tmp_path / "run.tar.gz"
+    write_archive(run, file)
+    opened = open_run(file)
+    assert (opened.experiment, opened.run) == ("sweep", run.name)
+    assert load(file).equals(load(run))
+    assert {path.name for path in opened.path.iterdir()} == {
+        path.name for path in run.iterdir() if path.is_file() and not path.name.startswith(".")
+    }
+
+
+def test_equal_runs_give_equal_bytes(run, tmp_path):
+    first, second = tmp_path / "a.tar.gz", tmp_path / "b.tar.gz"
+    write_archive(run, first)
+    for path in run.iterdir():
+        path.touch()
+    write_archive(run, second)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_report_of_an_archive_is_that_of_the_run(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["archive", str(run)]) == 0
+    file = tmp_path / f"sweep-{run.name}.tar.gz"
+    assert str(file.name) in capsys.readouterr().out
+    assert main(["report", str(run), "--out", "of-run"]) == 0
+    assert main(["report", str(file), "--out", "of-archive"]) == 0
+    names = sorted(path.name for path in (tmp_path / "of-run").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "of-archive").iterdir())
+    for name in names:
+        assert (tmp_path / "of-run" / name).read_bytes() == (tmp_path / "of-archive" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["archive", "RUN", "--out", "x.zip"], "expected a name that ends in .tar.gz"),
+        (["report", "FILE"], "--out: found none"),
+    ],
+)
+def test_bad_input_is_one_line(run, tmp_path, capsys, words, message):
+    file = tmp_path / "run.tar.gz"
+    write_archive(run, file)
+    paths = {"RUN": str(run), "FILE": str(file)}
+    assert main([paths.get(word, word) for word in words]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def packed(file: Path, *members: tuple[tarfile.TarInfo, bytes]) -> Path:
+    with tarfile.open(file, "w:gz") as archive:
+        for member, content in members:
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return file
+
+
+def member_of(name: str, **fields: object) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    for key, value in fields.items():
+        setattr(member, key, value)
+    return member
+
+
+@pytest.mark.parametrize(
+    ("member", "reason"),
+    [
+        (member_of("a/../manifest.json"), "is no file of a run"),
+        (member_of("/a/b/manifest.json"), "is no file of a run"),
+        (member_of("../b/manifest.json"), "is no file of a run"),
+        (member_of("a/b/c/manifest.json"), "is no file of a run"),
+        (member_of("a/b/run.sh"), "is no file of a run"),
+        (member_of("a/.b/manifest.json"), "is no file of a run"),
+        (member_of("a/b\x1b/manifest.json"), "is no name of a run"),
+        (member_of("a/b/manifest.json", type=tarfile.SYMTYPE, linkname="/etc/passwd"), "no regular file"),
+        (member_of("a/b/manifest.json"), "it has no results.jsonl"),
+    ],
+)
+def test_what_is_no_run_is_refused_and_leaves_nothing(run, tmp_path, member, reason):
+    file = packed(tmp_path / "hostile.tar.gz", (member, b"{}" if member.isreg() else b""))
+    with pytest.raises(InputError, match=reason):
+        unpacked(file)
+    left = tmp_path / "cache" / "archives"
+    assert not left.exists() or not list(left.iterdir())
+
+
+def test_several_runs_and_other_files_are_refused(run, tmp_path):
+    both = [(member_of(f"a/{name}/manifest.json"), b"{}") for name in "bc"]
+    with pytest.raises(InputError, match="it holds several runs"):
+        unpacked(packed(tmp_path / "both.tar.gz", *both))
+    broken = tmp_path / "broken.tar.gz"
+    broken.write_bytes(gzip.compress(b"no tar"))
+    with pytest.raises(InputError, match="not an archive of a run"):
+        unpacked(broken)
