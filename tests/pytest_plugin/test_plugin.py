@@ -40,6 +40,11 @@ OUTCOMES = {
 }
 
 
+def _environment() -> dict[str, str]:
+    """Return this environment without what says that this process is a worker of pytest-xdist."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+
+
 class Session:
     """A pytest session that has ended."""
 
@@ -48,7 +53,7 @@ class Session:
         done = subprocess.run(
             [*words, "--junitxml", "junit.xml", *arguments],
             cwd=folder,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables},
+            env={**_environment(), "PYTHONDONTWRITEBYTECODE": "1", **variables},
             capture_output=True,
             text=True,
             check=False,

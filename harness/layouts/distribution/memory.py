@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlir import ir
-from mlir.dialects import arith, scf, vector
+from mlir.dialects import arith, memref, scf, vector
 
 from harness.ir.transfers import FIRST_INDEX
 from harness.layouts.alignment import TileAlignment
@@ -118,11 +118,23 @@ def _load(tile: _Tile, access: ContiguousAccess, padding: ir.Value) -> ir.Value:
     alignment = tile.aligned_to(access)
     if not tile.open_axes:
         return vector.load(kind, tile.addresses.buffer, at, alignment=alignment)
+    if access.length == 1:
+        return from_elements([_load_one(tile, at, padding)])
     branch = scf.IfOp(is_inside(tile.buffer, at, tile.open_axes), [kind], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp([vector.load(kind, tile.addresses.buffer, at, alignment=alignment)])
     with ir.InsertionPoint(branch.else_block):
         scf.YieldOp([vector.broadcast(kind, padding)])
+    return branch.results[0]
+
+
+def _load_one(tile: _Tile, at: list[ir.Value], padding: ir.Value) -> ir.Value:
+    """Load one element, or the padding; no vector leaves the branches: some targets have none of size 1."""
+    branch = scf.IfOp(is_inside(tile.buffer, at, tile.open_axes), [tile.element], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp([memref.load(tile.addresses.buffer, at)])
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp([padding])
     return branch.results[0]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,6 +68,18 @@ def test_other_variants_are_right_and_the_checks_find_nothing(
     variant: str, problem: AttentionProblem, tmp_path: Path
 ) -> None:
     assert_right_on_emulator(build(variant, problem, tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [{"mask": True, "seq_kv": 64}, {"bias": True, "bias_axes": "q"}],
+    ids=["mask with open rows alone", "bias of queries"],
+)
+def test_few_queries_are_right_where_an_operand_has_a_row_for_each(
+    form: dict[str, Any], tmp_path: Path
+) -> None:
+    problem = AttentionProblem(heads=2, seq_q=3, head_dim=32, dtype="f16", **form)
+    assert_right_on_emulator(build("flash", problem, tmp_path), tmp_path)
 
 
 @pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])

@@ -61,7 +61,10 @@ def is_padded_with_zeros(read: ir.OpView) -> bool:
     padding = producer_of(list(read.operands)[-1])
     if padding is None or padding.name != "arith.constant":
         return False
-    return ir.FloatAttr(padding.attributes["value"]).value == 0.0
+    value = padding.attributes["value"]
+    if isinstance(value, ir.IntegerAttr):
+        return ir.IntegerAttr(value).value == 0
+    return ir.FloatAttr(value).value == 0.0
 
 
 @dataclass(frozen=True)
