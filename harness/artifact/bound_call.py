@@ -49,6 +49,17 @@ class BoundCall(ABC):
     def poison(self) -> None:
         """Fill outputs and scratch memory with NaN, so that what is never written is seen."""
 
+    def poison_outputs(self) -> None:
+        """Fill outputs with NaN, before each sample of a timing; by default scratch memory, too."""
+        self.poison()
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Take other inputs of the same shapes, in the memory of those that it is bound to.
+
+        By default nothing is done and False returned: the executable is then bound anew.
+        """
+        return False
+
     @abstractmethod
     def run(self) -> None:
         """Compute once and wait for the result; this is what is timed."""

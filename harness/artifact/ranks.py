@@ -21,8 +21,12 @@ class RanksExecutable(Executable):
 
     def bind(self, inputs: Inputs) -> "RanksCall":
         """Share out the inputs; each rank has memory of its own."""
-        shares = [inputs_of_rank(inputs, self.problem, self.ranks, rank) for rank in range(self.ranks)]
+        shares = self.shares_of(inputs)
         return RanksCall(self, shares, [self.of_rank.bind(share) for share in shares])
+
+    def shares_of(self, inputs: Inputs) -> list[Inputs]:
+        """Return the inputs of each rank."""
+        return [inputs_of_rank(inputs, self.problem, self.ranks, rank) for rank in range(self.ranks)]
 
     def turn(self) -> AbstractContextManager[object]:
         """Return the turn of the code."""
@@ -45,6 +49,16 @@ class RanksCall(BoundCall):
         """Fill every rank's outputs and scratch memory with NaN."""
         for call in self._calls:
             call.poison()
+
+    def poison_outputs(self) -> None:
+        """Fill every rank's outputs with NaN."""
+        for call in self._calls:
+            call.poison_outputs()
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Share out other inputs; where one rank's call does not take its share, none is to be used."""
+        self._shares = self._executable.shares_of(inputs)
+        return all(call.take_inputs(share) for call, share in zip(self._calls, self._shares, strict=True))
 
     def run(self) -> None:
         """Let each rank compute its share once."""

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Part, Sample
+from harness.problem.inputs import Inputs
 
 
 class CallInTurn(BoundCall):
@@ -19,6 +20,16 @@ class CallInTurn(BoundCall):
         """Fill outputs and scratch memory with NaN."""
         with self._turn():
             self._call.poison()
+
+    def poison_outputs(self) -> None:
+        """Fill outputs with NaN."""
+        with self._turn():
+            self._call.poison_outputs()
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Take other inputs, where the call does."""
+        with self._turn():
+            return self._call.take_inputs(inputs)
 
     def run(self) -> None:
         """Compute once and wait for the result."""

@@ -89,6 +89,8 @@ class Result(BaseModel):
     time_low_s: float | None = None
     time_high_s: float | None = None
     """Its 95 % interval."""
+    outside_time_s: float | None = None
+    """Typical time of one call by the clock of the process that asks for it, until the output is there."""
     launch_s: float | None = None
     """Median of what a call takes besides on an idle device, launching it and waiting for its result."""
     clock_mhz: float | None = None
@@ -215,6 +217,7 @@ TIMING_FIELDS = (
     "time_s",
     "time_low_s",
     "time_high_s",
+    "outside_time_s",
     "launch_s",
     "noise",
     "speedup",

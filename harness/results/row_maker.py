@@ -2,9 +2,9 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,8 @@ class GroupTimes:
     busy_limit: float
     baseline: Case | None = None
     peak: MeasuredPeak | None = None
+    outside_s: Mapping[str, float] = field(default_factory=dict)
+    """What a call takes by the clock of the process that asks for it, by case id."""
 
 
 @dataclass(frozen=True)
@@ -236,6 +238,7 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
         "noise": noise(seconds),
         "load": load,
         "busy": load > times.busy_limit,
+        "outside_time_s": times.outside_s.get(case.id),
         "tflops": tflops,
         **peak_columns(tflops, times.peak, times.busy_limit),
         **speedup_columns(case, own, times.baseline),

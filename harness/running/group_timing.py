@@ -1,13 +1,16 @@
 """Timing the checked cases of one group: their workers take turns, rounds are journaled, rows are made.
 
 Each start (`harness.measure.rounds`) gives a case's worker a new life, whose arrays, stack and code lie
-elsewhere.
+elsewhere.  Before each sample outputs are poisoned and inputs changed; in each start some calls are timed by
+the clock of this process, too (`harness.running.outside_clock`).
 """
 
+import itertools
 import random
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from statistics import median
 
 from harness.artifact.bound_call import Sample
 from harness.digest import digest
@@ -15,14 +18,16 @@ from harness.machine.cores import available_cores
 from harness.machine.quiet_core import quiet_core
 from harness.measure.rounds import TURN_S, MachineLoad, RoundTimer, TimedRound
 from harness.problem.case import Case
+from harness.problem.changing_inputs import EXACT
 from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.run_folder import Round
 from harness.running.checking import CheckFailure, bind_inputs, check_after_timing, load_case
 from harness.running.context import RunContext, case_threads
+from harness.running.outside_clock import OutsideClock, OutsideTimes, distrust, typical
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import Sampled, SampleRequest
+from harness.workers.protocol import ChangeInputsRequest, Done, Sampled, SampleRequest
 
 
 def time_group(
@@ -58,6 +63,10 @@ class _GroupTiming:
         self._baseline = baseline
         self._workers = dict(workers)
         self._is_first_start = True
+        self._numbers = itertools.count(EXACT)
+        """Of the inputs of the next sample: no candidate sees the same ones twice."""
+        self._outside: dict[str, dict[int, OutsideTimes]] = {}
+        """What calls take by this process's clock, by candidate and start."""
         self._bound: set[str] = set()
         """The candidates that were called here, on the inputs of the first distribution."""
         self._processor: int | None = None
@@ -101,6 +110,7 @@ class _GroupTiming:
         )
         rounds = timer.run()
         self._check_outputs()
+        self._check_times(rounds)
         for worker in self._workers.values():
             worker.close()
         self._peak.close()
@@ -127,14 +137,28 @@ class _GroupTiming:
             for case_id, failure in zip(candidates, prepared, strict=True)
             if failure is not None
         }
+        for case_id in candidates:
+            if case_id not in failures:
+                failure = self._time_outside(number, case_id)
+                failures |= {} if failure is None else {case_id: failure}
         self._is_first_start = False
         self._load.follow([*(worker.pid for worker in self._workers.values()), *self._peak.pids])
         return failures
 
-    def _check_outputs(self) -> None:
-        """Drop candidates whose output is not right any more after their last calls.
+    def _time_outside(self, start: int, case_id: str) -> WorkerFailure | None:
+        """Time calls of a candidate by this process's clock; return what failed, if anything."""
+        outside = OutsideClock(self._workers[case_id], self._context.step_limit_s, self._numbers)
+        try:
+            with self._records[case_id].elapsing():
+                self._outside.setdefault(case_id, {})[start] = outside.times()
+        except CheckFailure as failed:
+            return failed.failure
+        return None
 
-        What they computed may be something else than what was checked.
+    def _check_outputs(self) -> None:
+        """Drop candidates whose output is not right any more when samples are taken.
+
+        What they computed may be something else than what was checked, or the output of other inputs.
         """
         check = self._context.experiment.check
         distribution = check.distributions[0]
@@ -142,11 +166,27 @@ class _GroupTiming:
             record, worker = self._records[case_id], self._workers[case_id]
             try:
                 expected = self._context.expectations.files(record.case.problem, (distribution,))
-                check_after_timing(
-                    worker, record, distribution, expected[distribution], self._context.step_limit_s
-                )
+                for number in range(EXACT):
+                    self._sample_with(case_id, number)
+                    check_after_timing(
+                        worker, record, distribution, expected[distribution], self._context.step_limit_s
+                    )
             except CheckFailure as failed:
                 self._drop(case_id, failed.failure)
+            except WorkerFailure as failure:
+                self._drop(case_id, failure)
+
+    def _check_times(self, rounds: Sequence[TimedRound]) -> None:
+        """Drop candidates whose own clock says something else than this process's."""
+        for case_id, outside in self._outside.items():
+            own = [taken for taken in rounds if case_id in taken.seconds and taken.start in outside]
+            if case_id not in self._workers or not own:
+                continue
+            claimed = median(taken.seconds[case_id] for taken in own)
+            launch = median(taken.launch_s.get(case_id, 0.0) for taken in own)
+            failure = distrust(outside.values(), claimed, launch)
+            if failure is not None:
+                self._drop(case_id, failure)
 
     def _prepare(self, case_id: str) -> WorkerFailure | None:
         """Load a candidate into its worker, if that is new, and bind it; return what failed, if anything."""
@@ -176,6 +216,7 @@ class _GroupTiming:
             busy_limit=self._context.experiment.timing.busy_limit,
             baseline=self._baseline if baseline_id is not None else None,
             peak=self._context.peaks.of(first),
+            outside_s={case_id: typical(times.values()) for case_id, times in self._outside.items()},
         )
         for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
             if case_id not in self._context.rows:
@@ -190,9 +231,15 @@ class _GroupTiming:
         return None
 
     def _sample(self, case_id: str) -> Sample:
+        return self._sample_with(case_id, next(self._numbers))
+
+    def _sample_with(self, case_id: str, number: int) -> Sample:
+        """Take a sample with inputs of a number, into an output that is poisoned before."""
+        worker, limit_s = self._workers[case_id], self._context.step_limit_s
         request = SampleRequest(min_seconds=min(TURN_S, self._context.experiment.timing.min_sample_s))
         with self._records[case_id].elapsing():
-            taken = self._workers[case_id].request(request, self._context.step_limit_s, Sampled)
+            worker.request(ChangeInputsRequest(number=number), limit_s, Done)
+            taken = worker.request(request, limit_s, Sampled)
         return Sample(**taken.model_dump(exclude={"kind"}))
 
     def _drop(self, case_id: str, failure: WorkerFailure) -> None:

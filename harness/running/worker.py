@@ -39,18 +39,22 @@ from harness.errors import (
     one_line,
 )
 from harness.machine.placement import elsewhere, placement
+from harness.problem.outputs import OUTPUT
 from harness.processes.lives import begin_anew, live
 from harness.workers.protocol import (
     REQUESTS,
     BindRequest,
     BuildRequest,
     Built,
+    CallRequest,
+    ChangeInputsRequest,
     Checked,
     CheckRequest,
     Done,
     ExpectRequest,
     Failed,
     FailureKind,
+    FetchRequest,
     Greeting,
     KeyFound,
     KeyRequest,
@@ -67,6 +71,8 @@ from harness.workers.protocol import (
 if TYPE_CHECKING:
     import numpy as np
 
+    from harness.problem.changing_inputs import ChangingInputs
+
 OUT_OF_MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
 
 
@@ -77,6 +83,8 @@ class Worker:
         self._executable: Executable | None = None
         self._artifact: Artifact | None = None
         self._call: BoundCall | None = None
+        self._changing: ChangingInputs | None = None
+        """What the call is bound to, where it is timed."""
         self._bound: dict[str, tuple[weakref.ref[np.ndarray], str]] = {}
         """The inputs of a check by name, where the call holds them, and their digests as they were bound."""
         self._handlers: dict[type, Callable[[Any], Any]] = {
@@ -87,6 +95,9 @@ class Worker:
             BindRequest: self._bind,
             RunRequest: self._run,
             CheckRequest: self._check,
+            ChangeInputsRequest: self._change_inputs,
+            CallRequest: self._call_often,
+            FetchRequest: self._fetch,
             SampleRequest: self._sample,
             PeakRequest: self._peak,
             RestartRequest: self._restart,
@@ -145,11 +156,12 @@ class Worker:
         return Done()
 
     def _bind(self, request: BindRequest) -> Done:
+        from harness.problem.changing_inputs import ChangingInputs
         from harness.problem.inputs import make_inputs
 
         if self._executable is None or self._artifact is None:
             raise RuntimeError("bind was asked for before load")
-        self._call = None
+        self._call = self._changing = None
         if request.placement is not None:
             placement.vary(request.placement)
         inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed).moved()
@@ -160,6 +172,30 @@ class Worker:
             if not is_timed
         }
         self._call = self._executable.bind(inputs)
+        if is_timed:
+            self._changing = ChangingInputs(inputs)
+        return Done()
+
+    def _change_inputs(self, request: ChangeInputsRequest) -> Done:
+        if self._executable is None or self._changing is None:
+            raise RuntimeError("other inputs were asked for before a bind for timing")
+        self._changing.become(request.number)
+        if not self._bound_call().take_inputs(self._changing.inputs):
+            self._call = None
+            self._call = self._executable.bind(self._changing.inputs)
+        self._bound_call().poison_outputs()
+        return Done()
+
+    def _call_often(self, request: CallRequest) -> Done:
+        call, own = self._bound_call(), os.getpid()
+        for _ in range(request.calls):
+            call.run()
+            if os.getpid() != own:  # a copy that the code has forked off, and that would call as often
+                os._exit(1)
+        return Done()
+
+    def _fetch(self, request: FetchRequest) -> Done:
+        self._bound_call().outputs()
         return Done()
 
     def _run(self, request: RunRequest) -> Ran:
@@ -176,6 +212,8 @@ class Worker:
         self._require_same_inputs()
         call = self._bound_call()
         expected, outputs = Expected.load(request.expectation), call.outputs()
+        if self._changing is not None and self._changing.is_negated:
+            outputs = {**outputs, OUTPUT: -outputs[OUTPUT]}
         verdict = expected.check_outputs(outputs)
         for part in call.parts() if verdict.ok else ():
             of_part = expect(part.inputs, part.problem).check_outputs(part.outputs)

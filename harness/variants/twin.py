@@ -106,6 +106,14 @@ class SlowedCall(BoundCall):
         """Fill outputs and scratch memory with NaN."""
         self._call.poison()
 
+    def poison_outputs(self) -> None:
+        """Fill outputs with NaN."""
+        self._call.poison_outputs()
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Let the twin's call take them."""
+        return self._call.take_inputs(inputs)
+
     def measure_itself(self) -> None:
         """Find out by how much such a call takes longer than the call in it, without a wait."""
         self._own_s = max(0.0, _typical_seconds(SlowedCall(NoCall(), by=0.0)) - _typical_seconds(NoCall()))

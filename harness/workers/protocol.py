@@ -100,6 +100,30 @@ class CheckRequest(_Message):
     """Where a wrong output goes, with what was expected, as an .npz file."""
 
 
+class ChangeInputsRequest(_Message):
+    """Let the bound call have other inputs, and poison its outputs; answered by `Done`.
+
+    Only after a bind with a placement, which is for timing.
+    """
+
+    kind: Literal["change-inputs"] = "change-inputs"
+    number: Annotated[int, Field(ge=0)]
+    """Which inputs, see `harness.problem.changing_inputs`."""
+
+
+class CallRequest(_Message):
+    """Call some times, with no clock of the worker involved; answered by `Done`."""
+
+    kind: Literal["call"] = "call"
+    calls: Annotated[int, Field(ge=0)]
+
+
+class FetchRequest(_Message):
+    """Read the outputs of the last call, and throw them away; answered by `Done`."""
+
+    kind: Literal["fetch"] = "fetch"
+
+
 class SampleRequest(_Message):
     """Call again and again until at least `min_seconds` have passed; answered by `Sampled`."""
 
@@ -217,6 +241,9 @@ Request = Annotated[
     | BindRequest
     | RunRequest
     | CheckRequest
+    | ChangeInputsRequest
+    | CallRequest
+    | FetchRequest
     | SampleRequest
     | PeakRequest
     | RestartRequest,
@@ -235,6 +262,9 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     BindRequest: Done,
     RunRequest: Ran,
     CheckRequest: Checked,
+    ChangeInputsRequest: Done,
+    CallRequest: Done,
+    FetchRequest: Done,
     SampleRequest: Sampled,
     PeakRequest: PeakMeasured,
     RestartRequest: Greeting,

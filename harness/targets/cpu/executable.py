@@ -8,6 +8,7 @@ import ctypes
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -61,7 +62,7 @@ class NativeExecutable(Executable):
                 buffers[buffer.name] = checked_input(given, buffer)
             else:
                 buffers[buffer.name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
-        return NativeCall(self, buffers, inputs=frozenset(given))
+        return NativeCall(self, buffers, inputs)
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
         """Return a kernel's entry point, `(buffers …, first, end, scratch)`."""
@@ -71,13 +72,15 @@ class NativeExecutable(Executable):
 class NativeCall(BoundCall):
     """Kernels bound to arrays."""
 
-    def __init__(
-        self, executable: NativeExecutable, buffers: dict[str, np.ndarray], inputs: frozenset[str]
-    ) -> None:
+    def __init__(self, executable: NativeExecutable, buffers: dict[str, np.ndarray], inputs: Inputs) -> None:
         self._executable = executable  # owns the loaded code
         self._buffers = buffers
-        self._inputs = inputs
+        self._paging = inputs.paging
         launch = executable.launch
+        described = {buffer.name: buffer for kernel in launch.kernels for buffer in kernel.buffers}
+        self._inputs = [buffer for buffer in described.values() if buffer.is_input]
+        self._outputs = [buffer.name for buffer in described.values() if buffer.is_output]
+        self._workspaces = [buffer.name for buffer in described.values() if buffer.is_workspace]
         self._kernels = [
             (
                 kernel.points,
@@ -92,11 +95,25 @@ class NativeCall(BoundCall):
 
     def poison(self) -> None:
         """Fill output, workspaces and scratch memory with NaN."""
-        for name, array in self._buffers.items():
-            if name not in self._inputs:
-                array.fill(np.nan)
+        self.poison_outputs()
+        for name in self._workspaces:
+            self._buffers[name].fill(np.nan)
         for scratch in self._scratch:
             scratch.view(np.float32).fill(np.nan)
+
+    def poison_outputs(self) -> None:
+        """Fill outputs with NaN."""
+        for name in self._outputs:
+            self._buffers[name].fill(np.nan)
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Copy other inputs to where those lie that are read; nothing, where these are the same arrays."""
+        given = replace(inputs, paging=self._paging).buffers(self._executable.problem)
+        for buffer in self._inputs:
+            array, own = checked_input(given, buffer), self._buffers[buffer.name]
+            if array.ctypes.data != own.ctypes.data:
+                own[...] = array
+        return True
 
     def run(self) -> None:
         """Run the kernels one after another, each on all threads."""

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Executable, Sample
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.changing_inputs import CHANGING
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
+from harness.problem.pages import Paging
 from harness.targets.gpu.driver import DeviceMemory, Driver, Timer
 from harness.targets.gpu.launch import POISON, GpuLaunch
 from harness.targets.lowering.buffers import Buffer, checked_input
@@ -31,7 +34,7 @@ class GpuKernels(Executable):
             memory[name] = self.driver.allocate(buffer.bytes, name, is_input=buffer.is_input)
             if buffer.is_input:
                 memory[name].write(checked_input(given, buffer))
-        return GpuCall(self, memory)
+        return GpuCall(self, memory, inputs.paging)
 
     def turn(self) -> AbstractContextManager[object]:
         """Return the driver's turn."""
@@ -41,9 +44,12 @@ class GpuKernels(Executable):
 class GpuCall(BoundCall):
     """Kernels with the memory that they work on."""
 
-    def __init__(self, executable: GpuKernels, memory: Mapping[str, DeviceMemory]) -> None:
+    def __init__(
+        self, executable: GpuKernels, memory: Mapping[str, DeviceMemory], paging: Paging | None
+    ) -> None:
         self._executable = executable
         self._memory = memory
+        self._paging = paging
         self._launches = [
             executable.driver.prepare(kernel, [memory[buffer.name] for buffer in kernel.buffers])
             for kernel in executable.plan.kernels
@@ -55,6 +61,20 @@ class GpuCall(BoundCall):
         for name, buffer in self._executable.plan.buffers.items():
             if not buffer.is_input:
                 self._memory[name].fill(POISON)
+
+    def poison_outputs(self) -> None:
+        """Fill outputs with NaN."""
+        for name, buffer in self._executable.plan.buffers.items():
+            if buffer.is_output:
+                self._memory[name].fill(POISON)
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Copy those inputs to the device that differ from one call to the next."""
+        given = replace(inputs, paging=self._paging).buffers(self._executable.problem)
+        for name, buffer in self._executable.plan.buffers.items():
+            if buffer.is_input and name in CHANGING:
+                self._memory[name].write(checked_input(given, buffer))
+        return True
 
     def run(self) -> None:
         """Launch the kernels one after another and wait for the last one."""

@@ -135,6 +135,7 @@ class IreeCall(BoundCall):
 
     def __init__(self, executable: IreeExecutable, views: list[iree.runtime.HalBufferView]) -> None:
         self.executable = executable
+        self.views = views
         self.arguments = iree.runtime.VmVariantList(len(views))
         for view in views:
             self.arguments.push_ref(view.ref)
@@ -143,6 +144,18 @@ class IreeCall(BoundCall):
     def poison(self) -> None:
         """Forget the last output: its memory belongs to IREE and there is none to fill beforehand."""
         self.results = None
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Copy Q, K and V to where those lie that it is bound to, if the host can map that memory."""
+        problem = self.executable.problem
+        inputs = without_padding(problem, inputs)
+        try:
+            for name, view in zip(self.executable.operands, self.views, strict=True):
+                if name in ("q", "k", "v"):
+                    _overwrite(view, operand_array(problem, name, inputs, None))
+        except (RuntimeError, ValueError):
+            return False
+        return True
 
     def run(self) -> None:
         """Call the function once; returns when the result is there."""
@@ -155,6 +168,13 @@ class IreeCall(BoundCall):
         problem = self.executable.problem
         flat = self.executable.to_host(self.results.get_as_object(0, iree.runtime.HalBufferView))
         return flat.view(numpy_dtype(problem.dtype)).reshape(problem.output_shape)
+
+
+def _overwrite(view: iree.runtime.HalBufferView, array: np.ndarray) -> None:
+    """Copy an array's bytes to a buffer that the host can map."""
+    raw = iree.runtime.HalBufferView(view.get_buffer(), (array.nbytes,), iree.runtime.HalElementType.UINT_8)
+    mapped = raw.map().asarray((array.nbytes,), np.dtype(np.uint8))
+    mapped[...] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def operand_array(

@@ -23,7 +23,7 @@ from harness.variants.baselines.masks import (
     without_padding,
 )
 from harness.variants.baselines.torch.sequences import PackedCall, ProjectedCall
-from harness.variants.baselines.torch.tensors import CPU, to_array, to_tensor
+from harness.variants.baselines.torch.tensors import CPU, overwrite, to_array, to_tensor
 from harness.variants.baselines.torch.threads import with_threads
 from harness.variants.baselines.torch.variant import uses_causal_flag
 
@@ -83,6 +83,7 @@ class FusedCall(BoundCall):
     """One call; PyTorch allocates the output anew each time."""
 
     def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device) -> None:
+        self.problem = problem
         self.arguments = tuple(to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
         self.options: dict[str, Any] = {"scale": problem.scale, "enable_gqa": problem.group_size > 1}
         if uses_causal_flag(problem):
@@ -95,6 +96,12 @@ class FusedCall(BoundCall):
     def poison(self) -> None:
         """Forget the last output: its memory belongs to PyTorch and there is none to fill beforehand."""
         self.result = None
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Copy Q, K and V to where those lie that it is bound to."""
+        inputs = without_padding(self.problem, inputs)
+        overwrite(self.arguments, (inputs.q, inputs.k, inputs.v))
+        return True
 
     def run(self) -> None:
         """Call `scaled_dot_product_attention` once; it returns when the result is there."""
@@ -134,7 +141,8 @@ class UnfusedCall(BoundCall):
     ) -> None:
         key_heads = problem.batch * problem.kv_heads
         rows = problem.group_size * problem.seq_q
-        q, k, v = (to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
+        self.operands = tuple(to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
+        q, k, v = self.operands
         self.problem = problem
         self.q = q.reshape(key_heads, rows, problem.head_dim)
         self.k_transposed = k.reshape(key_heads, problem.seq_kv, problem.head_dim).transpose(1, 2)
@@ -151,6 +159,16 @@ class UnfusedCall(BoundCall):
         """Fill scores, probabilities and output with NaN."""
         for tensor in (self.scores, self.probabilities, self.result):
             tensor.fill_(torch.nan)
+
+    def poison_outputs(self) -> None:
+        """Fill the output with NaN."""
+        self.result.fill_(torch.nan)
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Copy Q, K and V to where those lie that it is bound to."""
+        inputs = without_padding(self.problem, inputs)
+        overwrite(self.operands, (inputs.q, inputs.k, inputs.v))
+        return True
 
     def run(self) -> None:
         """Scores, softcap, bias and masks where the problem has them, softmax, output."""

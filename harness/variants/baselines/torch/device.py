@@ -75,6 +75,16 @@ class CallOnDevice(BoundCall):
         """Fill what is kept between calls with NaN."""
         self._inner.poison()
 
+    def poison_outputs(self) -> None:
+        """Fill outputs that are kept between calls with NaN."""
+        self._inner.poison_outputs()
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Copy other inputs to the device."""
+        taken = self._inner.take_inputs(inputs)
+        torch.cuda.synchronize()
+        return taken
+
     def run(self) -> None:
         """Compute once and wait; raises `UnsupportedError` where the backend has no kernel."""
         with self._chosen_backend():

@@ -8,7 +8,7 @@ import torch
 from harness.artifact.bound_call import BoundCall
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
-from harness.variants.baselines.torch.tensors import CPU, to_array, to_tensor
+from harness.variants.baselines.torch.tensors import CPU, overwrite, to_array, to_tensor
 
 attention = torch.nn.functional.scaled_dot_product_attention
 
@@ -17,7 +17,8 @@ class PackedCall(BoundCall):
     """One `scaled_dot_product_attention` for each packed sequence, written to its place in the output."""
 
     def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device = CPU) -> None:
-        q, k, v = (to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
+        self.operands = tuple(to_tensor(array, device) for array in (inputs.q, inputs.k, inputs.v))
+        q, k, v = self.operands
         self.result = q.new_full(problem.output_shape, torch.nan)
         self.calls: list[tuple[torch.Tensor, tuple[torch.Tensor, ...], dict[str, Any]]] = []
         starts = zip(problem.cu_seqlens_q or (), problem.cu_seqlens_kv or (), strict=True)
@@ -42,6 +43,11 @@ class PackedCall(BoundCall):
     def poison(self) -> None:
         """Fill the output with NaN."""
         self.result.fill_(torch.nan)
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Copy Q, K and V to where those lie that it is bound to."""
+        overwrite(self.operands, (inputs.q, inputs.k, inputs.v))
+        return True
 
     def run(self) -> None:
         """Compute the sequences one after another."""
@@ -80,6 +86,13 @@ class ProjectedCall(BoundCall):
     def poison(self) -> None:
         """Forget the last output: its memory belongs to PyTorch."""
         self.result = None
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Copy tokens to where those lie that it is bound to; weights stay."""
+        if inputs.projections is None:
+            return False
+        overwrite([self.tokens], [inputs.projections.tokens])
+        return True
 
     def run(self) -> None:
         """Project, split into heads, attend; join and project where that is asked for."""

@@ -1,5 +1,7 @@
 """NumPy arrays as PyTorch tensors and back, on the CPU without copies."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 
@@ -17,6 +19,14 @@ def to_tensor(array: np.ndarray, device: torch.device = CPU) -> torch.Tensor:
     if array.dtype == numpy_dtype("bf16"):
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).to(device)
     return torch.from_numpy(array).to(device)
+
+
+def overwrite(tensors: Iterable[torch.Tensor], arrays: Iterable[np.ndarray]) -> None:
+    """Copy arrays to tensors of their shapes, but where both are the same memory."""
+    for tensor, array in zip(tensors, arrays, strict=True):
+        source = to_tensor(array)
+        if source.data_ptr() != tensor.data_ptr():
+            tensor.copy_(source)
 
 
 def _with_usual_strides(array: np.ndarray) -> np.ndarray:

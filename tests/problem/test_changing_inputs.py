@@ -1,0 +1,60 @@
+"""Inputs that change between samples, and whose right output is known nevertheless."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.changing_inputs import EXACT, ChangingInputs
+from harness.problem.inputs import Inputs, make_inputs
+
+PLAIN = AttentionProblem(heads=2, seq_q=5, head_dim=4)
+PROJECTED = AttentionProblem(heads=2, seq_q=5, head_dim=4, model_width=6, output_projection=True)
+FORMS = AttentionProblem(
+    heads=2, seq_q=5, head_dim=4, mask=True, bias=True, sinks=True, softcap=3.0, log_sum_exp=True
+)
+
+
+def contents(inputs: Inputs) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in inputs.arrays().items()}
+
+
+@pytest.mark.parametrize("problem", [PLAIN, PROJECTED, FORMS], ids=["plain", "projected", "forms"])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_with_the_other_sign_the_right_output_has_the_other_sign(problem, dtype):
+    problem = problem.model_copy(update={"dtype": dtype})
+    inputs = make_inputs(problem)
+    right = expect(inputs, problem)
+    changing = ChangingInputs(inputs)
+    changing.become(1)
+    assert changing.is_negated
+    other = expect(inputs, problem)
+    assert np.allclose(other.reference, -right.reference, rtol=1e-12, atol=1e-12)
+    if right.log_sum_exp is not None:
+        assert np.allclose(other.log_sum_exp, right.log_sum_exp, rtol=1e-12)
+
+
+@pytest.mark.parametrize("problem", [PLAIN, PROJECTED], ids=["plain", "projected"])
+@given(numbers=st.lists(st.integers(0, 1000), max_size=8))
+@settings(max_examples=30, deadline=None)
+def test_what_was_drawn_comes_back(problem, numbers):
+    inputs = make_inputs(problem)
+    drawn = contents(inputs)
+    changing = ChangingInputs(inputs)
+    for number in numbers:
+        changing.become(number)
+        assert changing.is_negated == number % 2
+    changing.become(0)
+    assert contents(inputs) == drawn
+
+
+def test_numbers_beyond_the_exact_ones_have_contents_of_their_own():
+    inputs = make_inputs(PLAIN)
+    changing = ChangingInputs(inputs)
+    seen = set()
+    for number in range(EXACT, EXACT + 40):
+        changing.become(number)
+        seen.add(inputs.v.tobytes())
+    assert len(seen) == 40
