@@ -419,8 +419,24 @@ def support(
 
 
 @app.command(short_help="Show what works here, and what to install for the rest.")
-def doctor() -> None:
+def doctor(
+    noise: Annotated[
+        bool,
+        typer.Option(
+            "--noise", help="Instead, measure the smallest difference that this machine can resolve."
+        ),
+    ] = False,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="How long --noise measures; 60 if not given.")
+    ] = None,
+    plain: Plain = False,
+) -> None:
     """Show what is installed, what can be built and run here, and what to install for the rest."""
+    if noise or seconds is not None:
+        from harness.cli.noise import tell_noise
+
+        tell_noise(noise, seconds, plain)
+        return
     from harness.cli.doctor import diagnose, is_healthy, print_findings
 
     findings = diagnose()

@@ -12,7 +12,7 @@ knows of processes: the caller gives the sampler and what starts candidates.
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Protocol
 
@@ -21,6 +21,7 @@ import psutil
 from harness.artifact.bound_call import Sample
 from harness.experiment.settings import TimingSettings
 from harness.measure.order import balanced_orders
+from harness.measure.order_effects import times_after
 from harness.measure.statistics import min_samples, nested_interval, paired_ratio, relative_width
 from harness.measure.turns import typical_seconds
 from harness.workers.process import WorkerFailure
@@ -60,6 +61,8 @@ class TimedRound:
     """Why samples are not counted: the device was slowed down."""
     peak_flops: float | None = None
     """A sample of the machine's peak in FLOP/s."""
+    after: dict[str, dict[str, float]] = field(default_factory=dict)
+    """A candidate's time right after each other one, over its own, see `harness.measure.order_effects`."""
 
 
 class Load(Protocol):
@@ -200,11 +203,16 @@ class RoundTimer:
         peak_flops = self._sample_peak()
         began = self._clock()
         samples: dict[str, list[Sample]] = {}
+        self._predecessors: dict[str, list[str | None]] = {}
+        self._last: str | None = None
         self._take_turn(samples)
         while samples and self._clock() - began < self._settings.min_sample_s * len(samples):
             self._take_turn(samples)
         if samples:
-            self.rounds.append(_round_of(samples, self._load.share(), self._start, peak_flops))
+            taken = _round_of(samples, self._load.share(), self._start, peak_flops)
+            self.rounds.append(
+                replace(taken, after=times_after(_counted_seconds(samples), self._predecessors))
+            )
             if self._settings.starts == 1:
                 self._widths = self.widths()
             self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
@@ -219,8 +227,10 @@ class RoundTimer:
                 sample = self._take_sample(candidate)
                 if sample is not None:
                     samples.setdefault(candidate, []).append(sample)
+                    self._predecessors.setdefault(candidate, []).append(self._last)
                 else:
                     samples.pop(candidate, None)
+                self._last = candidate
 
     def _take_sample(self, candidate: str) -> Sample | None:
         """Return a sample, or None when the candidate has failed and left."""
@@ -292,12 +302,7 @@ def _round_of(
     """Return a round of samples; those of a device that was slowed down do not count."""
     counted = {case: [one for one in taken if one.throttled is None] for case, taken in samples.items()}
     return TimedRound(
-        seconds=typical_seconds(
-            {
-                case: [one.seconds if one.throttled is None else None for one in taken]
-                for case, taken in samples.items()
-            }
-        ),
+        seconds=typical_seconds(_counted_seconds(samples)),
         load=load,
         start=start,
         launch_s=_medians(counted, "launch_s"),
@@ -309,6 +314,14 @@ def _round_of(
         },
         peak_flops=peak_flops,
     )
+
+
+def _counted_seconds(samples: Mapping[str, Sequence[Sample]]) -> dict[str, list[float | None]]:
+    """Return the seconds of samples, None where the device was slowed down."""
+    return {
+        case: [one.seconds if one.throttled is None else None for one in taken]
+        for case, taken in samples.items()
+    }
 
 
 def _medians(samples: Mapping[str, Sequence[Sample]], field_name: str) -> dict[str, float]:

@@ -14,10 +14,21 @@ import numpy as np
 def typical_seconds(samples: Mapping[str, Sequence[float | None]]) -> dict[str, float]:
     """Return the typical time of each candidate, of its seconds in each turn; None where a sample is missing.
 
+    It is the median of `steady_seconds`.  Candidates without any sample are left out.
+    """
+    return {
+        candidate: float(np.median(own[np.isfinite(own)]))
+        for candidate, own in steady_seconds(samples).items()
+        if np.isfinite(own).any()
+    }
+
+
+def steady_seconds(samples: Mapping[str, Sequence[float | None]]) -> dict[str, np.ndarray]:
+    """Return each candidate's seconds in each turn as if the machine had been as fast in all; NaN for None.
+
     How slow the machine was in a turn is the median, over the candidates that have samples in all turns, of
-    the logarithm of their time relative to their own median; one candidate alone tells nothing of it.  A
-    candidate's time is the median of its times divided by the machine's slowness.  Candidates without any
-    sample are left out; one may have had fewer turns than the others.
+    the logarithm of their time relative to their own median; one candidate alone tells nothing of it.  One
+    may have had fewer turns than the others.
     """
     turns = max(map(len, samples.values()), default=0)
     seconds = np.full((len(samples), turns), np.nan)
@@ -27,9 +38,7 @@ def typical_seconds(samples: Mapping[str, Sequence[float | None]]) -> dict[str, 
     if len(complete) > 1:
         seconds = seconds / np.exp(_slowness_of_turns(np.log(complete)))
     return {
-        candidate: float(np.median(own[np.isfinite(own)]))
-        for candidate, own in zip(samples, seconds, strict=True)
-        if np.isfinite(own).any()
+        candidate: own[: len(taken)] for (candidate, taken), own in zip(samples.items(), seconds, strict=True)
     }
 
 

@@ -17,6 +17,13 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
     busy = _count(timed["busy"])
     if busy:
         yield f"Busy, others used the processors meanwhile: {busy} of {len(timed)} rows"
+    disturbed = int(timed["order_effect"].notna().sum())
+    if disturbed:
+        largest = timed["order_effect"].abs().max()
+        yield (
+            f"Times that depend on the candidate that ran before, by up to {largest:.0%}: {disturbed} of "
+            f"{len(timed)} rows"
+        )
     single = int((timed["starts"].fillna(1) == 1).sum())
     if single:
         yield (

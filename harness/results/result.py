@@ -106,6 +106,10 @@ class Result(BaseModel):
     """Share of the machine's processors that others used while this was timed."""
     busy: bool | None = None
     """Whether that share was above the experiment's limit: take the times with care."""
+    order_effect: float | None = None
+    """By which share of its time a call is longer right after one other candidate, if beyond noise."""
+    order_effect_after: str | None = None
+    """That candidate: variant and case."""
     baseline: str | None = None
     """Variant that `speedup` compares with."""
     baseline_case: str | None = None
@@ -220,6 +224,8 @@ TIMING_FIELDS = (
     "outside_time_s",
     "launch_s",
     "noise",
+    "order_effect",
+    "order_effect_after",
     "speedup",
     "speedup_low",
     "speedup_high",

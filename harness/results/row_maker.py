@@ -11,6 +11,7 @@ from typing import Any
 from harness.artifact.artifact import Artifact
 from harness.artifact.binary import binary_digest
 from harness.errors import cut
+from harness.measure.order_effects import OrderEffect
 from harness.measure.rounds import TimedRound
 from harness.measure.statistics import nested_interval, noise, paired_ratio
 from harness.printable import printable, shell_line
@@ -92,6 +93,8 @@ class GroupTimes:
     peak: MeasuredPeak | None = None
     outside_s: Mapping[str, float] = field(default_factory=dict)
     """What a call takes by the clock of the process that asks for it, by case id."""
+    order_effects: Mapping[str, OrderEffect] = field(default_factory=dict)
+    """What the candidate before does to one, by case id; the predecessor by variant and case."""
 
 
 @dataclass(frozen=True)
@@ -241,8 +244,17 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
         "outside_time_s": times.outside_s.get(case.id),
         "tflops": tflops,
         **peak_columns(tflops, times.peak, times.busy_limit),
+        **order_columns(case, times),
         **speedup_columns(case, own, times.baseline),
     }
+
+
+def order_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
+    """Return the columns of what the candidate that ran before does to this one."""
+    effect = times.order_effects.get(case.id)
+    if effect is None:
+        return {}
+    return {"order_effect": effect.ratio.value - 1, "order_effect_after": effect.predecessor}
 
 
 def peak_columns(tflops: float, peak: MeasuredPeak | None, busy_limit: float) -> dict[str, Any]:

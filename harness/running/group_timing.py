@@ -10,12 +10,14 @@ import random
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from statistics import median
 
 from harness.artifact.bound_call import Sample
 from harness.digest import digest
 from harness.machine.cores import available_cores
 from harness.machine.quiet_core import quiet_core
+from harness.measure.order_effects import OrderEffect, order_effects
 from harness.measure.rounds import TURN_S, MachineLoad, RoundTimer, TimedRound
 from harness.problem.case import Case
 from harness.problem.changing_inputs import EXACT
@@ -217,12 +219,24 @@ class _GroupTiming:
             baseline=self._baseline if baseline_id is not None else None,
             peak=self._context.peaks.of(first),
             outside_s={case_id: typical(times.values()) for case_id, times in self._outside.items()},
+            order_effects=self._order_effects(rounds),
         )
         for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
             if case_id not in self._context.rows:
                 record = self._records[case_id]
                 row = self._context.row_maker.success(record, Status.PASSED, times)
                 self._context.finish(record, row)
+
+    def _order_effects(self, rounds: Sequence[TimedRound]) -> dict[str, OrderEffect]:
+        """Return what the candidate before does to one, by case id, and say who that is."""
+        effects = order_effects([taken.after for taken in rounds], [taken.start for taken in rounds])
+        return {
+            case_id: replace(effect, predecessor=self._name(effect.predecessor))
+            for case_id, effect in effects.items()
+        }
+
+    def _name(self, case_id: str) -> str:
+        return f"{self._records[case_id].case.variant} {case_id}"
 
     def _timed_baseline_id(self) -> str | None:
         """Return the baseline's case id, if it is one of the candidates that are alive."""

@@ -1,0 +1,46 @@
+"""`harness doctor --noise`: what this machine can resolve."""
+
+import re
+
+import pytest
+
+from harness.__main__ import main
+from harness.cli.noise import lines_of
+from harness.measure.statistics import Interval
+from harness.running.machine_noise import MachineNoise
+
+RATIOS = (Interval(1.0, 0.99, 1.005), Interval(1.01, 0.995, 1.02), Interval(1.0, 0.96, 1.03))
+
+
+def noise(load: float) -> MachineNoise:
+    return MachineNoise(RATIOS, 0.9, 1.1, rounds=40, starts=6, load=load)
+
+
+def test_the_smallest_difference_is_the_farthest_end_of_an_interval() -> None:
+    assert noise(0.0).smallest_difference == pytest.approx(1 / 0.96 - 1)
+
+
+def test_a_busy_machine_is_called_so() -> None:
+    assert "busy" not in lines_of(noise(0.02), 60)[0]
+    assert "others used 40% of processors; busy: try again" in lines_of(noise(0.4), 60)[0]
+
+
+def test_copies_are_timed_for_as_long_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--noise", "--seconds", "5", "--plain"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(re.findall(r"[\d.]+ \[[\d.]+, [\d.]+\]", lines[-2])) == 3
+    assert re.match(r"smallest difference worth claiming: [\d.]+%, of one thread on the CPU", lines[-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seconds", "5"], "--seconds: found no --noise"),
+        (["--noise", "--seconds", "0.1"], "--seconds: found 0.1, expected 5 to 3600"),
+    ],
+)
+def test_bad_options_are_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["doctor", *arguments]) == 2
+    assert message in capsys.readouterr().err
