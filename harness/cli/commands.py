@@ -235,11 +235,24 @@ def archive(
 
 @app.command(short_help="Compare two runs case by case: right or wrong, faster or slower.")
 def compare(
-    old: Annotated[
-        Path,
-        typer.Argument(metavar="OLD", help="Folder of a run, or an experiment's folder: its newest run."),
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="OLD NEW",
+            help="Folders of runs, or of experiments: their newest runs. With --revisions, an experiment.",
+        ),
     ],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Likewise.")],
+    revisions: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="A B", help="Run an experiment with two git revisions in turn, and compare them."
+        ),
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option(metavar="N", help="Runs of each revision; 6 if not given.")
+    ] = None,
+    only: Only = None,
+    out: Out = DEFAULT_OUT,
     threshold: Annotated[
         str, typer.Option(metavar="SHARE", help="Smallest difference of times that matters, as 3% or 0.03.")
     ] = "3%",
@@ -250,13 +263,17 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Also write it in the format of pytest-benchmark.")
     ] = None,
 ) -> None:
-    """Compare two runs of the same cases on one machine.
+    """Compare two runs of the same cases on one machine, or two revisions of the code.
 
     Exit status 1 where a case is slower by more than the threshold, or was right and is not any more.
     """
-    from harness.cli.compare import compare_folders
+    from harness.cli.compare import Wanted, compare_folders, compare_in_turn
 
-    compare_folders(old, new, threshold=threshold, markdown_file=markdown, json_file=json)
+    wanted = Wanted(threshold, markdown, json)
+    if revisions is None:
+        compare_folders(runs, wanted, is_run=pairs is not None or only is not None)
+    else:
+        compare_in_turn(runs, revisions, wanted, pairs=pairs, only=only or [], out=out)
 
 
 @app.command(cls=ProblemCommand, short_help="Show the IR after each stage of a build.")

@@ -1,30 +1,97 @@
 """What `harness compare` does: two runs, case by case, and an exit status for CI."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from harness.errors import InputError
 from harness.printable import printable
 
+if TYPE_CHECKING:
+    from harness.comparing.comparison import Comparison
 
-def compare_folders(
-    old: Path, new: Path, *, threshold: str, markdown_file: Path | None, json_file: Path | None
-) -> None:
-    """Compare two runs and tell; exits with 1 where a case is slower, or no longer right."""
-    from harness.comparing.benchmark_json import benchmark_json
+DEFAULT_PAIRS = 6
+RUNS_FOLDER = "revisions"
+"""Below the folder of results: what the revisions' runs are kept in."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of a comparison."""
+
+    threshold: str
+    markdown_file: Path | None
+    json_file: Path | None
+
+    @property
+    def limit(self) -> float:
+        """The smallest difference that matters, a share."""
+        return share_of(self.threshold)
+
+
+def compare_folders(runs: Sequence[Path], wanted: Wanted, *, is_run: bool) -> None:
+    """Compare two runs and tell; exits with 1 where a case is slower, or no longer right.
+
+    `is_run` says that options were given which only runs of revisions take.
+    """
     from harness.comparing.comparison import compare_runs
-    from harness.comparing.text import markdown, plain_lines
     from harness.results.run_folder import open_run
 
-    limit = share_of(threshold)
-    comparison = compare_runs(open_run(old), open_run(new), limit)
+    if is_run:
+        raise InputError("--pairs and --only: found no --revisions; expected it, whose runs they are for")
+    if len(runs) != 2:
+        raise InputError(f"found {len(runs)} folders, expected OLD and NEW, two runs")
+    old, new = runs
+    _tell(compare_runs(open_run(old), open_run(new), wanted.limit), wanted)
+
+
+def compare_in_turn(
+    runs: Sequence[Path],
+    revisions: tuple[str, str],
+    wanted: Wanted,
+    *,
+    pairs: int | None,
+    only: Sequence[str],
+    out: Path,
+) -> None:
+    """Run an experiment with two revisions in turn, compare them and tell; exits as `compare_folders`."""
+    from harness.comparing.revisions import checked_out, compare_revisions
+    from harness.experiment.experiment import load_experiment
+    from harness.experiment.shipped import find_experiment
+    from harness.results.output_folder import ensure_writable_folder
+
+    if len(runs) != 1:
+        raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
+    limit, file = wanted.limit, Path(find_experiment(str(runs[0]))).resolve()
+    load_experiment(file).cases(list(only))
+    ensure_writable_folder(out)
+    folder = (out / RUNS_FOLDER).resolve()
+    with checked_out(revisions, Path.cwd()) as clones:
+        comparison = compare_revisions(
+            clones,
+            file,
+            folder / "-".join(clone.commit[:7] for clone in clones),
+            only=only,
+            pairs=DEFAULT_PAIRS if pairs is None else pairs,
+            threshold=limit,
+            tell=typer.echo,
+        )
+    _tell(comparison, wanted)
+
+
+def _tell(comparison: "Comparison", wanted: Wanted) -> None:
+    from harness.comparing.benchmark_json import benchmark_json
+    from harness.comparing.text import markdown, plain_lines
+
     for line in plain_lines(comparison):
         typer.echo(printable(line))
-    if markdown_file is not None:
-        _write(markdown_file, markdown(comparison), "--markdown")
-    if json_file is not None:
-        _write(json_file, benchmark_json(comparison), "--json")
+    if wanted.markdown_file is not None:
+        _write(wanted.markdown_file, markdown(comparison), "--markdown")
+    if wanted.json_file is not None:
+        _write(wanted.json_file, benchmark_json(comparison), "--json")
     if comparison.is_worse:
         raise typer.Exit(1)
 

@@ -1,0 +1,64 @@
+"""Two codes whose runs took turns on one machine: what they differ by, of several pairs of runs.
+
+Each pair gives a ratio of its own; what pairs scatter by holds all that differs between runs, so nothing has
+to be known of how the machine was.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.comparing.verdicts import NORMAL_95, verdicts
+from harness.measure.statistics import CONFIDENCE
+from harness.measure.students_t import t_quantile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+IN_TURN = "in turn"
+LEAST_PAIRS = 3
+
+
+def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame":
+    """Return `Comparison.cases` of several pairs of runs, each compared by `compare_tables`.
+
+    A ratio is the geometric mean over the pairs that have one, its interval that of Student's t over the
+    logarithms.  Cases of identical code stay as they are.  Statuses are those of the last pair, but a case
+    that was lost in any of them is lost.
+    """
+    cases = pairs[-1].copy()
+    ratios = np.stack([_ratios_of(cases, pair) for pair in pairs])
+    known = np.isfinite(ratios).sum(axis=0)
+    judged = (cases["how"] != "identical").to_numpy() & (known >= LEAST_PAIRS)
+    logarithms = np.log(ratios[:, judged])
+    error = np.nanstd(logarithms, axis=0, ddof=1) / np.sqrt(known[judged]) * _widened(known[judged])
+    ratio, reach = np.exp(np.nanmean(logarithms, axis=0)), np.exp(NORMAL_95 * error)
+    cases.loc[judged, ["ratio", "low", "high"]] = np.stack([ratio, ratio / reach, ratio * reach], axis=1)
+    cases.loc[judged, "verdict"] = verdicts(ratio, error, threshold)
+    cases.loc[judged, "how"] = IN_TURN
+    for pair in pairs:
+        checked = pair.set_index("case")["is_checked"].reindex(cases["case"]).fillna(False)
+        cases["is_checked"] &= checked.to_numpy(dtype=bool)
+    return cases
+
+
+def _ratios_of(cases: "pd.DataFrame", pair: "pd.DataFrame") -> np.ndarray:
+    """Return a pair's ratios in the order of `cases`."""
+    return pair.set_index("case")["ratio"].reindex(cases["case"]).to_numpy(dtype=np.float64)
+
+
+def _widened(counts: np.ndarray) -> np.ndarray:
+    """Return by how much errors that so many pairs tell are to be widened, to be taken for normal ones."""
+    return np.array([t_quantile(CONFIDENCE, max(1, int(count) - 1)) / NORMAL_95 for count in counts])
+
+
+def is_all_identical(cases: "pd.DataFrame") -> bool:
+    """Return whether every case that has times in both runs has the same machine code in both."""
+    timed = cases[cases["how"] != ""]
+    return bool(len(timed)) and bool((timed["how"] == "identical").all())
+
+
+def balanced_turns(pairs: int) -> list[tuple[int, int]]:
+    """Return who is first in each pair, 0 or 1, and who is second: each of both in every other pair."""
+    return [(0, 1) if number % 2 == 0 else (1, 0) for number in range(pairs)]

@@ -1,0 +1,121 @@
+"""Two git revisions, each built from its own sources, whose runs take turns on this machine."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.comparing.comparison import Comparison, compare_runs
+from harness.comparing.in_turn import LEAST_PAIRS, balanced_turns, is_all_identical, of_pairs
+from harness.errors import InputError
+from harness.results.run_folder import RunFolder
+
+SOURCES = ("", "src")
+"""Where in a repository packages lie."""
+LONGEST_GIT_S = 300.0
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A revision that is checked out in a folder of its own."""
+
+    name: str
+    """As it was asked for."""
+    commit: str
+    folder: Path
+
+    def environment(self) -> dict[str, str]:
+        """Return this process's environment, in which this revision's packages are found first."""
+        paths = [str(self.folder / source) for source in SOURCES if (self.folder / source).is_dir()]
+        path = os.pathsep.join(filter(None, [*paths, os.environ.get("PYTHONPATH")]))
+        return {**os.environ, "PYTHONPATH": path}
+
+
+@contextmanager
+def checked_out(names: tuple[str, str], repository: Path) -> Iterator[tuple[Revision, Revision]]:
+    """Check two revisions of a repository out, each in a clone of its own; they are removed afterwards.
+
+    Raises `InputError` outside of a repository, and for what is no revision of it.
+    """
+    top = _git(repository, "rev-parse", "--show-toplevel")
+    if top is None:
+        raise InputError(f"--revisions: {repository} is in no git repository; expected the one to compare")
+    commits = [_commit(Path(top), name) for name in names]
+    with tempfile.TemporaryDirectory(prefix="harness-revisions-") as folder:
+        clones = []
+        for number, (name, commit) in enumerate(zip(names, commits, strict=True)):
+            clone = Path(folder, str(number))
+            _git(Path(folder), "clone", "--quiet", "--shared", "--no-checkout", top, str(clone))
+            if _git(clone, "checkout", "--quiet", "--detach", commit) is None:
+                raise InputError(f"--revisions: {name} cannot be checked out")
+            clones.append(Revision(name, commit, clone))
+        yield clones[0], clones[1]
+
+
+def compare_revisions(
+    revisions: tuple[Revision, Revision],
+    experiment: Path,
+    out: Path,
+    *,
+    only: Sequence[str],
+    pairs: int,
+    threshold: float,
+    tell: Callable[[str], None],
+) -> Comparison:
+    """Run an experiment with both revisions in turn, pair by pair, and compare them.
+
+    The runs stay below `out`, a folder for each revision.  Where all machine code is identical after the
+    first pair, there are no others.  Raises `InputError` for too few pairs, and when a revision cannot run
+    the experiment.
+    """
+    if pairs < LEAST_PAIRS:
+        raise InputError(f"--pairs: found {pairs}, expected at least {LEAST_PAIRS}")
+    compared: list[Comparison] = []
+    for number, turns in enumerate(balanced_turns(pairs)):
+        runs: dict[int, RunFolder] = {}
+        for place in turns:
+            revision = revisions[place]
+            tell(f"pair {number + 1} of {pairs}: {revision.name} ({revision.commit[:7]})")
+            runs[place] = _run(revision, experiment, out / ("old", "new")[place], only)
+        compared.append(compare_runs(runs[0], runs[1], threshold))
+        if is_all_identical(compared[-1].cases):
+            return compared[-1]
+    cases = of_pairs([comparison.cases for comparison in compared], threshold)
+    return replace(compared[-1], cases=cases, notes=(f"{pairs} pairs of runs, in turn",))
+
+
+def _run(revision: Revision, experiment: Path, out: Path, only: Sequence[str]) -> RunFolder:
+    """Run the experiment with a revision's code; raises `InputError` where there is no run afterwards."""
+    chosen = [word for condition in only for word in ("--only", condition)]
+    command = [sys.executable, "-m", "harness", "run", str(experiment), "--out", str(out), "--plain", *chosen]
+    done = subprocess.run(
+        command, env=revision.environment(), cwd=revision.folder, capture_output=True, text=True, check=False
+    )
+    found = next(iter(sorted(out.glob("*/"))), None)
+    run = RunFolder.latest_in(found) if found is not None else None
+    if run is None or done.returncode not in (0, 1):
+        words = done.stderr.strip().splitlines() or ["no message"]
+        raise InputError(f"--revisions: {revision.name} cannot run {experiment.name}: {words[-1]}")
+    return run
+
+
+def _commit(top: Path, name: str) -> str:
+    commit = _git(top, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if commit is None:
+        raise InputError(f"--revisions: {name!r} is no revision of {top}; expected a commit, branch or tag")
+    return commit
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """Return what git says, None where it fails; raises `InputError` where there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, check=False, timeout=LONGEST_GIT_S
+        )
+    except FileNotFoundError as error:
+        raise InputError("--revisions: git was not found; expected it on the PATH") from error
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,65 @@
+"""Verdicts over pairs of runs that took turns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from runs_of_cases import run_of
+
+from harness.comparing.comparison import compare_tables
+from harness.comparing.in_turn import balanced_turns, is_all_identical, of_pairs
+
+SECONDS = np.full(40, 1e-3)
+
+
+def pairs_of(random: np.random.Generator, factors: np.ndarray, count: int = 6) -> list[pd.DataFrame]:
+    """Compare runs of two codes pair by pair, on a machine that is another one each time."""
+    pairs = []
+    for _ in range(count):
+        old, new = (
+            run_of(seconds, random, drift=0.1 * random.standard_normal(), noise=0.01)
+            for seconds in (SECONDS, SECONDS * factors)
+        )
+        for run in (old, new):  # the baseline alone is the same
+            run["binary_digest"] = ["code", *[None] * (len(run) - 1)]
+        pairs.append(compare_tables(old, new, 0.03)[0])
+    return pairs
+
+
+def verdicts_of(pairs: list[pd.DataFrame]) -> pd.Series:
+    cases = of_pairs(pairs, 0.03)
+    return cases[cases["how"] == "in turn"]["verdict"]
+
+
+def test_equal_code_is_the_same_or_ambiguous():
+    random = np.random.default_rng(1)
+    found = pd.concat([verdicts_of(pairs_of(random, np.ones(40))) for _ in range(5)])
+    assert len(found) == 5 * 39
+    assert found.isin(["same", "ambiguous"]).mean() >= 0.98
+    assert (found == "same").mean() > 0.5
+
+
+def test_a_slowdown_is_found_and_how_large_it_is():
+    factors = np.where(np.arange(40) % 4 == 3, 1.08, 1.0)
+    cases = of_pairs(pairs_of(np.random.default_rng(2), factors), 0.03)
+    slowed = cases[factors != 1]
+    assert (slowed["verdict"] == "slower").mean() >= 0.9
+    assert slowed["ratio"].mean() == pytest.approx(1.08, abs=0.01)
+    assert not (cases[factors == 1]["verdict"] == "slower").any()
+
+
+def test_a_case_that_is_wrong_in_one_pair_is_lost():
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
+    pairs[0].loc[5, "is_checked"] = False
+    assert list(np.flatnonzero(~of_pairs(pairs, 0.03)["is_checked"])) == [5]
+
+
+def test_code_that_is_identical_needs_no_turns():
+    run = run_of(SECONDS, np.random.default_rng(4), digests=["code"] * 40)
+    cases = compare_tables(run, run)[0]
+    assert is_all_identical(cases)
+    assert set(of_pairs([cases] * 3, 0.03)["verdict"]) == {"same"}
+    assert not is_all_identical(cases.iloc[:0])
+
+
+def test_each_code_is_first_in_every_other_pair():
+    assert balanced_turns(4) == [(0, 1), (1, 0), (0, 1), (1, 0)]
