@@ -16,7 +16,7 @@ from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import CallRequest, ChangeInputsRequest, Done, FetchRequest, Request
 
-WINDOW_S = 0.001
+WINDOW_S = 0.002
 """Calls are repeated until they take this long together, so that the time of a request does not count."""
 WINDOWS = 3
 """The shortest of so many counts: whatever disturbs makes calls longer."""
@@ -26,7 +26,7 @@ MOST_CALLS = 1 << 14
 GROWTH = 4
 """By how much more calls make a window, until it is long enough."""
 
-MOST_TIMES_LONGER = 2.0
+MOST_TIMES_LONGER = 3.0
 """A call may take so many times what its worker says."""
 SLACK_S = 5e-6
 """And so much more: a call that does nothing takes some time, too."""
@@ -68,12 +68,13 @@ class OutsideClock:
         if first >= ENOUGH_S:
             return OutsideTimes(first, first)
         calls = 1
-        seconds = self._calls(calls)
-        while seconds < WINDOW_S and calls < MOST_CALLS:
+        while (seconds := self._shortest(calls)) < WINDOW_S and calls < MOST_CALLS:
             calls *= GROWTH
-            seconds = self._calls(calls)
-        repeated = min([seconds, *(self._calls(calls) for _ in range(WINDOWS - 1))]) / calls
-        return OutsideTimes(repeated, min(self._first_call() for _ in range(WINDOWS)))
+        return OutsideTimes(seconds / calls, min(self._first_call() for _ in range(WINDOWS)))
+
+    def _shortest(self, calls: int) -> float:
+        """Return the shortest of some windows of so many calls: one alone may be long by chance."""
+        return min(self._calls(calls) for _ in range(WINDOWS))
 
     def _first_call(self) -> float:
         self._asked(ChangeInputsRequest(number=next(self._numbers)))

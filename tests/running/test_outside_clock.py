@@ -1,0 +1,50 @@
+"""What a call takes by the clock of who asks for it: requests that jitter do not make calls look long."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from harness.running.outside_clock import OutsideClock
+from harness.workers.protocol import CallRequest, Done, FetchRequest, Request
+
+
+class SimulatedWorker:
+    """Answers after the time of a request, which jitters, and of the calls that it is asked for."""
+
+    def __init__(self, call_s: float, seed: int = 0, pending_s: float = 0.0) -> None:
+        self.now = 0.0
+        self.call_s = call_s
+        self.pending_s = pending_s
+        """What each call still has to do when it returns."""
+        self._pending = 0.0
+        self._random = np.random.default_rng(seed)
+
+    def request(self, request: Request, limit_s: float, answer: type[Done]) -> Done:
+        self.now += 40e-6 + self._random.exponential(60e-6) + (3e-3 if self._random.random() < 0.1 else 0)
+        if isinstance(request, CallRequest):
+            self.now += request.calls * self.call_s
+            self._pending += request.calls * self.pending_s
+        elif isinstance(request, FetchRequest):
+            self.now += self._pending
+            self._pending = 0.0
+        return answer()
+
+
+def times_of(worker: SimulatedWorker) -> SimpleNamespace:
+    clock = OutsideClock(worker, 1.0, itertools.count(2), clock=lambda: worker.now)  # type: ignore[arg-type]
+    times = clock.times()
+    return SimpleNamespace(seconds=times.seconds, first=times.on_new_inputs_s)
+
+
+@pytest.mark.parametrize("call_s", [1e-6, 7e-6, 50e-6, 1e-3, 20e-3])
+def test_a_call_takes_what_it_takes_however_requests_jitter(call_s: float) -> None:
+    found = [times_of(SimulatedWorker(call_s, seed)).seconds for seed in range(20)]
+    assert max(found) < 1.5 * call_s
+    assert min(found) > 0.7 * call_s
+
+
+def test_what_is_done_after_the_return_counts() -> None:
+    found = [times_of(SimulatedWorker(1e-6, seed, pending_s=2e-3)).seconds for seed in range(20)]
+    assert np.median(found) == pytest.approx(2e-3, rel=0.3)
