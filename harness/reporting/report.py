@@ -1,4 +1,4 @@
-"""A run's report: tables and figures as files, and the tables in the terminal."""
+"""A run's report: tables, figures and a page as files, and the tables in the terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import plugins
-from harness.errors import InputError
+from harness.errors import HarnessError, InputError
 from harness.printable import shell_line
 from harness.reporting.csv_tables import full_csv, summary_csv
 from harness.reporting.drawing import Drawn, check_wanted, draw_figures, parse_assignments
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
 from harness.reporting.figures.base import FORMATS, check_formats
 from harness.reporting.frames import sort_rows
+from harness.reporting.html.page import html_page
 from harness.reporting.panel_tables import panel_tables, rich_panel, terminal_notes
 from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 SUMMARY_MARKDOWN = "summary.md"
 SUMMARY_CSV = "summary.csv"
 RESULTS_CSV = "results.csv"
+PAGE = "report.html"
 WIDTH_WITHOUT_TERMINAL = 200
 MOST_ROWS_PRINTED = 200
 LONGEST_REPORT_S = 3600.0
@@ -56,6 +58,8 @@ class ReportPaths:
     """Figures that were not drawn, and why."""
     notes: tuple[str, ...] = ()
     """What a person should know of the figures, a line each."""
+    html: Path | None = None
+    """All of it as one page; None where the library for its tables is not installed."""
 
 
 def make_report(
@@ -81,7 +85,7 @@ def make_report(
 def write_report(
     folders: Folders, out: str | Path | None = None, formats: Sequence[str] = FORMATS
 ) -> ReportPaths:
-    """Write `summary.md`, `summary.csv`, `results.csv` and the figures of one or several runs.
+    """Write `summary.md`, `summary.csv`, `results.csv`, figures and `report.html` of one or several runs.
 
     Each folder is a run's, or an experiment's, of which the newest run is taken; several are merged.  The
     files go to `out`, by default to `report/` in the run's folder; several runs have no such place.  Drawn
@@ -152,7 +156,7 @@ def _report_folder(runs: Runs, out: str | Path | None) -> Path:
 def _write(
     runs: Runs, folder: Path, formats: Sequence[str], experiment: Experiment | None = None
 ) -> ReportPaths:
-    """Write the tables, then draw the figures, then write the text again, with the figures."""
+    """Write the tables, then draw the figures, then write the text again, with the figures, and the page."""
     check_formats(formats)
     wanted = runs.figures if experiment is None else experiment.figures
     rows = sort_rows(runs.frame)
@@ -167,6 +171,7 @@ def _write(
         _write_lines(folder / RESULTS_CSV, full_csv(rows))
         drawn = draw_figures(runs, wanted, folder, formats)
         write_text(text, tables + figures_markdown(runs, drawn))
+        html = _write_page(folder / PAGE, runs, rows, drawn)
     return ReportPaths(
         folder=folder,
         summary_markdown=text,
@@ -175,7 +180,18 @@ def _write(
         figures=drawn.files,
         skipped=drawn.skipped,
         notes=tuple(drawn.notes),
+        html=html,
     )
+
+
+def _write_page(path: Path, runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> Path | None:
+    """Write the page, or note why there is none; the rest of a report does not depend on it."""
+    try:
+        write_text(path, html_page(runs, rows, drawn))
+    except HarnessError as error:
+        drawn.notes.append(f"{path.name} not written: {error}")
+        return None
+    return path
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -1,0 +1,88 @@
+"""The sortable table of a page: the summary's columns, reasons and cases, with the numbers of the texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import cut
+from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, records
+from harness.reporting.html.embedding import raw_number
+from harness.reporting.summary_columns import Column, measured_columns, problem_columns
+from harness.status import FAILURES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 5000
+"""Rows of the table; of more the page has failures first, results.csv has all."""
+LONGEST_CELL = 400
+"""Characters of a text in the table."""
+MOST_CHOICES = 40
+"""Different texts of a column that are offered as a list to choose from; of more one searches."""
+
+
+@dataclass(frozen=True)
+class ResultsTable:
+    """The table as data for a page."""
+
+    columns: list[dict[str, Any]]
+    """Title, whether it is of numbers, whether its texts are offered as a list."""
+    rows: list[list[Any]]
+    """Of each row the texts; for a column of numbers text and number."""
+    hidden: int
+    """How many rows there are besides."""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the page's script takes."""
+        return {"columns": self.columns, "rows": self.rows}
+
+
+def results_table(frame: pd.DataFrame) -> ResultsTable:
+    """Return the table of a prepared frame; rows keep their order where there is room for all."""
+    columns = [*problem_columns(frame), *measured_columns(frame), *_ending(frame)]
+    shown = frame if len(frame) <= MOST_ROWS else _failures_first(frame).head(MOST_ROWS)
+    rows = records(shown)
+    cells = [[_cell(column, row) for column in columns] for row in rows]
+    return ResultsTable(
+        columns=[_described(column, [row[place] for row in cells]) for place, column in enumerate(columns)],
+        rows=cells,
+        hidden=len(frame) - len(shown),
+    )
+
+
+def _ending(frame: pd.DataFrame) -> list[Column]:
+    """Return the columns that only a page has room for."""
+    columns = [
+        Column(name, lambda row, name=name: _text(row[name]), name, is_number=False)  # type: ignore[misc]
+        for name in ("phase", "reason", "case", "device")
+    ]
+    return [column for column in columns if frame[column.source].notna().any()]
+
+
+def _failures_first(frame: pd.DataFrame) -> pd.DataFrame:
+    failed = frame["status"].isin([str(status) for status in FAILURES])
+    return frame.iloc[(~failed).to_numpy().argsort(kind="stable")]
+
+
+def _cell(column: Column, row: dict[str, Any]) -> Any:
+    text = cut(column.cell(row), LONGEST_CELL)
+    return [text, raw_number(row[column.source])] if column.is_number else text
+
+
+def _described(column: Column, cells: list[Any]) -> dict[str, Any]:
+    """Describe a column for the page; its title is on one line."""
+    is_problem = column.source in PROBLEM_COLUMNS
+    texts = {cell[0] if column.is_number else cell for cell in cells}
+    return {
+        "title": column.header.replace("\n", " "),
+        "isNumber": column.is_number,
+        "isStatus": column.source == "status",
+        "isLong": column.source == "reason",
+        "isChosen": len(texts) <= MOST_CHOICES and (is_problem or not column.is_number),
+    }
+
+
+def _text(value: Any) -> str:
+    return "" if is_missing(value) else str(value)

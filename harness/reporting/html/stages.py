@@ -1,0 +1,144 @@
+"""The output of every stage of some cases, read from the cache of built code and packed for a page."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.artifact.artifact import ARTIFACT_FILE, Artifact
+from harness.artifact.cache import ArtifactCache, cache_root
+from harness.errors import cut
+from harness.reporting.frames import describe_problem, records
+from harness.reporting.html.ir_command import ir_command
+from harness.status import FAILURES
+from harness.storage.reading import read_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_CASES = 24
+"""Cases whose stages a page holds: one of each variant and target first."""
+MOST_LOOKED_UP = 200
+"""Cases that are looked for in the cache."""
+LARGEST_TEXT = 300_000
+"""Characters of a stage that a page holds."""
+LARGEST_PACKED = 4_000_000
+"""Bytes of all stages of all cases, packed."""
+LONGEST_NAME = 300
+"""Characters of a case's name."""
+
+
+@dataclass(frozen=True)
+class CaseStages:
+    """The stages of one case."""
+
+    name: str
+    command: str
+    stages: tuple[str, ...]
+    """All stages, those that were left out included."""
+    left_out: dict[str, str]
+    """Stages that are not here: why, and the command that shows them."""
+    packed: str
+    """The texts by stage: JSON, compressed by gzip, in base64."""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the page's script takes."""
+        return {
+            "name": self.name,
+            "command": self.command,
+            "stages": self.stages,
+            "leftOut": self.left_out,
+            "packed": self.packed,
+        }
+
+
+@dataclass(frozen=True)
+class StoredStages:
+    """The stages that a page holds."""
+
+    cases: list[CaseStages]
+    built: int
+    """How many of the report's cases have been built at all."""
+    example: str | None
+    """The command for a case whose stages are not here."""
+
+
+def stored_stages(frame: pd.DataFrame, cache: ArtifactCache | None = None) -> StoredStages:
+    """Return the stages of some cases of a prepared frame, as far as the cache still has them.
+
+    Of each variant and target the first failure comes first, or else the first case.
+    """
+    cache = cache or ArtifactCache()
+    built = frame[frame["key"].notna()].drop_duplicates("key")
+    cases: list[CaseStages] = []
+    example, room = None, LARGEST_PACKED
+    for row in records(_in_turn(built).head(MOST_LOOKED_UP)):
+        found = _stages_of(row, cache) if len(cases) < MOST_CASES else None
+        if found is None or len(found.packed) > room:
+            example = example or ir_command(row)
+            continue
+        room -= len(found.packed)
+        cases.append(found)
+    return StoredStages(cases, len(built), example)
+
+
+def _in_turn(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows so that the first of each variant and target come first, failures before others."""
+    failed = frame["status"].isin([str(status) for status in FAILURES])
+    ordered = frame.iloc[(~failed).to_numpy().argsort(kind="stable")]
+    turn = ordered.groupby(["variant", "target"], sort=False).cumcount()
+    return ordered.iloc[turn.to_numpy().argsort(kind="stable")]
+
+
+def _stages_of(row: dict[str, Any], cache: ArtifactCache) -> CaseStages | None:
+    """Return a row's stages; None where the cache does not have them, or cannot be read."""
+    try:
+        folder = cache.find(str(row["key"]))
+        if folder is None:
+            return None
+        artifact = Artifact.model_validate_json(read_bytes(folder / ARTIFACT_FILE))
+        outputs = dict(_outputs(artifact, folder))
+    except (OSError, ValueError):  # a key from elsewhere need not be a name, nor the cache be readable
+        return None
+    texts = {name: text for name, text in outputs.items() if text is not None and len(text) <= LARGEST_TEXT}
+    return CaseStages(
+        name=cut(f"{row['label']} · {row['target']} · {describe_problem(row)}", LONGEST_NAME),
+        command=ir_command(row),
+        stages=tuple(outputs),
+        left_out={
+            name: _why(text, ir_command(row, name)) for name, text in outputs.items() if name not in texts
+        },
+        packed=_packed(texts),
+    )
+
+
+def _outputs(artifact: Artifact, folder: Path) -> Iterator[tuple[str, str | None]]:
+    """Yield the stages with their texts, None where the output is binary, without folders of this machine."""
+    private = {str(folder.parent.resolve()): "<cache>", str(cache_root()): "<cache>", str(Path.home()): "~"}
+    for name, file in artifact.stage_files.items():
+        try:
+            text = read_bytes(folder / file).decode()
+        except UnicodeDecodeError:
+            yield name, None
+            continue
+        for place, instead in private.items():
+            text = text.replace(place, instead) if len(place) > 1 else text
+        yield name, text
+
+
+def _why(text: str | None, command: str) -> str:
+    """Return what stands in the place of a stage that is left out."""
+    if text is None:
+        return "The output of this stage is binary."
+    return f"This stage has {len(text):,} characters, too many for this page. It is shown by:\n{command}"
+
+
+def _packed(texts: dict[str, str]) -> str:
+    content = json.dumps(texts, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode()

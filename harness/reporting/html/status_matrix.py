@@ -1,0 +1,137 @@
+"""The matrix of a page: forms of attention down, variants on targets across, with the reasons."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import cut
+from harness.reporting.figures.matrix import cell_text
+from harness.reporting.frames import RUN_LABEL, format_value, is_missing, records, sort_key, varying
+from harness.status import FAILURES, Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_FORMS = 200
+"""Rows of the matrix; of more the page has the first."""
+MOST_REASONS = 8
+"""Different reasons of a cell that are told; results.csv has all."""
+LONGEST_REASON = 400
+"""Characters of a reason in the matrix."""
+
+ARGUMENTS = re.compile(r"\([^()]*\)")
+WORDS = {
+    "bias": "bias",
+    "sinks": "sinks",
+    "log_sum_exp": "log-sum-exp",
+    "output_projection": "output projection",
+}
+"""Columns of truth values, and how a form that has them says so."""
+GIVEN = {"softcap": "softcap", "model_width": "projections", "cu_seqlens_q": "packed sequences"}
+"""Columns that a form has or has not, whatever the value."""
+
+
+@dataclass
+class Cell:
+    """What became of the cases of one form, variant and target."""
+
+    counts: Counter[Status] = field(default_factory=Counter)
+    reasons: Counter[tuple[Status, str]] = field(default_factory=Counter)
+
+    @property
+    def text(self) -> str:
+        """Words for every status, see `cell_text`."""
+        return cell_text(self.counts)
+
+    @property
+    def worst(self) -> str:
+        """The status that the cell is coloured by: a failure, else what was not checked, else the best."""
+        failed = [status for status in self.counts if status in FAILURES]
+        checked = [status for status in self.counts if status.is_checked]
+        return str((failed or checked or list(self.counts))[0])
+
+    @property
+    def told(self) -> list[str]:
+        """The reasons, one a line, with the number of cases."""
+        lines = [
+            f"{count} {status}: {cut(reason, LONGEST_REASON)}"
+            for (status, reason), count in self.reasons.most_common(MOST_REASONS)
+        ]
+        hidden = len(self.reasons) - len(lines)
+        return [*lines, f"and {hidden} more reasons in results.csv"] if hidden else lines
+
+
+@dataclass(frozen=True)
+class StatusMatrix:
+    """The matrix, ready for a template."""
+
+    columns: tuple[tuple[str, str], ...]
+    """Target and variant of each column."""
+    forms: tuple[str, ...]
+    cells: dict[tuple[str, tuple[str, str]], Cell]
+    hidden: int = 0
+    """How many forms there are besides."""
+
+    @property
+    def targets(self) -> list[tuple[str, int]]:
+        """The targets, each with the number of its columns."""
+        return list(Counter(target for target, _ in self.columns).items())
+
+
+def status_matrix(frame: pd.DataFrame) -> StatusMatrix:
+    """Return the matrix of a prepared frame; its columns follow the order of the series."""
+    cells: dict[tuple[str, tuple[str, str]], Cell] = defaultdict(Cell)
+    forms: dict[str, tuple[Any, ...]] = {}
+    columns: dict[tuple[str, str], int] = {}
+    for row in records(_counted(frame)):
+        form, place = _form(row)
+        column = (str(row["target"]), _series(row))
+        forms[form] = min(forms.get(form, place), place)
+        columns[column] = min(columns.get(column, row["series"]), row["series"])
+        cell, status = cells[form, column], Status(row["status"])
+        cell.counts[status] += row["cases"]
+        if not is_missing(row["reason"]):
+            cell.reasons[status, " ".join(str(row["reason"]).split())] += row["cases"]
+    ordered = sorted(forms, key=lambda form: (forms[form], form))
+    targets = sorted({target for target, _ in columns})
+    return StatusMatrix(
+        columns=tuple(sorted(columns, key=lambda column: (targets.index(column[0]), columns[column]))),
+        forms=tuple(ordered[:MOST_FORMS]),
+        cells=dict(cells),
+        hidden=max(0, len(ordered) - MOST_FORMS),
+    )
+
+
+def _counted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return how many cases there are of each form, variant, target, status and reason."""
+    names = ["target", "variant", "dtype", "mask", *WORDS, "status", "reason"]
+    if RUN_LABEL in frame and varying(frame, [RUN_LABEL]):
+        names.append(RUN_LABEL)
+    narrow = frame[names].assign(
+        series=frame["label"].cat.codes.astype(int),
+        grouped=frame["kv_heads"] != frame["heads"],
+        decode=frame["seq_q"] == 1,
+        **{name: frame[name].notna() for name in GIVEN},
+    )
+    keys = [name for name in narrow.columns if name != "series"]
+    counted = narrow.groupby(keys, dropna=False, observed=True, sort=False)
+    return counted["series"].agg(series="min", cases="size").reset_index()
+
+
+def _series(row: dict[str, Any]) -> str:
+    run = row.get(RUN_LABEL)
+    return str(row["variant"]) if run is None or is_missing(run) else f"{row['variant']} ({run})"
+
+
+def _form(row: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    """Return a row's form of attention in words, and what it is sorted by."""
+    mask = ARGUMENTS.sub("", str(row["mask"]))
+    words = [format_value(row["dtype"]), mask]
+    words += ["one query"] if row["decode"] else []
+    words += ["grouped heads"] if row["grouped"] else []
+    words += [word for name, word in WORDS.items() if row[name]]
+    words += [word for name, word in GIVEN.items() if row[name]]
+    return " · ".join(words), (sort_key(row["dtype"]), len(words), sort_key(mask))
