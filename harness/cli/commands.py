@@ -21,7 +21,7 @@ from harness.cli.options import (
 )
 from harness.cli.problem_options import ProblemCommand
 from harness.cli.run_options import RunOptions, with_run_options
-from harness.cli.runs import executed, not_timed, note, planned, report_run
+from harness.cli.runs import executed, not_timed, note, open_page, planned, report_run
 from harness.printable import printable
 from harness.storage.streams import tell
 
@@ -144,7 +144,7 @@ def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> lis
     ]
 
 
-@app.command(short_help="Write tables and figures of one run, or of several together.")
+@app.command(short_help="Write tables, figures and a page of one run, or of several together.")
 def report(
     folders: Annotated[
         list[Path],
@@ -183,8 +183,9 @@ def report(
     by_row: Annotated[
         bool, typer.Option("--rows", help="Print a row for each case instead of a table for each panel.")
     ] = False,
+    opens: Annotated[bool, typer.Option("--open", help="Open the report's page in the browser.")] = False,
 ) -> None:
-    """Write tables and figures of one run, or of several together, or draw figures with other settings."""
+    """Write tables, figures and a page of one run or of several together, or draw figures differently."""
     from harness.errors import InputError
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
@@ -194,6 +195,8 @@ def report(
 
     if settings and not figures:
         raise InputError("--set: found no --figure, expected the figure that the settings are for")
+    if opens and figures:
+        raise InputError("--open: found --figure, which writes no page; expected only one of both")
     if out is None and any(is_archive(folder) for folder in folders):
         raise InputError("--out: found none, expected a folder: an archive has no place for a report")
     if out is not None:
@@ -209,6 +212,8 @@ def report(
     paths = make_report(folders, out, chosen, labels=labels or [], experiment=edited, by_row=by_row)
     note(paths.notes)
     typer.echo(printable(f"report: {paths.folder}"))
+    if opens and paths.html is not None:
+        note(open_page(paths.html))
 
 
 @app.command(short_help="Pack a run into one file, which other machines report and compare.")

@@ -127,6 +127,15 @@ def report_run(summary: "RunSummary") -> None:
     typer.echo(printable(f"report: {paths.folder}"))
 
 
+def open_page(page: Path) -> list[str]:
+    """Open a page in the browser; return a line that says so where there is none."""
+    import webbrowser
+
+    if webbrowser.open(page.resolve().as_uri()):
+        return []
+    return [f"no browser found here; open {page} in one, on any machine: it needs no other file"]
+
+
 def note(lines: "Iterable[str]") -> None:
     """Tell on standard error what a person should know."""
     for line in lines:

@@ -70,7 +70,7 @@ def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> 
     first = write_report([folder], tmp_path / "first", formats=("svg",))
     second = write_report([folder], tmp_path / "second", formats=("svg",))
     names = sorted(file.name for file in first.folder.iterdir())
-    assert len(names) == 6
+    assert len(names) == 7
     for name in names:
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
 

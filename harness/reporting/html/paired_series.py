@@ -55,6 +55,16 @@ class PairedSeries:
     hidden: int
 
     @property
+    def second(self) -> int:
+        """The series that others are compared with at first: a baseline, where there is one."""
+        return next((row["label"] for row in self.rows if row["own"]), 0)
+
+    @property
+    def first(self) -> int:
+        """The series that is compared with it at first."""
+        return 1 if self.second == 0 else 0
+
+    @property
     def data(self) -> dict[str, Any]:
         """What the page's script takes."""
         return {"labels": self.labels, "problems": self.problems, "rows": self.rows}

@@ -15,6 +15,7 @@ APART = ("source",)
 def entries(manifest: Manifest) -> list[tuple[str, str]]:
     """Return what a manifest says, by name; what it does not know is left out."""
     values = manifest.model_dump(mode="json", exclude=set(APART))
+    values["left_out"] = manifest.left_out or None
     values["planned"] = None if manifest.planned is None else f"{len(manifest.planned)} cases"
     return list(_entries(values, ""))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import cut
-from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, records
+from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, records, varying
 from harness.reporting.html.embedding import raw_number
 from harness.reporting.summary_columns import Column, measured_columns, problem_columns
 from harness.status import FAILURES
@@ -58,7 +58,8 @@ def _ending(frame: pd.DataFrame) -> list[Column]:
         Column(name, lambda row, name=name: _text(row[name]), name, is_number=False)  # type: ignore[misc]
         for name in ("phase", "reason", "case", "device")
     ]
-    return [column for column in columns if frame[column.source].notna().any()]
+    shown = [column for column in columns if frame[column.source].notna().any()]
+    return [column for column in shown if column.source != "device" or varying(frame, ["device"])]
 
 
 def _failures_first(frame: pd.DataFrame) -> pd.DataFrame:

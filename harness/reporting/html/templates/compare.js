@@ -1,6 +1,6 @@
 // Two series, problem by problem: ratios of speed with their 95 % intervals.
 
-const { pageData, escaped, textCell, numberCell } = globalThis.harnessPage;
+const { pageData, textCell, numberCell } = globalThis.harnessPage;
 const series = pageData("compare-data");
 
 function inverse([value, low, high]) {
@@ -82,15 +82,15 @@ function summaryOf(rows) {
 
 if (series !== null) {
   const [first, second] = ["compare-first", "compare-second"].map((id) => document.getElementById(id));
-  const titles = ["problem", "speed of the first over the second", "[95 %]", "verdict", "compared"];
   const table = new DataTable("#compare-table", {
     data: [],
-    columns: titles.map((title, place) => ({
-      title: escaped(title),
-      type: place === 1 ? "num" : "string",
-      className: place === 1 || place === 2 ? "number" : "",
-      render: place === 1 ? numberCell : textCell,
-    })),
+    columns: [
+      { type: "string", render: textCell },
+      { type: "num", className: "number", render: numberCell },
+      { type: "string", className: "number", render: textCell },
+      { type: "string", render: textCell },
+      { type: "string", render: textCell },
+    ],
     order: [],
     pageLength: 25,
     autoWidth: false,

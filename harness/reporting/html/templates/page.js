@@ -31,4 +31,4 @@ function statusCell(cell, purpose) {
   return purpose === "display" ? `<span class="badge ${text}">${text}</span>` : cell;
 }
 
-globalThis.harnessPage = { pageData, escaped, textCell, numberCell, statusCell };
+globalThis.harnessPage = { pageData, textCell, numberCell, statusCell };

@@ -5,7 +5,6 @@ const { pageData, textCell, numberCell, statusCell } = globalThis.harnessPage;
 function describedColumn(column) {
   const filter = column.isChosen ? ["searchList"] : ["search"];
   return {
-    title: globalThis.harnessPage.escaped(column.title),
     type: column.isNumber ? "num" : "string",
     className: column.isNumber ? "number" : column.isLong ? "long" : "",
     render: column.isNumber ? numberCell : column.isStatus ? statusCell : textCell,

@@ -1,0 +1,246 @@
+"""The report's page as its readers meet it: in a browser, on a screen and on a phone, in light and in dark."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import Page
+from conftest import HOSTILE, Written
+from synthetic_results import sweep_results
+
+PHONE = (390, 844)
+STATUS = "[...document.querySelectorAll('#results-table tbody .badge')].map((cell) => cell.textContent)"
+CONTRAST = """((selector) => {
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (part) => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
+  const ground = (element) => {
+    for (; element !== null; element = element.parentElement) {
+      const found = parts(getComputedStyle(element).backgroundColor);
+      if (found.length < 4 || found[3] > 0) return found;
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll(selector)].map((element) => {
+    const both = [parts(getComputedStyle(element).color), ground(element)].map(luminance);
+    return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+  });
+})"""
+LEAST_CONTRAST = 4.5
+"""Of text that is to be read, by the Web Content Accessibility Guidelines, level AA."""
+
+
+def column_of(page: Page, title: str) -> list[str]:
+    """Return the cells of a column of the results that are in sight."""
+    return page.value(
+        f"""(() => {{
+          const titles = [...document.querySelectorAll("#results-table thead .dt-column-title")];
+          const place = titles.findIndex((cell) => cell.textContent === {json.dumps(title)});
+          const rows = [...document.querySelectorAll("#results-table tbody tr")];
+          return rows.map((row) => row.cells[place].textContent);
+        }})()"""
+    )
+
+
+def press_order(page: Page, title: str) -> None:
+    """Press the button by which a column is sorted."""
+    page.value(
+        f"""[...document.querySelectorAll("#results-table thead th")]
+          .find((cell) => cell.querySelector(".dt-column-title").textContent === {json.dumps(title)})
+          .querySelector("button.dtcc-button_order").click()"""
+    )
+
+
+def compare_rows(page: Page) -> list[list[str]]:
+    return page.value(
+        """[...document.querySelectorAll("#compare-table tbody tr")]
+          .map((row) => [...row.cells].map((cell) => cell.textContent))"""
+    )
+
+
+def test_nothing_is_loaded_from_elsewhere_and_nothing_is_complained_of(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    page.wait_for("document.querySelectorAll('#results-table tbody tr').length > 1")
+    assert page.requests == []
+    assert page.complaints == []
+
+
+def test_the_policy_refuses_what_is_not_in_the_file(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    page.value(
+        """(() => {
+          const script = document.createElement("script");
+          script.textContent = "globalThis.owned = 3";
+          document.body.append(script);
+          const image = document.createElement("img");
+          image.src = "http://127.0.0.1:9/picture.png";
+          document.body.append(image);
+        })()"""
+    )
+    page.wait_for("document.images[document.images.length - 1].complete")
+    assert page.value("globalThis.owned ?? null") is None
+    assert any("Content Security Policy" in complaint for complaint in page.complaints)
+
+
+def test_a_column_sorts_by_its_numbers(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    times = [row.time_s * 1e3 for row in sweep_results() if row.time_s is not None]
+    press_order(page, "time (ms)")
+    press_order(page, "time (ms)")
+    found = column_of(page, "time (ms)")
+    assert [float(text) for text in found] == pytest.approx(sorted(times, reverse=True)[:25], rel=0.01)
+
+
+def test_the_search_filters(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    page.value("globalThis.harnessPage.results.search('SIGSEGV').draw().page.info().recordsDisplay")
+    failed = sum("SIGSEGV" in (row.reason or "") for row in sweep_results())
+    assert page.value(STATUS) == ["crashed"] * failed
+
+
+def test_a_column_filters_by_a_list_of_its_texts(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    page.value(
+        """[...document.querySelectorAll("#results-table thead th")]
+          .find((cell) => cell.querySelector(".dt-column-title").textContent === "status")
+          .querySelector("button.dtcc-button_dropdown").click()"""
+    )
+    page.value(
+        """[...document.querySelectorAll(".dtcc-dropdown .dtcc-list-buttons button")]
+          .find((button) => button.textContent.trim() === "timed-out").click()"""
+    )
+    late = sum(row.status == "timed-out" for row in sweep_results())
+    page.wait_for("globalThis.harnessPage.results.page.info().recordsDisplay < 100")
+    assert page.value(STATUS) == ["timed-out"] * late
+
+
+def test_the_matrix_says_the_reasons_on_hover_and_on_a_touch(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html, *PHONE)
+    cells = "[...document.querySelectorAll('.matrix td.timed-out, .matrix td.wrong')]"
+    titles = page.value(f"{cells}.map((cell) => cell.title)")
+    assert any("no answer after 60 s" in title for title in titles)
+    assert any("error 3.1e-2, tolerance 6.0e-4" in title for title in titles)
+    page.value(f"{cells}[0].querySelector('summary').click()")
+    assert page.value(f"{cells}[0].querySelector('li').checkVisibility()") is True
+    assert page.value(f"{cells}[0].querySelector('summary').textContent") == "4 timed-out, 1 wrong / 20"
+
+
+def rows_of(variant: str) -> dict[tuple[int, int, str], Any]:
+    return {
+        (row.head_dim, row.seq_q, row.mask): row for row in sweep_results() if row.variant == variant
+    }
+
+
+def interval_of(ratio: float, *intervals: Sequence[float]) -> list[float]:
+    """Return the interval of a ratio of two values whose errors are independent."""
+    reach = math.exp(math.hypot(*(math.log(high / low) / 2 for low, high in intervals)))
+    return [ratio / reach, ratio * reach]
+
+
+@pytest.mark.parametrize(("second", "how"), [("unfused", "in turns"), ("torch", "over the baseline")])
+def test_two_series_are_compared_problem_by_problem(
+    page: Page, sweep_page: Written, second: str, how: str
+) -> None:
+    page.show(sweep_page.html)
+    page.choose("compare-first", "flash")
+    page.choose("compare-second", second)
+    problem, ratio, interval, verdict, compared = compare_rows(page)[0]
+    ours, theirs = rows_of("flash")[64, 256, "full"], rows_of(second)[64, 256, "full"]
+    expected = ours.speedup / theirs.speedup
+    bounds = [ours.speedup_low, ours.speedup_high]
+    if how != "in turns":
+        bounds = interval_of(expected, bounds, [theirs.speedup_low, theirs.speedup_high])
+    assert problem == "cpu · b1 h16 s256 d64 f32 full threads=1"
+    assert float(ratio.rstrip("×")) == pytest.approx(expected, rel=0.01)
+    assert json.loads(interval) == pytest.approx(bounds, rel=0.01)
+    assert (verdict, compared) == ("first is faster", how)
+
+
+def test_the_inverse_comparison_is_the_inverse(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    page.choose("compare-first", "unfused")
+    page.choose("compare-second", "flash")
+    _, ratio, interval, verdict, _ = compare_rows(page)[0]
+    ours = rows_of("flash")[64, 256, "full"]
+    assert float(ratio.rstrip("×")) == pytest.approx(1 / ours.speedup, rel=0.01)
+    assert json.loads(interval) == pytest.approx([1 / ours.speedup_high, 1 / ours.speedup_low], rel=0.01)
+    assert verdict == "second is faster"
+
+
+def test_what_was_not_timed_says_what_became_of_it(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    page.choose("compare-first", "flash")
+    page.choose("compare-second", "iree")
+    assert ["–", "–", "first: timed; second: crashed", ""] in [row[1:] for row in compare_rows(page)]
+
+
+def test_the_stages_of_a_case_stand_side_by_side(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    text = "document.getElementById('stages-{}-text').textContent"
+    page.wait_for(f"{text.format('left')} !== ''")
+    assert page.value(text.format("left")) == sweep_page.stages["payload"]
+    page.choose("stages-right", "object")
+    assert page.value(text.format("right")) == "The output of this stage is binary."
+    tops = page.value("['left', 'right'].map((s) => document.getElementById(`stages-${s}-text`).offsetTop)")
+    assert tops[0] == tops[1]
+
+
+def test_another_case_has_its_own_stages_and_says_what_is_too_long(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    page.value("(() => { const s = document.getElementById('stages-case'); s.value = '1';"
+               " s.dispatchEvent(new Event('change')); })()")
+    left = "document.getElementById('stages-left-text').textContent"
+    page.wait_for(f"{left}.includes('@second')")
+    page.choose("stages-left", "long")
+    assert "300,001 characters" in page.value(left)
+    assert "--stage long" in page.value(left)
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_only_tables_scroll_sideways(page: Page, sweep_page: Written, width: int) -> None:
+    page.show(sweep_page.html, width, 844)
+    page.value("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    assert page.value("document.documentElement.scrollWidth") <= width
+    assert page.value("innerWidth") == width
+    boxes = "[...document.querySelectorAll('.dt-layout-table > .dt-layout-cell')]"
+    page.value(f"{boxes}[0].scrollLeft = 50")
+    assert page.value(f"{boxes}[0].scrollLeft") == 50
+    wide = page.value(f"{boxes}.map((box) => box.scrollWidth > box.clientWidth)")
+    assert wide[0] is True
+
+
+def test_a_page_of_hostile_names_is_harmless_and_shows_them(page: Page, hostile_page: Path) -> None:
+    page.show(hostile_page, *PHONE)
+    page.value("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    assert page.value("globalThis.owned ?? null") is None
+    assert page.complaints == []
+    assert page.requests == []
+    assert page.value("document.querySelectorAll('img[src=x]').length") == 0
+    assert page.value("document.title") == HOSTILE
+    for part in ("summary", "matrix", "results", "compare", "manifest"):
+        assert page.value(f"document.getElementById('{part}').innerText").count(HOSTILE) >= 1, part
+    assert page.value("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_can_be_read_in_light_and_in_dark(page: Page, sweep_page: Written, scheme: str) -> None:
+    page.show(sweep_page.html, dark=scheme == "dark")
+    page.value("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    for selector in ("p", "td", "th", ".badge", "dd", "dt", "figcaption", "pre", "a", "select"):
+        contrasts = page.value(f"{CONTRAST}('{selector}')")
+        assert contrasts, selector
+        assert min(contrasts) >= LEAST_CONTRAST, selector
+
+
+def test_the_scheme_follows_the_reader(page: Page, sweep_page: Written) -> None:
+    page.show(sweep_page.html)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.value(ground)
+    page.prefer("dark")
+    page.wait_for("document.documentElement.classList.contains('dark')")
+    assert light == "rgb(255, 255, 255)"
+    assert page.value(ground) == "rgb(20, 24, 28)"
+    assert page.value("getComputedStyle(document.querySelector('.card')).backgroundColor") == light
