@@ -144,7 +144,7 @@ def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> lis
     ]
 
 
-@app.command(short_help="Write tables, figures and a page of one run, or of several together.")
+@app.command(short_help="Write tables, figures and a page of one run or several.")
 def report(
     folders: Annotated[
         list[Path],

@@ -46,7 +46,9 @@ class Calls:
         self.reports.append((folders, out, formats))
         self.report_arguments = arguments
         print(f"tables of {len(folders)}")
-        return SimpleNamespace(folder=self.folder / "report", notes=self.notes)
+        return SimpleNamespace(
+            folder=self.folder / "report", notes=self.notes, html=self.folder / "report" / "report.html"
+        )
 
     def redraw(
         self, folders: list[Path], figures: list[str], settings: list[str], *others: Any, **named: Any

@@ -143,6 +143,26 @@ class TestReport:
         assert calls.report_arguments["labels"] == ["before", "after"]
         assert calls.report_arguments["by_row"] is True
 
+    @pytest.mark.parametrize("has_browser", [True, False])
+    def test_the_page_is_opened_or_a_line_says_why_not(
+        self,
+        calls: Calls,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        has_browser: bool,
+    ) -> None:
+        opened: list[str] = []
+        monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or has_browser)
+        assert main(["report", "a", "--open"]) == 0
+        page = calls.folder / "report" / "report.html"
+        assert opened == [page.as_uri()]
+        told = f"harness: no browser found here; open {page} in one, on any machine: it needs no other file\n"
+        assert capsys.readouterr().err == ("" if has_browser else told)
+
+    def test_no_page_is_opened_where_none_is_written(self, capsys: pytest.CaptureFixture[str]) -> None:
+        message = error_line(capsys, "report", "a", "--figure", "throughput", "--open")
+        assert message == "--open: found --figure, which writes no page; expected only one of both"
+
     def test_what_became_of_figures_is_told_on_standard_error(
         self, calls: Calls, capsys: pytest.CaptureFixture[str]
     ) -> None:

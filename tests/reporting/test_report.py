@@ -34,6 +34,7 @@ def test_a_report_has_summary_tables_and_figures_in_three_formats(write_run: Wri
         "summary.md",
         "summary.csv",
         "results.csv",
+        "report.html",
         "throughput.png",
         "throughput.svg",
         "throughput.pdf",

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from chromium import Browser, Page, find_chromium, running_browser
+from html_pages import HOSTILE, Written
 from stored_artifacts import LARGE, store_example
 from synthetic_results import example_manifest, make_result, sweep_results
 
@@ -17,8 +17,6 @@ from harness.status import Status
 
 REQUIRED = "HARNESS_REQUIRE_BROWSER"
 """Where this variable is set, as in continuous integration, a missing browser fails a test."""
-
-HOSTILE = """</script><script>globalThis.owned = 1</script><img src=x onerror="globalThis.owned=2">'\""""
 
 
 @pytest.fixture(scope="session")
@@ -36,14 +34,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser) -> Page:
     return browser.open_page()
-
-
-@dataclass(frozen=True)
-class Written:
-    """A report, and the stages of its first case."""
-
-    html: Path
-    stages: dict[str, str]
 
 
 def with_baseline(result: Result) -> Result:
@@ -84,7 +74,9 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for variant, time_s in ((HOSTILE, 0.001), ("flash", 0.002)):
         run.append_result(make_result(variant, time_s=time_s, key="../../etc", **texts))
         run.append_result(
-            make_result(variant, 512, status=Status.WRONG, phase="check", reason=HOSTILE, rerun=HOSTILE, **texts)
+            make_result(
+                variant, 512, status=Status.WRONG, phase="check", reason=HOSTILE, rerun=HOSTILE, **texts
+            )
         )
     html = write_report([run.path], formats=("svg",)).html
     assert html is not None

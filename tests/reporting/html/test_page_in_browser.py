@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from chromium import Page
-from conftest import HOSTILE, Written
+from html_pages import HOSTILE, Written
 from synthetic_results import sweep_results
 
 PHONE = (390, 844)
@@ -61,7 +61,9 @@ def compare_rows(page: Page) -> list[list[str]]:
     )
 
 
-def test_nothing_is_loaded_from_elsewhere_and_nothing_is_complained_of(page: Page, sweep_page: Written) -> None:
+def test_nothing_is_loaded_from_elsewhere_and_nothing_is_complained_of(
+    page: Page, sweep_page: Written
+) -> None:
     page.show(sweep_page.html)
     page.wait_for("document.querySelectorAll('#results-table tbody tr').length > 1")
     assert page.requests == []
@@ -129,9 +131,7 @@ def test_the_matrix_says_the_reasons_on_hover_and_on_a_touch(page: Page, sweep_p
 
 
 def rows_of(variant: str) -> dict[tuple[int, int, str], Any]:
-    return {
-        (row.head_dim, row.seq_q, row.mask): row for row in sweep_results() if row.variant == variant
-    }
+    return {(row.head_dim, row.seq_q, row.mask): row for row in sweep_results() if row.variant == variant}
 
 
 def interval_of(ratio: float, *intervals: Sequence[float]) -> list[float]:
@@ -190,8 +190,10 @@ def test_the_stages_of_a_case_stand_side_by_side(page: Page, sweep_page: Written
 
 def test_another_case_has_its_own_stages_and_says_what_is_too_long(page: Page, sweep_page: Written) -> None:
     page.show(sweep_page.html)
-    page.value("(() => { const s = document.getElementById('stages-case'); s.value = '1';"
-               " s.dispatchEvent(new Event('change')); })()")
+    page.value(
+        "(() => { const s = document.getElementById('stages-case'); s.value = '1';"
+        " s.dispatchEvent(new Event('change')); })()"
+    )
     left = "document.getElementById('stages-left-text').textContent"
     page.wait_for(f"{left}.includes('@second')")
     page.choose("stages-left", "long")

@@ -1,0 +1,224 @@
+"""What a report's page holds, and what it leaves out, without a browser."""
+
+import base64
+import gzip
+import importlib.metadata
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from html_pages import HOSTILE, Written
+from large_runs import write_large_run
+from synthetic_results import RESULTS, WriteRun, make_result
+
+from harness.errors import HarnessError
+from harness.reporting import write_report
+from harness.reporting.frames import prepare
+from harness.reporting.html import pictures, results_table
+from harness.reporting.html.embedding import raw_number, script_json, script_text, source_digest
+from harness.reporting.html.library import table_library
+from harness.reporting.html.paired_series import paired_series
+from harness.reporting.html.status_matrix import status_matrix
+from harness.results.frame import results_frame
+from harness.status import Status
+
+
+class Reader(HTMLParser):
+    """The elements of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def values(self, name: str) -> list[str]:
+        return [attributes[name] or "" for _, attributes in self.elements if name in attributes]
+
+
+@pytest.mark.parametrize("kind", ["sweep", "hostile"])
+def test_every_address_is_in_the_page_itself(sweep_page: Written, hostile_page: Path, kind: str) -> None:
+    reader = Reader((sweep_page.html if kind == "sweep" else hostile_page).read_text())
+    addresses = [*reader.values("src"), *reader.values("href")]
+    assert len(addresses) >= 8
+    assert [address for address in addresses if not address.startswith(("#", "data:"))] == []
+    handlers = [name for _, attributes in reader.elements for name in attributes if name.startswith("on")]
+    assert handlers == []
+
+
+def test_the_policy_allows_the_scripts_of_the_page_and_no_others(sweep_page: Written) -> None:
+    text = sweep_page.html.read_text()
+    policy = next(
+        attributes["content"] or ""
+        for tag, attributes in Reader(text).elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy.startswith("default-src 'none'; ")
+    scripts = re.findall(r'<script type="module">(.*?)</script>', text, re.DOTALL)
+    allowed = re.findall(r"'(sha256-[^']+)'", policy)
+    assert allowed == [source_digest(script) for script in scripts]
+    assert len(allowed) == 5
+
+
+def test_hostile_texts_are_nowhere_in_the_page_as_they_are(hostile_page: Path) -> None:
+    text = hostile_page.read_text()
+    assert HOSTILE not in text
+    assert "globalThis.owned" in text
+    assert "<script>globalThis.owned" not in text
+
+
+def test_equal_results_give_equal_pages(write_run: WriteRun, tmp_path: Path) -> None:
+    folder = write_run(RESULTS)
+    pages = [write_report([folder], tmp_path / name, formats=("svg",)).html for name in ("a", "b")]
+    first, second = (page.read_bytes() for page in pages if page is not None)
+    assert first == second
+
+
+def test_a_page_of_merged_runs_tells_them_apart(write_run: WriteRun, tmp_path: Path) -> None:
+    folders = [write_run(RESULTS, name=name) for name in ("first", "second")]
+    html = write_report(folders, tmp_path / "both", formats=("svg",)).html
+    assert html is not None
+    text = html.read_text()
+    assert "<title>first, second</title>" in text
+    assert ">flash (first)</option>" in text
+    assert ">flash (second)</option>" in text
+    assert text.count("<dt>git commit</dt><dd>0123456789abcdef</dd>") == 2
+
+
+def test_a_report_without_the_library_is_complete_but_for_the_page(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> Any:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("harness.reporting.html.library.distribution", missing)
+    paths = write_report([write_run(RESULTS)], formats=("svg",))
+    (note,) = paths.notes
+    assert note.startswith("report.html not written: itables is not installed; expected: ")
+    assert paths.html is None
+    assert paths.summary_markdown.exists()
+
+
+def test_the_library_has_its_licence_and_what_the_page_needs() -> None:
+    library = table_library()
+    assert library.script.startswith("/*! itables\n")
+    assert "MIT" in library.script[:200] or "Permission is hereby granted" in library.script[:2000]
+    assert "globalThis.DataTable=" in library.script
+    assert "export{" not in library.script
+
+
+def test_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        version = "9.9"
+
+        def locate_file(self, name: str) -> Path:
+            return tmp_path
+
+        def read_text(self, name: str) -> None:
+            return None
+
+    (tmp_path / "dt_bundle.js").write_text("export{a as Table};")
+    (tmp_path / "dt_bundle.css").write_text("")
+    monkeypatch.setattr("harness.reporting.html.library.distribution", lambda name: Other())
+    with pytest.raises(HarnessError, match=r"itables 9\.9: no default export in its script"):
+        table_library()
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!-- <script>", "\u2028", "\ud800", "\x1b[1m"])
+def test_no_text_ends_the_data_of_a_page(text: str) -> None:
+    written = script_json({"name": text})
+    assert re.fullmatch(r"[ -~]*", written)
+    assert not set("<>&") & set(written)
+    assert "name" in json.loads(written)
+
+
+def test_a_program_that_would_end_its_element_is_refused() -> None:
+    assert "<!--" not in script_text("a = /<!--/", "a.js")
+    with pytest.raises(HarnessError, match=r"a\.js: it cannot stand in a page"):
+        script_text("'</SCRIPT >'", "a.js")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(1.23456789, 1.23457), (float("nan"), None), (None, None), (3, 3.0)]
+)
+def test_numbers_are_rounded_and_missing_ones_are_null(value: Any, expected: float | None) -> None:
+    assert raw_number(value) == expected
+    assert json.dumps(raw_number(float("inf")), allow_nan=False)
+
+
+def test_of_too_many_rows_failures_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results_table, "MOST_ROWS", 2)
+    table = results_table.results_table(prepare(results_frame(RESULTS)))
+    status = [column["title"] for column in table.columns].index("status")
+    assert [row[status] for row in table.rows] == ["crashed", "passed"]
+    assert table.hidden == 1
+
+
+@pytest.mark.sweep
+def test_the_page_of_a_long_sweep_stays_small(tmp_path: Path) -> None:
+    html = write_report([write_large_run(tmp_path, 20_000)], formats=("svg",)).html
+    assert html is not None
+    assert html.stat().st_size < 8_000_000
+    assert "The first 5000 rows, failures before others; 15000 more are in" in html.read_text()
+
+
+def test_a_figure_that_is_too_large_is_named(write_run: WriteRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "LARGEST_BYTES", 10)
+    html = write_report([write_run(RESULTS, "[figures.matrix]")], formats=("svg", "png")).html
+    assert html is not None
+    assert "In the files <code>matrix.svg, matrix.png</code> beside this page." in html.read_text()
+
+
+def test_the_matrix_counts_cases_by_form_and_tells_reasons() -> None:
+    rows = [
+        *RESULTS,
+        make_result(
+            "flash", mask="window(64,0)", heads=4, kv_heads=2, status=Status.UNSUPPORTED, reason="no"
+        ),
+        make_result("flash", 512, mask="window(8,0)", heads=4, kv_heads=2, sinks=True),
+    ]
+    matrix = status_matrix(prepare(results_frame(rows)))
+    assert matrix.columns == (("cpu", "unfused"), ("cpu", "flash"))
+    assert matrix.forms == (
+        "f32 · full",
+        "f32 · window · grouped heads",
+        "f32 · window · grouped heads · sinks",
+    )
+    plain = matrix.cells["f32 · full", ("cpu", "flash")]
+    assert (plain.text, plain.worst, plain.told) == ("1 crashed / 2", "crashed", ["1 crashed: signal 11"])
+    refused = matrix.cells["f32 · window · grouped heads", ("cpu", "flash")]
+    assert (refused.text, refused.worst, refused.told) == (
+        "1 unsupported",
+        "unsupported",
+        ["1 unsupported: no"],
+    )
+    assert ("f32 · window · grouped heads", ("cpu", "unfused")) not in matrix.cells
+
+
+def test_a_baseline_is_what_others_are_compared_with_at_first() -> None:
+    rows = [
+        make_result("flash", time_s=0.002, speedup=2.0, baseline="unfused", baseline_case="u", case="f"),
+        make_result("unfused", time_s=0.004, speedup=1.0, baseline="unfused", baseline_case="u", case="u"),
+    ]
+    series = paired_series(prepare(results_frame(rows), ["flash", "unfused"]))
+    assert series is not None
+    assert (series.labels[series.first], series.labels[series.second]) == ("flash", "unfused")
+    assert series.rows[0]["group"] == series.rows[1]["group"]
+
+
+def test_one_series_is_compared_with_nothing() -> None:
+    assert paired_series(prepare(results_frame([make_result(time_s=0.1)]))) is None
+
+
+def test_the_stages_of_a_page_can_be_unpacked(sweep_page: Written) -> None:
+    text = sweep_page.html.read_text()
+    data = re.search(r'id="stages-data">(.*?)</script>', text)
+    assert data is not None
+    first, second = json.loads(data[1])
+    assert json.loads(gzip.decompress(base64.b64decode(first["packed"]))) == sweep_page.stages
+    assert list(second["leftOut"]) == ["long", "object"]
