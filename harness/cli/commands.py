@@ -180,6 +180,9 @@ def report(
         list[str] | None,
         typer.Option("--label", metavar="NAME", help="What to call a run of several, one for each DIR."),
     ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Overlay what others published of the measured problems.")
+    ] = False,
     by_row: Annotated[
         bool, typer.Option("--rows", help="Print a row for each case instead of a table for each panel.")
     ] = False,
@@ -204,12 +207,29 @@ def report(
     chosen = tuple(format.value for format in formats or FigureFormat)
     edited = None if experiment is None else load_experiment(find_experiment(experiment))
     if figures:
-        drawn = redraw(folders, figures, settings or [], out, chosen, labels=labels or [], experiment=edited)
+        drawn = redraw(
+            folders,
+            figures,
+            settings or [],
+            out,
+            chosen,
+            labels=labels or [],
+            experiment=edited,
+            published=published,
+        )
         for path in (path for paths in drawn.files.values() for path in paths):
             typer.echo(printable(f"figure: {path}"))
         note(drawn.notes)
         return
-    paths = make_report(folders, out, chosen, labels=labels or [], experiment=edited, by_row=by_row)
+    paths = make_report(
+        folders,
+        out,
+        chosen,
+        labels=labels or [],
+        experiment=edited,
+        by_row=by_row,
+        published=published,
+    )
     note(paths.notes)
     typer.echo(printable(f"report: {paths.folder}"))
     if opens and paths.html is not None:

@@ -25,6 +25,9 @@ from harness.reporting.runs import Runs
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import shown
 
+PUBLISHED = "published"
+"""The setting of figures that can overlay published points."""
+
 
 @dataclass
 class Drawn:
@@ -41,17 +44,24 @@ class Drawn:
 
 
 def draw_figures(
-    runs: Runs, wanted: Mapping[str, Mapping[str, Any]], folder: Path, formats: Sequence[str]
+    runs: Runs,
+    wanted: Mapping[str, Mapping[str, Any]],
+    folder: Path,
+    formats: Sequence[str],
+    *,
+    published: bool = False,
 ) -> Drawn:
     """Draw figures with these settings, or all that apply where none is wanted.
 
+    With `published`, those that can do it overlay what others published.
     Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
     """
     drawn = Drawn()
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
             figure: Figure = plugins.load("figure", name)
-            settings = parse_settings(figure, values)
+            overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
+            settings = parse_settings(figure, {**values, **overlaid})
             caption = figure_caption(
                 choose_rows(runs.frame, settings),
                 runs.manifests,
@@ -61,6 +71,7 @@ def draw_figures(
             drawing = figure.draw(runs.frame, settings, caption)
             drawn.files[name] = save(drawing, folder / name, formats)
             drawn.captions[name] = caption
+            drawn.notes += [f"figure {name}: {line}" for line in figure.notes(runs.frame, settings)]
         except OSError:
             raise
         except PLUGIN_FAILURES as error:  # a plugin's, or matplotlib's; no figure may cost the report
@@ -73,6 +84,13 @@ def draw_figures(
         if absent:
             drawn.notes.append(f"figure {name}: no row of {', '.join(absent)} in these results")
     return drawn
+
+
+def require_overlay(figures: Iterable[str]) -> None:
+    """Raise `InputError` for a figure that cannot overlay published points."""
+    for name in figures:
+        if PUBLISHED not in plugins.load("figure", name).settings.model_fields:
+            raise InputError(f"--published: found --figure {name}, expected a figure of rates: throughput")
 
 
 def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:

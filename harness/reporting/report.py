@@ -13,7 +13,7 @@ from harness import plugins
 from harness.errors import HarnessError, InputError
 from harness.printable import shell_line
 from harness.reporting.csv_tables import full_csv, summary_csv
-from harness.reporting.drawing import Drawn, check_wanted, draw_figures, parse_assignments
+from harness.reporting.drawing import Drawn, check_wanted, draw_figures, parse_assignments, require_overlay
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
 from harness.reporting.figures.base import FORMATS, check_formats
 from harness.reporting.frames import sort_rows
@@ -70,14 +70,16 @@ def make_report(
     labels: Sequence[str] = (),
     experiment: Experiment | None = None,
     by_row: bool = False,
+    published: bool = False,
 ) -> ReportPaths:
     """Write the report of one or several runs, see `write_report`, and print its tables.
 
     `labels` say what the runs are called, one for each folder.  An `experiment` is an edited one, whose
-    figures are drawn instead of those of the runs.  `by_row` is as in `print_tables`.
+    figures are drawn instead of those of the runs.  `by_row` is as in `print_tables`,
+    `published` as in `draw_figures`.
     """
     runs = read_runs(folders, labels)
-    paths = _write(runs, _report_folder(runs, out), formats, experiment)
+    paths = _write(runs, _report_folder(runs, out), formats, experiment, published=published)
     _print(runs, _console(), by_row)
     return paths
 
@@ -107,6 +109,7 @@ def redraw(
     *,
     labels: Sequence[str] = (),
     experiment: Experiment | None = None,
+    published: bool = False,
 ) -> Drawn:
     """Draw figures of runs again, with settings of the runs' experiments, or of an edited one, and others.
 
@@ -114,6 +117,8 @@ def redraw(
     `write_report` does, and for settings that cannot be.
     """
     check_formats(formats)
+    if published:
+        require_overlay(figures)
     runs = read_runs(folders, labels)
     folder = _report_folder(runs, out)
     kept = runs.figures if experiment is None else experiment.figures
@@ -124,7 +129,7 @@ def redraw(
     check_wanted(runs, wanted)
     with _written_to(folder, runs):
         folder.mkdir(parents=True, exist_ok=True)
-        return draw_figures(runs, wanted, folder, formats)
+        return draw_figures(runs, wanted, folder, formats, published=published)
 
 
 def print_tables(folders: Folders, console: Console | None = None, *, by_row: bool = False) -> None:
@@ -154,7 +159,12 @@ def _report_folder(runs: Runs, out: str | Path | None) -> Path:
 
 
 def _write(
-    runs: Runs, folder: Path, formats: Sequence[str], experiment: Experiment | None = None
+    runs: Runs,
+    folder: Path,
+    formats: Sequence[str],
+    experiment: Experiment | None = None,
+    *,
+    published: bool = False,
 ) -> ReportPaths:
     """Write the tables, then draw the figures, then write the text again, with the figures, and the page."""
     check_formats(formats)
@@ -169,7 +179,7 @@ def _write(
         write_text(text, tables)
         _write_lines(folder / SUMMARY_CSV, summary_csv(rows))
         _write_lines(folder / RESULTS_CSV, full_csv(rows))
-        drawn = draw_figures(runs, wanted, folder, formats)
+        drawn = draw_figures(runs, wanted, folder, formats, published=published)
         write_text(text, tables + figures_markdown(runs, drawn))
         html = _write_page(folder / PAGE, runs, rows, drawn)
     return ReportPaths(

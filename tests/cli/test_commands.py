@@ -163,6 +163,12 @@ class TestReport:
         message = error_line(capsys, "report", "a", "--figure", "throughput", "--open")
         assert message == "--open: found --figure, which writes no page; expected only one of both"
 
+    def test_published_points_are_overlaid_where_asked_for(self, calls: Calls) -> None:
+        assert main(["report", "a", "--out", "b"]) == 0
+        assert calls.report_arguments["published"] is False
+        assert main(["report", "a", "--out", "b", "--published"]) == 0
+        assert calls.report_arguments["published"] is True
+
     def test_what_became_of_figures_is_told_on_standard_error(
         self, calls: Calls, capsys: pytest.CaptureFixture[str]
     ) -> None:

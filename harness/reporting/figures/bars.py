@@ -54,13 +54,14 @@ def draw_bar_panel(
     highest: float,
     width: float,
     words_above: float = 0.0,
+    groups: Sequence[Any] | None = None,
 ) -> None:
     """Draw the bars of each series of one panel; the figure is `width` inches wide.
 
     `highest` is the highest end of a bar or of its interval in all panels; `words_above` are points that stay
-    free above the values.
+    free above the values; `groups` are the places of the horizontal axis, by default those of the bars.
     """
-    groups = sorted({bar.group for of_series in bars.values() for bar in of_series})
+    groups = groups or sorted({bar.group for of_series in bars.values() for bar in of_series})
     bar_width = GROUP_SHARE / len(bars)
     slot_points = _slot_points(grid, len(bars), len(groups), width)
     texts = [significant(bar.value) for of_series in bars.values() for bar in of_series if not bar.word]
@@ -83,7 +84,14 @@ def bar_handle(look: SeriesStyle) -> Any:
     """Return a series' entry in the legend."""
     from matplotlib.patches import Patch
 
-    return Patch(facecolor=look.color, hatch=look.hatch, edgecolor="white", linewidth=0.4)
+    return Patch(hatch=look.hatch, linewidth=0.4, **_colors(look))
+
+
+def _colors(look: SeriesStyle) -> dict[str, Any]:
+    """Return the colours of a bar's face and of its edge and hatch."""
+    if look.is_published:
+        return {"facecolor": "white", "edgecolor": look.color}
+    return {"facecolor": look.color, "edgecolor": "white"}
 
 
 def _slot_points(grid: PanelGrid, series: int, groups: int, width: float) -> float:
@@ -100,11 +108,10 @@ def _draw_bars(
         [place for _, place in measured],
         [bar.value for bar, _ in measured],
         width,
-        color=look.color,
         hatch=look.hatch,
-        edgecolor="white",
         linewidth=0.4,
         label=label,
+        **_colors(look),
     )
     known = [(bar, place) for bar, place in measured if bar.down or bar.up]
     if known:

@@ -146,6 +146,10 @@ class Figure(ABC):
         nobody could read the figure, and `InputError` when settings name what the frame does not hold.
         """
 
+    def notes(self, frame: pd.DataFrame, settings: Any) -> list[str]:
+        """Return what a person who asked for the figure should know and cannot see in it, a line each."""
+        return []
+
 
 def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
     """Return the rows that the settings' `variants` and `where` leave.

@@ -151,12 +151,14 @@ def new_drawing(
     size: tuple[float, float] | None = None,
     width: float = PAPER_WIDTH,
     heading_height: float = SMALLEST_HEIGHT,
+    footer_height: float = 0.0,
 ) -> tuple[Drawing, list[Axes]]:
     """Make a drawing with the axes of each panel, all on one vertical scale; notes and caption below.
 
     All sizes are in inches; a panel's height includes its title and tick labels, `heading_height` is that of
-    the legend or title above the panels.  Where the whole `size` is given, panels take what is left of it.
-    Without caption there are no notes either.  Raises `NothingToDraw` where the size leaves panels no room.
+    the legend or title above the panels, `footer_height` that of what stands between panels and caption.
+    Where the whole `size` is given, panels take what is left of it.  Without caption there are no notes
+    either.  Raises `NothingToDraw` where the size leaves panels no room.
     """
     from matplotlib.figure import Figure as Drawing
 
@@ -164,15 +166,15 @@ def new_drawing(
     characters = round(width * CAPTION_CHARACTERS_PER_INCH)
     lines = textwrap.wrap(" ".join([*notes, caption]), characters) if caption is not None else []
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
-    height = grid.rows * panel_height + heading_height + caption_height
+    below = caption_height + footer_height
+    height = grid.rows * panel_height + heading_height + below
     if size is not None:
-        least = grid.rows * LEAST_PANEL_HEIGHT + heading_height + caption_height
+        least = grid.rows * LEAST_PANEL_HEIGHT + heading_height + below
         if size[1] < least:
             raise NothingToDraw(f"size: {size[1]:g} inches of height, at least {least:.1f} are needed")
         height = size[1]
     drawing = Drawing(figsize=(width, height))
-    share_of_caption = caption_height / height
-    drawing.set_layout_engine("constrained", rect=(0, share_of_caption, 1, 1 - share_of_caption))
+    drawing.set_layout_engine("constrained", rect=(0, below / height, 1, 1 - below / height))
     all_axes = drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=True)
     taken = {(panel.row, panel.column) for panel in grid.panels}
     for row in range(grid.rows):

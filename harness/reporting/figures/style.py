@@ -48,6 +48,8 @@ class SeriesStyle:
     hatch: str
     is_hollow: bool = False
     """Whether the marker is filled with white."""
+    is_published: bool = False
+    """Whether others measured it: drawn white and hatched, so that nobody takes it for a measured one."""
 
     @property
     def look_without_line(self) -> tuple[str, str]:

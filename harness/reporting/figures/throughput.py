@@ -13,7 +13,6 @@ from harness.reporting.figures.bars import (
 )
 from harness.reporting.figures.base import (
     Figure,
-    FigureSettings,
     NothingToDraw,
     PanelColumn,
     choose_rows,
@@ -28,6 +27,15 @@ from harness.reporting.figures.layout import (
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.peak_lines import Peak, draw_peaks, height_of_words, peaks_of, values_in_sight
+from harness.reporting.figures.published_overlay import (
+    Overlay,
+    PublishedLegend,
+    PublishedSettings,
+    draw_beside_lines,
+    draw_on_own_axes,
+    overlay_notes,
+    overlay_of,
+)
 from harness.reporting.figures.style import (
     PAPER_WIDTH,
     STATUS_WORDS,
@@ -61,7 +69,7 @@ SIDE_MARGIN = 0.08
 """Free space left and right of the points, as a share of their extent."""
 
 
-class ThroughputSettings(FigureSettings):
+class ThroughputSettings(PublishedSettings):
     """`[figures] throughput = { … }`."""
 
     x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads"] = "seq"
@@ -96,32 +104,45 @@ class Throughput(Figure):
         grid = panel_grid(shown, columns, most_columns=beside)
         axis = _Axis(shown, settings.y)
         width = settings.size[0] if settings.size else PAPER_WIDTH
+        overlay = Overlay()
+        if not axis.is_time:
+            frames = [panel.frame for panel in grid.panels]
+            overlay = overlay_of(frames, settings, x, axis.unit, float(shown["tflops"].max()))
         with paper_style():
-            notes = [INTERVAL_NOTE]
+            notes = [INTERVAL_NOTE, *overlay.notes]
             if never_measured:
                 named = (f"{settings.display(label)} ({why})" for label, why in never_measured.items())
                 notes.append(f"Not measured: {', '.join(named)}.")
             legend = plan_legend([settings.display(label) for label in labels], settings.title, width)
+            published_legend = PublishedLegend(overlay, width)
             drawing, all_axes = new_drawing(
                 grid,
-                PANEL_HEIGHT,
+                PANEL_HEIGHT + overlay.panel_height,
                 caption if settings.caption else None,
                 notes,
                 size=settings.size,
                 heading_height=legend.height,
+                footer_height=published_legend.height,
             )
             peaks = [axis.peaks(panel.frame) for panel in grid.panels]
             if as_bars:
-                _draw_bars(all_axes, grid, x, axis, peaks, styles, width)
+                _draw_bars(all_axes, grid, x, axis, peaks, styles, width, overlay)
             else:
-                _draw_lines(all_axes, grid, x, axis, peaks, styles)
+                _draw_lines(all_axes, grid, x, axis, peaks, styles, overlay)
             for panel, axes, of_panel in zip(grid.panels, all_axes, peaks, strict=True):
                 axes.set_title(panel.heading)
                 draw_peaks(axes, of_panel, all_in_corner=as_bars)
+            if overlay.is_far:
+                draw_on_own_axes(all_axes, grid, overlay, x, width, as_bars=as_bars)
             label_axes(all_axes, grid, X_LABELS[x], axis.label)
             handle = bar_handle if as_bars else _legend_handle
             add_legend(drawing, legend, [handle(styles[label]) for label in labels])
+            published_legend.add(drawing, as_bars=as_bars)
         return drawing
+
+    def notes(self, frame: pd.DataFrame, settings: ThroughputSettings) -> list[str]:
+        """Say why no published point is overlaid where some are wanted."""
+        return overlay_notes(choose_rows(frame, settings), settings, is_time=settings.y == "time")
 
 
 class _Axis:
@@ -174,11 +195,13 @@ def _draw_lines(
     axis: _Axis,
     peaks: Sequence[Sequence[Peak]],
     styles: dict[str, SeriesStyle],
+    overlay: Overlay,
 ) -> None:
     """Draw every panel as lines, all on one vertical scale."""
     strip = _strip_height(grid, x)
-    for panel, axes in zip(grid.panels, all_axes, strict=True):
+    for number, (panel, axes) in enumerate(zip(grid.panels, all_axes, strict=True)):
         _draw_panel(axes, panel.frame, x, axis, strip, styles)
+        draw_beside_lines(axes, overlay.beside(number, {}), overlay.styles)
     _scale_vertically(all_axes, axis, strip, peaks)
 
 
@@ -190,19 +213,23 @@ def _draw_bars(
     peaks: Sequence[Sequence[Peak]],
     styles: dict[str, SeriesStyle],
     width: float,
+    overlay: Overlay,
 ) -> None:
     """Draw every panel as groups of bars, all on one vertical scale."""
     panels = [
-        {
-            label: _bars(panel.frame[panel.frame["label"] == label], x, axis)
-            for label in labels_in(panel.frame)
-        }
-        for panel in grid.panels
+        overlay.beside(
+            number,
+            {
+                label: _bars(panel.frame[panel.frame["label"] == label], x, axis)
+                for label in labels_in(panel.frame)
+            },
+        )
+        for number, panel in enumerate(grid.panels)
     ]
     ends = [bar.value + bar.up for bars in panels for of_series in bars.values() for bar in of_series]
     highest = max([*ends, *values_in_sight(peaks, max(ends))])
     for axes, bars in zip(all_axes, panels, strict=True):
-        draw_bar_panel(axes, bars, styles, grid, highest, width, height_of_words(peaks))
+        draw_bar_panel(axes, bars, {**styles, **overlay.styles}, grid, highest, width, height_of_words(peaks))
 
 
 def _bars(rows: pd.DataFrame, x: str, axis: _Axis) -> list[Bar]:

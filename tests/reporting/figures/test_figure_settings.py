@@ -64,6 +64,9 @@ def test_defaults_are_sequence_length_and_panels_by_head_dim_and_mask() -> None:
         "x": "seq",
         "y": "auto",
         "panels": ("head_dim", "mask"),
+        "published": False,
+        "published_devices": None,
+        "published_implementations": None,
     }
 
 

@@ -1,0 +1,187 @@
+"""Published points over the throughput figure: hatched, apart, and never among what was measured."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure as Drawing
+from synthetic_results import WriteRun, make_result
+
+from harness.errors import InputError
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting import make_report, redraw
+from harness.reporting.figures.published_overlay import FAR, LEGEND_TITLE, NO_RATES
+from harness.reporting.figures.throughput import Throughput
+from harness.reporting.frames import prepare
+from harness.results.frame import results_frame
+from harness.results.result import Result
+
+NEAR, SLOW = 300.0, 0.1
+"""TFLOP/s of a GPU, and of a processor."""
+
+
+def results(tflops: float, **fields: Any) -> list[Result]:
+    """Rows of the FlashAttention-3 paper's problems, of which one was out of memory without fusion."""
+    rows = []
+    for seq in (8192, 16384):
+        shape = {
+            "batch": 16384 // seq,
+            "heads": 32,
+            "kv_heads": 32,
+            "dtype": "f16",
+            "causal": False,
+            **fields,
+        }
+        flops = 4 * 16384 * 32 * seq * 64
+        rows.append(make_result("flash", seq, time_s=flops / tflops / 1e12, flops=flops, **shape))
+    return rows
+
+
+def frame_of(tflops: float, **fields: Any) -> pd.DataFrame:
+    return prepare(results_frame(results(tflops, **fields)))
+
+
+def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
+    figure = Throughput()
+    values = {"published": True, "published_devices": ("H100",), **settings}
+    return figure.draw(frame, parse_settings(figure, values), "the caption")
+
+
+def notes(frame: pd.DataFrame, **settings: Any) -> list[str]:
+    figure = Throughput()
+    return figure.notes(frame, parse_settings(figure, settings))
+
+
+def published_legend(drawing: Drawing) -> list[str]:
+    (legend,) = [legend for legend in drawing.legends if legend.get_gid() == "published"]
+    assert legend.get_title().get_text() == LEGEND_TITLE
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def caption(drawing: Drawing) -> str:
+    (text,) = [text for text in drawing.texts if text.get_gid() == "caption"]
+    return text.get_text().replace("\n", " ")
+
+
+def above(axes: Axes) -> Axes:
+    (own,) = axes.child_axes
+    return own
+
+
+@pytest.mark.parametrize("style", ["lines", "bars"])
+def test_near_points_share_the_measured_scale(style: str) -> None:
+    (axes,) = draw(frame_of(NEAR), style=style).axes
+    assert axes.child_axes == []
+    assert axes.get_ylim()[1] > 497
+
+
+@pytest.mark.parametrize("style", ["lines", "bars"])
+def test_far_points_have_axes_of_their_own(style: str) -> None:
+    drawing = draw(frame_of(SLOW), style=style)
+    (axes,) = drawing.axes
+    assert axes.get_ylim()[1] < FAR * SLOW * 1000
+    assert above(axes).get_ylim()[1] > 497
+    assert above(axes).get_ylabel() == "published\n(TFLOP/s)"
+    assert axes.get_ylabel() == "throughput (GFLOP/s)"
+    assert "The scale above each panel is that of published points alone." in caption(drawing)
+
+
+def test_markers_are_hollow_and_hatched() -> None:
+    (axes,) = draw(frame_of(NEAR)).axes
+    published = [entry for entry in axes.collections if entry.get_gid() == "published"]
+    assert {entry.get_label() for entry in published} >= {
+        "NVIDIA H100 SXM5, FlashAttention-3 (as of 2024-07)",
+        "NVIDIA H100 SXM5, cuDNN (as of 2024-07)",
+    }
+    for entry in published:
+        assert entry.get_hatch()
+        assert to_hex(entry.get_facecolor()[0]) == "#ffffff"
+
+
+def test_bars_are_white_and_hatched_unlike_measured_ones() -> None:
+    (axes,) = draw(frame_of(NEAR), style="bars").axes
+    looks = {
+        container.get_label(): {(bool(bar.get_hatch()), to_hex(bar.get_facecolor())) for bar in container}
+        for container in axes.containers
+    }
+    assert looks.pop("flash") == {(False, "#0173b2")}
+    assert set().union(*looks.values()) == {(True, "#ffffff")}
+    assert len(looks) == 5
+
+
+def test_points_stand_at_the_published_values() -> None:
+    (axes,) = draw(frame_of(NEAR), published_implementations=("cudnn",)).axes
+    (entry,) = [entry for entry in axes.collections if entry.get_gid() == "published"]
+    assert [tuple(map(float, place)) for place in entry.get_offsets()] == [(8192.0, 412.0), (16384.0, 413.0)]
+
+
+@pytest.mark.parametrize("style", ["lines", "bars"])
+@pytest.mark.parametrize("tflops", [NEAR, SLOW])
+def test_memory_that_ran_out_is_said(style: str, tflops: float) -> None:
+    (axes,) = draw(frame_of(tflops), style=style).axes
+    shown = axes if tflops == NEAR else above(axes)
+    assert [text.get_text() for text in shown.texts].count("OOM") == 1
+
+
+def test_the_legend_of_published_points_is_one_of_its_own() -> None:
+    drawing = draw(frame_of(NEAR), published_implementations=("FlashAttention",))
+    assert published_legend(drawing) == [
+        "NVIDIA H100 SXM5, FlashAttention-2 (as of 2024-07)",
+        "NVIDIA H100 SXM5, FlashAttention-3 (as of 2024-07)",
+    ]
+    (measured,) = [legend for legend in drawing.legends if legend.get_gid() != "published"]
+    assert [text.get_text() for text in measured.get_texts()] == ["flash"]
+
+
+def test_the_caption_names_the_source() -> None:
+    text = caption(draw(frame_of(NEAR)))
+    assert "Hatched: published by others, not measured here; from FlashAttention-3 paper" in text
+
+
+def test_nothing_is_overlaid_unasked() -> None:
+    drawing = draw(frame_of(NEAR), published=False)
+    assert [legend.get_gid() for legend in drawing.legends] == [None]
+    assert notes(frame_of(NEAR)) == []
+
+
+def test_where_nothing_matches_one_line_says_what_was_compared() -> None:
+    frame = frame_of(NEAR, dtype="f32")
+    (line,) = notes(frame, published=True)
+    assert line.startswith("none of 262 published points is of a measured problem")
+    assert [legend.get_gid() for legend in draw(frame).legends] == [None]
+
+
+def test_rows_of_another_convention_have_no_overlay_and_a_reason() -> None:
+    frame = frame_of(NEAR, flop_convention="all pairs")
+    (line,) = notes(frame, published=True)
+    assert line.startswith("2 of 2 rows count FLOPs otherwise")
+    assert [legend.get_gid() for legend in draw(frame).legends] == [None]
+
+
+def test_rates_are_not_overlaid_on_times() -> None:
+    assert notes(frame_of(NEAR), published=True, y="time") == [NO_RATES]
+    assert [legend.get_gid() for legend in draw(frame_of(NEAR), y="time").legends] == [None]
+
+
+def test_a_device_that_nothing_was_published_of_is_refused() -> None:
+    with pytest.raises(InputError, match=r'published_devices: found "h999", expected a part of one of'):
+        draw(frame_of(NEAR), published_devices=("h999",))
+
+
+def test_a_figure_without_rates_has_no_overlay(write_run: WriteRun) -> None:
+    with pytest.raises(InputError, match="--published: found --figure speedup, expected a figure of rates"):
+        redraw([write_run(results(NEAR))], ["speedup"], published=True)
+
+
+def test_published_points_change_the_figure_and_no_table(write_run: WriteRun) -> None:
+    folder = write_run(results(NEAR), '[figures.throughput]\npanels = ["head_dim"]\n')
+    tables = ("summary.csv", "results.csv", "summary.md")
+    before = make_report([folder], formats=("svg",))
+    kept = [(before.folder / name).read_text() for name in tables]
+    plain = before.figures["throughput"][0].read_text()
+    after = make_report([folder], formats=("svg",), published=True)
+    assert after.figures["throughput"][0].read_text() != plain
+    assert [(after.folder / name).read_text() for name in tables] == kept
+    assert not any("H100" in text for text in kept)
