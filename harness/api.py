@@ -224,6 +224,7 @@ def run(
     experiment: str | Path,
     *,
     only: str | Sequence[str] | None = None,
+    profile: str | None = None,
     out: str | Path = "results",
     resume: bool = False,
     timed: bool = True,
@@ -233,6 +234,7 @@ def run(
     Args:
         experiment: a TOML file, or the name of one in `experiments/`.
         only: filters such as `"variant=flash"`, one or several.
+        profile: the experiment as its table `[profiles.NAME]` changes it.
         out: folder for results; the run's own folder is made below it.
         resume: continue the experiment's newest unfinished run in `out`, else its newest.
         timed: whether to time what passed the check.
@@ -252,8 +254,10 @@ def run(
     for name, given in (("resume", resume), ("timed", timed)):
         if not isinstance(given, bool):
             raise InputError(f"{name}: found {shown(given)}, expected True or False")
+    if profile is not None and not isinstance(profile, str):
+        raise InputError(f"profile: found {shown(profile)}, expected a name such as 'cpu'")
     filters = _filters(only)
-    plan = load_experiment(find_experiment(source))
+    plan = load_experiment(find_experiment(source), profile)
     cases = plan.cases(filters)
     ensure_writable_folder(Path(folder), "out")
     summary = run_experiment(

@@ -18,6 +18,7 @@ from harness.cli.options import (
     Only,
     Out,
     Plain,
+    Profile,
 )
 from harness.cli.problem_options import ProblemCommand
 from harness.cli.run_options import RunOptions, with_run_options
@@ -72,6 +73,7 @@ def build(
             help="New folder for what was built, which 'harness run --bundle DIR' takes on another machine.",
         ),
     ] = None,
+    profile: Profile = None,
     only: Only = None,
     jobs: Jobs = None,
     plain: Plain = False,
@@ -83,7 +85,7 @@ def build(
     from harness.running.build_only import BuildRun
     from harness.running.progress import make_observer
 
-    plan = planned(experiment, None, only or [])
+    plan = planned(experiment, None, only or [], profile=profile)
     if bundle is not None:
         bundles.require_room(bundle)
     manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
@@ -397,6 +399,7 @@ def list_names(
     experiment: Annotated[
         str | None, typer.Argument(metavar="[EXPERIMENT]", help="Whose cases to list.")
     ] = None,
+    profile: Profile = None,
 ) -> None:
     """List what there is to choose from, or the cases of an experiment.
 
@@ -410,7 +413,9 @@ def list_names(
     if what is Listed.CASES:
         if experiment is None:
             raise InputError("list cases: expected an experiment, harness list cases EXPERIMENT")
-        entries = listing.cases(experiment)
+        entries = listing.cases(experiment, profile)
+    elif profile is not None:
+        raise InputError(f"--profile: found {profile!r}, expected none: it is for 'list cases EXPERIMENT'")
     elif experiment is not None:
         raise InputError(f"list {what.value}: found {experiment!r}, expected nothing more")
     else:

@@ -101,11 +101,11 @@ LISTS: dict[str, Callable[[], list[Entry]]] = {
 }
 
 
-def cases(experiment: str) -> list[Entry]:
-    """Return the ids and descriptions of an experiment's cases."""
+def cases(experiment: str, profile: str | None = None) -> list[Entry]:
+    """Return the ids and descriptions of the cases of an experiment, or of one of its profiles."""
     from harness.experiment.experiment import load_experiment
 
-    loaded = load_experiment(find_experiment(experiment))
+    loaded = load_experiment(find_experiment(experiment), profile)
     return [Entry(name=case.id, summary=case.describe()) for case in loaded.cases()]
 
 

@@ -55,6 +55,10 @@ Expect = Annotated[
         help="With --bundle: run it only if 'harness build' printed this digest.  A bundle is a program.",
     ),
 ]
+Profile = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The experiment as its table [profiles.NAME] changes it, such as cpu."),
+]
 Only = Annotated[
     list[str] | None,
     typer.Option(

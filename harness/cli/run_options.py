@@ -16,6 +16,7 @@ from harness.cli.options import (
     Only,
     Out,
     Plain,
+    Profile,
     Resume,
 )
 
@@ -27,6 +28,7 @@ class RunOptions:
     experiment: ExperimentOrBundle = None
     bundle: FromBundle = None
     expect: Expect = None
+    profile: Profile = None
     only: Only = None
     resume: Resume = False
     out: Out = DEFAULT_OUT

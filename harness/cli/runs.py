@@ -34,7 +34,11 @@ class Plan:
 
 
 def planned(
-    name: str | None, folder: Path | None, only: list[str], expected_digest: str | None = None
+    name: str | None,
+    folder: Path | None,
+    only: list[str],
+    expected_digest: str | None = None,
+    profile: str | None = None,
 ) -> Plan:
     """Read an experiment or a bundle, and check all of it before the first case starts."""
     from harness.errors import InputError
@@ -44,6 +48,8 @@ def planned(
         raise InputError(f"found {given}, expected either an EXPERIMENT or --bundle DIR")
     if expected_digest is not None and folder is None:
         raise InputError("--expect: found no --bundle; expected one, of which this is the digest")
+    if profile is not None and folder is not None:
+        raise InputError("--profile: found --bundle, too; a bundle has the profile that it was built with")
     if folder is not None:
         from harness.running.bundle import open_bundle
 
@@ -57,7 +63,7 @@ def planned(
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
 
-    experiment = load_experiment(find_experiment(name or ""))
+    experiment = load_experiment(find_experiment(name or ""), profile)
     return Plan(experiment, experiment.cases(only))
 
 
@@ -69,7 +75,9 @@ def executed(options: RunOptions, *, timed: bool) -> "tuple[Plan, RunSummary]":
     from harness.running.progress import make_observer
     from harness.running.runner import run_experiment
 
-    plan = planned(options.experiment, options.bundle, options.only or [], options.expect)
+    plan = planned(options.experiment, options.bundle, options.only or [], options.expect, options.profile)
+    if plan.experiment.profile is not None:
+        note([f"profile {plan.experiment.profile} of {plan.experiment.name}: {len(plan.cases)} cases"])
     note(crowded(plan.cases, available_cores()))
     ensure_writable_folder(options.out)
     if options.dump is not None:

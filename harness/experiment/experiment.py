@@ -7,7 +7,6 @@ file, the key, what was found and what was expected.
 import itertools
 import math
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -27,8 +26,10 @@ from harness.errors import HarnessError, InputError
 from harness.experiment.axes import CONDITION_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
+from harness.experiment.experiment_file import named_source, text_of, toml_of, with_tuples
 from harness.experiment.mistakes import Repair, noting, with_known_names, wrong_names
 from harness.experiment.problem_table import ProblemTable
+from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
 from harness.experiment.selection import select
 from harness.experiment.settings import (
     CheckSettings,
@@ -40,9 +41,7 @@ from harness.experiment.settings import (
 )
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.storage.reading import read_text, unusable
-from harness.storage.toml_text import UnreadableTomlError, parse_toml
-from harness.validation import closest, messages, shown
+from harness.validation import messages, shown
 
 Plan = tuple[dict[str, list[Settings]], dict[str, list[Settings]]]
 """For a table each combination of the options of each target, and of the parameters of each variant."""
@@ -81,9 +80,12 @@ class Experiment(BaseModel):
     limits: LimitSettings = LimitSettings()
     figures: dict[str, dict[str, Any]] = {}
     """Settings of each figure to draw, which the figure itself validates."""
+    profiles: dict[str, dict[str, Any]] = {}
+    """What the file changes for other machines; none are left in what `load_experiment` returns."""
 
     _path: Path | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)
+    _profile: str | None = PrivateAttr(default=None)
     _planned: list[Case] | None = PrivateAttr(default=None)
     _combined: dict[tuple[str, str], list[Settings]] = PrivateAttr(default_factory=dict)
 
@@ -97,6 +99,11 @@ class Experiment(BaseModel):
     def path(self) -> Path | None:
         """The file that the experiment was read from."""
         return self._path
+
+    @property
+    def profile(self) -> str | None:
+        """The profile that has changed the file's experiment, None where none has."""
+        return self._profile
 
     @property
     def text(self) -> str:
@@ -289,36 +296,51 @@ class Experiment(BaseModel):
 
     @property
     def _source(self) -> str:
-        return str(self._path or self.name)
+        return named_source(self._path or self.name, self._profile)
 
     def _error(self, key: str, message: str) -> InputError:
         return InputError(f"{self._source}: {key}: {message}")
 
 
-def load_experiment(path: Path | str) -> Experiment:
-    """Read and check an experiment, its plan of cases included.
+def load_experiment(path: Path | str, profile: str | None = None) -> Experiment:
+    """Read and check an experiment, its plan of cases and its profiles included, and return it.
 
-    Raises `InputError`, one line that names the file and the key, for whatever is wrong with it.
+    With a `profile` it is returned as that changes it.  Raises `InputError`, one line that names the file and
+    the key, for whatever is wrong with it.
     """
     path = Path(path)
-    return parse_experiment(_text_of(path), path)
+    return parse_experiment(text_of(path), path, profile)
 
 
-def parse_experiment(text: str, path: Path) -> Experiment:
+def parse_experiment(text: str, path: Path, profile: str | None = None) -> Experiment:
     """Check the text of an experiment that was read from a path, see `load_experiment`."""
-    data = _parsed(text, path)
+    data = toml_of(text, path)
+    wrong = list(mistakes_in_profiles(data))
+    if wrong:
+        raise InputError(*(f"{path}: {line}" for line in wrong))
+    unknown = None if profile is None else unknown_profile(profile, data)
+    if unknown is not None:
+        raise InputError(f"{path}: {unknown}")
+    names = [None, *profile_names(data)]
+    experiments = {name: _checked(with_profile(data, name), text, path, name) for name in names}
+    return experiments[profile]
+
+
+def _checked(data: dict[str, Any], text: str, path: Path, profile: str | None) -> Experiment:
+    """Return the experiment that the data of a file are, as a profile has changed them."""
+    source = named_source(path, profile)
     if isinstance(data.get("problems"), dict):
         raise InputError(
-            f"{path}: problems: found [problems.…], expected [[problems]] before it; settings that belong to "
-            "[problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
+            f"{source}: problems: found [problems.…], expected [[problems]] before it; settings that belong "
+            "to [problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
         )
     mistakes: list[str] = []
-    repair = Repair(_with_tuples(data))
+    repair = Repair(with_tuples(data))
     experiment = _validated(repair, mistakes)
     if experiment is not None:
-        experiment._path, experiment._text = path, text
+        experiment._path, experiment._text, experiment._profile = path, text, profile
         mistakes += wrong_names(experiment)
-    lines = [f"{path}: {mistake}" for mistake in mistakes]
+    lines = [f"{source}: {mistake}" for mistake in mistakes]
     if experiment is None:
         raise InputError(*lines)
     if lines:
@@ -340,57 +362,3 @@ def _validated(repair: Repair, mistakes: list[str]) -> Experiment | None:
                 mistakes += messages(error, Experiment)
             if not repair.apply(error):
                 return None
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return read_text(path, "utf-8-sig")
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file{_beside(path)}; expected an experiment in TOML") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path}: is a folder; expected an experiment in TOML") from error
-    except OSError as error:
-        raise InputError(f"{unusable(path, error)}; expected an experiment in TOML") from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: not UTF-8 text (byte {error.start}); expected an experiment in TOML"
-        ) from error
-
-
-def _beside(path: Path) -> str:
-    """Return ` (did you mean X?)` where an experiment of a similar name lies in a missing one's folder."""
-    try:
-        names = sorted(file.name for file in path.parent.glob("*.toml"))
-    except OSError:
-        return ""
-    meant = closest(path.name, names)
-    return f" (did you mean {path.with_name(meant)}?)" if meant else ""
-
-
-def _parsed(text: str, path: Path) -> dict[str, Any]:
-    try:
-        return parse_toml(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}{_toml_hint(text, str(error))}") from error
-    except UnreadableTomlError as error:
-        raise InputError(f"{path}: {error}") from error
-
-
-def _toml_hint(text: str, error: str) -> str:
-    """Return what is probably meant where tomllib stumbles over Python's spelling of a truth value."""
-    place = re.search(r"at line (\d+), column (\d+)", error)
-    if place is None:
-        return ""
-    line, column = text.splitlines()[int(place[1]) - 1], int(place[2])
-    if re.match(r"(True|False)\b", line[column - 1 :]) is None:
-        return ""
-    return "; truth values are written in lower case, true or false"
-
-
-def _with_tuples(value: Any) -> Any:
-    """Return TOML data with lists as tuples, which strict validation asks for."""
-    if isinstance(value, dict):
-        return {key: _with_tuples(element) for key, element in value.items()}
-    if isinstance(value, list):
-        return tuple(_with_tuples(element) for element in value)
-    return value

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import InputError
+from harness.experiment.profiles import mistakes_in_profiles, unknown_profile, with_profile
 from harness.printable import printable
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, run_names
 from harness.results.run_identity import names_of_folders
@@ -150,7 +151,12 @@ def _experiment(run: RunFolder) -> dict[str, Any]:
     except UnreadableTomlError as error:
         raise InputError(f"{run.path}: the experiment in its manifest: {error}") from error
     _check(experiment, f"{run.path}: the experiment in its manifest")
-    return experiment
+    profile = run.manifest.profile
+    if profile is None or any(mistakes_in_profiles(experiment)) or unknown_profile(profile, experiment):
+        return experiment
+    changed = with_profile(experiment, profile)
+    _check(changed, f"{run.path}: the experiment in its manifest, profile {profile}")
+    return changed
 
 
 def _check(experiment: Mapping[str, Any], place: str) -> None:

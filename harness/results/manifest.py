@@ -59,6 +59,8 @@ class Manifest(BaseModel):
     """Text of the experiment's TOML file."""
     source_name: str | None = None
     """That file's name, without its folder."""
+    profile: str | None = None
+    """The profile of that file that was run."""
     command: str
     """The command line, absolute paths reduced to names."""
     started: str
@@ -133,7 +135,7 @@ def of_experiment(experiment: Experiment, cases: Iterable[Case], command: Sequen
     )
     names = dict.fromkeys(name_of(case.target) for case in cases)
     gpus = [gpu for name in names if name in GPU_TARGETS for gpu in devices(name) or ()]
-    return manifest.model_copy(update={"gpus": tuple(gpus)})
+    return manifest.model_copy(update={"gpus": tuple(gpus), "profile": experiment.profile})
 
 
 def part_of(described: Manifest) -> Part:

@@ -135,7 +135,7 @@ class Bundle:
         """Return the experiment that was built."""
         manifest = self.index.manifest
         name = Path(manifest.source_name or f"{manifest.experiment}.toml").name
-        return parse_experiment(manifest.source, self.folder / name)
+        return parse_experiment(manifest.source, self.folder / name, manifest.profile)
 
     def cases(self, only: Sequence[str] = ()) -> list[Case]:
         """Return the cases that the filters let through, see `harness.experiment.selection.select`."""

@@ -10,7 +10,9 @@ from harness.results.manifest import GPU_TARGETS, Manifest
 from harness.results.run_folder import RunFolder, run_paths
 
 
-def run_to_resume(folder: Path, wanted: Collection[str], whole: Collection[str]) -> RunFolder | None:
+def run_to_resume(
+    folder: Path, wanted: Collection[str], whole: Collection[str], profile: str | None = None
+) -> RunFolder | None:
     """Return the run in an experiment's folder that goes on, or None when there is none.
 
     It is the newest unfinished run: one in which a planned case has a row neither there nor in a newer run.
@@ -19,13 +21,15 @@ def run_to_resume(folder: Path, wanted: Collection[str], whole: Collection[str])
 
     Runs of other machines are passed over: times and peaks of two machines do not belong into one run.  So
     are runs that have no case in common with `whole`, all cases of the experiment: they are of another one
-    that has the same name.
+    that has the same name.  Runs of another profile are passed over as well.
     Raises `InputError` when the newest run cannot be read; older ones that cannot are passed over.
     """
     runs = [
         run
         for run in _readable_runs(folder)
-        if is_of_this_machine(run.manifest) and not _planned(run).isdisjoint(whole)
+        if is_of_this_machine(run.manifest)
+        and run.manifest.profile == profile
+        and not _planned(run).isdisjoint(whole)
     ]
     known: set[str] = set()
     for run in runs:
@@ -52,13 +56,18 @@ def other_machines(folder: Path) -> list[str]:
     return list(dict.fromkeys(", ".join([one.device, *(gpu.name for gpu in one.gpus)]) for one in others))
 
 
-def why_none_is_resumed(folder: Path, whole: Collection[str]) -> str:
+def why_none_is_resumed(folder: Path, whole: Collection[str], profile: str | None = None) -> str:
     """Return what keeps the runs in an experiment's folder from going on, in brackets; empty without any."""
     reasons = []
     others = other_machines(folder)
     if others:
         reasons.append(f"runs of other machines: {'; '.join(others)}")
-    foreign = [run.run for run in _readable_runs(folder) if _planned(run).isdisjoint(whole)]
+    runs = _readable_runs(folder)
+    profiles = [run.manifest.profile for run in runs if run.manifest.profile != profile]
+    if profiles:
+        named = dict.fromkeys("none" if other is None else other for other in profiles)
+        reasons.append(f"runs of other profiles: {', '.join(named)}")
+    foreign = [run.run for run in runs if run.manifest.profile == profile and _planned(run).isdisjoint(whole)]
     if foreign:
         reasons.append(f"runs without any case of this experiment: {', '.join(foreign[:3])}")
         reasons[-1] += " …" if len(foreign) > 3 else ""

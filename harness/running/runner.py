@@ -240,7 +240,7 @@ def _open_folder(
     wanted = [case.id for case in cases]
     described = manifest.of_experiment(experiment, cases, command)
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
-    folder = run_to_resume(out / experiment.name, wanted, whole) if resume else None
+    folder = _resumed(experiment, out, wanted, whole) if resume else None
     if folder is not None:
         folder.lock()
         stack.callback(folder.release)
@@ -249,7 +249,7 @@ def _open_folder(
         folder.mark_resumed(described)
     else:
         if resume:
-            why = why_none_is_resumed(out / experiment.name, whole)
+            why = why_none_is_resumed(out / experiment.name, whole, experiment.profile)
             observer.message(f"no run of {experiment.name} in {out} to resume{why}: starting a new one")
         if bundle is not None:
             described = described.model_copy(update={"built": bundle.index.manifest})
@@ -257,3 +257,9 @@ def _open_folder(
         stack.callback(folder.release)
     folder.plan(wanted, whole)
     return folder
+
+
+def _resumed(
+    experiment: Experiment, out: Path, wanted: Sequence[str], whole: Sequence[str]
+) -> RunFolder | None:
+    return run_to_resume(out / experiment.name, wanted, whole, experiment.profile)

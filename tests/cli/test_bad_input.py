@@ -83,6 +83,18 @@ def test_in_an_experiment(
             "--out file: File exists; expected a folder that can be written",
         ),
         (["run"], "found neither, expected either an EXPERIMENT or --bundle DIR"),
+        (
+            ["run", "--bundle", "b", "--profile", "cpu"],
+            "--profile: found --bundle, too; a bundle has the profile that it was built with",
+        ),
+        (
+            ["check", "trial", "--profile", "cpu"],
+            "experiments/trial.toml: --profile: unknown profile 'cpu'; expected one of none",
+        ),
+        (
+            ["list", "figures", "--profile", "cpu"],
+            "--profile: found 'cpu', expected none: it is for 'list cases EXPERIMENT'",
+        ),
         (["run", "trial", "--fast"], "No such option: --fast (see 'harness run --help')"),
         (["run", "trial", "--jobs", "0"], "Invalid value for '--jobs': "),
         (["list", "variant"], "Invalid value for 'what': 'variant' is not one of 'variants', "),

@@ -45,6 +45,12 @@ class TestRun:
         assert (call["out"], call["resume"], call["jobs"]) == (Path("elsewhere"), True, 3)
         assert Path("elsewhere").is_dir()
 
+    def test_a_profile_is_run_and_named(self, calls: Calls, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("scaled.toml").write_text(EXPERIMENT + "[profiles.cpu.problem]\nseq = 32\n")
+        assert main(["run", "scaled.toml", "--profile", "cpu"]) == 0
+        assert {case.problem.seq_q for case in calls.runs[0]["cases"]} == {32}
+        assert capsys.readouterr().err == "harness: profile cpu of trial: 2 cases\n"
+
     def test_an_experiment_without_timing_is_not_timed(self, calls: Calls) -> None:
         Path("untimed.toml").write_text(EXPERIMENT + "[timing]\nenabled = false")
         assert main(["run", "untimed.toml"]) == 0

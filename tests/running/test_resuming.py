@@ -104,6 +104,16 @@ def test_a_run_of_another_experiment_of_the_same_name_does_not_go_on(tmp_path: P
     )
 
 
+def test_a_run_of_another_profile_does_not_go_on(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "abcd", finished="a")
+    write_manifest(run, profile="cpu")
+    assert resumed(tmp_path) is None
+    assert why_none_is_resumed(tmp_path / "sweep", WHOLE) == " (runs of other profiles: cpu)"
+    found = run_to_resume(tmp_path / "sweep", "abcd", WHOLE, "cpu")
+    assert found is not None
+    assert found.run == run.run
+
+
 def test_progress_counts_the_planned_cases_that_have_rows(tmp_path: Path) -> None:
     assert progress_of(make_run(tmp_path, "abc", finished="ad")) == "1 of 3 cases finished"
     assert progress_of(make_run(tmp_path, None, finished="a")) == ""

@@ -1,0 +1,72 @@
+"""An experiment's file: its text, and the TOML in it."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from harness.errors import InputError
+from harness.storage.reading import read_text, unusable
+from harness.storage.toml_text import UnreadableTomlError, parse_toml
+from harness.validation import closest
+
+
+def named_source(path: Path | str, profile: str | None) -> str:
+    """Return how messages name an experiment: by its file and, if one has changed it, its profile."""
+    return str(path) if profile is None else f"{path} (profile {profile})"
+
+
+def text_of(path: Path) -> str:
+    """Return the text of an experiment's file; raises `InputError` where it cannot be read."""
+    try:
+        return read_text(path, "utf-8-sig")
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file{_beside(path)}; expected an experiment in TOML") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: is a folder; expected an experiment in TOML") from error
+    except OSError as error:
+        raise InputError(f"{unusable(path, error)}; expected an experiment in TOML") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not UTF-8 text (byte {error.start}); expected an experiment in TOML"
+        ) from error
+
+
+def _beside(path: Path) -> str:
+    """Return ` (did you mean X?)` where an experiment of a similar name lies in a missing one's folder."""
+    try:
+        names = sorted(file.name for file in path.parent.glob("*.toml"))
+    except OSError:
+        return ""
+    meant = closest(path.name, names)
+    return f" (did you mean {path.with_name(meant)}?)" if meant else ""
+
+
+def toml_of(text: str, path: Path) -> dict[str, Any]:
+    """Return what the text says; raises `InputError` where it is not TOML."""
+    try:
+        return parse_toml(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}{_toml_hint(text, str(error))}") from error
+    except UnreadableTomlError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _toml_hint(text: str, error: str) -> str:
+    """Return what is probably meant where tomllib stumbles over Python's spelling of a truth value."""
+    place = re.search(r"at line (\d+), column (\d+)", error)
+    if place is None:
+        return ""
+    line, column = text.splitlines()[int(place[1]) - 1], int(place[2])
+    if re.match(r"(True|False)\b", line[column - 1 :]) is None:
+        return ""
+    return "; truth values are written in lower case, true or false"
+
+
+def with_tuples(value: Any) -> Any:
+    """Return TOML data with lists as tuples, which strict validation asks for."""
+    if isinstance(value, dict):
+        return {key: with_tuples(element) for key, element in value.items()}
+    if isinstance(value, list):
+        return tuple(with_tuples(element) for element in value)
+    return value

@@ -1,0 +1,101 @@
+"""Profiles: what an experiment is instead on another machine, `[profiles.NAME]`.
+
+A profile changes tables of the experiment, so that one question can be asked of a GPU and, with fewer and
+shorter problems, of a processor.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from harness import plugins
+from harness.validation import shown, unknown_key, unknown_name
+
+PROFILES = "profiles"
+REPLACED = ("variants", "targets", "baseline", "problems")
+"""Keys that a profile replaces."""
+CHANGED = ("problem", "check", "timing", "limits")
+"""Tables that a profile changes key by key."""
+CHANGED_BY_NAME = ("variant", "target", "figures")
+"""Tables whose entries a profile replaces by their names."""
+ALLOWED = (*REPLACED, *CHANGED, *CHANGED_BY_NAME)
+
+SAME_FIELD = (("batch", "tokens"), ("heads", "hidden"), ("seq", "seq_q"), ("seq", "seq_kv"))
+"""Keys of problems that set the same: where a profile has one of them, the other does not count."""
+
+
+def profile_names(data: Mapping[str, Any]) -> list[str]:
+    """Return the names of the profiles of an experiment's data."""
+    profiles = data.get(PROFILES, {})
+    return list(profiles) if isinstance(profiles, Mapping) else []
+
+
+def mistakes_in_profiles(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each profile that is no table, and for each of its keys that means nothing."""
+    profiles = data.get(PROFILES, {})
+    if not isinstance(profiles, Mapping):
+        yield f"{PROFILES}: found {shown(profiles)}, expected tables [{PROFILES}.NAME]"
+        return
+    for name, profile in profiles.items():
+        key = f"{PROFILES}.{name}"
+        if not isinstance(profile, Mapping):
+            yield f"{key}: found {shown(profile)}, expected a table"
+            continue
+        yield from (
+            f"{key}.{entry}: {unknown_key(entry, ALLOWED)}" for entry in profile if entry not in ALLOWED
+        )
+        for entry in (*CHANGED, *CHANGED_BY_NAME):
+            if entry in profile and not isinstance(profile[entry], Mapping):
+                yield f"{key}.{entry}: found {shown(profile[entry])}, expected a table"
+
+
+def unknown_profile(name: str, data: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the name of a profile that an experiment lacks; None where it has it."""
+    known = profile_names(data)
+    return None if name in known else f"--profile: {unknown_name('profile', name, known)}"
+
+
+def with_profile(data: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    """Return the data of an experiment as a profile changes it, without profiles; None changes nothing.
+
+    `data` is what TOML says, of which `mistakes_in_profiles` has nothing to say.  Settings of variants and
+    targets that take no part in the profile are left out.
+    """
+    changed = {key: value for key, value in data.items() if key != PROFILES}
+    if name is None:
+        return changed
+    profile = data[PROFILES][name]
+    for key in REPLACED:
+        if key in profile:
+            changed[key] = profile[key]
+    for key in CHANGED:
+        if key in profile:
+            changed[key] = {**_without_rivals(_table(changed, key), profile[key]), **profile[key]}
+    listed = {
+        "variant": _names(changed.get("variants"), ()),
+        "target": [plugins.name_of(target) for target in _names(changed.get("targets"), ("cpu",))],
+    }
+    for key in CHANGED_BY_NAME:
+        kept = {
+            entry: settings
+            for entry, settings in _table(changed, key).items()
+            if key not in listed or entry in listed[key]
+        }
+        if key in changed or key in profile:
+            changed[key] = {**kept, **profile.get(key, {})}
+    return changed
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = data.get(key, {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def _names(found: Any, default: Collection[str]) -> list[str]:
+    listed: Iterable[Any] = found if isinstance(found, list | tuple) else default
+    return [name for name in listed if isinstance(name, str)]
+
+
+def _without_rivals(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table without the keys that set what a change sets by another key."""
+    rivals = {one for pair in SAME_FIELD for one, other in (pair, pair[::-1]) if other in changes}
+    return {key: value for key, value in table.items() if key not in rivals}

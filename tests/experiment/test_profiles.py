@@ -1,0 +1,130 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from example_plugins import use_example_plugins
+
+from harness.errors import InputError
+from harness.experiment.experiment import Experiment, load_experiment
+from harness.experiment.profiles import with_profile
+
+TEXT = """
+name = "trial"
+question = "Does it work?"
+variants = ["unfused", "flash"]
+baseline = "unfused"
+
+[problem]
+tokens = 1024
+hidden = 256
+head_dim = [32, 64]
+seq = [64, 128]
+
+[variant.unfused]
+where = "seq <= 64"
+
+[timing]
+interval = 0.02
+budget_s = 9
+"""
+
+
+@pytest.fixture(autouse=True)
+def _examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_example_plugins(monkeypatch)
+
+
+def load(folder: Path, text: str, profile: str | None = "small") -> Experiment:
+    file = folder / "trial.toml"
+    file.write_text(TEXT + text)
+    return load_experiment(file, profile)
+
+
+def mistake(folder: Path, text: str, profile: str | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        load(folder, text, profile)
+    (line,) = caught.value.lines
+    return line.removeprefix(f"{folder}/")
+
+
+def test_without_a_profile_nothing_changes(tmp_path: Path) -> None:
+    plain = load(tmp_path, "", None).cases()
+    assert load(tmp_path, "[profiles.small.problem]\nseq = 32\n", None).cases() == plain
+
+
+def test_keys_of_problems_and_timing_are_changed_one_by_one(tmp_path: Path) -> None:
+    experiment = load(tmp_path, "[profiles.small]\nproblem = {seq = 32}\ntiming = {budget_s = 1}\n")
+    assert {case.problem.seq_q for case in experiment.cases()} == {32}
+    assert {case.problem.head_dim for case in experiment.cases()} == {32, 64}
+    assert (experiment.timing.interval, experiment.timing.budget_s) == (0.02, 1)
+    assert experiment.profile == "small"
+    assert experiment.name == "trial"
+
+
+def test_variants_are_replaced_and_settings_of_those_that_are_left_out_do_not_count(tmp_path: Path) -> None:
+    experiment = load(tmp_path, '[profiles.small]\nvariants = ["flash"]\nbaseline = "flash"\n')
+    assert {case.variant for case in experiment.cases()} == {"flash"}
+    assert experiment.variant == {}
+
+
+def test_settings_of_a_variant_are_replaced_as_a_whole(tmp_path: Path) -> None:
+    experiment = load(tmp_path, "[profiles.small.variant.unfused]\nwhere = 'head_dim == 32'\n")
+    unfused = [case.problem for case in experiment.cases() if case.variant == "unfused"]
+    assert {(problem.head_dim, problem.seq_q) for problem in unfused} == {(32, 64), (32, 128)}
+
+
+def test_a_key_takes_the_place_of_another_that_sets_the_same(tmp_path: Path) -> None:
+    experiment = load(tmp_path, "[profiles.small.problem]\nbatch = 3\nheads = 2\n")
+    assert {(case.problem.batch, case.problem.heads) for case in experiment.cases()} == {(3, 2)}
+
+
+def test_tables_of_problems_are_replaced(tmp_path: Path) -> None:
+    text = "[[problems]]\nheads = 1\nhead_dim = 8\nseq = 256\n"
+    changed = "[profiles.small]\nproblems = []\n"
+    assert 256 in {case.problem.seq_q for case in load(tmp_path, text + changed, None).cases()}
+    assert 256 not in {case.problem.seq_q for case in load(tmp_path, text + changed).cases()}
+
+
+def test_the_data_of_the_file_are_not_changed() -> None:
+    data: dict[str, Any] = {"problem": {"seq": 64}, "profiles": {"small": {"problem": {"seq": 32}}}}
+    assert with_profile(data, "small") == {"problem": {"seq": 32}}
+    assert with_profile(data, None) == {"problem": {"seq": 64}}
+    assert data["problem"] == {"seq": 64}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[profiles]\nsmall = 3\n", "trial.toml: profiles.small: found 3, expected a table"),
+        (
+            "[profiles.small]\nproblm = {}\n",
+            "trial.toml: profiles.small.problm: unknown key (did you mean problem?); allowed: variants, "
+            "targets, baseline, problems, problem, check, timing, limits, variant, target, figures",
+        ),
+        ("[profiles.small]\ntiming = 3\n", "trial.toml: profiles.small.timing: found 3, expected a table"),
+        (
+            '[profiles.small]\nname = "other"\n',
+            "trial.toml: profiles.small.name: unknown key; allowed: variants, targets, baseline, problems, "
+            "problem, check, timing, limits, variant, target, figures",
+        ),
+        (
+            "[profiles.small.timing]\nbudget_s = 0\n",
+            "trial.toml (profile small): timing.budget_s: found 0, expected a positive number",
+        ),
+        (
+            "[profiles.small.variant.flsh]\ntile_q = 3\n",
+            "trial.toml (profile small): variant.flsh: 'variants' does not list it; expected one of unfused, "
+            "flash",
+        ),
+    ],
+)
+def test_every_profile_is_checked_whichever_is_asked_for(tmp_path: Path, text: str, expected: str) -> None:
+    assert mistake(tmp_path, text).replace('"', "'") == expected.replace('"', "'")
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    text = "[profiles.small.problem]\nseq = 32\n[profiles.tiny.problem]\nseq = 16\n"
+    assert mistake(tmp_path, text, "smal") == (
+        "trial.toml: --profile: unknown profile 'smal' (did you mean small?); expected one of small, tiny"
+    )
+    assert mistake(tmp_path, "", "cpu").endswith("unknown profile 'cpu'; expected one of none")
