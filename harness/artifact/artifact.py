@@ -7,12 +7,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from harness.artifact.bound_call import Executable
+from harness.artifact.padding import PaddedExecutable
 from harness.artifact.pages import PagedExecutable
 from harness.artifact.ranks import RanksExecutable
 from harness.bounds.loop_model import LoopModel
 from harness.errors import HarnessError
 from harness.numbers import Count, Duration, Share
 from harness.problem.case import Case, ParameterValue
+from harness.problem.padding import padded_problem
 from harness.problem.ranks import problem_of_rank
 from harness.storage.digests import DIGESTS_FILE, difference
 
@@ -101,6 +103,8 @@ class Artifact(BaseModel):
     """Ranks that execute the code, each on its share of the case's heads, see `harness.problem.ranks`."""
     page_size: int | None = None
     """Tokens of the pages that it finds keys and values in, see `harness.problem.pages`; None: of none."""
+    is_padded: bool = False
+    """Whether it computes packed sequences as a padded batch, see `harness.problem.padding`."""
     launch: dict[str, Any] = {}
     """What the loader needs: entry points, grid, workspace."""
     why_not_run: str | None = None
@@ -127,5 +131,8 @@ class Artifact(BaseModel):
         if self.ranks > 1:
             share = self.case.model_copy(update={"problem": problem_of_rank(problem, self.ranks)})
             return RanksExecutable(load(self.model_copy(update={"case": share}), folder), problem, self.ranks)
+        if self.is_padded:
+            batch = self.case.model_copy(update={"problem": padded_problem(problem)})
+            return PaddedExecutable(load(self.model_copy(update={"case": batch}), folder), problem)
         executable: Executable = load(self, folder)
         return executable if self.page_size is None else PagedExecutable(executable, problem, self.page_size)

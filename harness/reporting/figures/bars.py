@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.layout import PanelGrid
 from harness.reporting.figures.style import POINTS_PER_INCH, SeriesStyle, text_color
+from harness.reporting.frames import format_value
 from harness.reporting.units import significant
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def draw_bar_panel(
         _draw_bars(axes, of_series, places, bar_width, label, styles[label])
         for bar, place in zip(of_series, places, strict=True):
             _write_value(axes, bar, place, slot_points, upright, styles[label])
-    axes.set_xticks(range(len(groups)), [str(group) for group in groups])
+    axes.set_xticks(range(len(groups)), [format_value(group) for group in groups])
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.set_ylim(0, highest * HEADROOM / (1 - min(0.5, words_above / (PANEL_HEIGHT * POINTS_PER_INCH))))

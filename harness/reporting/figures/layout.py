@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.base import NothingToDraw, Unreadable
@@ -43,7 +44,28 @@ X_LABELS = {
     "heads": "heads",
     "kv_heads": "key/value heads",
     "threads": "threads",
+    "skew": "longest sequence over shortest",
 }
+
+
+def along(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
+    """Return the rows that have a place along the horizontal axis `x`, and the column that says which.
+
+    `seq` is `seq_q`; `skew` is how many times the longest packed sequence is as long as the shortest one.
+    Raises `NothingToDraw` where no row has a place.
+    """
+    if x != "skew":
+        return frame, "seq_q" if x == "seq" else x
+    packed = frame[frame["cu_seqlens_q"].notna()]
+    if packed.empty:
+        raise NothingToDraw("no row is of packed sequences, whose skew this is over")
+    return packed.assign(skew=packed["cu_seqlens_q"].map(_skew)), x
+
+
+def _skew(starts: str) -> float:
+    """Return the longest length over the shortest, those of empty sequences left out, to two digits."""
+    lengths = [end - start for start, end in pairwise(map(int, starts.split(","))) if end > start]
+    return round(max(lengths) / min(lengths), 2) if lengths else 1.0
 
 
 @dataclass(frozen=True)

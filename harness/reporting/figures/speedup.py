@@ -19,7 +19,14 @@ from harness.reporting.figures.base import (
     choose_rows,
 )
 from harness.reporting.figures.baseline import compare
-from harness.reporting.figures.layout import X_LABELS, check_readable, label_axes, new_drawing, panel_grid
+from harness.reporting.figures.layout import (
+    X_LABELS,
+    along,
+    check_readable,
+    label_axes,
+    new_drawing,
+    panel_grid,
+)
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.style import PAPER_WIDTH, STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import labels_in, records
@@ -37,7 +44,7 @@ NO_BASELINE = "no baseline"
 class SpeedupSettings(FigureSettings):
     """`[figures] speedup = { … }`."""
 
-    x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads"] = "seq"
+    x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads", "skew"] = "seq"
     """What the groups of bars are; `seq` is `seq_q`."""
     baseline: str | None = None
     """Variant (or series) that 1 stands for; the experiment's baseline if not given."""
@@ -64,7 +71,7 @@ class Speedup(Figure):
         shown = choose_rows(comparison.frame, settings)
         if not shown["speedup"].notna().any():
             raise NothingToDraw(f"no case was timed together with {comparison.baseline}")
-        x = "seq_q" if settings.x == "seq" else settings.x
+        shown, x = along(shown, settings.x)
         columns = check_readable(shown, settings.panels, x)
         styles = series_styles(frame)
         labels = labels_in(shown)

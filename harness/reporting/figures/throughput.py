@@ -20,6 +20,7 @@ from harness.reporting.figures.base import (
 from harness.reporting.figures.layout import (
     X_LABELS,
     PanelGrid,
+    along,
     check_readable,
     label_axes,
     new_drawing,
@@ -72,7 +73,7 @@ SIDE_MARGIN = 0.08
 class ThroughputSettings(PublishedSettings):
     """`[figures] throughput = { … }`."""
 
-    x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads"] = "seq"
+    x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads", "skew"] = "seq"
     """Horizontal axis, on a log2 scale; `seq` is `seq_q`."""
     style: Literal["lines", "bars"] = "lines"
     """Lines over the horizontal axis, or groups of bars with a value on each."""
@@ -95,7 +96,7 @@ class Throughput(Figure):
         shown = choose_rows(frame, settings)
         if not shown["time_s"].notna().any():
             raise NothingToDraw("no case was timed")
-        x = "seq_q" if settings.x == "seq" else settings.x
+        shown, x = along(shown, settings.x)
         shown, never_measured = _without_unmeasured(shown)
         columns = check_readable(shown, settings.panels, x)
         labels = labels_in(shown)
@@ -263,7 +264,7 @@ def _draw_panel(
     axes.set_xscale("log", base=2)
     # Explicit, since places where nothing was measured do not count in automatic limits.
     axes.set_xlim(positions[0] / margin, positions[-1] * margin)
-    axes.set_xticks(positions, [str(position) for position in positions])
+    axes.set_xticks(positions, [format_value(position) for position in positions])
     axes.set_xticks([], minor=True)
     axes.grid(axis="y")
 

@@ -1,0 +1,59 @@
+"""Code for a padded batch, called with packed sequences: they are padded before, and packed again after."""
+
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from harness.artifact.bound_call import BoundCall, Executable, Sample
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs
+from harness.problem.outputs import OUTPUT
+from harness.problem.padding import packed_outputs, padded_inputs
+
+
+class PaddedExecutable(Executable):
+    """Code for the padded batch of one problem."""
+
+    def __init__(self, of_batch: Executable, problem: AttentionProblem) -> None:
+        self.of_batch = of_batch
+        self.problem = problem
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        """Pad the sequences, and prepare a call."""
+        return PaddedCall(self.of_batch.bind(padded_inputs(inputs, self.problem)), self.problem)
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return the turn of the code."""
+        return self.of_batch.turn()
+
+    def take_process(self) -> None:
+        """Set the process up as the code asks for."""
+        self.of_batch.take_process()
+
+
+class PaddedCall(BoundCall):
+    """A call on the padded batch; padding and packing are not timed."""
+
+    def __init__(self, call: BoundCall, problem: AttentionProblem) -> None:
+        self._call = call
+        self._problem = problem
+
+    def poison(self) -> None:
+        """Fill outputs and scratch memory of the batch with NaN."""
+        self._call.poison()
+
+    def run(self) -> None:
+        """Compute the batch once."""
+        self._call.run()
+
+    def output(self) -> np.ndarray:
+        """Return O of the sequences."""
+        return self.outputs()[OUTPUT]
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return all outputs of the sequences."""
+        return packed_outputs(self._call.outputs(), self._problem)
+
+    def sample(self, min_seconds: float) -> Sample:
+        """Time the code as it is timed by itself."""
+        return self._call.sample(min_seconds)

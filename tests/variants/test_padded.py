@@ -1,0 +1,95 @@
+"""Packed sequences as a padded batch: the same attention, with the operations of the padding."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emulated_runs import assert_right_on_emulator
+from sweeps import sweep
+
+from harness import plugins
+from harness.artifact.artifact import Artifact
+from harness.oracle.expected import Verdict, expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.problem.padding import padded_inputs, padded_problem
+
+SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 140), "cu_seqlens_kv": (0, 1, 1, 40, 140)}
+CROSS = {"cu_seqlens_q": (0, 1, 1, 40, 90), "cu_seqlens_kv": (0, 7, 9, 30, 160)}
+PROBLEMS = {
+    "plain": AttentionProblem(heads=2, head_dim=16, **CROSS),
+    "causal": AttentionProblem(heads=2, head_dim=16, causal=True, **SKEWED),
+    "outputs": AttentionProblem(
+        heads=4, kv_heads=2, head_dim=16, causal=True, log_sum_exp=True, sinks=True, **SKEWED
+    ),
+}
+
+
+def built(problem: AttentionProblem, folder: Path, variant: str = "padded", target: str = "cpu") -> Artifact:
+    case = Case(problem=problem, variant=variant, target=target)
+    return plugins.variant(variant).build(case, "key", folder)
+
+
+def judge(artifact: Artifact, folder: Path) -> Verdict:
+    inputs = make_inputs(artifact.case.problem, "normal")
+    call = artifact.load(folder).bind(inputs)
+    call.poison()
+    call.run()
+    return expect(inputs, artifact.case.problem).check_outputs(call.outputs())
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_padded_batch_is_attention_of_each_sequence(name: str, tmp_path: Path) -> None:
+    artifact = built(PROBLEMS[name], tmp_path)
+    assert artifact.case.problem == PROBLEMS[name]
+    assert judge(artifact, tmp_path).first_bad is None
+
+
+@pytest.mark.parametrize("target", sweep(["cuda:sm_80", "rocm:gfx942", "xegpu:bmg"], but=["cuda:sm_80"]))
+def test_it_is_right_on_gpus(target: str, tmp_path: Path) -> None:
+    problem = PROBLEMS["causal"].model_copy(update={"dtype": "f16"})
+    assert_right_on_emulator(built(problem, tmp_path, target=target), tmp_path)
+
+
+def test_queries_of_the_padding_are_computed(tmp_path: Path) -> None:
+    starts = (0, 256, 272, 288, 304)
+    problem = AttentionProblem(heads=1, head_dim=16, cu_seqlens_q=starts, cu_seqlens_kv=starts)
+    (tmp_path / "packed").mkdir()
+    packed = built(problem, tmp_path / "packed", "varlen").metrics.flops_executed
+    padded = built(problem, tmp_path).metrics.flops_executed
+    assert packed is not None
+    assert padded is not None
+    assert padded > 1.2 * packed
+
+
+def test_sequences_lie_at_the_beginning_of_their_entries() -> None:
+    problem = PROBLEMS["plain"]
+    inputs, batch = make_inputs(problem, "normal"), padded_problem(problem)
+    padded = padded_inputs(inputs, problem)
+    assert (batch.batch, batch.seq_q, batch.seq_kv, batch.kv_lengths) == (4, 50, 130, (7, 2, 21, 130))
+    assert padded.q.shape == batch.q_shape
+    assert padded.k.shape == batch.k_shape
+    np.testing.assert_array_equal(padded.k[2, 1, :21], inputs.k[9:30, 1])
+    assert not padded.k[2, :, 21:].any()
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (AttentionProblem(heads=1, head_dim=16, seq_q=8), "padded is about packed sequences"),
+        (AttentionProblem(heads=1, head_dim=16, causal=True, **CROSS), "a causal mask of a padded batch"),
+        (
+            AttentionProblem(heads=1, head_dim=16, window=(3, 3), **SKEWED),
+            "windows of a padded batch begin where its padding does",
+        ),
+        (
+            AttentionProblem(heads=1, head_dim=16, cu_seqlens_q=(0, 0), cu_seqlens_kv=(0, 3)),
+            "all sequences are empty",
+        ),
+    ],
+)
+def test_what_a_padded_batch_is_not(problem: AttentionProblem, reason: str) -> None:
+    found = plugins.variant("padded").supports(problem, "cpu")
+    assert found is not None
+    assert found.startswith(reason)
