@@ -7,12 +7,13 @@ EXTRAS_VENV := .venv-extras
 EXTRAS_INSTALLED := $(EXTRAS_VENV)/.installed
 
 # Every worker is a process of its own: without bytecode each one, and pytest, would compile all sources.
-run test test-sweeps test-extras: export PYTHONDONTWRITEBYTECODE =
+run gallery test test-sweeps test-extras: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help run test test-sweeps test-extras lint types clean
+.PHONY: help run gallery test test-sweeps test-extras lint types clean
 
 help:
 	@echo "make run    check and time the attention variants on this machine, then report"
+	@echo "make gallery  run the recipes' CPU profiles and draw the figures of docs/gallery.md again"
 	@echo "make test   run the tests"
 	@echo "make test-sweeps  run the tests for all settings, of which 'make test' takes some"
 	@echo "make test-extras  run the tests that need PyTorch, Triton, ptxas, nvdisasm and Intel's OpenCL runtime, in .venv-extras"
@@ -22,6 +23,10 @@ help:
 
 run: $(INSTALLED)
 	@$(BIN)/harness run experiments/seq_sweep.toml
+
+# On a quiet machine: the rows of a busy one say so.
+gallery: $(INSTALLED)
+	@HARNESS=$(BIN)/harness sh docs/gallery.sh
 
 # Files are taken in their order: by number of tests, files of few long tests would come last.
 test: $(INSTALLED)

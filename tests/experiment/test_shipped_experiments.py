@@ -10,6 +10,7 @@ import pytest
 from harness.experiment.experiment import Experiment, load_experiment
 from harness.machine.cores import available_cores
 from harness.problem.inputs import DISTRIBUTIONS
+from harness.reporting.published.points import published_points
 from harness.targets.rocm import chips as rocm_chips
 from harness.targets.xegpu import chips as xegpu_chips
 
@@ -156,3 +157,66 @@ def test_the_matrix_of_gpus_is_small_and_covers_what_it_asks_about() -> None:
     }
     assert {problem.seq_kv for problem in problems} == {256, 512}
     assert max(problem.flops() for problem in problems) < 0.3e9
+
+
+def profile(name: str, of: str = "cpu") -> Experiment:
+    return load_experiment(FOLDER / f"{name}.toml", of)
+
+
+RECIPES = {
+    "fa_forward": (36, 18),
+    "vector_distribution": (19, 16),
+    "tile_and_fuse": (30, 6),
+    "varlen_skew": (24, 12),
+    "split_head_ranks": (18, 3),
+}
+"""Cases, and groups that are timed one after the other, of each recipe's profile for a processor."""
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_has_a_profile_that_a_processor_does_in_minutes(name: str) -> None:
+    experiment = profile(name)
+    cases = experiment.cases()
+    groups = Experiment.groups(cases)
+    assert (len(cases), len(groups)) == RECIPES[name]
+    assert len(groups) * experiment.timing.budget_s < 2 * 60
+    assert "cpu" in {case.target for case in cases}
+    assert "cpu" not in {case.target for case in shipped(name).cases()}
+    assert max(case.problem.flops() for case in cases) < 10e9
+
+
+def test_the_papers_sweep_is_whole() -> None:
+    problems = {case.problem for case in shipped("fa_forward").cases()}
+    assert {(p.seq_q, p.head_dim, p.causal) for p in problems} == {
+        (seq, head_dim, causal)
+        for seq in (512, 1024, 2048, 4096, 8192, 16384)
+        for head_dim in (64, 128, 256)
+        for causal in (False, True)
+    }
+    assert {p.batch * p.seq_q for p in problems} == {16384}
+    assert {p.heads * p.head_dim for p in problems} == {2048}
+    assert {p.dtype for p in problems} == {"f16"}
+
+
+def test_the_papers_problems_and_the_talks_have_published_points() -> None:
+    published = {point.problem for point in published_points(["H100"])}
+    of_papers = {
+        (p.batch, p.heads, p.seq_q, p.head_dim, p.causal)
+        for name in (None, "cpu-published")
+        for p in (case.problem for case in load_experiment(FOLDER / "fa_forward.toml", name).cases())
+    }
+    assert of_papers == {(p.batch, p.heads, p.seq, p.head_dim, p.is_causal) for p in published}
+
+
+@pytest.mark.parametrize("profile_name", [None, "cpu"])
+def test_skews_are_from_1_to_32_with_as_many_tokens_in_all(profile_name: str | None) -> None:
+    experiment = load_experiment(FOLDER / "varlen_skew.toml", profile_name)
+    lengths = {tuple(q for q, _ in case.problem.sequence_lengths()) for case in experiment.cases()}
+    assert sorted(max(each) / min(each) for each in lengths) == [1, 2, 4, 8, 16, 32]
+    assert max(map(sum, lengths)) < 1.02 * min(map(sum, lengths))
+    assert {case.variant for case in experiment.cases()} == {"padded", "varlen"}
+
+
+def test_heads_are_shared_out_among_ranks_projected_before_or_in_the_loop() -> None:
+    params = {(c.params["projections"], c.params.get("ranks")) for c in profile("split_head_ranks").cases()}
+    assert params == {(projections, ranks) for projections in ("before", "fused") for ranks in (1, 2, 4)}
