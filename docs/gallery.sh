@@ -14,7 +14,6 @@ draw() {
 
 "$harness" run fa_forward --profile cpu --out $runs --plain
 draw $runs fa_forward throughput fa_forward
-draw $runs fa_forward speedup fa_forward_speedup
 
 "$harness" run fa_forward --profile cpu-published --out $runs/published --plain
 draw $runs/published fa_forward throughput fa_forward_published

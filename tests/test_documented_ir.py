@@ -144,7 +144,7 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-PAGES = ["architecture.md", "emulator.md", "layouts.md", "tile-and-fuse.md", "xegpu.md"]
+PAGES = ["architecture.md", "emulator.md", "gallery.md", "layouts.md", "tile-and-fuse.md", "xegpu.md"]
 
 
 @pytest.mark.parametrize("excerpt", [e for page in PAGES for e in excerpts(page)], ids=lambda e: str(e.where))

@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.layouts.layout import Layout
 from harness.layouts.table import cell
 
-INCHES_FOR_CELL = 0.36
+INCHES_FOR_CELL = 0.27
 DARK = 0.45
 """Luminance below which a square has white text."""
 
@@ -51,4 +51,4 @@ def save_figure(layouts: Mapping[str, Layout], file: Path, *, registers: bool = 
         panel.set_yticks(range(rows), labels=[str(row) for row in range(rows)], fontsize=6)
         panel.tick_params(length=0)
         panel.xaxis.tick_top()
-    figure.savefig(file, dpi=200)
+    figure.savefig(file, dpi=200, bbox_inches="tight", pad_inches=0.05)

@@ -40,6 +40,13 @@ class Bar:
     word: str = ""
     is_muted: bool = False
     """Whether the word is no outcome of this series, so that it has not its colour."""
+    exact: str = ""
+    """The value as it is written, where it is not to be rounded."""
+
+    @property
+    def text(self) -> str:
+        """What is written above the bar, or in its place."""
+        return self.word or self.exact or significant(self.value)
 
 
 def panel_columns_side_by_side(series: int, groups: int) -> int:
@@ -65,7 +72,7 @@ def draw_bar_panel(
     groups = groups or sorted({bar.group for of_series in bars.values() for bar in of_series})
     bar_width = GROUP_SHARE / len(bars)
     slot_points = _slot_points(grid, len(bars), len(groups), width)
-    texts = [significant(bar.value) for of_series in bars.values() for bar in of_series if not bar.word]
+    texts = [bar.text for of_series in bars.values() for bar in of_series if not bar.word]
     widest = max(map(len, texts), default=0)
     upright = widest * CHARACTER_WIDTH * LARGEST_VALUE_TEXT > slot_points
     for number, (label, of_series) in enumerate(bars.items()):
@@ -137,7 +144,7 @@ def _write_value(
     if is_upright:
         size = max(min(size, slot_points * 0.85), SMALLEST_VALUE_TEXT)
     axes.annotate(
-        bar.word or significant(bar.value),
+        bar.text,
         (place, bar.value + bar.up),
         xytext=(0, 2),
         textcoords="offset points",

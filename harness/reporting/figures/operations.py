@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 NOT_COUNTED = "not counted"
 """Stands where code is somebody else's, whose operations nobody here counts."""
-LABEL = "operations executed / needed\n(lower is better)"
+LABEL = "executed / needed\n(lower is better)"
 
 
 class OperationsSettings(FigureSettings):

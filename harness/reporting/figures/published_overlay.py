@@ -157,7 +157,7 @@ def overlay_of(
 def _bar(place: Any, point: PublishedPoint, factor: float) -> Bar:
     if point.tflops is None:
         return Bar(place, word=STATUS_WORDS[Status.OUT_OF_MEMORY])
-    return Bar(place, point.tflops * factor)
+    return Bar(place, point.tflops * factor, exact=f"{point.tflops * factor:g}")
 
 
 def _style(rank: int) -> SeriesStyle:

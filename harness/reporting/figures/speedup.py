@@ -27,8 +27,8 @@ from harness.reporting.figures.layout import (
     new_drawing,
     panel_grid,
 )
-from harness.reporting.figures.legend import add_legend, plan_legend
-from harness.reporting.figures.style import PAPER_WIDTH, STATUS_WORDS, paper_style, series_styles
+from harness.reporting.figures.legend import add_legend, plan_legend, wrap
+from harness.reporting.figures.style import FONT_SIZES, PAPER_WIDTH, STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number
 from harness.status import Status
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
+AXIS_LABEL_SIZE = float(FONT_SIZES["axes.labelsize"])
+LONGEST_AXIS_LABEL = 110.0
+"""Points that a vertical axis has for its label."""
 NO_BASELINE = "no baseline"
 """Stands where a variant was timed but the baseline was not."""
 
@@ -99,7 +102,8 @@ class Speedup(Figure):
                 axes.axhline(1, color="0.15", linewidth=0.7, gid="baseline")
                 axes.set_title(panel.heading)
             baseline = settings.display(comparison.baseline)
-            label_axes(all_axes, grid, X_LABELS[x], f"speed-up\n({baseline} = 1)")
+            named = wrap(f"({baseline} = 1)", AXIS_LABEL_SIZE, LONGEST_AXIS_LABEL)
+            label_axes(all_axes, grid, X_LABELS[x], f"speed-up\n{named}")
             add_legend(drawing, legend, [bar_handle(styles[label]) for label in labels])
         return drawing
 

@@ -89,7 +89,7 @@ def sources(points: Iterable[PublishedPoint]) -> str:
         by_source.setdefault(point.source, {}).setdefault(point.device, {})[point.implementation] = None
     named = []
     for source, devices in by_source.items():
-        measured = "; ".join(f"{device}: {', '.join(names)}" for device, names in devices.items())
+        measured = "; ".join(f"{device}: {' · '.join(names)}" for device, names in devices.items())
         named.append(f"{source} ({measured})")
     return f"Hatched: published by others, not measured here; from {'; '.join(named)}."
 

@@ -49,7 +49,7 @@ def test_bars_are_recompute_factors_whether_or_not_there_is_a_time() -> None:
     ]
     drawing = draw(frame_of(*rows, make_result("flash", 256, time_s=1.0, recompute_factor=1.0)))
     assert heights(drawing) == {"naive": [3.0, 5.0], "flash": [1.0]}
-    assert drawing.axes[0].get_ylabel() == "operations executed / needed\n(lower is better)"
+    assert drawing.axes[0].get_ylabel() == "executed / needed\n(lower is better)"
 
 
 def test_what_is_not_counted_and_what_failed_have_words() -> None:

@@ -97,7 +97,7 @@ def test_a_line_says_whose_operations_are_counted_otherwise() -> None:
 def test_the_sources_of_points_are_named_once() -> None:
     text = sources(point for _, point in matches())
     assert text.count("FlashAttention-3 paper") == 1
-    assert "NVIDIA H100 SXM5: FlashAttention-3, FlashAttention-2" in text
+    assert "NVIDIA H100 SXM5: FlashAttention-3 · FlashAttention-2" in text
 
 
 def test_different_numbers_for_one_kernel_and_problem_are_told() -> None:
