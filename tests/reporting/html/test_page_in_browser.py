@@ -1,4 +1,4 @@
-"""The report's page as its readers meet it: in a browser, on a screen and on a phone, in light and in dark."""
+"""The report's page as its readers meet it: in a browser, on a screen and on a phone, light and dark."""
 
 import json
 import math
