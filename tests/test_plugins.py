@@ -146,10 +146,10 @@ def test_a_target_s_name_has_two_parts(target: str, name: str, chip: str | None)
     assert (plugins.name_of(target), plugins.chip_of(target)) == (name, chip)
 
 
-def test_variants_that_test_the_measurement_are_not_offered_to_users() -> None:
-    twins = {"twin", "slowed-twin"}
-    assert twins <= set(plugins.names("variant"))
-    assert set(plugins.names("variant")) - set(plugins.suggested("variant")) == twins
+def test_variants_that_serve_an_experiment_are_not_offered_to_users() -> None:
+    not_offered = {"twin", "slowed-twin", "padded"}
+    assert not_offered <= set(plugins.names("variant"))
+    assert set(plugins.names("variant")) - set(plugins.suggested("variant")) == not_offered
     with pytest.raises(InputError) as raised:
         plugins.check_name("variant", "twinn")
     assert "twin," not in str(raised.value)
