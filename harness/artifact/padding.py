@@ -42,6 +42,14 @@ class PaddedCall(BoundCall):
         """Fill outputs and scratch memory of the batch with NaN."""
         self._call.poison()
 
+    def poison_outputs(self) -> None:
+        """Fill outputs of the batch with NaN."""
+        self._call.poison_outputs()
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Pad other sequences to where those lie that it is bound to."""
+        return self._call.take_inputs(padded_inputs(inputs, self._problem))
+
     def run(self) -> None:
         """Compute the batch once."""
         self._call.run()

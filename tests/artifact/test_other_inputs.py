@@ -22,6 +22,7 @@ CASES = [
     ("split-head", "cpu", PLAIN | {"model_width": 24}, {}),
     ("split-head", "cpu", PLAIN | {"model_width": 24, "output_projection": True}, {"ranks": 2}),
     ("varlen", "cpu", PACKED, {"page_size": 32}),
+    ("padded", "cpu", PACKED, {}),
     ("iree", "cpu", PLAIN, {}),
     ("iree-unfused", "cpu", PLAIN | {"dtype": "f16", **LENGTHS}, {}),
     ("flash", "cuda:sm_80", PLAIN | {"dtype": "f16"}, {}),
