@@ -174,11 +174,13 @@ def new_drawing(
     width: float = PAPER_WIDTH,
     heading_height: float = SMALLEST_HEIGHT,
     footer_height: float = 0.0,
+    height_above: float = 0.0,
 ) -> tuple[Drawing, list[Axes]]:
     """Make a drawing with the axes of each panel, all on one vertical scale; notes and caption below.
 
     All sizes are in inches; a panel's height includes its title and tick labels, `heading_height` is that of
-    the legend or title above the panels, `footer_height` that of what stands between panels and caption.
+    the legend or title above the panels, `footer_height` that of what stands between panels and caption,
+    `height_above` that of what each panel has above its axes besides its title.
     Where the whole `size` is given, panels take what is left of it.  Without caption there are no notes
     either.  Raises `NothingToDraw` where the size leaves panels no room.
     """
@@ -189,9 +191,9 @@ def new_drawing(
     lines = textwrap.wrap(" ".join([*notes, caption]), characters) if caption is not None else []
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
     below = caption_height + footer_height
-    height = grid.rows * panel_height + heading_height + below
+    height = grid.rows * (panel_height + height_above) + heading_height + below
     if size is not None:
-        least = grid.rows * LEAST_PANEL_HEIGHT + heading_height + below
+        least = grid.rows * (LEAST_PANEL_HEIGHT + height_above) + heading_height + below
         if size[1] < least:
             raise NothingToDraw(f"size: {size[1]:g} inches of height, at least {least:.1f} are needed")
         height = size[1]

@@ -112,8 +112,8 @@ class Overlay:
     """Whether the points have axes of their own."""
 
     @property
-    def panel_height(self) -> float:
-        """How many inches a panel is higher for it."""
+    def height_above(self) -> float:
+        """How many inches it takes above each panel."""
         return OWN_AXES_INCHES + OWN_AXES_GAP if self.is_far else 0.0
 
     @property

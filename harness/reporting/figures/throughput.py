@@ -118,12 +118,13 @@ class Throughput(Figure):
             published_legend = PublishedLegend(overlay, width)
             drawing, all_axes = new_drawing(
                 grid,
-                PANEL_HEIGHT + overlay.panel_height,
+                PANEL_HEIGHT,
                 caption if settings.caption else None,
                 notes,
                 size=settings.size,
                 heading_height=legend.height,
                 footer_height=published_legend.height,
+                height_above=overlay.height_above,
             )
             peaks = [axis.peaks(panel.frame) for panel in grid.panels]
             if as_bars:

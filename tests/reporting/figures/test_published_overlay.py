@@ -12,6 +12,7 @@ from synthetic_results import WriteRun, make_result
 from harness.errors import InputError
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting import make_report, redraw
+from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.published_overlay import FAR, LEGEND_TITLE, NO_RATES
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
@@ -86,6 +87,12 @@ def test_far_points_have_axes_of_their_own(style: str) -> None:
     assert above(axes).get_ylabel() == "published\n(TFLOP/s)"
     assert axes.get_ylabel() == "throughput (GFLOP/s)"
     assert "The scale above each panel is that of published points alone." in caption(drawing)
+
+
+def test_axes_of_their_own_need_room() -> None:
+    assert draw(frame_of(NEAR), size=(7, 3)).axes
+    with pytest.raises(NothingToDraw, match=r"size: 3 inches of height, at least 3\.\d are needed"):
+        draw(frame_of(SLOW), size=(7, 3))
 
 
 def test_markers_are_hollow_and_hatched() -> None:
