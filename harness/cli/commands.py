@@ -238,6 +238,28 @@ def report(
         note(open_page(paths.html))
 
 
+@app.command(short_help="Say which rows, run and command a figure comes from.")
+def explain(
+    figure: Annotated[
+        Path, typer.Argument(metavar="FIGURE", help="File of a report: .png, .svg, .pdf, .tex or .dat.")
+    ],
+    results: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR", help="Folder in which the run is looked for; may be repeated.  [default: results]"
+        ),
+    ] = None,
+) -> None:
+    """Say where a figure comes from: run, rows, command, code and machine, and the command that redraws it.
+
+    All of it stands in the figure's own file; where the run's folder is found, more of its manifest follows.
+    """
+    from harness.reporting.explaining import explain as explained
+
+    for line in explained(figure, results or [DEFAULT_OUT]):
+        typer.echo(printable(line))
+
+
 @app.command(short_help="Pack a run into one file, which other machines report and compare.")
 def archive(
     folder: Annotated[

@@ -18,9 +18,9 @@ from harness.reporting.figures.base import (
     NothingToDraw,
     Unreadable,
     absent_variants,
-    choose_rows,
     save,
 )
+from harness.reporting.figures.origin import origin_of
 from harness.reporting.runs import Runs
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import shown
@@ -61,15 +61,13 @@ def draw_figures(
         try:
             figure: Figure = plugins.load("figure", name)
             overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
-            settings = parse_settings(figure, {**values, **overlaid})
-            caption = figure_caption(
-                choose_rows(runs.frame, settings),
-                runs.manifests,
-                runs.labels,
-                shows_rates=figure.shows_rates,
-            )
+            chosen = {**values, **overlaid}
+            settings = parse_settings(figure, chosen)
+            rows = figure.rows(runs.frame, settings)
+            caption = figure_caption(rows, runs.manifests, runs.labels, shows_rates=figure.shows_rates)
             drawing = figure.draw(runs.frame, settings, caption)
-            drawn.files[name] = save(drawing, folder / name, formats)
+            origin = origin_of(runs, name, chosen, rows).text()
+            drawn.files[name] = save(drawing, folder / name, formats, origin)
             drawn.captions[name] = caption
             drawn.notes += [f"figure {name}: {line}" for line in figure.notes(runs.frame, settings)]
         except OSError:

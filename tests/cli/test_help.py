@@ -38,6 +38,7 @@ def test_the_commands_are_listed(capsys: pytest.CaptureFixture[str], arguments: 
         "build",
         "check",
         "report",
+        "explain",
         "archive",
         "compare",
         "ir",

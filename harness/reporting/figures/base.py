@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from harness.errors import HarnessError, InputError
 from harness.experiment.condition import holds, parse_condition
+from harness.reporting.figures.embedding import metadata
 from harness.reporting.frames import is_missing, records, select_variants
 from harness.storage.replacing import replaced
 from harness.validation import shown
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "pdf")
 PNG_DOTS_PER_INCH = 200
-NO_DATES: dict[str, dict[str, None]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
-"""Metadata to leave out, so that equal results give equal files."""
 
 PanelColumn = Literal[
     "head_dim",
@@ -137,6 +132,14 @@ class Figure(ABC):
     shows_rates: ClassVar[bool] = True
     """Whether it shows FLOP/s or shares of a peak, so that its caption is to say what FLOPs and peak are."""
 
+    def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        """Return the rows of a prepared frame that it shows: its caption and `harness explain` name them.
+
+        By default those that the settings' `variants` and `where` leave.  Raises `NothingToDraw` where there
+        are none.
+        """
+        return choose_rows(frame, settings)
+
     @abstractmethod
     def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
         """Draw a frame that `harness.reporting.frames.prepare` has prepared.
@@ -197,8 +200,13 @@ def check_formats(formats: Sequence[str]) -> None:
         raise InputError(f"figure format: found {found}, expected one of {', '.join(FORMATS)}")
 
 
-def save(drawing: Drawing, stem: Path, formats: Sequence[str] = FORMATS) -> tuple[Path, ...]:
-    """Write a drawing as `stem.png`, `stem.svg` … and return the files; equal drawings give equal bytes."""
+def save(
+    drawing: Drawing, stem: Path, formats: Sequence[str] = FORMATS, origin: str | None = None
+) -> tuple[Path, ...]:
+    """Write a drawing as `stem.png`, `stem.svg` … and return the files; equal drawings give equal bytes.
+
+    `origin` is a line of ASCII that each file holds, see `harness.reporting.figures.embedding`.
+    """
     import matplotlib
 
     check_formats(formats)
@@ -206,5 +214,5 @@ def save(drawing: Drawing, stem: Path, formats: Sequence[str] = FORMATS) -> tupl
     with matplotlib.rc_context({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
         for name, path in zip(formats, paths, strict=True):
             with replaced(path) as file:
-                drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=NO_DATES[name])
+                drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=metadata(name, origin))
     return paths

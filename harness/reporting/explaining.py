@@ -1,0 +1,213 @@
+"""From a figure's file back to the runs, rows and commands that it comes from: `harness explain`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from harness.errors import HarnessError, InputError
+from harness.printable import shell_line
+from harness.reporting.figures.embedding import read_embedded
+from harness.reporting.figures.origin import MOST_ROWS, TIME_DIGITS, Origin, RowOrigin, RunOrigin
+from harness.reporting.figures.origin import manifest_digest as digest_of
+from harness.reporting.units import EMPTY, is_number, significant, time_unit
+from harness.results.run_folder import MANIFEST_FILE, RunFolder
+
+if TYPE_CHECKING:
+    from harness.results.manifest import Manifest
+
+DEPTHS = ("", "*/", "*/*/", "*/*/*/")
+"""How far below a folder of results runs are looked for."""
+SHORT_DIGEST = 12
+PLAIN_WORD = re.compile(r"(?!(?:true|false|inf|nan)$)[A-Za-z_][\w-]*")
+"""What `--set` takes for a text without quotation marks."""
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """A run's folder, as it is now."""
+
+    folder: RunFolder
+    is_unchanged: bool
+    """Whether its manifest is the one that the figure was drawn with."""
+
+
+def explain(file: Path, roots: Sequence[Path]) -> Iterator[str]:
+    """Yield lines that say where a figure comes from; `roots` are folders in which runs are looked for.
+
+    Raises `InputError` for a file that is no figure of a report.
+    """
+    origin = read_origin(file)
+    found = [find_run(run, file, roots) for run in origin.runs]
+    yield f"figure    {' '.join([origin.figure, *_assignments(origin.settings)])}"
+    for run, folder in zip(origin.runs, found, strict=True):
+        yield from _run_lines(run, folder, roots)
+    yield from _row_lines(origin)
+    if all(found):
+        yield from _differences(origin.rows, [run.folder for run in found if run is not None])
+    yield f"redraw    {redraw_line(origin, found)}"
+
+
+def read_origin(file: Path) -> Origin:
+    """Return what a figure's file says of its origin."""
+    expected = "expected a figure of a report, which says where it comes from"
+    text = read_embedded(file)
+    if text is None:
+        raise InputError(f"{file}: says nothing of its origin, {expected}; older versions did not write it")
+    try:
+        return Origin.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(f"{file}: its origin cannot be read, {expected}") from error
+
+
+def find_run(run: RunOrigin, file: Path, roots: Sequence[Path]) -> FoundRun | None:
+    """Return the run that a figure was drawn from: first the one around the file, then those below `roots`.
+
+    The one with the manifest of then is taken wherever it is; without one, that of the name.
+    """
+    around = [folder for folder in file.absolute().parents[:2] if (folder / MANIFEST_FILE).is_file()]
+    candidates = [*around, *_runs_below(roots)]
+    name = run.run.rpartition("/")[2]
+    unchanged = [path for path in candidates if _digest(path) == run.manifest_digest]
+    named = [path for path in candidates if (path.name, path.parent.name) == (name, run.experiment)]
+    chosen = next((path for path in [*named, *unchanged] if path in unchanged), next(iter(named), None))
+    if chosen is None:
+        return None
+    try:
+        return FoundRun(RunFolder.open(_shown_path(chosen)), chosen in unchanged)
+    except InputError:  # a manifest of another version, or none at all
+        return None
+
+
+def redraw_line(origin: Origin, found: Sequence[FoundRun | None]) -> str:
+    """Return the command that draws a figure again; runs that are not there keep their names."""
+    folders = [
+        str(now.folder.path) if now is not None else f"{run.experiment}/{run.run}"
+        for run, now in zip(origin.runs, found, strict=True)
+    ]
+    labels = [f"--label={run.label}" for run in origin.runs if run.label is not None]
+    settings = [word for setting in _assignments(origin.settings) for word in ("--set", setting)]
+    out = ["--out", "merged"] if len(folders) > 1 else []
+    return shell_line(["harness", "report", *folders, *labels, *out, "--figure", origin.figure, *settings])
+
+
+def _run_lines(run: RunOrigin, found: FoundRun | None, roots: Sequence[Path]) -> Iterator[str]:
+    """Yield what is known of one run, from its folder where it is there."""
+    digest = run.manifest_digest[:SHORT_DIGEST]
+    if found is None:
+        below = ", ".join(map(str, roots)) or "no folder"
+        name = f"{run.experiment}/{run.run}"
+        yield f"run       {name}: not found beside the figure nor below {below} (--results DIR)"
+        yield f"          what follows stands in the figure's own file; manifest {digest}"
+    else:
+        state = "manifest as it was" if found.is_unchanged else "gone on with, or changed, since"
+        yield f"run       {found.folder.path} ({state}; manifest {digest})"
+    if run.label is not None:
+        yield f"label     {run.label}"
+    yield f"command   {run.command}"
+    yield f"started   {run.started}"
+    commit = f", commit {run.git_commit}" if run.git_commit is not None else ""
+    modified = " (modified)" if run.git_dirty else ""
+    sources = run.code_digest[:SHORT_DIGEST]
+    yield f"code      harness {run.harness_version}{commit}{modified}, sources {sources}"
+    yield f"device    {', '.join([run.device, *run.gpus])}"
+    if found is not None:
+        yield from _manifest_lines(found.folder.manifest)
+
+
+def _manifest_lines(manifest: Manifest) -> Iterator[str]:
+    """Yield what a run's folder says besides what the figure holds."""
+    machine = manifest.machine
+    yield f"question  {manifest.question}"
+    yield f"system    {machine.system}, {machine.kernel}, {machine.architecture}"
+    packages = [f"{name} {version}" for name, version in manifest.packages.items()]
+    yield f"versions  {', '.join([manifest.python, *packages])}"
+
+
+def _row_lines(origin: Origin) -> Iterator[str]:
+    """Yield a table of the rows that the figure shows."""
+    if not origin.rows:
+        count = origin.row_count
+        yield f"rows      {count}, more than the {MOST_ROWS} that a file lists"
+        return
+    unit = time_unit([row.time_s for row in origin.rows if row.time_s is not None])
+    yield f"rows      {origin.row_count}"
+    cells = [("case", "series", "target", "status", f"time ({unit.symbol})")]
+    for row in origin.rows:
+        time = EMPTY if row.time_s is None else significant(row.time_s * unit.factor)
+        cells.append((row.case, row.series, row.target, row.status, time))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        padded = (f"{text:<{width}}" for text, width in zip(line, widths, strict=True))
+        yield f"  {'  '.join(padded)}".rstrip()
+
+
+def _differences(rows: Iterable[RowOrigin], folders: Sequence[RunFolder]) -> Iterator[str]:
+    """Yield a line that says whether the runs still hold these rows."""
+    try:
+        now = {
+            (str(case), str(status), _rounded(time))
+            for folder in folders
+            for case, status, time in _status_and_time(folder)
+        }
+    except HarnessError as error:
+        yield f"          the rows of the run cannot be read: {error}"
+        return
+    others = [row.case for row in rows if (row.case, row.status, row.time_s) not in now]
+    if others:
+        shown = ", ".join(others[:5]) + (" …" if len(others) > 5 else "")
+        yield f"          {len(others)} of them are not in the run as they were drawn: {shown}"
+
+
+def _status_and_time(folder: RunFolder) -> Iterator[tuple[Any, Any, Any]]:
+    frame = folder.table()
+    yield from frame[["case", "status", "time_s"]].itertuples(index=False, name=None)
+
+
+def _rounded(time: object) -> float | None:
+    return float(f"{time:.{TIME_DIGITS}g}") if is_number(time) else None
+
+
+def _assignments(settings: dict[str, Any]) -> list[str]:
+    """Return settings as `--set` takes them."""
+    return [f"{name}={_toml(value)}" for name, value in settings.items()]
+
+
+def _toml(value: Any) -> str:
+    """Return a value as `--set` reads it; a text of one word needs no quotation marks."""
+    return value if isinstance(value, str) and PLAIN_WORD.fullmatch(value) else _toml_value(value)
+
+
+def _toml_value(value: Any) -> str:
+    """Return a value in TOML; its texts and numbers are spelled as JSON spells them."""
+    if isinstance(value, dict):
+        entries = (f"{_toml_value(name)} = {_toml_value(entry)}" for name, entry in value.items())
+        return f"{{{', '.join(entries)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _runs_below(roots: Iterable[Path]) -> Iterator[Path]:
+    for root in roots:
+        for depth in DEPTHS:
+            yield from sorted(path.parent for path in root.glob(f"{depth}{MANIFEST_FILE}"))
+
+
+def _digest(folder: Path) -> str | None:
+    try:
+        return digest_of(folder)
+    except OSError:
+        return None
+
+
+def _shown_path(path: Path) -> Path:
+    """Return a path as a person in this folder would give it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path

@@ -1,0 +1,97 @@
+"""A line of text in a figure's own file: where each format keeps it, and how it is read again.
+
+An SVG has it as the source of its metadata, a PDF as the keywords of its document information, a PNG as a
+text chunk, and files for LaTeX as a comment.  A file that somebody else has written is read with care:
+nothing in it is unpacked, and what is no such line is no error of Python's.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.storage.reading import open_to_read, unusable
+
+LARGEST_FILE = 256 * 2**20
+"""Bytes of a figure that is read."""
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PNG_KEY = "attention-harness"
+CHUNK_ENDS = 12
+"""Bytes of a PNG's chunk besides its data: length, type and check sum."""
+LATEX_BEGIN = "% attention-harness: "
+
+SVG_SOURCE = re.compile(r"<dc:source>(.*?)</dc:source>", re.DOTALL)
+PDF_KEYWORDS = re.compile(rb"/Keywords \(((?:[^\\()]|\\.)*)\)", re.DOTALL)
+PDF_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def metadata(format: str, text: str | None) -> dict[str, str | None]:
+    """Return what matplotlib is to write into a file of a format: a line of ASCII, and no date.
+
+    Dates are left out so that equal results give equal files.
+    """
+    kept = {"png": PNG_KEY, "svg": "Source", "pdf": "Keywords"}[format]
+    no_dates = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}[format]
+    return {no_dates: None, **({} if text is None else {kept: text})}
+
+
+def read_embedded(path: Path) -> str | None:
+    """Return the line in a figure's file, None where there is none.
+
+    Raises `InputError` for a file that cannot be read or is no figure.
+    """
+    readers = {
+        ".png": _png_text,
+        ".svg": _svg_text,
+        ".pdf": _pdf_text,
+        ".tex": _latex_text,
+        ".dat": _latex_text,
+    }
+    if path.suffix not in readers:
+        raise InputError(f"{path}: found no figure, expected a file that ends in {', '.join(readers)}")
+    try:
+        with open_to_read(path) as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise unusable(path, error) from error
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{path}: found more than {LARGEST_FILE:,} bytes, expected a figure")
+    return readers[path.suffix](content)
+
+
+def _png_text(content: bytes) -> str | None:
+    begin = PNG_KEY.encode() + b"\0"
+    for kind, data in _png_chunks(content):
+        if kind == b"tEXt" and data.startswith(begin):
+            return data.removeprefix(begin).decode("latin-1")
+    return None
+
+
+def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield type and data of each chunk of a PNG."""
+    place = len(PNG_SIGNATURE)
+    if not content.startswith(PNG_SIGNATURE):
+        return
+    while place + CHUNK_ENDS <= len(content):
+        length, kind = struct.unpack_from(">I4s", content, place)
+        yield kind, content[place + 8 : place + 8 + length]
+        place += CHUNK_ENDS + length
+
+
+def _svg_text(content: bytes) -> str | None:
+    found = SVG_SOURCE.search(content.decode("utf-8", "replace"))
+    return None if found is None else html.unescape(found[1])
+
+
+def _pdf_text(content: bytes) -> str | None:
+    found = PDF_KEYWORDS.search(content)
+    return None if found is None else PDF_ESCAPED.sub(r"\1", found[1].decode("latin-1"))
+
+
+def _latex_text(content: bytes) -> str | None:
+    first = content.partition(b"\n")[0].decode("utf-8", "replace")
+    return first.removeprefix(LATEX_BEGIN) if first.startswith(LATEX_BEGIN) else None

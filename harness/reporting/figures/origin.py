@@ -1,0 +1,132 @@
+"""Where a figure comes from: runs, rows, figure and settings, as the figure's own file says it.
+
+It names runs and devices, but no user, host or folder above a run's own, as a manifest does.  It holds no
+time of drawing, so that equal results give equal files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.reporting.frames import is_missing, records
+from harness.reporting.units import is_number
+from harness.results.run_folder import MANIFEST_FILE
+from harness.storage.reading import read_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.reporting.runs import Runs
+
+MOST_ROWS = 1000
+"""Rows that a figure's file lists; of more it says how many they are."""
+TIME_DIGITS = 6
+"""Significant digits of the times in the list."""
+
+Name = Annotated[str, Field(max_length=1000)]
+
+
+class RunOrigin(BaseModel):
+    """One run that a figure was drawn from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    experiment: Name
+    run: Name
+    """What the run's folder is called; among runs of equal names, the folders above it, too."""
+    label: Name | None = None
+    """What a person called it with `--label`."""
+    manifest_digest: Name
+    """SHA-256 of its `manifest.json`."""
+    command: str
+    started: Name
+    harness_version: Name
+    code_digest: Name
+    git_commit: Name | None = None
+    git_dirty: bool | None = None
+    device: Name
+    gpus: tuple[Name, ...] = ()
+
+
+class RowOrigin(BaseModel):
+    """One row that a figure shows."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    case: Name
+    series: Name
+    target: Name
+    status: Name
+    time_s: float | None = None
+
+
+class Origin(BaseModel):
+    """All that a figure's file says of where it comes from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    figure: Name
+    settings: dict[str, Any] = {}
+    """As an experiment, or `--set`, gives them."""
+    runs: tuple[RunOrigin, ...]
+    row_count: int
+    rows: tuple[RowOrigin, ...]
+    """Empty where there are more than `MOST_ROWS`."""
+
+    def text(self) -> str:
+        """Return it as one line of ASCII, which every format of figures can hold."""
+        import json
+
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), ensure_ascii=True, sort_keys=True)
+
+
+def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.DataFrame) -> Origin:
+    """Describe a figure of runs that shows these rows of a prepared frame."""
+    described = zip(runs.folders, runs.names, runs.manifests, strict=True)
+    return Origin(
+        figure=figure,
+        settings=dict(settings),
+        runs=tuple(
+            RunOrigin(
+                experiment=manifest.experiment,
+                run=name,
+                label=runs.labels.get((manifest.experiment, name)),
+                manifest_digest=manifest_digest(folder),
+                command=manifest.command,
+                started=manifest.started,
+                harness_version=manifest.harness_version,
+                code_digest=manifest.code_digest,
+                git_commit=manifest.git_commit,
+                git_dirty=manifest.git_dirty,
+                device=manifest.device,
+                gpus=tuple(gpu.name for gpu in manifest.gpus),
+            )
+            for folder, name, manifest in described
+        ),
+        row_count=len(rows),
+        rows=tuple(_row_origins(rows)) if len(rows) <= MOST_ROWS else (),
+    )
+
+
+def manifest_digest(folder: Path) -> str:
+    """Return the SHA-256 of a run's manifest as it is now."""
+    return hashlib.sha256(read_bytes(folder / MANIFEST_FILE)).hexdigest()
+
+
+def _row_origins(rows: pd.DataFrame) -> Iterable[RowOrigin]:
+    columns = ["case", "label", "target", "status", "time_s"]
+    for row in records(rows[columns]):
+        time = row["time_s"]
+        yield RowOrigin(
+            case=str(row["case"]),
+            series=str(row["label"]),
+            target=str(row["target"]),
+            status="unknown" if is_missing(row["status"]) else str(row["status"]),
+            time_s=float(f"{time:.{TIME_DIGITS}g}") if is_number(time) else None,
+        )

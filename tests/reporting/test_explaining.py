@@ -1,0 +1,134 @@
+"""From a figure's file back to rows, run and commands."""
+
+import shlex
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from synthetic_results import RESULTS, WriteRun, make_result
+
+from harness.__main__ import main
+from harness.errors import InputError
+from harness.reporting import redraw
+from harness.reporting.explaining import explain, read_origin
+from harness.reporting.figures import origin as origins
+from harness.reporting.figures.base import FORMATS
+from harness.results.run_folder import RunFolder
+
+SETTINGS = ["style=bars", 'names.flash=our (own) \\ "x"', "where=seq <= 512", "size=[7, 4]"]
+
+
+def drawn(folder: Path, assignments: Sequence[str] = (), format: str = "svg") -> Path:
+    (file,) = redraw([folder], ["throughput"], assignments, formats=(format,)).files["throughput"]
+    return file
+
+
+def explained(file: Path, *roots: Path) -> dict[str, str]:
+    """Return what a line says by its first word; rows by their case."""
+    lines = [line.split(None, 1) for line in explain(file, roots) if line.strip()]
+    return {words[0]: words[1] if len(words) > 1 else "" for words in lines}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_leads_back_to_run_rows_and_command(write_run: WriteRun, format: str) -> None:
+    folder = write_run(RESULTS)
+    said = explained(drawn(folder, SETTINGS, format))
+    assert said["run"].startswith(f"{folder} (manifest as it was; manifest ")
+    assert said["command"] == "harness run seq_sweep.toml"
+    assert said["code"].startswith("harness 0.1.0, commit 0123456789abcdef, sources ")
+    assert said["device"] == "Example CPU"
+    assert said["rows"] == "3"
+    assert said[RESULTS[1].case.split()[0]].split()[-4:] == ["flash", "cpu", "passed", "2.00"]
+
+
+def test_the_last_line_draws_the_same_bytes_again(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, "[figures]\nthroughput = { title = 'true', panels = [] }\n")
+    file = drawn(folder, SETTINGS)
+    before = file.read_bytes()
+    words = shlex.split(explained(file)["redraw"])
+    file.unlink()
+    assert words[0] == "harness"
+    assert main([*words[1:], "--format", "svg"]) == 0
+    assert file.read_bytes() == before
+
+
+def test_a_figure_that_was_copied_away_finds_its_run_by_its_manifest(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    folder = write_run(RESULTS)
+    alone = Path(shutil.copy(drawn(folder), tmp_path / "alone.svg"))
+    renamed = folder.rename(folder.parent / "renamed")
+    assert explained(alone, tmp_path / "results")["run"].startswith(f"{renamed} (manifest as it was")
+
+
+def test_without_its_run_a_figure_says_what_it_holds(write_run: WriteRun, tmp_path: Path) -> None:
+    folder = write_run(RESULTS)
+    alone = Path(shutil.copy(drawn(folder), tmp_path / "alone.svg"))
+    shutil.rmtree(folder)
+    said = explained(alone, tmp_path / "results")
+    assert said["run"].startswith(f"seq_sweep/{folder.name}: not found beside the figure nor below ")
+    assert said["command"] == "harness run seq_sweep.toml"
+    assert said["rows"] == "3"
+    assert said["redraw"] == f"harness report seq_sweep/{folder.name} --figure throughput"
+
+
+def test_a_run_that_has_changed_says_so(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS)
+    file = drawn(folder)
+    run = RunFolder.open(folder)
+    run.append_result(RESULTS[1].model_copy(update={"time_s": 0.003, "run": run.run}))
+    (folder / "manifest.json").write_text((folder / "manifest.json").read_text() + "\n")
+    lines = list(explain(file, []))
+    assert any("gone on with, or changed, since" in line for line in lines)
+    assert any("1 of them are not in the run as they were drawn" in line for line in lines)
+
+
+def test_rows_that_are_not_shown_are_not_named(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS)
+    assert [row.series for row in read_origin(drawn(folder, ["variants=unfused"])).rows] == ["unfused"]
+
+
+def test_many_rows_are_counted_instead_of_listed(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(origins, "MOST_ROWS", 2)
+    said = explained(drawn(write_run(RESULTS)))
+    assert said["rows"].startswith("3, more than the")
+
+
+def test_merged_runs_are_all_named_with_their_labels(write_run: WriteRun, tmp_path: Path) -> None:
+    runs = [write_run([make_result("flash", seq, time_s=0.001)]) for seq in (256, 512)]
+    files = redraw(runs, ["throughput"], out=tmp_path / "both", formats=("svg",), labels=["old", "new"]).files
+    lines = list(explain(files["throughput"][0], [tmp_path / "results"]))
+    assert [line.split()[1] for line in lines if line.startswith("run ")] == [str(run) for run in runs]
+    assert lines[-1].endswith("--label=old --label=new --out merged --figure throughput")
+
+
+BAD_FILES = {
+    "none.svg": (b"<svg></svg>", "says nothing of its origin, expected a figure of a report"),
+    "other.png": (b"\x89PNG\r\n\x1a\n" + b"\xff" * 30, "says nothing of its origin"),
+    "broken.svg": (b"<dc:source>{}</dc:source>", "its origin cannot be read, expected a figure of a report"),
+    "words.svg": (b"<dc:source>no JSON</dc:source>", "its origin cannot be read"),
+    "figure.txt": (b"", "found no figure, expected a file that ends in .png, .svg"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_file_that_is_no_figure_of_a_report_is_one_line(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, message = BAD_FILES[name]
+    (tmp_path / name).write_bytes(content)
+    assert main(["explain", str(tmp_path / name)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"harness: {tmp_path / name}: ")
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file") as raised:
+        list(explain(tmp_path / "missing.svg", []))
+    assert len(raised.value.lines) == 1
