@@ -51,7 +51,7 @@ def draw_figures(
     *,
     published: bool = False,
 ) -> Drawn:
-    """Draw figures with these settings, or all that apply where none is wanted.
+    """Draw figures with these settings, or all usual ones that apply where none is wanted.
 
     With `published`, those that can do it overlay what others published.
     Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
@@ -60,11 +60,14 @@ def draw_figures(
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
             figure: Figure = plugins.load("figure", name)
+            if not wanted and not figure.is_usual:
+                continue
             overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
             chosen = {**values, **overlaid}
             settings = parse_settings(figure, chosen)
             rows = figure.rows(runs.frame, settings)
-            caption = figure_caption(rows, runs.manifests, runs.labels, shows_rates=figure.shows_rates)
+            facts = figure_caption(rows, runs.manifests, runs.labels, shows_rates=figure.shows_rates)
+            caption = f"{figure.reading(settings)} {facts}".strip()
             drawing = figure.draw(runs.frame, settings, caption)
             origin = origin_of(runs, name, chosen, rows).text()
             drawn.files[name] = save(drawing, folder / name, formats, origin)

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from harness.errors import HarnessError, InputError
 from harness.experiment.condition import holds, parse_condition
 from harness.reporting.figures.embedding import metadata
+from harness.reporting.figures.style import WIDTHS
 from harness.reporting.frames import is_missing, records, select_variants
 from harness.storage.replacing import replaced
 from harness.validation import shown
@@ -50,6 +51,8 @@ WHERE_NAMES = ("seq", "head_dim_v", *get_args(PanelColumn))
 """What a figure's condition `where` may ask of a row; `seq` is the longer of `seq_q` and `seq_kv`."""
 
 
+NARROW = 4.5
+"""Inches of width up to which panels are stacked."""
 LONGEST_TEXT = 200
 """Characters of a title or name; matplotlib takes long for a longer formula."""
 
@@ -95,6 +98,9 @@ class FigureSettings(BaseModel):
     """What variants, or series, are called in the figure."""
     size: tuple[Inches, Inches] | None = None
     """Width and height in inches."""
+    width: Literal["page", "column"] = "page"
+    """A two-column paper's whole width or one column's; `size` wins."""
+    font: Literal["sans", "serif"] = "sans"
     caption: bool = True
     """Whether machine, problem, code and date stand below the panels."""
 
@@ -109,6 +115,16 @@ class FigureSettings(BaseModel):
     def named_variants(self) -> dict[str, tuple[str, ...]]:
         """The variants, or series, that each key of the settings names."""
         return {"variants": self.variants or (), "names": tuple(self.names)}
+
+    @property
+    def inches(self) -> float:
+        """The figure's width."""
+        return self.size[0] if self.size else WIDTHS[self.width]
+
+    @property
+    def panels_beside(self) -> int:
+        """How many panels stand side by side."""
+        return 2 if self.inches > NARROW else 1
 
     def display(self, label: str) -> str:
         """Return what a series is called: its name, or its variant's with the series' parameters."""
@@ -131,6 +147,12 @@ class Figure(ABC):
     settings: ClassVar[type[FigureSettings]] = FigureSettings
     shows_rates: ClassVar[bool] = True
     """Whether it shows FLOP/s or shares of a peak, so that its caption is to say what FLOPs and peak are."""
+    is_usual: ClassVar[bool] = True
+    """Whether it is drawn where an experiment names no figure; others only where somebody asks for them."""
+
+    def reading(self, settings: Any) -> str:
+        """Return how its numbers are read, which a caption says first: `Throughput: higher is better.`"""
+        return ""
 
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows of a prepared frame that it shows: its caption and `harness explain` name them.

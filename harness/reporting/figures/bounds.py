@@ -16,7 +16,7 @@ from harness.reporting.figures.base import (
 )
 from harness.reporting.figures.layout import check_readable, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
-from harness.reporting.figures.style import PAPER_WIDTH, paper_style
+from harness.reporting.figures.style import paper_style
 from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number, percent
 
@@ -92,9 +92,9 @@ class Bounds(Figure):
         columns = check_readable(shown.drop(columns=sizes), settings.panels)
         shown = shown.sort_values(["seq_kv", "seq_q"]).drop_duplicates(["label", *columns], keep="last")
         labels, parts = labels_in(shown), _parts(shown)
-        grid = panel_grid(shown, columns)
-        width = settings.size[0] if settings.size else PAPER_WIDTH
-        with paper_style():
+        grid = panel_grid(shown, columns, settings.panels_beside)
+        width = settings.inches
+        with paper_style(settings.font):
             legend = plan_legend([*parts, SIMULATED], settings.title, width)
             drawing, all_axes = new_drawing(
                 grid,
@@ -102,6 +102,7 @@ class Bounds(Figure):
                 caption if settings.caption else None,
                 [NOTE],
                 size=settings.size,
+                width=width,
                 heading_height=legend.height,
             )
             colors = dict(zip(parts, itertools.cycle(COLORS), strict=False))

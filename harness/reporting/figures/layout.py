@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import NothingToDraw, Unreadable
 from harness.reporting.figures.legend import SMALLEST_HEIGHT
@@ -175,8 +175,9 @@ def new_drawing(
     heading_height: float = SMALLEST_HEIGHT,
     footer_height: float = 0.0,
     height_above: float = 0.0,
+    shared_scale: bool | Literal["row"] = True,
 ) -> tuple[Drawing, list[Axes]]:
-    """Make a drawing with the axes of each panel, all on one vertical scale; notes and caption below.
+    """Make a drawing with the axes of each panel, by default on one vertical scale; notes and caption below.
 
     All sizes are in inches; a panel's height includes its title and tick labels, `heading_height` is that of
     the legend or title above the panels, `footer_height` that of what stands between panels and caption,
@@ -199,7 +200,7 @@ def new_drawing(
         height = size[1]
     drawing = Drawing(figsize=(width, height))
     drawing.set_layout_engine("constrained", rect=(0, below / height, 1, 1 - below / height))
-    all_axes = drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=True)
+    all_axes = drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=shared_scale)
     taken = {(panel.row, panel.column) for panel in grid.panels}
     for row in range(grid.rows):
         for column in range(grid.columns):

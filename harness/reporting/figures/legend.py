@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.style import FONT_FAMILY, FONT_SIZES, PAPER_WIDTH, POINTS_PER_INCH
+from harness.reporting.figures.style import FONT_SIZES, PAPER_WIDTH, POINTS_PER_INCH
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -93,11 +93,11 @@ def wrap(text: str, size: float, width: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of one line of text, in points."""
+    """Return the width of one line of text, in points, in the font of the style that is applied."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    font = FontProperties(family=FONT_FAMILY, size=size)
+    font = FontProperties(size=size)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 

@@ -107,10 +107,11 @@ class Matrix(Figure):
             )
         names = [settings.display(label) for label in labels]
         height = HEADER_HEIGHT + CELL_HEIGHT * len(labels)
-        with paper_style():
+        with paper_style(settings.font):
             grid = PanelGrid((Panel(0, 0, "", shown),), 1, 1)
             notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if FAILURES & set(shown["status"].unique()) else [])]
-            width = settings.size[0] if settings.size else _width(len(keys), names)
+            most = settings.inches
+            width = settings.size[0] if settings.size else min(most, _width(len(keys), names))
             below = caption if settings.caption else None
             drawing, (axes,) = new_drawing(grid, height, below, notes, size=settings.size, width=width)
             drawing.suptitle(settings.title or "cases by status")

@@ -28,7 +28,7 @@ from harness.reporting.figures.layout import (
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend, wrap
-from harness.reporting.figures.style import FONT_SIZES, PAPER_WIDTH, STATUS_WORDS, paper_style, series_styles
+from harness.reporting.figures.style import FONT_SIZES, STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number
 from harness.status import Status
@@ -68,6 +68,10 @@ class Speedup(Figure):
     settings = SpeedupSettings
     shows_rates = False
 
+    def reading(self, settings: SpeedupSettings) -> str:
+        """See `Figure.reading`."""
+        return "Speed-up: higher is better."
+
     def draw(self, frame: pd.DataFrame, settings: SpeedupSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         comparison = compare(frame, settings.baseline)
@@ -79,9 +83,10 @@ class Speedup(Figure):
         styles = series_styles(frame)
         labels = labels_in(shown)
         beside = panel_columns_side_by_side(len(labels), shown[x].nunique())
+        beside = min(beside, settings.panels_beside)
         grid = panel_grid(shown, columns, most_columns=beside)
-        width = settings.size[0] if settings.size else PAPER_WIDTH
-        with paper_style():
+        width = settings.inches
+        with paper_style(settings.font):
             legend = plan_legend([settings.display(label) for label in labels], settings.title, width)
             drawing, all_axes = new_drawing(
                 grid,
@@ -89,6 +94,7 @@ class Speedup(Figure):
                 caption if settings.caption else None,
                 [comparison.note],
                 size=settings.size,
+                width=width,
                 heading_height=legend.height,
             )
             highest = _highest(shown)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.reporting.frames import variant_of_labels
 from harness.status import Status
@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 PAPER_WIDTH = 7.0
 """Inches; the text width of a two-column paper."""
 POINTS_PER_INCH = 72
-FONT_FAMILY = "DejaVu Sans"
+COLUMN_WIDTH = 3.4
+"""Inches; one of its columns."""
+PAGE, COLUMN = "page", "column"
+WIDTHS = {PAGE: PAPER_WIDTH, COLUMN: COLUMN_WIDTH}
+SANS, SERIF = "sans", "serif"
+FONTS = {SANS: ("DejaVu Sans",), SERIF: ("STIXGeneral", "DejaVu Sans")}
+"""Fonts that come with matplotlib, so that every machine draws the same; the later ones fill gaps."""
+MATHEMATICS = {SANS: "dejavusans", SERIF: "stix"}
 
 FONT_SIZES = {
     "font.size": 8,
@@ -125,8 +132,11 @@ def series_styles(frame: pd.DataFrame) -> dict[str, SeriesStyle]:
 
 
 @contextmanager
-def paper_style() -> Iterator[None]:
-    """Apply fonts, ticks and grid of a two-column paper to what is drawn inside the block."""
+def paper_style(font: str = SANS) -> Iterator[None]:
+    """Apply fonts, ticks and grid of a two-column paper to what is drawn inside the block.
+
+    `font` is one of `FONTS`.
+    """
     import matplotlib
     import seaborn
 
@@ -136,8 +146,8 @@ def paper_style() -> Iterator[None]:
         "axes.linewidth": 0.6,
         "axes.titlepad": 4,
         "axes.axisbelow": True,
-        "font.family": "sans-serif",
-        "font.sans-serif": [FONT_FAMILY],
+        "font.family": list(FONTS[font]),
+        "mathtext.fontset": MATHEMATICS[font],
         "grid.color": "0.88",
         "grid.linewidth": 0.5,
         "hatch.linewidth": 0.5,
@@ -151,6 +161,18 @@ def paper_style() -> Iterator[None]:
     }
     with matplotlib.rc_context(settings):
         yield
+
+
+def marker_properties(look: SeriesStyle) -> dict[str, Any]:
+    """Return what matplotlib is told of a series' line and markers."""
+    return {
+        "color": look.color,
+        "linestyle": look.line,
+        "marker": look.marker,
+        "markerfacecolor": "white" if look.is_hollow else look.color,
+        "markeredgecolor": look.color if look.is_hollow else "white",
+        "markeredgewidth": 0.9 if look.is_hollow else 0.3,
+    }
 
 
 def text_color(style: SeriesStyle) -> str:

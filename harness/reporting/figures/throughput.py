@@ -38,9 +38,9 @@ from harness.reporting.figures.published_overlay import (
     overlay_of,
 )
 from harness.reporting.figures.style import (
-    PAPER_WIDTH,
     STATUS_WORDS,
     SeriesStyle,
+    marker_properties,
     paper_style,
     series_styles,
     text_color,
@@ -90,6 +90,10 @@ class Throughput(Figure):
     summary = "throughput or time of each variant over sequence length, a panel per head dim and mask"
     settings = ThroughputSettings
 
+    def reading(self, settings: ThroughputSettings) -> str:
+        """See `Figure.reading`."""
+        return "Time: lower is better." if settings.y == "time" else "Throughput: higher is better."
+
     def draw(self, frame: pd.DataFrame, settings: ThroughputSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         styles = series_styles(frame)
@@ -102,14 +106,15 @@ class Throughput(Figure):
         labels = labels_in(shown)
         as_bars = settings.style == "bars"
         beside = panel_columns_side_by_side(len(labels), shown[x].nunique()) if as_bars else 2
+        beside = min(beside, settings.panels_beside)
         grid = panel_grid(shown, columns, most_columns=beside)
         axis = _Axis(shown, settings.y)
-        width = settings.size[0] if settings.size else PAPER_WIDTH
+        width = settings.inches
         overlay = Overlay()
         if not axis.is_time:
             frames = [panel.frame for panel in grid.panels]
             overlay = overlay_of(frames, settings, x, axis.unit, float(shown["tflops"].max()))
-        with paper_style():
+        with paper_style(settings.font):
             notes = [INTERVAL_NOTE, *overlay.notes]
             if never_measured:
                 named = (f"{settings.display(label)} ({why})" for label, why in never_measured.items())
@@ -122,6 +127,7 @@ class Throughput(Figure):
                 caption if settings.caption else None,
                 notes,
                 size=settings.size,
+                width=width,
                 heading_height=legend.height,
                 footer_height=published_legend.height,
                 height_above=overlay.height_above,
@@ -310,14 +316,7 @@ def _write_missing(
 
 
 def _marker(look: SeriesStyle) -> dict[str, Any]:
-    return {
-        "color": look.color,
-        "linestyle": look.line,
-        "marker": look.marker,
-        "markerfacecolor": "white" if look.is_hollow else look.color,
-        "markeredgecolor": look.color if look.is_hollow else "white",
-        "markeredgewidth": 0.9 if look.is_hollow else 0.3,
-    }
+    return marker_properties(look)
 
 
 def _strip_height(grid: PanelGrid, x: str) -> float:

@@ -59,6 +59,8 @@ def test_defaults_are_sequence_length_and_panels_by_head_dim_and_mask() -> None:
         "where": None,
         "names": {},
         "size": None,
+        "width": "page",
+        "font": "sans",
         "caption": True,
         "style": "lines",
         "x": "seq",

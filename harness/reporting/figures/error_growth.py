@@ -1,0 +1,80 @@
+"""How the error of each series grows with a size: over its tolerance, or absolute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from harness.reporting.figures.base import Figure, NothingToDraw, PanelColumn, choose_rows
+from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, write_at_line
+from harness.reporting.units import is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+RATIO_NOTE = "Largest error of any output row over the tolerance of that row, against the float64 reference."
+ABSOLUTE_NOTE = "Largest absolute error against the float64 reference, in the worst of the checked inputs."
+ZERO_NOTE = "Without error, so not on the scale: {} of {} rows."
+
+
+class ErrorGrowthSettings(SizeSettings):
+    """`[figures] error_growth = { … }`."""
+
+    y: Literal["ratio", "absolute"] = "ratio"
+    """The error over its tolerance, or the largest absolute error."""
+    panels: tuple[PanelColumn, ...] = ("dtype", "mask")
+    """One panel for each combination of these; further columns that vary are added."""
+
+
+class ErrorGrowth(Figure):
+    """Lines of the largest error, with the line above which an output is wrong."""
+
+    name = "error_growth"
+    summary = "largest error of each variant, over its tolerance, over sequence length"
+    settings = ErrorGrowthSettings
+    shows_rates = False
+    is_usual = False
+
+    def reading(self, settings: ErrorGrowthSettings) -> str:
+        """See `Figure.reading`."""
+        return "Error: lower is better."
+
+    def rows(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
+        """Return the rows that were checked."""
+        shown = choose_rows(frame, settings)
+        checked = shown[[is_number(error) for error in shown[_column(settings)]]]
+        if not (checked[_column(settings)] > 0).any():
+            raise NothingToDraw("no case was checked with an error above 0")
+        return checked
+
+    def draw(self, frame: pd.DataFrame, settings: ErrorGrowthSettings, caption: str) -> Drawing:
+        """Draw it; see `Figure.draw`.
+
+        Several cases of a series at one place, such as several head dims without a panel each, cannot be:
+        what varies becomes a panel.
+        """
+        shown = self.rows(frame, settings)
+        is_ratio = settings.y == "ratio"
+        exact = int((shown[_column(settings)] == 0).sum())
+        notes = [RATIO_NOTE if is_ratio else ABSOLUTE_NOTE]
+        notes += [ZERO_NOTE.format(exact, len(shown))] if exact else []
+
+        def add_limit(axes: Axes, rows: pd.DataFrame) -> None:
+            axes.axhline(1, color="0.15", linewidth=0.8, linestyle=":", gid="limit")
+            write_at_line(axes, 1, "tolerance: above it, wrong")
+
+        return draw_size_lines(
+            frame,
+            shown,
+            _column(settings),
+            settings,
+            "error / tolerance" if is_ratio else "largest absolute error",
+            caption,
+            notes,
+            add_limit if is_ratio else None,
+        )
+
+
+def _column(settings: ErrorGrowthSettings) -> str:
+    return "error_ratio" if settings.y == "ratio" else "max_abs_error"

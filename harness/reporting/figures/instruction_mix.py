@@ -1,0 +1,89 @@
+"""Machine instructions of each series by class: of the main loop for each key, or of the whole code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
+from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows
+from harness.reporting.figures.stacked_rows import draw_stacks
+from harness.reporting.units import significant
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+CODE = "instructions."
+LOOP = "model."
+PER_SCORE = "_per_score"
+ALL_OF_LOOP = "instructions_per_score"
+PER_KEY_NOTE = (
+    "Instructions of the main loop for each key of a query, all lanes together, counted in the machine code."
+)
+CODE_NOTE = "Instructions in the machine code of all kernels, each counted once however often it is executed."
+
+
+class InstructionMixSettings(RowSettings):
+    """`[figures] instruction_mix = { … }`."""
+
+    per: Literal["auto", "key", "code"] = "auto"
+    """For each key of the main loop, or of the whole code; `auto` is by key where that is known."""
+
+
+class InstructionMix(Figure):
+    """A stack of instruction classes for each series."""
+
+    name = "instruction_mix"
+    summary = "machine instructions by class for each key, or in the whole code, a stack for each series"
+    settings = InstructionMixSettings
+    shows_rates = False
+    is_usual = False
+
+    def reading(self, settings: InstructionMixSettings) -> str:
+        """See `Figure.reading`."""
+        return "Lower is better."
+
+    def rows(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
+        """Return the rows whose instructions are counted."""
+        shown = choose_rows(frame, settings)
+        columns = _columns(shown, _is_per_key(shown, settings))
+        counted = shown[shown[list(columns)].notna().any(axis="columns")] if columns else shown.iloc[:0]
+        if counted.empty:
+            wanted = "of a main loop" if settings.per == "key" else "of machine code"
+            raise NothingToDraw(f"no case has its instructions {wanted} counted")
+        return counted
+
+    def draw(self, frame: pd.DataFrame, settings: InstructionMixSettings, caption: str) -> Drawing:
+        """Draw it; see `Figure.draw`."""
+        shown = self.rows(frame, settings)
+        is_per_key = _is_per_key(shown, settings)
+        columns = _columns(shown, is_per_key)
+        stacks = [(row, _parts(row, columns)) for row in bar_rows(shown, settings)]
+        title = "instructions for each key" if is_per_key else "instructions in the code"
+        note = PER_KEY_NOTE if is_per_key else CODE_NOTE
+        return draw_stacks(frame, stacks, settings, title, significant, f"{note} {caption}")
+
+
+def _is_per_key(frame: pd.DataFrame, settings: InstructionMixSettings) -> bool:
+    known = _columns(frame, True)
+    is_known = bool(known) and bool(frame[list(known)].notna().any(axis=None))
+    return settings.per == "key" or (settings.per == "auto" and is_known)
+
+
+def _columns(frame: pd.DataFrame, is_per_key: bool) -> dict[str, str]:
+    """Return the class that each column counts."""
+    names = [str(name) for name in frame.columns]
+    if not is_per_key:
+        return {name: name.removeprefix(CODE) for name in names if name.startswith(CODE)}
+    return {
+        name: name.removeprefix(LOOP).removesuffix(PER_SCORE)
+        for name in names
+        if name.startswith(LOOP) and name.endswith(PER_SCORE) and name != f"{LOOP}{ALL_OF_LOOP}"
+    }
+
+
+def _parts(row: BarRow, columns: dict[str, str]) -> dict[str, float]:
+    """Return the instructions of each class, in the case of a row's longest problem."""
+    longest = row.cases.sort_values(["seq_kv", "seq_q"]).iloc[-1]
+    counts = {name: longest[column] for column, name in columns.items()}
+    return {name: float(count) for name, count in counts.items() if count == count and count is not None}

@@ -1,0 +1,73 @@
+"""The memory that a call of each series takes, over a size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
+from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+MEBIBYTE = 2**20
+VALUES = "memory_mib"
+HELD_NOTE = (
+    "Held by a call: inputs, output, and workspace such as the score matrix, counted from the code. Dotted: "
+    "inputs and output alone, which is also the least that must be moved."
+)
+PEAK_NOTE = "Largest resident memory of the process that ran it, its interpreter and libraries included."
+
+
+class MemorySettings(SizeSettings):
+    """`[figures] memory = { … }`."""
+
+    y: Literal["held", "peak"] = "held"
+    """What a call holds, counted; or the largest resident memory of its process, measured."""
+
+
+class Memory(Figure):
+    """Lines of memory over the length, with the least that the problem needs."""
+
+    name = "memory"
+    summary = "memory that a call of each variant takes over sequence length, and the least it could"
+    settings = MemorySettings
+    shows_rates = False
+    is_usual = False
+
+    def reading(self, settings: MemorySettings) -> str:
+        """See `Figure.reading`."""
+        return "Memory: lower is better."
+
+    def rows(self, frame: pd.DataFrame, settings: MemorySettings) -> pd.DataFrame:
+        """Return the rows of which the memory is known."""
+        shown = choose_rows(frame, settings)
+        needed = ["bytes", "workspace_bytes"] if settings.y == "held" else ["peak_bytes"]
+        known = shown.dropna(subset=needed)
+        if known.empty:
+            raise NothingToDraw(f"no case has {' and '.join(needed)}")
+        return known
+
+    def draw(self, frame: pd.DataFrame, settings: MemorySettings, caption: str) -> Drawing:
+        """Draw it; see `Figure.draw`."""
+        shown = self.rows(frame, settings)
+        is_held = settings.y == "held"
+        of_call = shown["bytes"] + shown["workspace_bytes"] if is_held else shown["peak_bytes"]
+        shown = shown.assign(**{VALUES: of_call.astype(float) / MEBIBYTE})
+
+        def add_least(axes: Axes, rows: pd.DataFrame) -> None:
+            least = rows.groupby(settings.x_column)["bytes"].min() / MEBIBYTE
+            axes.plot(least.index, least, linestyle=":", color="0.15", linewidth=1.0, gid="least", zorder=3)
+
+        return draw_size_lines(
+            frame,
+            shown,
+            VALUES,
+            settings,
+            "memory of a call (MiB)" if is_held else "resident memory (MiB)",
+            caption,
+            [HELD_NOTE if is_held else PEAK_NOTE],
+            add_least if is_held else None,
+        )

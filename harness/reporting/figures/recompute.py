@@ -1,0 +1,149 @@
+"""Whether time follows the operations that are executed: executed over ideal FLOPs, against time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, PanelColumn, choose_rows
+from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
+from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.size_lines import line_handle, scale_values, tick_text
+from harness.reporting.figures.style import SeriesStyle, marker_properties, paper_style, series_styles
+from harness.reporting.frames import labels_in
+from harness.reporting.units import significant
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+PANEL_HEIGHT = 2.3
+PICO = 1e12
+SIDE_ROOM = 1.18
+"""Ends of the horizontal scale over and under the points."""
+NOTE = (
+    "Time over ideal FLOPs: picoseconds for each of the problem's operations; error bars: 95 % interval. "
+    "Points of a series are joined by growing length. Dotted: what the best rate of executed operations in "
+    "the panel would take; along it time follows the operations that are executed."
+)
+
+
+class RecomputeSettings(FigureSettings):
+    """`[figures] recompute = { … }`."""
+
+    panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
+    """One panel for each combination of these; further columns that vary, lengths excepted, are added."""
+
+
+class Recompute(Figure):
+    """Points of executed over ideal FLOPs and time over ideal FLOPs, and the line of one executed rate."""
+
+    name = "recompute"
+    summary = "executed over ideal FLOPs against time, each variant: does time follow what is executed?"
+    settings = RecomputeSettings
+    is_usual = False
+
+    def reading(self, settings: RecomputeSettings) -> str:
+        """See `Figure.reading`."""
+        return "Executed over ideal FLOPs, and time: lower is better."
+
+    def rows(self, frame: pd.DataFrame, settings: RecomputeSettings) -> pd.DataFrame:
+        """Return the timed rows whose executed operations are counted."""
+        shown = choose_rows(frame, settings).dropna(subset=["time_s", "recompute_factor"])
+        if shown.empty:
+            raise NothingToDraw("no case was timed whose executed operations are counted")
+        return shown
+
+    def draw(self, frame: pd.DataFrame, settings: RecomputeSettings, caption: str) -> Drawing:
+        """Draw it; see `Figure.draw`."""
+        shown = self.rows(frame, settings)
+        columns = check_readable(shown.drop(columns=["seq_q", "seq_kv", "batch"]), settings.panels)
+        grid = panel_grid(shown, columns, settings.panels_beside)
+        labels, styles = labels_in(shown), series_styles(frame)
+        with paper_style(settings.font):
+            names = [settings.display(label) for label in labels]
+            legend = plan_legend(names, settings.title, settings.inches)
+            drawing, all_axes = new_drawing(
+                grid,
+                PANEL_HEIGHT,
+                caption if settings.caption else None,
+                [NOTE, *_not_counted(frame, shown)],
+                size=settings.size,
+                width=settings.inches,
+                heading_height=legend.height,
+            )
+            least, most = (
+                shown["recompute_factor"].min() / SIDE_ROOM,
+                shown["recompute_factor"].max() * SIDE_ROOM,
+            )
+            for panel, axes in zip(grid.panels, all_axes, strict=True):
+                _draw_panel(axes, panel.frame, styles)
+                axes.set_title(panel.heading)
+                _scale_factors(axes, float(least), float(most))
+            scale_values(all_axes)
+            for panel, axes in zip(grid.panels, all_axes, strict=True):
+                _draw_rate(axes, panel.frame, float(least), float(most))
+            label_axes(all_axes, grid, "executed / ideal FLOPs", "time / ideal FLOPs (ps)")
+            add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
+        return drawing
+
+
+def _draw_panel(axes: Axes, frame: pd.DataFrame, styles: dict[str, SeriesStyle]) -> None:
+    for label in labels_in(frame):
+        rows = frame[frame["label"] == label].sort_values(["seq_q", "seq_kv"])
+        times = {name: rows[name] / rows["flops"] * PICO for name in ("time_s", "time_low_s", "time_high_s")}
+        middle = times["time_s"]
+        distances: list[Any] = [
+            (middle - times["time_low_s"]).clip(lower=0).fillna(0),
+            (times["time_high_s"] - middle).clip(lower=0).fillna(0),
+        ]
+        axes.errorbar(
+            rows["recompute_factor"],
+            middle,
+            yerr=distances,
+            **{**marker_properties(styles[label]), "linewidth": 0.7},
+            capsize=1.5,
+            elinewidth=0.7,
+            label=label,
+        )
+
+
+def _draw_rate(axes: Axes, frame: pd.DataFrame, least: float, most: float) -> None:
+    """Draw what the best executed rate of a panel would take; it changes no scale."""
+    rates = frame["flops_executed"].fillna(frame["flops"] * frame["recompute_factor"]) / frame["time_s"]
+    best = float(rates.max())
+    axes.plot(
+        [least, most],
+        [least / best * PICO, most / best * PICO],
+        linestyle=":",
+        color="0.15",
+        linewidth=0.9,
+        scaley=False,
+        gid="rate",
+    )
+    axes.annotate(
+        f"{significant(best / 1e9)} GFLOP/s executed",
+        (0.98, 0.03),
+        xycoords="axes fraction",
+        ha="right",
+        fontsize=5.5,
+        color="0.25",
+        gid="rate",
+    )
+
+
+def _scale_factors(axes: Axes, least: float, most: float) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.set_xlim(least, most)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _not_counted(frame: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
+    """Return a sentence on the series that were timed, but whose executed operations nobody counted."""
+    timed = labels_in(frame[frame["time_s"].notna()])
+    missing = [label for label in timed if label not in labels_in(shown)]
+    return [f"Not shown, or not counted: {', '.join(missing)}."] if missing else []

@@ -1,0 +1,195 @@
+"""Rows of horizontal bars: a row for each series, under a heading for each form of problem.
+
+For what hardly changes with the length: figures of the code, and what building it takes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.reporting.figures.base import FigureSettings, PanelColumn, Unreadable
+from harness.reporting.figures.layout import CAPTION_CHARACTERS_PER_INCH, describe_value
+from harness.reporting.figures.legend import text_width, wrap
+from harness.reporting.figures.style import (
+    CAPTION_SIZE,
+    POINTS_PER_INCH,
+    SeriesStyle,
+    paper_style,
+    series_styles,
+)
+from harness.reporting.frames import labels_in, varying
+from harness.reporting.units import is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+MOST_ROWS = 48
+"""More rows than this nobody can read."""
+BAR = 0.72
+"""Height of a bar over the distance between two."""
+INCHES_OF_ROW = 0.17
+INCHES_OF_LINE = 0.115
+"""Of a row whose name has several lines."""
+INCHES_BESIDES = 0.55
+"""Height besides rows and caption: titles."""
+WIDEST_NAMES = 0.26
+"""Share of the figure's width for the names of the series, which are wrapped if longer."""
+MOST_TEXT = 0.8
+"""Share of a column that the text beside its longest bar may take."""
+COLUMN_GAP = 0.12
+"""Inches between two columns."""
+NAME_SIZE = 6.0
+TEXT_SIZE = 5.5
+TITLE_SIZE = 6.5
+
+
+class RowSettings(FigureSettings):
+    """What figures of rows can be told."""
+
+    by: tuple[PanelColumn, ...] = ("target", "dtype", "head_dim", "mask")
+    """A row of a series for each combination of these that varies; cases of several lengths share a row."""
+
+
+@dataclass(frozen=True)
+class BarRow:
+    """One row: a series, the form of its problems, and its cases."""
+
+    label: str
+    form: str
+    """What tells it from the series' other rows, `cuda:sm_80, causal mask`."""
+    place: int
+    """How many lines below the top it stands."""
+    cases: pd.DataFrame
+
+    def spread(self, column: str) -> tuple[float, float, float] | None:
+        """Return the smallest, the middle and the largest value of a column; None where there is none."""
+        values = [value for value in self.cases[column] if is_number(value)] if column in self.cases else []
+        if not values:
+            return None
+        return float(min(values)), float(sorted(values)[len(values) // 2]), float(max(values))
+
+
+@dataclass(frozen=True)
+class RowColumn:
+    """One column of bars: its title, the bars of each row, and the text beside them."""
+
+    title: str
+    ends: Sequence[tuple[BarRow, float, str]]
+    """Row, where its bar ends, and what is written there."""
+    draw: Callable[[Axes, dict[str, SeriesStyle]], None]
+    """Draws the bars of all rows."""
+
+
+def bar_rows(frame: pd.DataFrame, settings: RowSettings) -> list[BarRow]:
+    """Split a prepared frame into rows, those of one form below each other and under a heading.
+
+    Raises `Unreadable` where there would be too many.
+    """
+    columns = varying(frame, settings.by)
+    grouped = list(frame.groupby([*columns, "label"], observed=True, dropna=False, sort=True))
+    if len(grouped) > MOST_ROWS:
+        raise Unreadable(
+            f"{len(grouped)} rows ({len(labels_in(frame))} series by {', '.join(columns)}), of which at most "
+            f"{MOST_ROWS} can be read; narrow them down with variants, where or by"
+        )
+    rows: list[BarRow] = []
+    for (*values, label), cases in grouped:
+        form = ", ".join(describe_value(*pair) for pair in zip(columns, values, strict=True))
+        place = rows[-1].place + 1 if rows else 0
+        has_heading = bool(form) and (not rows or rows[-1].form != form)
+        rows.append(BarRow(str(label), form, place + has_heading, cases))
+    return rows
+
+
+def draw_rows(
+    frame: pd.DataFrame,
+    rows: Sequence[BarRow],
+    columns: Sequence[RowColumn],
+    settings: RowSettings,
+    caption: str,
+    heading_height: float = 0.0,
+) -> Drawing:
+    """Make a drawing of rows with columns of bars, names on the left and the caption below.
+
+    Series have their styles of the whole `frame`.  `heading_height` are inches for a legend.
+    """
+    from matplotlib.figure import Figure as Drawing
+
+    width, lines_of_rows = settings.inches, rows[-1].place + 1
+    names = _names(rows, settings, width)
+    row_inches = max(INCHES_OF_ROW, INCHES_OF_LINE * max(name.count("\n") + 1 for name in names))
+    lines = textwrap.wrap(caption, round(width * CAPTION_CHARACTERS_PER_INCH)) if settings.caption else []
+    caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
+    heading = heading_height or (0.3 if settings.title else 0.0)
+    height = caption_height + heading + INCHES_BESIDES + row_inches * lines_of_rows
+    if settings.size:
+        height = settings.size[1]
+    with paper_style(settings.font):
+        styles = series_styles(frame)
+        drawing = Drawing(figsize=(width, height))
+        share = caption_height / height
+        drawing.set_layout_engine("constrained", rect=(0, share, 1, 1 - share), w_pad=COLUMN_GAP / 2)
+        all_axes = drawing.subplots(1, len(columns), squeeze=False, sharey=True)[0]
+        names_width = max(text_width(line, NAME_SIZE) for name in names for line in name.split("\n"))
+        column_inches = (width - names_width / POINTS_PER_INCH) / len(columns) - COLUMN_GAP
+        for column, axes in zip(columns, all_axes, strict=True):
+            column.draw(axes, styles)
+            _finish(axes, column, column_inches, lines_of_rows)
+        all_axes[0].set_yticks([row.place for row in rows], names, fontsize=NAME_SIZE)
+        _write_forms(all_axes[0], rows)
+        if settings.title and not heading_height:
+            drawing.suptitle(settings.title)
+        place = (0.07 / width, 2 / POINTS_PER_INCH / height)
+        text = drawing.text(*place, "\n".join(lines), fontsize=CAPTION_SIZE, color="0.25", gid="caption")
+        text.set(va="bottom", linespacing=1.2)
+    return drawing
+
+
+def _finish(axes: Axes, column: RowColumn, inches: float, lines: int) -> None:
+    """Write the texts beside the bars, and scale the column so that they fit."""
+    largest = max((end for _, end, _ in column.ends), default=0.0) or 1.0
+    needed = [largest]
+    for row, end, text in column.ends:
+        room = min((text_width(text, TEXT_SIZE) + 4) / POINTS_PER_INCH / inches, MOST_TEXT)
+        needed.append(end / (1 - room))
+        axes.annotate(
+            text,
+            (end, row.place),
+            xytext=(2, 0),
+            textcoords="offset points",
+            va="center_baseline",
+            fontsize=TEXT_SIZE,
+            color="0.1",
+            gid="value",
+        )
+    axes.set_xlim(0, max(needed))
+    axes.set_xticks([])
+    axes.set_ylim(lines - 0.4, -0.6)
+    axes.set_title(column.title, fontsize=TITLE_SIZE)
+    axes.tick_params(axis="y", length=0)
+    for side in ("top", "right", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+def _names(rows: Iterable[BarRow], settings: RowSettings, width: float) -> list[str]:
+    """Return what stands left of each row."""
+    room = WIDEST_NAMES * width * POINTS_PER_INCH
+    return [wrap(settings.display(row.label), NAME_SIZE, room) for row in rows]
+
+
+def _write_forms(axes: Axes, rows: Sequence[BarRow]) -> None:
+    """Write the heading above the rows of each form, over the columns on the right."""
+    axes.set_zorder(1)
+    axes.patch.set_visible(False)
+    for form, group in itertools.groupby(rows, key=lambda row: row.form):
+        if form:
+            place = next(group).place - 1
+            text = axes.annotate(form, (0, place), xycoords=("axes fraction", "data"))
+            text.set(fontsize=NAME_SIZE, fontweight="bold", va="center_baseline", gid="form")
+            text.set_in_layout(False)

@@ -1,0 +1,143 @@
+"""Lines of a quantity of each series over a size, both on logarithmic scales, in panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.reporting.figures.base import FigureSettings, PanelColumn
+from harness.reporting.figures.layout import (
+    X_LABELS,
+    check_readable,
+    label_axes,
+    new_drawing,
+    panel_grid,
+)
+from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.style import marker_properties, paper_style, series_styles
+from harness.reporting.frames import format_value, labels_in
+from harness.reporting.units import is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+PANEL_HEIGHT = 2.1
+SIDE_MARGIN = 0.08
+"""Free space left and right of the points, as a share of their extent."""
+ROOM = 1.5
+"""Ends of the vertical scale over and under the points."""
+SHORT_SCALE = 100.0
+"""Ratio of the ends of a vertical scale below which there are ticks between the decades."""
+
+
+class SizeSettings(FigureSettings):
+    """What figures over a size can be told."""
+
+    x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads"] = "seq"
+    """Horizontal axis, on a log2 scale; `seq` is `seq_q`."""
+    panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
+    """One panel for each combination of these; further columns that vary are added."""
+
+    @property
+    def x_column(self) -> str:
+        """The column of the horizontal axis."""
+        return "seq_q" if self.x == "seq" else self.x
+
+
+def draw_size_lines(
+    frame: pd.DataFrame,
+    shown: pd.DataFrame,
+    values: str,
+    settings: SizeSettings,
+    y_label: str,
+    caption: str,
+    notes: Sequence[str] = (),
+    add_to_panel: Callable[[Axes, pd.DataFrame], None] | None = None,
+) -> Drawing:
+    """Draw the column `values` of the rows `shown`, each series in its style of the whole `frame`.
+
+    Values that are no positive number have no place on the scale and are left out.  `add_to_panel` draws what
+    a panel has besides, such as a limit.
+    """
+    x = settings.x_column
+    shown = shown[[is_number(value) and value > 0 for value in shown[values]]]
+    columns = check_readable(shown, settings.panels, x)
+    grid = panel_grid(shown, columns, settings.panels_beside)
+    labels, styles = labels_in(shown), series_styles(frame)
+    with paper_style(settings.font):
+        legend = plan_legend([settings.display(label) for label in labels], settings.title, settings.inches)
+        drawing, all_axes = new_drawing(
+            grid,
+            PANEL_HEIGHT,
+            caption if settings.caption else None,
+            notes,
+            size=settings.size,
+            width=settings.inches,
+            heading_height=legend.height,
+        )
+        for panel, axes in zip(grid.panels, all_axes, strict=True):
+            for label in labels_in(panel.frame):
+                rows = panel.frame[panel.frame["label"] == label].sort_values(x)
+                axes.plot(
+                    rows[x].astype(float), rows[values], **marker_properties(styles[label]), label=label
+                )
+            if add_to_panel is not None:
+                add_to_panel(axes, panel.frame)
+            axes.set_title(panel.heading)
+            _scale_sizes(axes, sorted(panel.frame[x].unique()))
+        scale_values(all_axes)
+        label_axes(all_axes, grid, X_LABELS[x], y_label)
+        add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
+    return drawing
+
+
+def scale_values(all_axes: Sequence[Axes]) -> None:
+    """Give all panels one logarithmic vertical scale, its ticks written as numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low = min(axes.dataLim.minposy for axes in all_axes) / ROOM
+    high = max(axes.dataLim.y1 for axes in all_axes) * ROOM
+    is_short = high / low < SHORT_SCALE
+    for axes in all_axes:
+        axes.set_yscale("log")
+        axes.set_ylim(low, high)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if is_short else (1.0,)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.grid(axis="y")
+
+
+def tick_text(value: float) -> str:
+    """Return what stands at a tick: no digits that say nothing."""
+    return format_value(value) if 1e-3 <= value < 1e5 else f"{value:.0e}"
+
+
+def line_handle(properties: dict[str, Any]) -> Any:
+    """Return a line's entry in the legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **properties)
+
+
+def write_at_line(axes: Axes, height: float, text: str) -> None:
+    """Write what a horizontal line is, at its left end above it."""
+    axes.annotate(
+        text,
+        (0, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(3, 2),
+        textcoords="offset points",
+        fontsize=5.5,
+        color="0.25",
+        gid="line",
+    )
+
+
+def _scale_sizes(axes: Axes, sizes: Sequence[Any]) -> None:
+    margin = (sizes[-1] / sizes[0]) ** SIDE_MARGIN if len(sizes) > 1 else 2.0
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(sizes[0] / margin, sizes[-1] * margin)
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.set_xticks([], minor=True)

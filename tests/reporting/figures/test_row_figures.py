@@ -1,0 +1,135 @@
+"""Figures of rows: what the code takes, its instructions, and how long building it takes."""
+
+from typing import Any
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from synthetic_results import make_result
+
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable
+from harness.reporting.figures.build_time import BuildTime
+from harness.reporting.figures.instruction_mix import InstructionMix
+from harness.reporting.figures.resources import Resources
+from harness.reporting.figures.stacked_rows import MOST_PARTS, OTHERS
+from harness.reporting.frames import prepare
+from harness.results.frame import results_frame
+from harness.results.result import Result
+from harness.status import Status
+
+
+def draw(figure: Figure, *results: Result, **settings: Any) -> Drawing:
+    frame = prepare(results_frame(results), ("flash", "naive"))
+    return figure.draw(frame, parse_settings(figure, settings), "the caption")
+
+
+def words(axes: Axes, kind: str = "value") -> list[str]:
+    return [text.get_text() for text in axes.texts if text.get_gid() == kind]
+
+
+def widths(axes: Axes, part: str) -> list[float]:
+    return [float(bar.get_width()) for bar in axes.patches if bar.get_gid() == part]  # type: ignore[attr-defined]
+
+
+def caption(drawing: Drawing) -> str:
+    (text,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
+    return " ".join(text.split())
+
+
+def built(variant: str, seq: int = 64, **fields: Any) -> Result:
+    return make_result(variant, seq, status=Status.EMULATED, target="cuda:sm_80", **fields)
+
+
+FLASH = built("flash", registers=128, spills=0, shared_bytes=27648, occupancy=0.25)
+LONGER = built("flash", 128, registers=182, spills=0, shared_bytes=27648, occupancy=0.125)
+NAIVE = built("naive", registers=250, spills=0, shared_bytes=55296)
+
+
+def test_a_column_for_each_quantity_with_the_values_beside_the_bars() -> None:
+    drawing = draw(Resources(), FLASH, NAIVE)
+    titles = [axes.get_title().split()[0] for axes in drawing.axes]
+    assert titles == ["registers", "shared", "occupancy"]
+    assert [words(axes) for axes in drawing.axes] == [["128", "250"], ["27", "54"], ["25", "–"]]
+    assert [label.get_text() for label in drawing.axes[0].get_yticklabels()] == ["flash", "naive"]
+
+
+def test_lengths_share_a_row_that_says_the_range() -> None:
+    drawing = draw(Resources(), FLASH, LONGER)
+    registers, _, occupancy = drawing.axes
+    assert words(registers) == ["128–182"]
+    assert widths(registers, "bar") == [182]
+    assert words(occupancy) == ["12.5–25"]
+
+
+def test_what_is_zero_everywhere_is_said_instead_of_drawn() -> None:
+    assert "0 in all rows: spilled registers. the caption" in caption(draw(Resources(), FLASH))
+
+
+def test_forms_are_headings_and_by_chooses_them() -> None:
+    rows = [FLASH, built("flash", mask="causal", registers=90)]
+    assert words(draw(Resources(), *rows).axes[0], "form") == ["causal mask", "full mask"]
+    assert words(draw(Resources(), *rows, by=["dtype"]).axes[0], "form") == []
+
+
+def test_texts_stay_inside_the_figure() -> None:
+    drawing = draw(Resources(), FLASH, LONGER, NAIVE, width="column")
+    drawing.draw_without_rendering()
+    for text in (text for axes in drawing.axes for text in axes.texts):
+        assert text.get_window_extent().x1 <= drawing.bbox.x1
+
+
+def test_too_many_rows_are_refused_with_what_to_narrow_down() -> None:
+    rows = [built("flash", head_dim=8 * place, registers=9) for place in range(1, 60)]
+    with pytest.raises(Unreadable, match=r"59 rows .* narrow them down with variants, where or by"):
+        draw(Resources(), *rows)
+
+
+def test_instructions_are_of_each_key_where_a_loop_is_known() -> None:
+    model = {"instructions_per_score": 0.75, "tensor_per_score": 0.5, "alu_per_score": 0.25}
+    (axes,) = draw(InstructionMix(), built("flash", model=model, instructions={"tensor": 90})).axes
+    assert axes.get_title() == "instructions for each key"
+    assert (widths(axes, "tensor"), widths(axes, "alu")) == ([0.5], [0.25])
+    assert words(axes) == ["0.750"]
+
+
+def test_instructions_are_of_the_code_where_it_is_not_or_by_choice() -> None:
+    row = built("flash", model={"tensor_per_score": 0.5}, instructions={"tensor": 90, "integer": 210})
+    (axes,) = draw(InstructionMix(), row, per="code").axes
+    assert widths(axes, "integer") == [210]
+    assert words(axes) == ["300"]
+    (other,) = draw(InstructionMix(), built("flash", instructions={"tensor": 90})).axes
+    assert other.get_title() == "instructions in the code"
+
+
+def test_the_smallest_parts_become_one() -> None:
+    counts = {f"class{number:02}": number for number in range(1, MOST_PARTS + 4)}
+    drawing = draw(InstructionMix(), built("flash", instructions=counts))
+    (legend,) = drawing.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names[0] == f"class{MOST_PARTS + 3:02}"
+    assert names[-1] == OTHERS
+    assert widths(drawing.axes[0], OTHERS) == [1 + 2 + 3]
+
+
+def test_build_time_is_the_mean_of_a_rows_cases_by_stage() -> None:
+    stages = [{"payload": 0.1, "object": 0.3}, {"payload": 0.2, "object": 0.4}]
+    rows = [built("flash", 64 * place, build_s=0.6, stage_s=of) for place, of in enumerate(stages, 1)]
+    (axes,) = draw(BuildTime(), *rows).axes
+    assert widths(axes, "object") == pytest.approx([350])
+    assert widths(axes, OTHERS) == pytest.approx([100])
+    assert words(axes) == ["600"]
+    assert axes.get_title() == "build time (ms)"
+
+
+@pytest.mark.parametrize(
+    ("figure", "reason"),
+    [
+        (Resources(), "no case has figures of its code"),
+        (InstructionMix(), "no case has its instructions of machine code counted"),
+        (BuildTime(), "no case has a build time"),
+    ],
+)
+def test_without_such_values_there_is_nothing_to_draw(figure: Figure, reason: str) -> None:
+    with pytest.raises(NothingToDraw, match=reason):
+        draw(figure, make_result())
