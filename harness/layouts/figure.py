@@ -10,6 +10,9 @@ INCHES_FOR_CELL = 0.27
 DARK = 0.45
 """Luminance below which a square has white text."""
 
+NO_DATES = {".png": "Software", ".svg": "Date", ".pdf": "CreationDate"}
+"""Metadata to leave out, so that equal layouts give equal files."""
+
 
 def save_figure(layouts: Mapping[str, Layout], file: Path, *, registers: bool = True) -> None:
     """Write a figure of layouts of two axes, side by side, each under its title.
@@ -51,4 +54,7 @@ def save_figure(layouts: Mapping[str, Layout], file: Path, *, registers: bool = 
         panel.set_yticks(range(rows), labels=[str(row) for row in range(rows)], fontsize=6)
         panel.tick_params(length=0)
         panel.xaxis.tick_top()
-    figure.savefig(file, dpi=200, bbox_inches="tight", pad_inches=0.05)
+    with matplotlib.rc_context({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
+        figure.savefig(
+            file, dpi=200, bbox_inches="tight", pad_inches=0.05, metadata={NO_DATES[file.suffix]: None}
+        )

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 
 
 def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence, without its full stop, for each doubt about the times in a frame."""
+    """Yield a sentence, without its full stop, on samples and for each doubt about the times in a frame."""
     timed = frame[frame["time_s"].notna()]
+    rounds, starts = _range(timed["samples"]), _range(timed["starts"])
+    if rounds:
+        yield f"Samples: {rounds} rounds in {starts} starts" if starts else f"Samples: {rounds} rounds"
     busy = _count(timed["busy"])
     if busy:
         yield f"Busy, others used the processors meanwhile: {busy} of {len(timed)} rows"
@@ -48,6 +51,12 @@ def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
             "Faster than the measured peak, which is therefore too low and is not compared with: "
             f"{above} of {len(timed)} rows"
         )
+
+
+def _range(numbers: pd.Series) -> str:
+    """Return the numbers that occur as a text, empty where none is known."""
+    known = sorted({int(number) for number in numbers.dropna()})
+    return "" if not known else f"{known[0]}" if len(known) == 1 else f"{known[0]}–{known[-1]}"
 
 
 def _count(flags: pd.Series) -> int:

@@ -93,12 +93,8 @@ class Matrix(Figure):
         shown = choose_rows(frame, settings)
         if shown.empty:
             raise NothingToDraw("no case has a result")
-        changing = varying(shown, settings.columns)
-        columns = [name for name in settings.columns if name == "target" or name in changing]
-        keys = sorted(
-            set(shown[columns].drop_duplicates().itertuples(index=False, name=None)),
-            key=lambda values: [sort_key(value) for value in values],
-        )
+        columns, together = _columns(shown, settings)
+        keys = _keys(shown, columns)
         labels = labels_in(shown)
         if len(labels) > MOST_ROWS or len(keys) > MOST_CELLS:
             raise Unreadable(
@@ -109,7 +105,12 @@ class Matrix(Figure):
         height = HEADER_HEIGHT + CELL_HEIGHT * len(labels)
         with paper_style(settings.font):
             grid = PanelGrid((Panel(0, 0, "", shown),), 1, 1)
-            notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if FAILURES & set(shown["status"].unique()) else [])]
+            counted = [f"Counted together: {_plural(together)}."] if together else []
+            notes = [
+                ACCEPTED_NOTE,
+                *counted,
+                *([FAILED_NOTE] if FAILURES & set(shown["status"].unique()) else []),
+            ]
             most = settings.inches
             width = settings.size[0] if settings.size else min(most, _width(len(keys), names))
             below = caption if settings.caption else None
@@ -117,8 +118,34 @@ class Matrix(Figure):
             drawing.suptitle(settings.title or "cases by status")
             cell_width = (width - _label_width(names)) / len(keys)
             _draw_cells(axes, shown, columns, keys, labels, cell_width)
-            _label_cells(axes, columns, keys, names)
+            _label_cells(axes, columns, keys, names, cell_width)
         return drawing
+
+
+def _columns(frame: pd.DataFrame, settings: MatrixSettings) -> tuple[list[str], list[str]]:
+    """Return what the matrix has a column for each combination of, and what it counts together instead.
+
+    Where nobody has chosen the columns, the last ones are counted together until what is left can be read.
+    """
+    changing = varying(frame, settings.columns)
+    columns = [str(name) for name in settings.columns if name == "target" or name in changing]
+    together: list[str] = []
+    is_chosen = "columns" in settings.model_fields_set
+    while not is_chosen and len(columns) > 1 and len(_keys(frame, columns)) > MOST_CELLS:
+        together.insert(0, columns.pop())
+    return columns, together
+
+
+def _keys(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Hashable, ...]]:
+    """Return the combinations of some columns, in their order."""
+    return sorted(
+        set(frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)),
+        key=lambda values: [sort_key(value) for value in values],
+    )
+
+
+def _plural(columns: Sequence[str]) -> str:
+    return ", ".join(f"{column}s" for column in columns)
 
 
 def cell_text(counts: Counter[Status], words: Mapping[Status, str] | None = None) -> str:
@@ -226,18 +253,32 @@ def _fitting_text(counts: Counter[Status], width: float) -> tuple[list[str], flo
 
 
 def _label_cells(
-    axes: Axes, columns: Sequence[str], keys: Sequence[tuple[Hashable, ...]], labels: Sequence[str]
+    axes: Axes,
+    columns: Sequence[str],
+    keys: Sequence[tuple[Hashable, ...]],
+    labels: Sequence[str],
+    cell_width: float,
 ) -> None:
+    """Write the names of columns and rows, those of columns small enough not to touch each other."""
     names = [
         "\n".join(_name(column, value) for column, value in zip(columns, key, strict=True)) for key in keys
     ]
     wrapped = [wrap(label, LABEL_SIZE, (WIDEST_LABELS - 0.15) * POINTS_PER_INCH) for label in labels]
-    axes.set_xticks([index + 0.5 for index in range(len(keys))], names)
+    cell_points = CELL_FILL * cell_width * POINTS_PER_INCH
+    if _widest(names) > cell_points:  # a chip goes below its target
+        names = [name.replace(":", ":\n") for name in names]
+    size = min(LABEL_SIZE, LABEL_SIZE * cell_points / _widest(names))
+    axes.set_xticks([index + 0.5 for index in range(len(keys))], names, fontsize=size)
     axes.set_yticks([index + 0.5 for index in range(len(labels))], wrapped)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
+
+
+def _widest(names: Sequence[str]) -> float:
+    """Return how many points the widest line takes."""
+    return max(text_width(line, LABEL_SIZE) for name in names for line in name.split("\n"))
 
 
 def _name(column: str, value: Any) -> str:

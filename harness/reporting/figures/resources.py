@@ -48,7 +48,7 @@ QUANTITIES = (
     Quantity("code_bytes", "code\n(KiB)", 1 / 1024),
 )
 
-NOTE = "Counted in the generated code, not measured. Where the lengths of a row differ: a range, its bar to the end."
+NOTE = "Counted in the generated code, not measured. Where the lengths of a row differ: a range."
 
 
 class Resources(Figure):

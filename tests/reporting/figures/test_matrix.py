@@ -7,7 +7,7 @@ from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.base import NothingToDraw
+from harness.reporting.figures.base import NothingToDraw, Unreadable
 from harness.reporting.figures.matrix import FAILED, Matrix, cell_look, cell_text
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
@@ -96,6 +96,32 @@ def test_the_columns_can_be_chosen() -> None:
     rows = [make_result(head_dim=head_dim) for head_dim in (64, 128)]
     (axes,) = draw(frame_of(*rows), columns=["head_dim"]).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["head_dim 64", "head_dim 128"]
+
+
+def many_forms() -> list[Result]:
+    """Hundreds of cases on five targets, of three dtypes and seven masks."""
+    return [
+        make_result(
+            target=f"gpu:{target}", dtype=dtype, mask=f"mask{mask}", case=f"{target}{dtype}{mask}{seq}"
+        )
+        for target in range(5)
+        for dtype in ("f32", "f16", "bf16")
+        for mask in range(7)
+        for seq in range(3)
+    ]
+
+
+def test_forms_are_counted_together_where_each_would_be_too_many() -> None:
+    drawing = draw(frame_of(*many_forms()))
+    (axes,) = drawing.axes
+    assert len(axes.get_xticklabels()) == 15
+    assert cells(drawing) == ["21 ✓"] * 15
+    assert "Counted together: masks." in note(drawing)
+
+
+def test_columns_that_somebody_chose_are_not_counted_together() -> None:
+    with pytest.raises(Unreadable, match="105 columns"):
+        draw(frame_of(*many_forms()), columns=["target", "dtype", "mask"])
 
 
 def test_long_texts_stay_inside_their_narrow_cells() -> None:
