@@ -178,9 +178,15 @@ def test_the_matrix_counts_cases_by_form_and_tells_reasons() -> None:
     rows = [
         *RESULTS,
         make_result(
-            "flash", mask="window(64,0)", heads=4, kv_heads=2, status=Status.UNSUPPORTED, reason="no"
+            "flash",
+            case="refused",
+            mask="window(64,0)",
+            heads=4,
+            kv_heads=2,
+            status=Status.UNSUPPORTED,
+            reason="no",
         ),
-        make_result("flash", 512, mask="window(8,0)", heads=4, kv_heads=2, sinks=True),
+        make_result("flash", 512, case="sinks", mask="window(8,0)", heads=4, kv_heads=2, sinks=True),
     ]
     matrix = status_matrix(prepare(results_frame(rows)))
     assert matrix.columns == (("cpu", "unfused"), ("cpu", "flash"))
