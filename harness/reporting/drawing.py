@@ -21,7 +21,9 @@ from harness.reporting.figures.base import (
     save,
 )
 from harness.reporting.figures.origin import origin_of
+from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
+from harness.storage.replacing import write_text
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import shown
 
@@ -71,6 +73,9 @@ def draw_figures(
             drawing = figure.draw(runs.frame, settings, caption)
             origin = origin_of(runs, name, chosen, rows).text()
             drawn.files[name] = save(drawing, folder / name, formats, origin)
+            if figure.data_columns:
+                lines = plot_data(rows, figure.data_columns, origin)
+                write_text(folder / f"{name}.dat", "".join(f"{line}\n" for line in lines))
             drawn.captions[name] = caption
             drawn.notes += [f"figure {name}: {line}" for line in figure.notes(runs.frame, settings)]
         except OSError:

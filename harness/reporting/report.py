@@ -18,6 +18,7 @@ from harness.reporting.failures import failures_of, missing_packages, print_fail
 from harness.reporting.figures.base import FORMATS, check_formats
 from harness.reporting.frames import sort_rows
 from harness.reporting.html.page import html_page
+from harness.reporting.latex import summary_latex
 from harness.reporting.panel_tables import panel_tables, rich_panel, terminal_notes
 from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 SUMMARY_MARKDOWN = "summary.md"
 SUMMARY_CSV = "summary.csv"
+SUMMARY_LATEX = "summary.tex"
 RESULTS_CSV = "results.csv"
 PAGE = "report.html"
 WIDTH_WITHOUT_TERMINAL = 200
@@ -87,7 +89,7 @@ def make_report(
 def write_report(
     folders: Folders, out: str | Path | None = None, formats: Sequence[str] = FORMATS
 ) -> ReportPaths:
-    """Write `summary.md`, `summary.csv`, `results.csv`, figures and `report.html` of one or several runs.
+    """Write tables, figures and `report.html` of one or several runs.
 
     Each folder is a run's, or an experiment's, of which the newest run is taken; several are merged.  The
     files go to `out`, by default to `report/` in the run's folder; several runs have no such place.  Drawn
@@ -179,6 +181,7 @@ def _write(
         write_text(text, tables)
         _write_lines(folder / SUMMARY_CSV, summary_csv(rows))
         _write_lines(folder / RESULTS_CSV, full_csv(rows))
+        _write_lines(folder / SUMMARY_LATEX, (f"{line}\n" for line in summary_latex(rows)))
         drawn = draw_figures(runs, wanted, folder, formats, published=published)
         write_text(text, tables + figures_markdown(runs, drawn))
         html = _write_page(folder / PAGE, runs, rows, drawn)

@@ -33,8 +33,10 @@ def test_a_report_has_summary_tables_and_figures_in_three_formats(write_run: Wri
     assert {file.name for file in paths.folder.iterdir()} == {
         "summary.md",
         "summary.csv",
+        "summary.tex",
         "results.csv",
         "report.html",
+        "throughput.dat",
         "throughput.png",
         "throughput.svg",
         "throughput.pdf",
@@ -71,7 +73,7 @@ def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> 
     first = write_report([folder], tmp_path / "first", formats=("svg",))
     second = write_report([folder], tmp_path / "second", formats=("svg",))
     names = sorted(file.name for file in first.folder.iterdir())
-    assert len(names) == 7
+    assert len(names) == 10
     for name in names:
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
 

@@ -147,6 +147,9 @@ class Figure(ABC):
     settings: ClassVar[type[FigureSettings]] = FigureSettings
     shows_rates: ClassVar[bool] = True
     """Whether it shows FLOP/s or shares of a peak, so that its caption is to say what FLOPs and peak are."""
+    data_columns: ClassVar[tuple[str, ...]] = ()
+    """Columns of the frame that it shows, for the table of its numbers; one that ends in a dot stands for all
+    that begin with it.  Without any there is no such table."""
     is_usual: ClassVar[bool] = True
     """Whether it is drawn where an experiment names no figure; others only where somebody asks for them."""
 

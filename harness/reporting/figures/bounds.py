@@ -80,6 +80,7 @@ class Bounds(Figure):
     name = "bounds"
     summary = "modelled: cycles by part of a multiprocessor that each variant's main loop keeps busy"
     settings = BoundsSettings
+    data_columns = ("model.",)
     shows_rates = False
 
     def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:

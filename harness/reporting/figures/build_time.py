@@ -26,6 +26,7 @@ class BuildTime(Figure):
     name = "build_time"
     summary = "build time of each series by stage"
     settings = RowSettings
+    data_columns = ("build_s", STAGE)
     shows_rates = False
     is_usual = False
 

@@ -33,6 +33,7 @@ class ErrorGrowth(Figure):
     name = "error_growth"
     summary = "largest error of each variant, over its tolerance, over sequence length"
     settings = ErrorGrowthSettings
+    data_columns = ("error_ratio", "max_abs_error", "tolerance")
     shows_rates = False
     is_usual = False
 

@@ -36,6 +36,7 @@ class InstructionMix(Figure):
     name = "instruction_mix"
     summary = "machine instructions by class for each key, or in the whole code, a stack for each series"
     settings = InstructionMixSettings
+    data_columns = (CODE, LOOP)
     shows_rates = False
     is_usual = False
 

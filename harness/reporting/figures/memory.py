@@ -34,6 +34,7 @@ class Memory(Figure):
     name = "memory"
     summary = "memory that a call of each variant takes over sequence length, and the least it could"
     settings = MemorySettings
+    data_columns = ("bytes", "workspace_bytes", "peak_bytes")
     shows_rates = False
     is_usual = False
 

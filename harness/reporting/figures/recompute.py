@@ -41,6 +41,7 @@ class Recompute(Figure):
     name = "recompute"
     summary = "executed over ideal FLOPs against time, each variant: does time follow what is executed?"
     settings = RecomputeSettings
+    data_columns = ("recompute_factor", "time_s", "flops")
     is_usual = False
 
     def reading(self, settings: RecomputeSettings) -> str:

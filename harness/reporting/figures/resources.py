@@ -57,6 +57,7 @@ class Resources(Figure):
     name = "resources"
     summary = "registers, spills, shared memory, occupancy and code size of each series, a row each"
     settings = RowSettings
+    data_columns = tuple(quantity.column for quantity in QUANTITIES)
     shows_rates = False
     is_usual = False
 

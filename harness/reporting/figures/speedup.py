@@ -66,6 +66,7 @@ class Speedup(Figure):
     name = "speedup"
     summary = "speed-up of each variant over a baseline, a value on each bar"
     settings = SpeedupSettings
+    data_columns = ("status", "speedup")
     shows_rates = False
 
     def reading(self, settings: SpeedupSettings) -> str:

@@ -89,6 +89,7 @@ class Throughput(Figure):
     name = "throughput"
     summary = "throughput or time of each variant over sequence length, a panel per head dim and mask"
     settings = ThroughputSettings
+    data_columns = ("status", "time_s", "tflops", "fraction_of_peak")
 
     def reading(self, settings: ThroughputSettings) -> str:
         """See `Figure.reading`."""

@@ -1,0 +1,146 @@
+"""Tables for LaTeX (booktabs), and a figure's numbers as a table that pgfplots reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.printable import printable
+from harness.reporting.figures.embedding import LATEX_BEGIN
+from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
+from harness.reporting.panel_tables import BUSY_NOTE, PanelTable, has_busy_cells, panel_tables
+from harness.reporting.tables import summarize
+from harness.reporting.units import is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "×": r"\ensuremath{\times}",
+    "≈": r"\ensuremath{\approx}",
+    "∞": r"\ensuremath{\infty}",
+    "−": r"\ensuremath{-}",
+    "µ": r"\textmu{}",
+    "·": r"\ensuremath{\cdot}",
+    "†": r"\textdagger{}",
+    "✓": r"\ensuremath{\checkmark}",
+}
+"""Characters that LaTeX reads as commands, or that its usual fonts lack."""
+PREAMBLE = "% \\usepackage{booktabs}; each table is one tabular, to be put into a table of your own"
+READ = "% Throughput and speed-ups: higher is better.  Times and errors: lower is better."
+MOST_ROWS = 2000
+"""Rows of the summary's table."""
+MISSING = "nan"
+DIGITS = 9
+"""Significant digits of numbers for plots."""
+BOUNDS = {
+    "time_s": ("time_low_s", "time_high_s"),
+    "speedup": ("speedup_low", "speedup_high"),
+}
+"""Columns that have an interval; `<column>_minus` and `<column>_plus` are the distances to its ends."""
+
+
+def latex_text(text: str) -> str:
+    """Return a text as LaTeX sets it letter by letter."""
+    return "".join(SPECIAL.get(letter, letter) for letter in printable(text))
+
+
+def summary_latex(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield the lines of a run's tables: one for each panel, then one with a row for each case."""
+    yield from (PREAMBLE, READ)
+    panels = panel_tables(frame)
+    for panel in panels:
+        yield from _panel(panel)
+    if has_busy_cells(panels):
+        yield f"% {BUSY_NOTE}"
+    summary = summarize(frame, MOST_ROWS)
+    yield from ("", f"% {_comment(summary.title)}")
+    numeric = [column.is_number for column in summary.columns]
+    yield from tabular(summary.headers, summary.rows, numeric)
+    if summary.hidden:
+        yield f"% and {summary.hidden} more rows in summary.csv"
+
+
+def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> Iterator[str]:
+    """Yield the lines of a tabular with the rules of booktabs, numbers aligned to the right."""
+    yield f"\\begin{{tabular}}{{{''.join('r' if is_number else 'l' for is_number in numeric)}}}"
+    yield "\\toprule"
+    yield _line(headers)
+    yield "\\midrule"
+    yield from map(_line, rows)
+    yield "\\bottomrule"
+    yield "\\end{tabular}"
+
+
+def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterator[str]:
+    """Yield the lines of a table for pgfplots: where it comes from, names of columns, a line for each row.
+
+    It has the series and its number, what tells problems apart, and these columns; one that ends in a dot
+    stands for all that begin with it.  Numbers are in base units, and `nan` is not measured.
+    """
+    wanted = [name for column in columns for name in _matching(rows, column)]
+    changing = varying(rows, PROBLEM_COLUMNS)
+    problem = [name for name in PROBLEM_COLUMNS if name == "seq_q" or name in changing]
+    bounded = [name for name in wanted if name in BOUNDS]
+    names = ["series", "series_number", *problem, *wanted]
+    names += [f"{name}_{end}" for name in bounded for end in ("minus", "plus")]
+    numbers = {label: number for number, label in enumerate(labels_in(rows))}
+    yield f"{LATEX_BEGIN}{origin}"
+    yield " ".join(names)
+    ends = [end for name in bounded for end in BOUNDS[name]]
+    for row in records(rows[list(dict.fromkeys(["label", *problem, *wanted, *ends]))]):
+        label = str(row["label"])
+        cells = [label, numbers[label], *(row[name] for name in (*problem, *wanted))]
+        cells += [distance for name in bounded for distance in _distances(row, name)]
+        yield " ".join(map(_cell, cells))
+
+
+def _panel(panel: PanelTable) -> Iterator[str]:
+    yield from ("", f"% {_comment(panel.title)}")
+    rows = [(label, *cells) for label, cells in zip(panel.labels(), panel.texts(), strict=True)]
+    yield from tabular(("variant", *panel.places), rows, [False, *(True for _ in panel.places)])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"{' & '.join(map(latex_text, cells))} \\\\"
+
+
+def _comment(text: str) -> str:
+    return printable(text)
+
+
+def _matching(frame: pd.DataFrame, column: str) -> list[str]:
+    """Return the columns of a frame that a figure names; one of its names may stand for many."""
+    if not column.endswith("."):
+        return [column] if column in frame else []
+    found = [str(name) for name in frame.columns if str(name).startswith(column)]
+    return [name for name in found if frame[name].notna().any()]
+
+
+def _distances(row: dict[str, Any], name: str) -> tuple[float | None, float | None]:
+    """Return how far the ends of a value's interval are from it."""
+    value, (low, high) = row[name], (row[bound] for bound in BOUNDS[name])
+    if not (is_number(value) and is_number(low) and is_number(high)):
+        return None, None
+    return max(value - low, 0.0), max(high - value, 0.0)
+
+
+def _cell(value: Any) -> str:
+    if is_missing(value):
+        return MISSING
+    if isinstance(value, str):
+        return f"{{{latex_text(value)}}}"
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,77 @@
+"""Tables for LaTeX, and numbers for pgfplots."""
+
+import pytest
+from synthetic_results import RESULTS, WriteRun, make_result
+
+from harness.reporting import write_report
+from harness.reporting.explaining import read_origin
+from harness.reporting.frames import prepare
+from harness.reporting.latex import latex_text, plot_data, summary_latex
+from harness.results.frame import results_frame
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("tile_kv=64", r"tile\_kv=64"),
+        ("50 % & more", r"50 \% \& more"),
+        ("\\input{x}", r"\textbackslash{}input\{x\}"),
+        ("1.5× # $ ~ ^", r"1.5\ensuremath{\times} \# \$ \textasciitilde{} \textasciicircum{}"),
+        ("a\nb", r"a\textbackslash{}nb"),
+    ],
+)
+def test_what_latex_reads_as_commands_is_escaped(text: str, latex: str) -> None:
+    assert latex_text(text) == latex
+
+
+def test_tables_have_the_rules_of_booktabs_and_a_line_for_each_variant() -> None:
+    rows = [
+        make_result(variant, seq, params=params, time_s=seq * 1e-5)
+        for variant, params in (("flash", {}), ("naive", {"tile_kv": 64}), ("naive", {"tile_kv": 128}))
+        for seq in (256, 512)
+    ]
+    lines = list(summary_latex(prepare(results_frame(rows))))
+    begin = lines.index(r"\begin{tabular}{lrr}")
+    assert lines[begin + 1 : begin + 4] == [r"\toprule", r"variant & 256 & 512 \\", r"\midrule"]
+    assert lines[begin + 5].startswith(r"naive tile\_kv=64 & ")
+    assert lines[begin + 7 : begin + 9] == [r"\bottomrule", r"\end{tabular}"]
+    tables = [line for line in lines if line.startswith(r"\begin{tabular}")]
+    assert len(tables) == 2
+    for line in lines:
+        assert line.count("&") == 0 or line.endswith(r"\\")
+
+
+def test_a_plots_table_has_distances_to_the_ends_of_intervals() -> None:
+    timed = make_result(time_s=0.002, time_low_s=0.0015, time_high_s=0.003)
+    frame = prepare(results_frame([timed, make_result(seq=512, mask="causal")]))
+    origin, header, *lines = plot_data(frame, ("time_s", "stage_s."), "from here")
+    assert origin == "% attention-harness: from here"
+    names = header.split()
+    assert names == [
+        "series",
+        "series_number",
+        "mask",
+        "seq_q",
+        "seq_kv",
+        "time_s",
+        "time_s_minus",
+        "time_s_plus",
+    ]
+    assert dict(zip(names, lines[0].split(), strict=True)) == {
+        "series": "{flash}",
+        "series_number": "0",
+        "mask": "{full}",
+        "seq_q": "256",
+        "seq_kv": "256",
+        "time_s": "0.002",
+        "time_s_minus": "0.0005",
+        "time_s_plus": "0.001",
+    }
+    assert lines[1].split()[-3:] == ["nan"] * 3
+
+
+def test_a_report_has_both_and_the_numbers_say_where_they_come_from(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, "[figures]\nspeedup = {}\n")
+    report = write_report([folder], formats=("svg",)).folder
+    assert r"\toprule" in (report / "summary.tex").read_text()
+    assert read_origin(report / "speedup.dat") == read_origin(report / "speedup.svg")
