@@ -15,7 +15,7 @@ LOOKED_UP_FROM = (ROOT, ROOT / "harness", ROOT / "docs", LAYOUTS, LAYOUTS / "dis
 EXAMPLES = {"attention_einsum.py", "attention_peeled.py", "einsum.toml"}
 """Files that docs/plugins.md has its reader write."""
 
-WRITTEN_BY_RUNS = {"report/", "summary.md"}
+WRITTEN_BY_RUNS = {"report/", "results/gallery", "results/revisions/", "summary.md"}
 
 
 def prose(page: Path) -> str:

@@ -318,7 +318,7 @@ spedup = {}
 """
     assert [line.partition(", expected")[0].partition(" (")[0] for line in lines_of(file, text)] == [
         "repeats: unknown key; allowed: name, question, variants, targets, baseline, problem, problems, "
-        "variant, target, check, timing, limits, figures",
+        "variant, target, check, timing, limits, figures, profiles",
         'name: found "my trial"',
         "problems[0]: heads is missing; expected heads, or hidden = heads · head_dim",
         "problems[0]: seq is missing; expected seq, or seq_q and seq_kv",
