@@ -1,6 +1,6 @@
 """Are verdicts of `harness compare` right: are runs of the same code the same, is a planted slowdown found?
 
-    .venv/bin/python benchmarks/compare_verdicts.py [--pairs 10] [--budget 4] [--busy]
+    .venv/bin/python benchmarks/compare_verdicts.py [--pairs 10] [--budget 8] [--busy]
 
 Pairs of runs of `flash`, a copy of it and a copy that is 5 % slower, at several sizes, one after the other.
 In every pair the copy of the new run is compared with that of the old run; that their code is identical is
@@ -32,7 +32,7 @@ baseline = "flash"
 [problem]
 dtype = "f32"
 heads = 2
-head_dim = [64, 128]
+head_dim = 64
 seq = [128, 256, 384]
 
 [target.cpu]
@@ -89,7 +89,7 @@ def main() -> None:
     """Print the verdicts of all pairs, and what they come to."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--budget", type=float, default=4.0, help="seconds of timing for each problem")
+    parser.add_argument("--budget", type=float, default=8.0, help="seconds of timing for each problem")
     parser.add_argument("--busy", action="store_true")
     arguments = parser.parse_args()
     same, slowed = Counter[str](), Counter[str]()

@@ -58,16 +58,17 @@ def test_a_call_takes_other_inputs(variant, target, fields, params):
 
 
 @pytest.mark.extra("baselines")
-@pytest.mark.parametrize("variant", ["torch", "torch-unfused"])
 @pytest.mark.parametrize(
-    "fields",
+    ("variant", "fields"),
     [
-        PLAIN,
-        PLAIN | LENGTHS | {"dtype": "bf16"},
-        PACKED,
-        PLAIN | {"model_width": 24},
+        ("torch", PLAIN),
+        ("torch", PLAIN | LENGTHS | {"dtype": "bf16"}),
+        ("torch", PACKED),
+        ("torch", PLAIN | {"model_width": 24}),
+        ("torch-unfused", PLAIN),
+        ("torch-unfused", PLAIN | LENGTHS | {"dtype": "bf16"}),
     ],
-    ids=["plain", "lengths", "packed", "projected"],
+    ids=["plain", "lengths", "packed", "projected", "unfused", "unfused-lengths"],
 )
 def test_a_call_of_torch_takes_other_inputs(variant, fields):
     problem = AttentionProblem(**fields)
