@@ -175,35 +175,23 @@ def test_a_figure_that_is_too_large_is_named(write_run: WriteRun, monkeypatch: p
 
 
 def test_the_matrix_counts_cases_by_form_and_tells_reasons() -> None:
+    grouped = {"heads": 4, "kv_heads": 2}
     rows = [
         *RESULTS,
         make_result(
-            "flash",
-            case="refused",
-            mask="window(64,0)",
-            heads=4,
-            kv_heads=2,
-            status=Status.UNSUPPORTED,
-            reason="no",
+            "flash", mask="window(64,0)", case="a", **grouped, status=Status.UNSUPPORTED, reason="no"
         ),
-        make_result("flash", 512, case="sinks", mask="window(8,0)", heads=4, kv_heads=2, sinks=True),
+        make_result("flash", mask="window(8,0)", case="b", **grouped, sinks=True),
     ]
     matrix = status_matrix(prepare(results_frame(rows)))
     assert matrix.columns == (("cpu", "unfused"), ("cpu", "flash"))
-    assert matrix.forms == (
-        "f32 · full",
-        "f32 · window · grouped heads",
-        "f32 · window · grouped heads · sinks",
-    )
+    window = "f32 · window · grouped heads"
+    assert matrix.forms == ("f32 · full", window, f"{window} · sinks")
     plain = matrix.cells["f32 · full", ("cpu", "flash")]
     assert (plain.text, plain.worst, plain.told) == ("1 crashed / 2", "crashed", ["1 crashed: signal 11"])
-    refused = matrix.cells["f32 · window · grouped heads", ("cpu", "flash")]
-    assert (refused.text, refused.worst, refused.told) == (
-        "1 unsupported",
-        "unsupported",
-        ["1 unsupported: no"],
-    )
-    assert ("f32 · window · grouped heads", ("cpu", "unfused")) not in matrix.cells
+    refused = matrix.cells[window, ("cpu", "flash")]
+    assert (refused.text, refused.told) == ("1 unsupported", ["1 unsupported: no"])
+    assert (window, ("cpu", "unfused")) not in matrix.cells
 
 
 def test_a_baseline_is_what_others_are_compared_with_at_first() -> None:

@@ -1,4 +1,4 @@
-"""The report's page as its readers meet it: in a browser, on a screen and on a phone, light and dark."""
+"""The report's page as readers meet it: in a browser, on a screen and on a phone, in light and in dark."""
 
 import json
 import math
