@@ -14,7 +14,7 @@ from markupsafe import Markup
 from harness.errors import HarnessError
 from harness.printable import all_printable, printable
 
-OUTSIDE_ASCII_AND_TAGS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+SPELLED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 """Letters that could begin or end something in HTML, as JSON spells them otherwise."""
 
 RAW_DIGITS = 6
@@ -24,7 +24,7 @@ RAW_DIGITS = 6
 def script_json(value: Any) -> Markup:
     """Return a value as JSON that stands in a `<script>` and cannot end it."""
     text = json.dumps(all_printable(value), separators=(",", ":"), allow_nan=False)
-    for letter, spelled in OUTSIDE_ASCII_AND_TAGS.items():
+    for letter, spelled in SPELLED.items():
         text = text.replace(letter, spelled)
     return Markup(text)
 
