@@ -26,7 +26,7 @@ from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.run_folder import Round
 from harness.running.checking import CheckFailure, bind_inputs, check_after_timing, load_case
 from harness.running.context import RunContext, case_threads
-from harness.running.outside_clock import OutsideClock, OutsideTimes, distrust, typical
+from harness.running.outside_clock import OutsideClock, OutsideTimes, distrust, persists, typical
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import ChangeInputsRequest, Done, Sampled, SampleRequest
@@ -188,7 +188,20 @@ class _GroupTiming:
             launch = median(taken.launch_s.get(case_id, 0.0) for taken in own)
             failure = distrust(outside.values(), claimed, launch)
             if failure is not None:
-                self._drop(case_id, failure)
+                self._drop_unless_by_chance(case_id, failure, claimed, launch)
+
+    def _drop_unless_by_chance(
+        self, case_id: str, failure: WorkerFailure, claimed_s: float, launch_s: float
+    ) -> None:
+        """Drop a candidate whose time is not to be trusted, if that is so whenever its calls are timed."""
+        clock = OutsideClock(self._workers[case_id], self._context.step_limit_s, self._numbers)
+        try:
+            with self._records[case_id].elapsing():
+                is_wrong = persists(clock, claimed_s, launch_s)
+        except CheckFailure as failed:
+            failure, is_wrong = failed.failure, True
+        if is_wrong:
+            self._drop(case_id, failure)
 
     def _prepare(self, case_id: str) -> WorkerFailure | None:
         """Load a candidate into its worker, if that is new, and bind it; return what failed, if anything."""
@@ -275,7 +288,8 @@ class _GroupTiming:
             launch_s=taken.launch_s,
             clock_mhz=taken.clock_mhz,
             throttled=taken.throttled,
-            peak_flops={} if taken.peak_flops is None else {self._peak.name: taken.peak_flops},
+            peak_flops={} if taken.peak.flops is None else {self._peak.name: taken.peak.flops},
+            bandwidths={self._peak.name: dict(taken.peak.bandwidths)} if taken.peak.bandwidths else {},
             at=timestamp(),
         )
         self._context.folder.append_round(journaled)

@@ -33,6 +33,8 @@ SLACK_S = 5e-6
 MOST_TIMES_LONGER_ON_NEW_INPUTS = 10.0
 NEW_INPUTS_SLACK_S = 200e-6
 """The first call on other inputs may take so much longer, with nothing in the caches."""
+CONFIRMATIONS = 6
+"""What is not to be trusted is timed so often again before it is said to be wrong."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,15 @@ def distrust(taken: Iterable[OutsideTimes], claimed_s: float, launch_s: float) -
             "they give what was computed before"
         )
     return None
+
+
+def persists(clock: OutsideClock, claimed_s: float, launch_s: float) -> bool:
+    """Return whether there is a reason for distrust each time that calls are timed again.
+
+    On a machine with more to do than it has processors, a call may wait several times as long as it takes:
+    that happens to honest code, but not again and again.  Code that deceives is found out each time.
+    """
+    return all(distrust([clock.times()], claimed_s, launch_s) is not None for _ in range(CONFIRMATIONS))
 
 
 def _distrusted(reason: str) -> WorkerFailure:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from harness.running.outside_clock import OutsideClock
+from harness.running.outside_clock import CONFIRMATIONS, OutsideClock, persists
 from harness.workers.protocol import CallRequest, Done, FetchRequest, Request
 
 
@@ -48,3 +48,33 @@ def test_a_call_takes_what_it_takes_however_requests_jitter(call_s: float) -> No
 def test_what_is_done_after_the_return_counts() -> None:
     found = [times_of(SimulatedWorker(1e-6, seed, pending_s=2e-3)).seconds for seed in range(20)]
     assert np.median(found) == pytest.approx(2e-3, rel=0.3)
+
+
+class CrowdedWorker(SimulatedWorker):
+    """On a machine with more to do than processors: for a while, every request waits."""
+
+    def __init__(self, call_s: float, crowded_for_s: float) -> None:
+        super().__init__(call_s)
+        self._crowded_for_s = crowded_for_s
+
+    def request(self, request: Request, limit_s: float, answer: type[Done]) -> Done:
+        if self.now < self._crowded_for_s and isinstance(request, CallRequest) and request.calls:
+            self.now += 10e-3
+        return super().request(request, limit_s, answer)
+
+
+def is_distrusted(worker: SimulatedWorker, claimed_s: float) -> bool:
+    clock = OutsideClock(worker, 1.0, itertools.count(2), clock=lambda: worker.now)  # type: ignore[arg-type]
+    return persists(clock, claimed_s, 0.0)
+
+
+def test_honest_code_on_a_crowded_machine_is_timed_again_until_it_is_seen_alone() -> None:
+    crowded = CrowdedWorker(1e-4, crowded_for_s=0.05)
+    assert times_of(CrowdedWorker(1e-4, crowded_for_s=0.05)).seconds > 3 * 1e-4
+    assert not is_distrusted(crowded, claimed_s=1e-4)
+
+
+def test_what_takes_longer_than_it_says_is_found_out_each_time() -> None:
+    worker = SimulatedWorker(1e-3)
+    assert is_distrusted(worker, claimed_s=1e-4)
+    assert worker.now > CONFIRMATIONS * 1e-3
