@@ -44,6 +44,16 @@ milliseconds, and neighbours in time share it."""
 
 
 @dataclass(frozen=True)
+class PeakSample:
+    """What the machine did at most in a moment in which nothing else was asked of it."""
+
+    flops: float | None = None
+    """FLOP/s."""
+    bandwidths: Mapping[str, float] = field(default_factory=dict)
+    """Bytes/s by level of memory."""
+
+
+@dataclass(frozen=True)
 class TimedRound:
     """Some quick turns of every candidate."""
 
@@ -59,8 +69,8 @@ class TimedRound:
     """The device's clock, where it is known."""
     throttled: dict[str, str] = field(default_factory=dict)
     """Why samples are not counted: the device was slowed down."""
-    peak_flops: float | None = None
-    """A sample of the machine's peak in FLOP/s."""
+    peak: PeakSample = PeakSample()
+    """A sample of the machine's peak."""
     after: dict[str, dict[str, float]] = field(default_factory=dict)
     """A candidate's time right after each other one, over its own, see `harness.measure.order_effects`."""
 
@@ -115,7 +125,7 @@ class RoundTimer:
         on_failure: Callable[[str, WorkerFailure], None],
         load: Load,
         starter: Starter = no_starter,
-        sample_peak: Callable[[], float | None] = lambda: None,
+        sample_peak: Callable[[], PeakSample] = PeakSample,
         history: Iterable[TimedRound] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -200,7 +210,7 @@ class RoundTimer:
     def _take_round(self) -> None:
         """Sample every candidate in a few turns."""
         self._load.start()
-        peak_flops = self._sample_peak()
+        peak = self._sample_peak()
         began = self._clock()
         samples: dict[str, list[Sample]] = {}
         self._predecessors: dict[str, list[str | None]] = {}
@@ -209,7 +219,7 @@ class RoundTimer:
         while samples and self._clock() - began < self._settings.min_sample_s * len(samples):
             self._take_turn(samples)
         if samples:
-            taken = _round_of(samples, self._load.share(), self._start, peak_flops)
+            taken = _round_of(samples, self._load.share(), self._start, peak)
             self.rounds.append(
                 replace(taken, after=times_after(_counted_seconds(samples), self._predecessors))
             )
@@ -297,7 +307,7 @@ class RoundTimer:
 
 
 def _round_of(
-    samples: Mapping[str, Sequence[Sample]], load: float, start: int, peak_flops: float | None
+    samples: Mapping[str, Sequence[Sample]], load: float, start: int, peak: PeakSample
 ) -> TimedRound:
     """Return a round of samples; those of a device that was slowed down do not count."""
     counted = {case: [one for one in taken if one.throttled is None] for case, taken in samples.items()}
@@ -312,7 +322,7 @@ def _round_of(
             for case, taken in samples.items()
             if not counted[case]
         },
-        peak_flops=peak_flops,
+        peak=peak,
     )
 
 

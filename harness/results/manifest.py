@@ -96,6 +96,8 @@ class Manifest(BaseModel):
     """Measured peaks of this machine in FLOP/s, by name."""
     peak_loads: dict[str, float] = {}
     """The share of the processors that others used in the quietest round in which each was sampled."""
+    bandwidths: dict[str, dict[str, float]] = {}
+    """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
 
 
 def collect(

@@ -137,6 +137,8 @@ class Result(BaseModel):
     """The peak that was measured on this device with the same threads."""
     peak_busy: bool | None = None
     """Whether that peak was sampled in rounds only in which others used more than the experiment's limit."""
+    bandwidth_gb_s: dict[str, float] = {}
+    """Bandwidths of reading that were measured as the peak was, in GB/s by level of memory."""
 
     build_s: float | None = None
     stage_s: dict[str, float] = {}
@@ -214,7 +216,7 @@ MEASURED = ("time_s", "time_low_s", "time_high_s", "speedup", "tflops", "fractio
 PRINTED = ("params", "chosen")
 """Fields that are shown as a text, `tile_kv=64 tile_q=32`."""
 
-BY_NAME = ("stage_s", "instructions", "model")
+BY_NAME = ("bandwidth_gb_s", "stage_s", "instructions", "model")
 """Fields of which each entry has a column of its own."""
 
 TIMING_FIELDS = (

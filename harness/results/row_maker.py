@@ -81,6 +81,8 @@ class MeasuredPeak:
     """FLOP/s."""
     load: float
     """Share of the processors that others used in the quietest round in which it was sampled."""
+    bandwidths: Mapping[str, float] = field(default_factory=dict)
+    """Bytes/s of reading, by level of memory."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +271,7 @@ def peak_columns(tflops: float, peak: MeasuredPeak | None, busy_limit: float) ->
         "peak_tflops": peak.flops / 1e12,
         "peak_busy": peak.load > busy_limit,
         "fraction_of_peak": fraction if fraction <= 1 else None,
+        "bandwidth_gb_s": {level: rate / 1e9 for level, rate in peak.bandwidths.items()},
     }
 
 

@@ -83,6 +83,8 @@ class Round(BaseModel):
     """Why a case's sample of this round is not counted: the device was slowed down."""
     peak_flops: dict[str, Positive] = {}
     """A sample of the target's peak in FLOP/s, by the peak's name."""
+    bandwidths: dict[str, dict[str, Positive]] = {}
+    """Samples of its bandwidths in bytes/s, by the peak's name and the level of memory."""
     at: str
     """When the round was over, ISO 8601."""
 
@@ -209,10 +211,18 @@ class RunFolder:
         planned = dict.fromkeys((*(self.manifest.planned or ()), *cases))
         self._update_manifest(planned=tuple(planned), left_out=len(set(whole) - set(planned)))
 
-    def record_peaks(self, peaks: Mapping[str, float], loads: Mapping[str, float]) -> None:
-        """Add measured peaks, and the load beside each, to the manifest."""
+    def record_peaks(
+        self,
+        peaks: Mapping[str, float],
+        loads: Mapping[str, float],
+        bandwidths: Mapping[str, Mapping[str, float]],
+    ) -> None:
+        """Add measured peaks, the load beside each, and bandwidths by level to the manifest, all by name."""
+        known = self.manifest
         self._update_manifest(
-            peaks={**self.manifest.peaks, **peaks}, peak_loads={**self.manifest.peak_loads, **loads}
+            peaks={**known.peaks, **peaks},
+            peak_loads={**known.peak_loads, **loads},
+            bandwidths={**known.bandwidths, **{name: dict(found) for name, found in bandwidths.items()}},
         )
 
     def finish(self) -> None:

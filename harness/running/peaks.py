@@ -1,8 +1,11 @@
 """The measured peaks of a run's targets, sampled in every round beside the candidates."""
 
+import itertools
+from collections.abc import Mapping
 from contextlib import ExitStack
 
 from harness import plugins
+from harness.measure.rounds import PeakSample
 from harness.problem.case import Case
 from harness.results.row_maker import MeasuredPeak
 from harness.results.run_folder import Round, RunFolder
@@ -25,17 +28,22 @@ class Peaks:
         self._unknown: set[str] = set()
         manifest = folder.manifest
         self._peaks = {
-            name: MeasuredPeak(flops, manifest.peak_loads.get(name, 0.0))
+            name: MeasuredPeak(flops, manifest.peak_loads.get(name, 0.0), manifest.bandwidths.get(name, {}))
             for name, flops in manifest.peaks.items()
         }
 
     def note(self, taken: Round) -> None:
         """Take the samples of a round into account."""
         for name, flops in taken.peak_flops.items():
+            bandwidths = taken.bandwidths.get(name, {})
             known = self._peaks.get(name)
-            better = MeasuredPeak(flops, taken.load)
+            better = MeasuredPeak(flops, taken.load, bandwidths)
             if known is not None:
-                better = MeasuredPeak(max(known.flops, flops), min(known.load, taken.load))
+                better = MeasuredPeak(
+                    flops=max(known.flops, flops),
+                    load=min(known.load, taken.load),
+                    bandwidths=_larger(known.bandwidths, bandwidths),
+                )
             self._peaks[name] = better
 
     def save(self) -> None:
@@ -44,6 +52,7 @@ class Peaks:
             self._folder.record_peaks(
                 {name: peak.flops for name, peak in self._peaks.items()},
                 {name: peak.load for name, peak in self._peaks.items()},
+                {name: peak.bandwidths for name, peak in self._peaks.items()},
             )
 
     def of(self, case: Case) -> MeasuredPeak | None:
@@ -66,6 +75,7 @@ class PeakSampler:
         self._request = PeakRequest(
             target=case.target, dtype=case.problem.dtype, target_options=case.target_options
         )
+        self._numbers = itertools.count()
         self._timeout_s = timeout_s
         self._unknown = unknown
         self._worker: WorkerProcess | None = None
@@ -77,24 +87,31 @@ class PeakSampler:
         """The processes that measure."""
         return [] if self._worker is None else [self._worker.pid]
 
-    def sample(self) -> float | None:
-        """Return a short sample in FLOP/s, or None where nothing measures it."""
+    def sample(self) -> PeakSample:
+        """Return a short sample, an empty one where nothing measures the peak."""
         if self._worker is None:
-            return None
+            return PeakSample()
+        request = self._request.model_copy(update={"number": next(self._numbers)})
         try:
-            flops = self._worker.request(self._request, self._timeout_s, PeakMeasured).flops
+            measured = self._worker.request(request, self._timeout_s, PeakMeasured)
         except WorkerFailure:
-            flops = None
-        if flops is None:
+            measured = PeakMeasured(flops=None)
+        if measured.flops is None:
             self._unknown.add(self.name)
             self.close()
-        return flops
+        return PeakSample(measured.flops, measured.bandwidths)
 
     def close(self) -> None:
         """End the worker."""
         if self._worker is not None:
             self._worker.close()
             self._worker = None
+
+
+def _larger(known: Mapping[str, float], sampled: Mapping[str, float]) -> dict[str, float]:
+    """Return the larger of two values for each level of memory."""
+    levels = dict.fromkeys((*known, *sampled))
+    return {level: max(known.get(level, 0.0), sampled.get(level, 0.0)) for level in levels}
 
 
 def peak_name(case: Case) -> str:

@@ -239,7 +239,10 @@ class Worker:
         target = plugins.target(request.target)
         options = target_options(request.target, request.target_options)
         chip = plugins.chip_of(request.target)
-        return PeakMeasured(flops=target.peak_flops(chip, request.dtype, options))
+        return PeakMeasured(
+            flops=target.peak_flops(chip, request.dtype, options),
+            bandwidths=dict(target.bandwidths(chip, options, request.number)),
+        )
 
     def _restart(self, request: RestartRequest) -> NoReturn:
         begin_anew()

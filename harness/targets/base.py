@@ -121,6 +121,14 @@ class Target(ABC):
         peak.
         """
 
+    def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Mapping[str, float]:
+        """Return short samples of the bandwidths of reading, in bytes/s by level of memory: `L1`, `memory`.
+
+        Called as `peak_flops` is, `number` says how often before: levels may take turns.  Empty where
+        nothing can be measured.
+        """
+        return {}
+
     def peak_dtype(self, dtype: str) -> str:
         """Return the type whose peak a problem of this type is compared with."""
         return dtype

@@ -132,12 +132,14 @@ class SampleRequest(_Message):
 
 
 class PeakRequest(_Message):
-    """Take a short sample of a target's peak; answered by `PeakMeasured`."""
+    """Take a short sample of a target's peak and bandwidths; answered by `PeakMeasured`."""
 
     kind: Literal["peak"] = "peak"
     target: str
     dtype: str
     target_options: dict[str, ParameterValue] = {}
+    number: Count = 0
+    """How many samples were taken before."""
 
 
 class RestartRequest(_Message):
@@ -219,10 +221,13 @@ class Sampled(_Message):
 
 
 class PeakMeasured(_Message):
-    """A sample of a target's peak in FLOP/s, or None where it cannot be measured."""
+    """A sample of what a target can do at most."""
 
     kind: Literal["peak-measured"] = "peak-measured"
     flops: Positive | None
+    """FLOP/s, or None where it cannot be measured."""
+    bandwidths: dict[str, Positive] = {}
+    """Bytes/s by level of memory, of the levels that this sample measured."""
 
 
 class Failed(_Message):

@@ -14,7 +14,7 @@ OF_ROWS = "tests/results/test_row_maker.py::"
 OF_ROUNDS = "tests/measure/test_rounds.py::"
 OF_INTERVALS = "tests/measure/test_nested_intervals.py::"
 OF_PROBLEMS = "tests/problem/test_attention_problem.py::"
-OF_PEAKS = "tests/targets/cpu/test_chip.py::"
+OF_PEAKS = "tests/targets/cpu/test_peak.py::"
 OF_RESUMING = "tests/running/test_resume.py::"
 OF_PANELS = (
     "tests/reporting/figures/test_throughput.py::"
@@ -397,11 +397,27 @@ MUTANTS = {
     ),
     "worst-burst": Mutant(
         "the peak is the worst of its bursts",
-        PEAK,
-        "measure_peak",
+        "harness/targets/cpu/bursts.py",
+        "best_bursts_per_second",
         "return max(",
         "return min(",
-        f"{OF_PEAKS}test_a_peak_is_the_best_of_its_bursts",
+        "tests/targets/cpu/test_bursts.py::test_the_best_try_counts",
+    ),
+    "worst-bandwidth": Mutant(
+        "the bandwidth of a run is its worst sample",
+        f"{RUNNING}/peaks.py",
+        "_larger",
+        "max(known",
+        "min(known",
+        "tests/running/test_peaks.py::test_a_bandwidth_is_the_best_of_its_level_whichever_round_sampled_it",
+    ),
+    "roof-above-the-peak": Mutant(
+        "the roof of memory goes on above the peak",
+        "harness/reporting/figures/roofs.py",
+        "Roof.reach",
+        "min(self.tflops, slope)",
+        "max(self.tflops, slope)",
+        "tests/reporting/figures/test_roofline.py::test_a_slope_is_intensity_times_bandwidth_up_to_the_peak",
     ),
     "worst-peak": Mutant(
         "the peak of a run is its worst sample",

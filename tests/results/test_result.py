@@ -58,6 +58,7 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
         example_result(
             "a",
             params={"tile_q": 32, "tile_kv": 64},
+            bandwidth_gb_s={"L1": 400.0, "memory": 20.0},
             stage_s={"payload": 0.1, "llvm": 0.2},
             instructions={"matrix": 8, "float": 5},
             model={"fraction_of_peak": 0.5, "bound": "tensor"},
@@ -68,6 +69,8 @@ def test_columns_are_the_fields_in_order_with_params_and_stages_spread():
     expected.insert(expected.index("seq_q"), "seq")
     after_params = expected.index("params") + 1
     expected[after_params:after_params] = ["param.tile_kv", "param.tile_q"]
+    after_peak = expected.index("peak_busy") + 1
+    expected[after_peak:after_peak] = ["bandwidth_gb_s.L1", "bandwidth_gb_s.memory"]
     after_build = expected.index("build_s") + 1
     expected[after_build:after_build] = ["stage_s.payload", "stage_s.llvm"]
     after_intrinsics = expected.index("intrinsics") + 1

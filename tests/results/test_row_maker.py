@@ -173,6 +173,11 @@ def test_a_fraction_of_the_peak_is_throughput_over_peak() -> None:
     assert row.peak_busy is False
 
 
+def test_bandwidths_are_those_of_the_peak_in_gigabytes() -> None:
+    row = timed(pair(1.0, 2e-3), peak=MeasuredPeak(1e12, load=0.0, bandwidths={"L1": 4e11, "memory": 2e10}))
+    assert row.bandwidth_gb_s == {"L1": 400.0, "memory": 20.0}
+
+
 def test_more_than_the_peak_is_no_fraction() -> None:
     flops_per_second = CASE.problem.flops() / 2e-3
     peak = MeasuredPeak(0.8 * flops_per_second, load=0.4)

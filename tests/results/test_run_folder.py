@@ -259,11 +259,12 @@ def test_the_manifest_tells_of_the_end_and_of_being_taken_up_again(folder):
 
 
 def test_measured_peaks_add_up_in_the_manifest(folder):
-    folder.record_peaks({"f32 1 thread": 1e11}, {"f32 1 thread": 0.0})
-    RunFolder.open(folder.path).record_peaks({"f16 1 thread": 2e11}, {"f16 1 thread": 0.5})
+    folder.record_peaks({"f32 1 thread": 1e11}, {"f32 1 thread": 0.0}, {"f32 1 thread": {"memory": 2e10}})
+    RunFolder.open(folder.path).record_peaks({"f16 1 thread": 2e11}, {"f16 1 thread": 0.5}, {})
     manifest = RunFolder.open(folder.path).manifest
     assert manifest.peaks == {"f32 1 thread": 1e11, "f16 1 thread": 2e11}
     assert manifest.peak_loads == {"f32 1 thread": 0.0, "f16 1 thread": 0.5}
+    assert manifest.bandwidths == {"f32 1 thread": {"memory": 2e10}}
 
 
 def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():

@@ -108,6 +108,7 @@ def test_an_answer_that_is_none_ends_the_worker(answer: bytes, reason: str) -> N
         (Ran, {"peak_bytes": 2**63}),
         (PeakMeasured, {"flops": float("nan")}),
         (PeakMeasured, {"flops": 0.0}),
+        (PeakMeasured, {"flops": 1.0, "bandwidths": {"memory": float("inf")}}),
         (Checked, {"ok": True, "max_abs_error": 1.0, "error_ratio": 2.0, "tolerance": 0.5}),
         (Checked, {"ok": True, "max_abs_error": float("nan"), "error_ratio": 0.5, "tolerance": 0.5}),
     ],

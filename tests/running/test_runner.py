@@ -13,6 +13,7 @@ import pytest
 from example_cases import example_experiment
 
 from harness.experiment.experiment import Experiment
+from harness.measure.rounds import PeakSample
 from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
@@ -270,7 +271,7 @@ def test_all_rows_of_a_run_are_compared_with_the_same_peak(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     growing = itertools.count(1e9, 1e9)
-    monkeypatch.setattr(PeakSampler, "sample", lambda self: next(growing))
+    monkeypatch.setattr(PeakSampler, "sample", lambda self: PeakSample(next(growing)))
     problem = {"seq": [8, 16, 32], "heads": 2, "head_dim": 4}
     timing = {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 1}
     summary = run(example_experiment(["numpy-attention"], problem=problem, timing=timing), tmp_path)
@@ -284,7 +285,7 @@ def test_rows_of_another_part_of_the_run_are_compared_with_the_same_peak(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     growing = itertools.count(1e9, 1e9)
-    monkeypatch.setattr(PeakSampler, "sample", lambda self: next(growing))
+    monkeypatch.setattr(PeakSampler, "sample", lambda self: PeakSample(next(growing)))
     timing = {"min_sample_s": 1e-5, "min_rounds": 4, "max_rounds": 4, "starts": 1}
     problem = {"seq": [8, 16], "heads": 2, "head_dim": 4}
     experiment = example_experiment(["numpy-attention"], problem=problem, timing=timing)

@@ -1,5 +1,6 @@
 """The CPU target: tiled kernels through MLIR and LLVM to machine code, run in this process."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -72,6 +73,12 @@ class CpuTarget(Target):
 
         threads = getattr(options, "threads", 1)
         return measure_peak(threads)
+
+    def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Mapping[str, float]:
+        """Return a sample of the bandwidth of one level: caches and memory take turns."""
+        from harness.targets.cpu.bandwidth import measure_bandwidths
+
+        return measure_bandwidths(getattr(options, "threads", 1), number)
 
     def peak_dtype(self, dtype: str) -> str:
         """Return f32: f16 and bf16 problems are computed in f32, too."""

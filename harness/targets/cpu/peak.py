@@ -2,14 +2,12 @@
 
 import ctypes
 import functools
-import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import llvmlite.binding as llvm
 from jinja2 import Template
 
+from harness.targets.cpu.bursts import best_bursts_per_second
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.object_code import target_machine
 
@@ -53,35 +51,10 @@ exit:
 
 
 def measure_peak(threads: int) -> float:
-    """Return the f32 multiply-adds per second of this many threads, times two, in FLOP/s.
-
-    The best of several short bursts: a peak is what the machine can do when nothing disturbs it.
-    """
+    """Return the f32 multiply-adds per second of this many threads, times two, in FLOP/s."""
     loop, length = _loop()
     operations = STEPS * ACCUMULATORS * length * 2
-    together = threading.Barrier(threads)
-    with ThreadPoolExecutor(threads) as pool:
-        return max(operations * _calls_per_second(pool, loop, together) for _ in range(BURSTS))
-
-
-def _calls_per_second(
-    pool: ThreadPoolExecutor, loop: Callable[[int, float], float], together: threading.Barrier
-) -> float:
-    """Return the calls of all threads over the time from the first one's start to the last one's end.
-
-    Rates by each thread's own clock do not add up where threads take turns on a core.
-    """
-    bursts = [pool.submit(_burst, loop, together) for _ in range(together.parties)]
-    starts, ends = zip(*(burst.result() for burst in bursts), strict=True)
-    return together.parties / (max(ends) - min(starts))
-
-
-def _burst(loop: Callable[[int, float], float], together: threading.Barrier) -> tuple[float, float]:
-    """Return when a thread's burst starts, which is when all threads are there, and when it ends."""
-    together.wait()
-    started = time.perf_counter()
-    loop(STEPS, 0.5)
-    return started, time.perf_counter()
+    return operations * best_bursts_per_second(lambda thread: loop(STEPS, 0.5), threads, BURSTS)
 
 
 @functools.cache

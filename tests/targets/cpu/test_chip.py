@@ -1,7 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
-import numpy as np
 import pytest
 from variants.native_runs import build, judge
 
@@ -10,7 +6,6 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.running.peaks import peak_name
 from harness.targets.cpu import chip as chips
-from harness.targets.cpu import peak
 from harness.targets.cpu.chip import AVX2, AVX512, DESCRIPTIONS, chip
 
 PROBLEM = AttentionProblem(heads=2, seq_q=20, head_dim=8)
@@ -66,50 +61,6 @@ def test_capabilities_name_the_chips_that_run_here(machine):
     machine(AVX2)
     details = {row.action: row.detail for row in plugins.target("cpu").capabilities()}
     assert details == {"build": "chips host, avx2, avx512", "run": "natively: host, avx2"}
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_peak_is_a_plausible_rate(threads, monkeypatch):
-    monkeypatch.setattr(peak, "STEPS", 100_000)
-    rate = peak.measure_peak(threads)
-    assert np.isfinite(rate)
-    assert 1e9 < rate < 1e13
-
-
-def test_a_peak_counts_a_multiplication_and_an_addition_of_each_lane_and_chain(monkeypatch):
-    monkeypatch.setattr(peak, "_calls_per_second", lambda pool, loop, together: 3.0)
-    operations = 2 * peak.STEPS * peak.ACCUMULATORS * chip("host").registers.vector_length
-    assert peak.measure_peak(1) == 3.0 * operations
-
-
-def test_a_peak_is_the_best_of_its_bursts(monkeypatch):
-    rates = iter([1.0, 2.0, 9.0, *[3.0] * peak.BURSTS])
-    monkeypatch.setattr(peak, "_calls_per_second", lambda pool, loop, together: next(rates))
-    slower = iter([1.0] * peak.BURSTS)
-    best = peak.measure_peak(1)
-    monkeypatch.setattr(peak, "_calls_per_second", lambda pool, loop, together: next(slower))
-    assert best == 9 * peak.measure_peak(1)
-
-
-def test_threads_that_take_turns_on_a_core_are_no_faster_than_one(monkeypatch):
-    bursts = iter([(0.0, 0.5), (0.5, 1.0), (1.0, 1.5), (1.5, 2.0)])
-    monkeypatch.setattr(peak, "_burst", lambda loop, together: next(bursts))
-    with ThreadPoolExecutor(1) as pool:
-        assert peak._calls_per_second(pool, lambda steps, factor: 0.0, Barrier(4)) == 1 / 0.5
-
-
-def test_threads_that_run_together_add_up(monkeypatch):
-    bursts = iter([(0.0, 0.5), (0.0, 0.5)])
-    monkeypatch.setattr(peak, "_burst", lambda loop, together: next(bursts))
-    with ThreadPoolExecutor(1) as pool:
-        assert peak._calls_per_second(pool, lambda steps, factor: 0.0, Barrier(2)) == 2 / 0.5
-
-
-def test_a_burst_starts_when_all_threads_are_there():
-    together = Barrier(2)
-    with ThreadPoolExecutor(2) as pool:
-        bursts = [pool.submit(peak._burst, lambda steps, factor: 0.0, together) for _ in range(2)]
-        assert all(start <= end for start, end in (burst.result(timeout=60) for burst in bursts))
 
 
 def test_types_that_are_computed_alike_share_a_peak():
