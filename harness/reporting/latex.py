@@ -39,7 +39,7 @@ SPECIAL = {
     "✓": r"\ensuremath{\checkmark}",
 }
 """Characters that LaTeX reads as commands, or that its usual fonts lack."""
-PREAMBLE = "% \\usepackage{booktabs}; each table is one tabular, to be put into a table of your own"
+PREAMBLE = "% \\usepackage{booktabs,amssymb}; each table is one tabular, to be put into a table of your own"
 READ = "% Throughput and speed-ups: higher is better.  Times and errors: lower is better."
 MOST_ROWS = 2000
 """Rows of the summary's table."""

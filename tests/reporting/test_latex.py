@@ -1,12 +1,16 @@
 """Tables for LaTeX, and numbers for pgfplots."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 from synthetic_results import RESULTS, WriteRun, make_result
 
 from harness.reporting import write_report
 from harness.reporting.explaining import read_origin
 from harness.reporting.frames import prepare
-from harness.reporting.latex import latex_text, plot_data, summary_latex
+from harness.reporting.latex import SPECIAL, latex_text, plot_data, summary_latex
 from harness.results.frame import results_frame
 
 
@@ -75,3 +79,40 @@ def test_a_report_has_both_and_the_numbers_say_where_they_come_from(write_run: W
     report = write_report([folder], formats=("svg",)).folder
     assert r"\toprule" in (report / "summary.tex").read_text()
     assert read_origin(report / "speedup.dat") == read_origin(report / "speedup.svg")
+
+
+PAPER = r"""
+\documentclass{article}
+\usepackage{booktabs,amssymb,pgfplots}
+\pgfplotsset{compat=1.16}
+\begin{document}
+TEXT
+\input{summary}
+\begin{tikzpicture}\begin{axis}
+\addplot+[only marks, error bars/y dir=both, error bars/y explicit]
+  table[x=seq_q, y=time_s, y error minus=time_s_minus, y error plus=time_s_plus] {times.dat};
+\end{axis}\end{tikzpicture}
+\end{document}
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None, reason="there is no pdflatex: nothing compiles the tables"
+)
+def test_latex_takes_the_tables_and_pgfplots_the_numbers(tmp_path: Path) -> None:
+    timed = make_result(time_s=0.002, time_low_s=0.0015, time_high_s=0.003)
+    rows = [timed, make_result("naive", params={"form": "50 % & $x_1$ #~^"}), make_result(seq=512)]
+    frame = prepare(results_frame(rows))
+    (tmp_path / "summary.tex").write_text("\n".join(summary_latex(frame)))
+    (tmp_path / "times.dat").write_text("\n".join(plot_data(frame, ("time_s",), "from here")) + "\n")
+    (tmp_path / "paper.tex").write_text(PAPER.replace("TEXT", latex_text("".join(SPECIAL))))
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "paper.pdf").stat().st_size > 0
