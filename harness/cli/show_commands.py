@@ -1,0 +1,210 @@
+"""The commands that show what there is: IR, layouts, lists, what is supported, what works here."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.app import app
+from harness.cli.options import DEFAULT_OUT, Jobs, Listed, Out, Plain, Profile
+from harness.cli.problem_options import ProblemCommand
+from harness.printable import printable
+from harness.storage.streams import tell
+
+FOR_SCHEDULES = frozenset({"variant", "stage", "diff", "counts", "settings"})
+"""Parameters of `harness ir` that named schedules have, too."""
+
+
+@app.command(cls=ProblemCommand, short_help="Show the IR after each stage of a build.")
+def ir(
+    context: typer.Context,
+    variant: Annotated[
+        str,
+        typer.Argument(
+            help="A variant, or a schedule of 'harness list schedules' (schedule:NAME), which takes only "
+            "--stage, --diff, --counts and --set.",
+            metavar="VARIANT",
+        ),
+    ],
+    target: Annotated[str, typer.Option(help="What for, see 'harness list targets'.")] = "cpu",
+    stage: Annotated[
+        str | None, typer.Option(help="Print this stage's IR instead of a table of all stages.")
+    ] = None,
+    diff: Annotated[bool, typer.Option("--diff", help="How --stage differs from the stage before.")] = False,
+    counts: Annotated[
+        bool,
+        typer.Option(
+            "--counts", help="What one call executes and moves; with --stage also how often operations occur."
+        ),
+    ] = False,
+    bounds: Annotated[
+        bool,
+        typer.Option(
+            "--bounds",
+            help="What bounds the machine code's main loop in a model, instruction by instruction.",
+        ),
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Parameter of the variant, option of the target, or size of the schedule; repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """Build one problem, or take it from the cache, and show the IR after each stage.
+
+    Of a named schedule, show the IR after each step, on a small problem and without a build.
+    """
+    from harness.api import build
+    from harness.ir_view.bounds import bounds_text
+    from harness.ir_view.request import problem_of, settings_of
+    from harness.ir_view.show import show
+    from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
+
+    if is_schedule(variant):
+        subject = schedule_subject(variant, settings or [], [*_given(context, FOR_SCHEDULES), *context.obj])
+        show(subject, stage=stage, diff=diff, counts=counts)
+        return
+    params, target_options = settings_of(settings or [], variant, target)
+    problem = problem_of(context.obj)
+    with schedule_hint(variant):
+        built = build(problem, variant=variant, target=target, params=params, **target_options)
+    if bounds:
+        typer.echo(bounds_text(built, other_options=bool(stage or diff or counts)))
+        return
+    show(build_subject(built), stage=stage, diff=diff, counts=counts)
+
+
+@app.command(short_help="Show which lane holds what of a matrix instruction's operands.")
+def layout(
+    instruction: Annotated[
+        str | None,
+        typer.Argument(help="A matrix instruction; without one they are listed.", show_default=False),
+    ] = None,
+    operand: Annotated[
+        str | None, typer.Argument(help="A, B or C; all three if not given.", show_default=False)
+    ] = None,
+    registers: Annotated[
+        bool, typer.Option("--registers", help="Show the register, too: lane:register.")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the tables: .png, .svg or .pdf.")
+    ] = None,
+) -> None:
+    """Show the high-dimensional layout of a matrix instruction's operands, as formulas and as a table."""
+    from harness.errors import InputError
+    from harness.layouts.show import show_instructions, show_layout
+
+    if instruction is None:
+        if registers or figure is not None:
+            raise InputError("--registers, --figure: expected a matrix instruction whose tables they change")
+        typer.echo(show_instructions())
+    else:
+        typer.echo(show_layout(instruction, operand, registers=registers, figure=figure))
+
+
+@app.command("list", short_help="List variants, targets, stages, schedules, experiments, cases …")
+def list_names(
+    what: Annotated[Listed, typer.Argument(help="What to list.")],
+    experiment: Annotated[
+        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Whose cases to list.")
+    ] = None,
+    profile: Profile = None,
+) -> None:
+    """List what there is to choose from, or the cases of an experiment.
+
+    Variants, targets, the stages of their builds, the named schedules that 'harness ir' shows, experiments,
+    figures, or input distributions.
+    """
+    from harness.cli import listing
+    from harness.errors import InputError
+    from harness.experiment.shipped import NO_EXPERIMENTS
+
+    if what is Listed.CASES:
+        if experiment is None:
+            raise InputError("list cases: expected an experiment, harness list cases EXPERIMENT")
+        entries = listing.cases(experiment, profile)
+    elif profile is not None:
+        raise InputError(f"--profile: found {profile!r}, expected none: it is for 'list cases EXPERIMENT'")
+    elif experiment is not None:
+        raise InputError(f"list {what.value}: found {experiment!r}, expected nothing more")
+    else:
+        entries = listing.LISTS[what]()
+        if what is Listed.EXPERIMENTS and not entries:
+            tell(f"harness: {NO_EXPERIMENTS}")
+    width = max((len(entry.name) for entry in entries), default=0)
+    for entry in entries:
+        typer.echo(printable(f"{entry.name:<{width}}  {entry.summary}".rstrip()))
+
+
+@app.command(short_help="Show which forms of attention each variant has for each target.")
+def support(
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this variant, also a baseline; may be repeated."),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this target, with or without a chip; may be repeated."),
+    ] = None,
+    is_checked: Annotated[
+        bool, typer.Option("--check", help="Build and check each; exit status 1 if one failed.")
+    ] = False,
+    out: Out = DEFAULT_OUT,
+    jobs: Jobs = None,
+    plain: Plain = False,
+) -> None:
+    """Show which forms of attention each variant has for each target, and the reason where it has not.
+
+    Nothing is built.  Without options: the variants whose code this harness generates, on every chip.  With
+    --check each form that a variant has is built, executed and compared with the oracle, by default on one
+    chip of each target.
+    """
+    from harness import plugins
+    from harness.building.support import all_chips, matrix, own_targets, own_variants
+    from harness.cli.support import check_support, lines
+
+    for name in variant or []:
+        plugins.check_name("variant", name)
+    for name in target or []:
+        plugins.check_target(name)
+    if is_checked:
+        check_support(variant or own_variants(), target or own_targets(), out, jobs, plain=plain)
+        return
+    for line in lines(list(matrix(variant or own_variants(), target or all_chips()))):
+        typer.echo(printable(line))
+
+
+@app.command(short_help="Show what works here, and what to install for the rest.")
+def doctor(
+    noise: Annotated[
+        bool,
+        typer.Option(
+            "--noise", help="Instead, measure the smallest difference that this machine can resolve."
+        ),
+    ] = False,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="How long --noise measures; 60 if not given.")
+    ] = None,
+    plain: Plain = False,
+) -> None:
+    """Show what is installed, what can be built and run here, and what to install for the rest."""
+    if noise or seconds is not None:
+        from harness.cli.noise import tell_noise
+
+        tell_noise(noise, seconds, plain)
+        return
+    from harness.cli.doctor import diagnose, is_healthy, print_findings
+
+    findings = diagnose()
+    print_findings(findings)
+    if not is_healthy(findings):
+        raise typer.Exit(1)
+
+
+def _given(context: typer.Context, passed_over: frozenset[str]) -> list[str]:
+    """Return the names of parameters that the command line gives, whatever their value."""
+    sources = {name: context.get_parameter_source(name) for name in context.params if name not in passed_over}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
