@@ -8,7 +8,8 @@ ranges, texts that are printable, and no more of them than the journal has room 
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from harness.storage.reading import open_to_read
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+    from pyarrow import parquet
 
 JOURNAL_KEY = b"harness.journal"
 LAYOUT_KEY = b"harness.layout"
@@ -40,6 +42,9 @@ LAYOUT = digest(
     [FORMAT_VERSION, [(name, str(field.annotation)) for name, field in Result.model_fields.items()]]
 )
 """Digest of the fields that rows have: tables of other versions of this package are not used."""
+
+COLUMNS_AT_ONCE = 16
+"""Columns that are read together, and then take the memory of those before them."""
 
 PARAMETER_TYPES = {"int64": "Int64", "bool": "boolean", "double": "float64", "large_string": "str"}
 NUMBER_OR_WORD_TYPES = {"double": "float64", "large_string": "str"}
@@ -85,17 +90,15 @@ def read_table(path: Path, journal: Path) -> "pandas.DataFrame | None":
 
     try:
         with open_to_read(path) as file:
-            table = _read(file, journal)
-        frame = _frame(table)
+            frame = _read(file, journal)
         _check_rows(frame)
     except (OSError, ValueError, pyarrow.ArrowException):
         return None
     return frame
 
 
-def _read(file: Any, journal: Path) -> "pyarrow.Table":
-    """Return the columns of a file of this journal; texts are numbers of entries of a dictionary."""
-    import pyarrow
+def _read(file: Any, journal: Path) -> "pandas.DataFrame":
+    """Return the table in a file of this journal; texts are read as numbers of entries of a dictionary."""
     from pyarrow import parquet
 
     metadata = parquet.read_metadata(file)
@@ -104,17 +107,35 @@ def _read(file: Any, journal: Path) -> "pyarrow.Table":
     names = metadata.schema.to_arrow_schema().names
     _require(said.get(LAYOUT_KEY) == _layout(names).encode(), "another layout")
     _require(metadata.num_rows * metadata.num_columns <= room, "more cells than the journal has letters")
-    _require(said.get(JOURNAL_KEY) == journal_digest(journal).encode(), "another journal")
     texts = [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
-    table = parquet.ParquetFile(
-        file, metadata=metadata, read_dictionary=texts, page_checksum_verification=True
-    ).read()
-    _require(table.num_rows == metadata.num_rows, "other rows than it says")
-    table.validate(full=True)
-    table = pyarrow.table([column.combine_chunks() for column in table.columns], names=table.column_names)
-    letters = sum(_checked_letters(column.chunk(0)) for column in table.columns if column.num_chunks)
-    _require(letters <= room, "more text than the journal has")
-    return table
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        digest_now = beside.submit(journal_digest, journal)  # of a long run it takes as long as the table
+        columns = parquet.ParquetFile(
+            file, metadata=metadata, read_dictionary=texts, page_checksum_verification=True
+        )
+        frame = _frame(names, _columns(columns, names, room))
+        _require(said.get(JOURNAL_KEY) == digest_now.result().encode(), "another journal")
+    return frame
+
+
+def _columns(file: "parquet.ParquetFile", names: Sequence[str], room: int) -> "Iterator[pyarrow.Array]":
+    """Yield the columns, whose texts have no more than so many letters; a few of them are in memory."""
+    letters = 0
+    for start in range(0, len(names), COLUMNS_AT_ONCE):
+        part = names[start : start + COLUMNS_AT_ONCE]
+        table = file.read(columns=part)
+        _require(table.column_names == part, "other columns")
+        _require(table.num_rows == file.metadata.num_rows, "other rows than it says")
+        table.validate(full=True)
+        for column in map(_in_one_chunk, table.columns):
+            letters += _checked_letters(column)
+            _require(letters <= room, "more text than the journal has")
+            yield column
+
+
+def _in_one_chunk(column: "pyarrow.ChunkedArray") -> "pyarrow.Array":
+    """Return a column as one array; `combine_chunks` would copy it even where it is one."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _is_text(kind: "pyarrow.DataType") -> bool:
@@ -134,14 +155,13 @@ def _checked_letters(column: "pyarrow.Array") -> int:
     return int(compute.sum(lengths).as_py() or 0)
 
 
-def _frame(table: "pyarrow.Table") -> "pandas.DataFrame":
+def _frame(names: Sequence[str], columns: "Iterable[pyarrow.Array]") -> "pandas.DataFrame":
     """Return the table that the rows of a journal give, of the same columns in the same order."""
     import pandas
 
-    names = table.column_names
-    _require(names == list(_expected_names(names)), "other columns")
-    columns = {name: _series(name, table.column(name)) for name in names}
-    return pandas.DataFrame(columns, copy=False)
+    _require(list(names) == list(_expected_names(names)), "other columns")
+    series = {name: _series(name, column) for name, column in zip(names, columns, strict=True)}
+    return pandas.DataFrame(series, copy=False)
 
 
 def _expected_names(names: Sequence[str]) -> Iterator[str]:
@@ -163,7 +183,7 @@ def _comes_of(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and name.isprintable()
 
 
-def _series(name: str, column: "pyarrow.ChunkedArray") -> "pandas.Series[Any]":
+def _series(name: str, column: "pyarrow.Array") -> "pandas.Series[Any]":
     """Return a column with the dtype that it has in a table of rows."""
     import pandas
     import pyarrow
@@ -180,9 +200,10 @@ def _series(name: str, column: "pyarrow.ChunkedArray") -> "pandas.Series[Any]":
     if dtype is None or kind != _type_in_file(dtype):
         raise _NotOfTheJournalError(f"{name} is a column of {kind}")
     _require(not (column.null_count and _is_required(name)), f"{name} is missing")
-    as_numpy = dtype in ("int64", "bool", "float64")
-    extension: Any = None if as_numpy else pandas.api.types.pandas_dtype(dtype)
-    return pandas.Series(column.to_numpy() if as_numpy else extension.__from_arrow__(column), dtype=dtype)
+    if dtype in ("int64", "bool", "float64"):
+        return pandas.Series(column.to_numpy(zero_copy_only=False, writable=True), dtype=dtype)
+    extension: Any = pandas.api.types.pandas_dtype(dtype)
+    return pandas.Series(extension.__from_arrow__(column), dtype=dtype)
 
 
 def _type_in_file(dtype: str) -> str:
