@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.units import Unit, rate_unit, time_unit
-from harness.results.frame import PARAMETER_PREFIX
+from harness.results.frame import PARAMETER_PREFIX, is_among
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,8 +133,8 @@ def run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
     The experiment alone where each has one run; the run alone, without the date and the folders that all runs
     share, where there is one experiment; else both.  By experiment, then by time.
     """
-    found = frame[list(RUN_COLUMNS)].drop_duplicates().itertuples(index=False, name=None)
-    pairs = sorted((experiment, run) for experiment, run in found)
+    runs = frame[list(RUN_COLUMNS)].iloc[first_rows(numbered(frame, RUN_COLUMNS))]
+    pairs = sorted(zip(runs["experiment"], runs["run"], strict=True))
     experiments = [str(experiment) for experiment, _ in pairs]
     if len(set(experiments)) == len(pairs):
         return dict(zip(pairs, experiments, strict=True))
@@ -196,7 +196,8 @@ def numbered(frame: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
     codes = np.zeros(len(frame), dtype=np.int64)
     for column in varying(frame, columns):
         of_column, values = pd.factorize(frame[column], use_na_sentinel=False)
-        codes, _ = pd.factorize(codes * len(values) + of_column)
+        is_first = not codes.any()
+        codes = of_column if is_first else pd.factorize(codes * len(values) + of_column)[0]
     return codes
 
 
@@ -359,8 +360,7 @@ def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[st
     """
     import pandas as pd
 
-    compared = frame["baseline_case"].dropna().unique()
-    is_compared = frame["case"].isin(compared).to_numpy()
+    is_compared = is_among(frame["case"], frame["baseline_case"])
     of_cases = pd.Series(labels, dtype="str").take(codes[is_compared]).to_numpy()
     by_case = dict(zip(frame["case"][is_compared], of_cases, strict=True))
     of_rows, cases = pd.factorize(frame["baseline_case"], use_na_sentinel=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from harness.results.result import BY_NAME, PRINTED, SEQ, Result, printed_params
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas
 
 BATCH = 20_000
@@ -52,6 +53,21 @@ def newest_of_each_case(frame: "pandas.DataFrame", lengths: Sequence[int]) -> "p
     newest = np.zeros(codes.max(initial=-1) + 1, dtype=np.int64)
     newest[codes] = np.arange(len(frame))  # of several values for one place the last one stays
     return frame if len(newest) == len(frame) else frame.iloc[newest].reset_index(drop=True)
+
+
+def is_among(texts: "pandas.Series[str]", values: "pandas.Series[str]") -> "np.ndarray":
+    """Return which texts are among some values, and not missing.
+
+    `Series.isin` makes a Python object of each value: of a million cases that takes seconds.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    known, kind = values.dropna().unique(), pyarrow.large_string()
+    found = compute.is_in(
+        pyarrow.array(texts, type=kind, from_pandas=True), value_set=pyarrow.array(known, type=kind)
+    )
+    return found.to_numpy(zero_copy_only=False)
 
 
 class _Columns:

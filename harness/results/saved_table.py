@@ -8,7 +8,7 @@ ranges, texts that are printable, and no more of them than the journal has room 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,9 @@ LAYOUT = digest(
 COLUMNS_AT_ONCE = 16
 """Columns that are read together, and then take the memory of those before them."""
 
+ALWAYS_READ = ("case", "status")
+"""Columns that others are checked by."""
+
 PARAMETER_TYPES = {"int64": "Int64", "bool": "boolean", "double": "float64", "large_string": "str"}
 NUMBER_OR_WORD_TYPES = {"double": "float64", "large_string": "str"}
 """Type in the file, and dtype in the table, of columns that come of names in rows."""
@@ -80,25 +83,29 @@ def journal_digest(journal: Path) -> str:
         return hashlib.sha256().hexdigest()
 
 
-def read_table(path: Path, journal: Path) -> "pandas.DataFrame | None":
+def read_table(
+    path: Path, journal: Path, columns: Collection[str] | None = None
+) -> "pandas.DataFrame | None":
     """Return the table that `write_table` has made of a journal, or None where the journal is to be read.
 
     So it is where there is no such file, it cannot be read, the journal has changed since, another version
-    has made it, or it holds what no journal can give.
+    has made it, or it holds what no journal can give.  Where only some columns are asked for, others are not
+    looked at.
     """
     import pyarrow
 
     try:
         with open_to_read(path) as file:
-            frame = _read(file, journal)
+            frame = _read(file, journal, columns)
         _check_rows(frame)
     except (OSError, ValueError, pyarrow.ArrowException):
         return None
     return frame
 
 
-def _read(file: Any, journal: Path) -> "pandas.DataFrame":
+def _read(file: Any, journal: Path, wanted: Collection[str] | None) -> "pandas.DataFrame":
     """Return the table in a file of this journal; texts are read as numbers of entries of a dictionary."""
+    import pandas
     from pyarrow import parquet
 
     metadata = parquet.read_metadata(file)
@@ -106,16 +113,22 @@ def _read(file: Any, journal: Path) -> "pandas.DataFrame":
     room = journal.stat().st_size
     names = metadata.schema.to_arrow_schema().names
     _require(said.get(LAYOUT_KEY) == _layout(names).encode(), "another layout")
+    _require(names == list(_expected_names(names)), "other columns")
     _require(metadata.num_rows * metadata.num_columns <= room, "more cells than the journal has letters")
     texts = [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
+    chosen = [name for name in names if wanted is None or name in wanted or name in ALWAYS_READ]
     with ThreadPoolExecutor(max_workers=1) as beside:
         digest_now = beside.submit(journal_digest, journal)  # of a long run it takes as long as the table
-        columns = parquet.ParquetFile(
-            file, metadata=metadata, read_dictionary=texts, page_checksum_verification=True
+        columns = _columns(
+            parquet.ParquetFile(
+                file, metadata=metadata, read_dictionary=texts, page_checksum_verification=True
+            ),
+            chosen,
+            room,
         )
-        frame = _frame(names, _columns(columns, names, room))
+        series = {name: _series(name, column) for name, column in zip(chosen, columns, strict=True)}
         _require(said.get(JOURNAL_KEY) == digest_now.result().encode(), "another journal")
-    return frame
+    return pandas.DataFrame(series, copy=False)
 
 
 def _columns(file: "parquet.ParquetFile", names: Sequence[str], room: int) -> "Iterator[pyarrow.Array]":
@@ -153,15 +166,6 @@ def _checked_letters(column: "pyarrow.Array") -> int:
     _require(all(map(str.isprintable, column.dictionary.to_pylist())), "a text that is not printable")
     lengths = compute.take(compute.binary_length(column.dictionary), column.indices)
     return int(compute.sum(lengths).as_py() or 0)
-
-
-def _frame(names: Sequence[str], columns: "Iterable[pyarrow.Array]") -> "pandas.DataFrame":
-    """Return the table that the rows of a journal give, of the same columns in the same order."""
-    import pandas
-
-    _require(list(names) == list(_expected_names(names)), "other columns")
-    series = {name: _series(name, column) for name, column in zip(names, columns, strict=True)}
-    return pandas.DataFrame(series, copy=False)
 
 
 def _expected_names(names: Sequence[str]) -> Iterator[str]:
@@ -216,24 +220,29 @@ def _is_required(name: str) -> bool:
 
 
 def _check_rows(frame: "pandas.DataFrame") -> None:
-    """Require of all rows what `Result` requires of each, and that each case has one."""
+    """Require of all rows what `Result` requires of each, and that each case has one.
+
+    Of a table of some columns only these are looked at.
+    """
     import numpy as np
 
-    lengths = np.maximum(frame["seq_q"].to_numpy(), frame["seq_kv"].to_numpy())
-    _require(bool((frame[SEQ].to_numpy() == lengths).all()), "a length that is not the longer one")
+    if {SEQ, "seq_q", "seq_kv"} <= set(frame.columns):
+        lengths = np.maximum(frame["seq_q"].to_numpy(), frame["seq_kv"].to_numpy())
+        _require(bool((frame[SEQ].to_numpy() == lengths).all()), "a length that is not the longer one")
     _require(not frame["case"].duplicated().any(), "a case with two rows")
     _require(set(frame["status"].unique()) <= {status.value for status in Status}, "an unknown status")
     _require_all(frame, COUNTED, lambda values: values >= 0)
     _require_all(frame, MEASURED, lambda values: (values > 0) & (values < np.inf))
     _require_all(frame, KNOWN_WHEN_FINITE, lambda values: abs(values) < np.inf)
     _require_all(frame, SHARES_OF_A_PEAK, lambda values: values <= 1)
-    not_passed = frame[frame["status"] != Status.PASSED.value]
-    _require(not not_passed[list(TIMING_FIELDS)].notna().any(axis=None), "a time of a case that did not pass")
+    did_not_pass = frame["status"] != Status.PASSED.value
+    times = frame.loc[did_not_pass, [name for name in TIMING_FIELDS if name in frame]]
+    _require(not times.notna().any(axis=None), "a time of a case that did not pass")
 
 
 def _require_all(frame: "pandas.DataFrame", columns: Sequence[str], holds: Callable[[Any], Any]) -> None:
-    """Require something of all values in columns that are not missing."""
-    for column in columns:
+    """Require something of all values that are not missing, in those columns that were read."""
+    for column in filter(frame.__contains__, columns):
         _require(bool(holds(frame[column].dropna().to_numpy()).all()), f"{column}: impossible values")
 
 
