@@ -18,7 +18,7 @@ import numpy as np
 from harness.comparing.verdicts import NORMAL_95, standard_error, verdicts
 from harness.errors import InputError
 from harness.measure.statistics import Verdict
-from harness.results.frame import is_among
+from harness.results.frame import arrow_texts, is_among
 from harness.results.manifest import Manifest
 from harness.status import Status
 
@@ -137,23 +137,16 @@ def _joined(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":
     What is compared has `_old` and `_new` behind its name.
     """
     import pandas as pd
-    import pyarrow
     from pyarrow import compute
 
-    ids = [
-        pyarrow.array(table["case"], type=pyarrow.large_string(), from_pandas=True) for table in (old, new)
-    ]
-    found = compute.index_in(ids[0], value_set=ids[1])
-    sides = {
-        "old": (old, np.flatnonzero(found.is_valid())),
-        "new": (new, found.drop_null().to_numpy()),
-    }
-    columns = {}
-    for name in _columns():
-        is_compared = name in COMPARED
-        for side, (table, places) in sides.items():
-            if is_compared or side == "new":
-                columns[f"{name}_{side}" if is_compared else name] = table[name].array.take(places)
+    found = compute.index_in(arrow_texts(old["case"]), value_set=arrow_texts(new["case"]))
+    in_old, in_new = np.flatnonzero(found.is_valid()), found.drop_null().to_numpy()
+    columns = {name: new[name].array.take(in_new) for name in _columns() if name not in COMPARED}
+    for name in COMPARED:
+        columns |= {
+            f"{name}_old": old[name].array.take(in_old),
+            f"{name}_new": new[name].array.take(in_new),
+        }
     return pd.DataFrame(columns, copy=False)
 
 

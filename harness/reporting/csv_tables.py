@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.printable import spreadsheet_text
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, has_one_value, is_missing
 from harness.reporting.number_texts import float_text, float_texts
+from harness.results.frame import arrow_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +105,7 @@ def _cells(column: pd.Series[Any], digits: int | None) -> pyarrow.LargeStringArr
     if pd.api.types.is_integer_dtype(column.dtype):
         return compute.fill_null(pyarrow.array(column, from_pandas=True).cast(pyarrow.large_string()), "")
     if isinstance(column.dtype, pd.StringDtype):
-        texts = pyarrow.array(column, type=pyarrow.large_string(), from_pandas=True)
+        texts = arrow_texts(column)
         if not compute.any(compute.match_substring_regex(texts, TO_BE_CHANGED)).as_py():
             return compute.fill_null(texts, "")
     codes, values = pd.factorize(column, use_na_sentinel=False)

@@ -14,6 +14,7 @@ from harness.results.result import BY_NAME, PRINTED, SEQ, Result, printed_params
 if TYPE_CHECKING:
     import numpy as np
     import pandas
+    import pyarrow
 
 BATCH = 20_000
 """Rows that become columns of the table together."""
@@ -55,19 +56,23 @@ def newest_of_each_case(frame: "pandas.DataFrame", lengths: Sequence[int]) -> "p
     return frame if len(newest) == len(frame) else frame.iloc[newest].reset_index(drop=True)
 
 
-def is_among(texts: "pandas.Series[str]", values: "pandas.Series[str]") -> "np.ndarray":
+def is_among(texts: "pandas.Series[str]", values: "Sequence[str] | pandas.Series[str]") -> "np.ndarray":
     """Return which texts are among some values, and not missing.
 
     `Series.isin` makes a Python object of each value: of a million cases that takes seconds.
     """
-    import pyarrow
     from pyarrow import compute
 
-    known, kind = values.dropna().unique(), pyarrow.large_string()
-    found = compute.is_in(
-        pyarrow.array(texts, type=kind, from_pandas=True), value_set=pyarrow.array(known, type=kind)
-    )
+    found = compute.is_in(arrow_texts(texts), value_set=arrow_texts(values).drop_null())
     return found.to_numpy(zero_copy_only=False)
+
+
+def arrow_texts(texts: "Sequence[str] | pandas.Series[str]") -> "pyarrow.LargeStringArray":
+    """Return texts as one array of pyarrow's, null where they are missing; it shares a column's memory."""
+    import pyarrow
+
+    found = pyarrow.array(texts, type=pyarrow.large_string(), from_pandas=True)
+    return found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
 
 
 class _Columns:

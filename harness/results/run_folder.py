@@ -197,7 +197,11 @@ class RunFolder:
 
     def rounds(self) -> list[Round]:
         """Return all timing rounds, in the order of their writing; errors as in `results`."""
-        return self._rounds.read()
+        return list(self.round_lines())
+
+    def round_lines(self) -> Iterator[Round]:
+        """Yield the timing rounds as `rounds` returns them, one after the other."""
+        return self._rounds.records()
 
     def mark_resumed(self, described: Manifest) -> None:
         """Note in the manifest that the run goes on now, and what `described` says of code and packages."""

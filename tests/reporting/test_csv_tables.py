@@ -95,3 +95,9 @@ def test_a_csv_says_numbers_as_python_does() -> None:
     values = [0.1, 1 / 3, 2.0, 1e-5, 12345678.9, 1e20, float("inf"), -0.25]
     for digits, expected in ((None, [*map(repr, values)]), (6, [f"{value:.6g}" for value in values])):
         assert text_of(csv_lines(pd.DataFrame({"n": values}), digits)).splitlines() == ["n", *expected]
+
+
+def test_texts_of_a_csv_may_lie_in_several_pieces_of_memory() -> None:
+    pieces = [pd.Series(texts, dtype="str") for texts in (["a", "b"], ["c", "d"])]
+    frame = pd.DataFrame({"text": pd.concat(pieces, ignore_index=True)})
+    assert text_of(csv_lines(frame)) == "text\na\nb\nc\nd\n"
