@@ -18,6 +18,7 @@ import numpy as np
 from harness.comparing.verdicts import NORMAL_95, standard_error, verdicts
 from harness.errors import InputError
 from harness.measure.statistics import Verdict
+from harness.results.frame import arrow_texts, is_among
 from harness.results.manifest import Manifest
 from harness.status import Status
 
@@ -40,8 +41,10 @@ TIME_BOUNDS = {
 CHECKED = (Status.PASSED.value, Status.EMULATED.value)
 DEFAULT_THRESHOLD = 0.03
 
-COLUMNS = ("case", "variant", "target", "status", "device", "reason", "time_s", "time_low_s", "time_high_s")
+OUTCOME = ("status", "device", "reason", "time_s", "time_low_s", "time_high_s")
 SPEEDUPS = ("speedup", "speedup_low", "speedup_high", "baseline_case", "binary_digest", "flop_convention")
+COMPARED = (*OUTCOME, *SPEEDUPS)
+"""Columns of which a comparison has those of both runs."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +55,23 @@ class Comparison:
     new: "RunFolder"
     threshold: float
     cases: "pd.DataFrame"
-    """A row for each case of both: `case`, `how`, `verdict`, `ratio`, `low`, `high`, and the columns of both
-    runs with `_old` and `_new` behind their names; where times do not compare, `verdict` is missing."""
+    """A row for each case of both: `case`, `how`, `verdict`, `ratio`, `low`, `high`, the problem, and the
+    columns of both runs with `_old` and `_new` behind their names; where times do not compare, `verdict` is
+    missing."""
     only_old: "pd.DataFrame"
     only_new: "pd.DataFrame"
     notes: tuple[str, ...]
     """What a person should know of how the runs compare, a line each."""
 
-    def of_verdict(self, verdict: Verdict) -> "pd.DataFrame":
-        """Return the cases of a verdict, the largest difference first."""
-        chosen = self.cases[self.cases["verdict"] == verdict.value]
-        return chosen.loc[np.abs(np.log(chosen["ratio"])).sort_values(ascending=False, kind="stable").index]
+    def of_verdict(self, verdict: Verdict, most: int | None = None) -> "pd.DataFrame":
+        """Return the cases of a verdict, or at most so many, the largest difference first."""
+        places = np.flatnonzero(self.cases["verdict"] == verdict.value)
+        differences = np.abs(np.log(self.cases["ratio"].to_numpy()[places]))
+        return self.cases.iloc[places[np.argsort(-differences, kind="stable")[:most]]]
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many cases have a verdict."""
+        return int((self.cases["verdict"] == verdict.value).sum())
 
     @property
     def lost(self) -> "pd.DataFrame":
@@ -82,7 +91,7 @@ class Comparison:
 
 def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_THRESHOLD) -> Comparison:
     """Compare two runs; raises `InputError` where they have no case in common, or other machines."""
-    tables = [_narrow(run.table()) for run in (old, new)]
+    tables = [run.table(_columns()) for run in (old, new)]
     cases, notes = compare_tables(tables[0], tables[1], threshold)
     if cases.empty:
         raise InputError(
@@ -91,8 +100,7 @@ def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_
         )
     _require_one_machine(cases, old, new)
     notes += _notes(cases, old.manifest, new.manifest)
-    shared = set(cases["case"])
-    only_old, only_new = (table[~table["case"].isin(shared)] for table in tables)
+    only_old, only_new = (table[~is_among(table["case"], cases["case"])] for table in tables)
     return Comparison(old, new, threshold, cases, only_old, only_new, tuple(notes))
 
 
@@ -100,19 +108,46 @@ def compare_tables(
     old: "pd.DataFrame", new: "pd.DataFrame", threshold: float = DEFAULT_THRESHOLD
 ) -> tuple["pd.DataFrame", list[str]]:
     """Return `Comparison.cases` of two tables of results, and what is to be known of how times compare."""
-    cases = _narrow(old).merge(_narrow(new), on="case", suffixes=("_old", "_new"), validate="one_to_one")
+    cases = _joined(_narrow(old), _narrow(new))
     cases["was_checked"] = cases["status_old"].isin(CHECKED)
     cases["is_checked"] = cases["status_new"].isin(CHECKED)
     return cases, _add_times(cases, threshold)
 
 
-def _narrow(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the columns that are compared, and those that say what a case is; the last row of each case."""
+def _columns() -> list[str]:
+    """Return the columns that are compared, and those that say what a case is."""
     from harness.reporting.frames import PROBLEM_COLUMNS
 
-    named = [*COLUMNS, *SPEEDUPS, *(name for name in PROBLEM_COLUMNS if name not in COLUMNS), "params"]
-    kept = table.reindex(columns=list(dict.fromkeys(named)))
-    return kept.drop_duplicates("case", keep="last")
+    return list(dict.fromkeys(("case", "variant", *PROBLEM_COLUMNS, "params", *COMPARED)))
+
+
+def _narrow(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return these columns of the last row of each case."""
+    from harness.reporting.frames import last_rows, numbered
+
+    kept = table.reindex(columns=_columns())
+    cases = numbered(kept, ["case"])
+    is_once = cases.max(initial=-1) + 1 == len(kept)
+    return kept if is_once else kept.iloc[np.sort(last_rows(cases))]
+
+
+def _joined(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of the cases of both, in the old run's order; a problem is that of the new run.
+
+    What is compared has `_old` and `_new` behind its name.
+    """
+    import pandas as pd
+    from pyarrow import compute
+
+    found = compute.index_in(arrow_texts(old["case"]), value_set=arrow_texts(new["case"]))
+    in_old, in_new = np.flatnonzero(found.is_valid()), found.drop_null().to_numpy()
+    columns = {name: new[name].array.take(in_new) for name in _columns() if name not in COMPARED}
+    for name in COMPARED:
+        columns |= {
+            f"{name}_old": old[name].array.take(in_old),
+            f"{name}_new": new[name].array.take(in_new),
+        }
+    return pd.DataFrame(columns, copy=False)
 
 
 def _require_one_machine(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> None:
@@ -204,11 +239,11 @@ def _identical(cases: "pd.DataFrame") -> np.ndarray:
 
 def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
     """Return which cases were timed in turn with one baseline in both runs, whose code is the same."""
-    same_code = set(cases["case"][identical])
     baseline = cases["baseline_case_old"]
-    shared = baseline.notna() & (baseline == cases["baseline_case_new"]) & baseline.isin(same_code)
+    shared = baseline.notna() & (baseline == cases["baseline_case_new"])
     bounded = cases[["speedup_low_old", "speedup_low_new"]].notna().all(axis=1)
-    return (shared & bounded).to_numpy(dtype=bool)
+    has_same_code = is_among(baseline, cases["case"][identical])
+    return (shared & bounded).to_numpy(dtype=bool) & has_same_code
 
 
 def _notes(cases: "pd.DataFrame", old: Manifest, new: Manifest) -> list[str]:

@@ -21,10 +21,10 @@ def headline(comparison: Comparison) -> str:
     """Return what came of it on one line, what is worse first."""
     counts = {
         "lost": len(comparison.lost),
-        "slower": _count(comparison, Verdict.SLOWER),
-        "faster": _count(comparison, Verdict.FASTER),
-        "same": _count(comparison, Verdict.SAME),
-        "ambiguous": _count(comparison, Verdict.AMBIGUOUS),
+        "slower": comparison.count(Verdict.SLOWER),
+        "faster": comparison.count(Verdict.FASTER),
+        "same": comparison.count(Verdict.SAME),
+        "ambiguous": comparison.count(Verdict.AMBIGUOUS),
         "right now": len(comparison.won),
         "only in the old run": len(comparison.only_old),
         "only in the new run": len(comparison.only_new),
@@ -43,13 +43,13 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
         yield f"{title}:"
         for row in rows:
             yield f"  {row['case']}  {row['variant']} · {row['target']} · {row['problem']}: {row['what']}"
-    for title, table in _timed(comparison):
+    for title, table, hidden in _timed(comparison):
         yield ""
         yield f"{title}:"
         for row in _timed_rows(table):
             words = f"{row['variant']} · {row['target']} · {row['problem']}"
             yield f"  {row['case']}  {row['ratio']}  {words}  ({row['old']} → {row['new']}; {row['how']})"
-        yield from _hidden(table)
+        yield from hidden
     yield from decisions(comparison)
 
 
@@ -62,10 +62,10 @@ def markdown(comparison: Comparison) -> str:
         cells = [[row[name] for name in ("case", "variant", "target", "problem", "what")] for row in rows]
         headers = ["case", "variant", "target", "problem", "before → now"]
         parts += [f"### {title}", "\n".join(_markdown_table(headers, cells))]
-    for title, table in _timed(comparison):
+    for title, table, hidden in _timed(comparison):
         names = ("case", "variant", "target", "problem", "ratio", "old", "new", "how")
         cells = [[row[name] for name in names] for row in _timed_rows(table)]
-        parts += [f"### {title}", "\n".join(_markdown_table(HEADERS, cells)), *_hidden(table)]
+        parts += [f"### {title}", "\n".join(_markdown_table(HEADERS, cells)), *hidden]
     told = [markdown_code(line.strip()) for line in decisions(comparison) if line.startswith("  ")]
     if told:
         parts += ["To decide what is ambiguous, on a quiet machine:", *told]
@@ -74,7 +74,7 @@ def markdown(comparison: Comparison) -> str:
 
 def decisions(comparison: Comparison) -> Iterator[str]:
     """Yield the commands that measure ambiguous cases again, each run's code in its turn."""
-    cases = list(comparison.of_verdict(Verdict.AMBIGUOUS)["case"])[:MOST_ROWS]
+    cases = list(comparison.of_verdict(Verdict.AMBIGUOUS, MOST_ROWS)["case"])
     if not cases:
         return
     together = dict.fromkeys([*cases, *_baselines(comparison, cases)])
@@ -93,10 +93,6 @@ def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:
     return list(found.dropna().unique())
 
 
-def _count(comparison: Comparison, verdict: Verdict) -> int:
-    return int((comparison.cases["verdict"] == verdict.value).sum())
-
-
 def _correctness(comparison: Comparison) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield what was right and is not, and the reverse, with the reason."""
     for title, table in (("no longer right", comparison.lost), ("right now", comparison.won)):
@@ -111,12 +107,13 @@ def _changed(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "what": what}
 
 
-def _timed(comparison: Comparison) -> Iterator[tuple[str, "pd.DataFrame"]]:
-    """Yield the cases whose times differ, or may, what is worse first."""
+def _timed(comparison: Comparison) -> Iterator[tuple[str, "pd.DataFrame", Sequence[str]]]:
+    """Yield the cases whose times differ, or may, what is worse first: a title, the first, what is hidden."""
     for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.AMBIGUOUS):
-        table = comparison.of_verdict(verdict)
-        if len(table):
-            yield f"{verdict.value} ({len(table)})", table
+        count = comparison.count(verdict)
+        hidden = [f"and {count - MOST_ROWS} more"] if count > MOST_ROWS else []
+        if count:
+            yield f"{verdict.value} ({count})", comparison.of_verdict(verdict, MOST_ROWS), hidden
 
 
 def _timed_rows(table: "pd.DataFrame") -> Iterator[dict[str, str]]:
@@ -139,11 +136,6 @@ def _named(table: "pd.DataFrame") -> list[dict[str, Any]]:
         words = f"{describe_problem(own)} {params}" if isinstance(params, str) else describe_problem(own)
         rows.append({**row, "variant": own["variant"], "target": own["target"], "problem": words.strip()})
     return rows
-
-
-def _hidden(table: "pd.DataFrame") -> Iterator[str]:
-    if len(table) > MOST_ROWS:
-        yield f"and {len(table) - MOST_ROWS} more"
 
 
 def _markdown_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.frames import RUN_COLUMNS, RunLabels, format_value, is_missing, run_names
+from harness.reporting.frames import (
+    RUN_COLUMNS,
+    RunLabels,
+    format_value,
+    has_one_value,
+    is_missing,
+    run_names,
+    varying,
+)
 from harness.reporting.measurement_notes import measurement_notes, peak_notes
 from harness.reporting.summary_columns import SAME_UNLESS_SAID
 
@@ -25,6 +33,9 @@ SAME_SCALE = 1e-9
 
 LONGEST_TEXT = 40
 """Letters of a value; of longer ones there is the beginning, or how many they are."""
+
+USUAL_VALUES = (False, "full")
+"""Values of columns that are not worth a word where all rows have them."""
 
 CAPTION_COLUMNS = {
     "target": "target {}",
@@ -129,11 +140,15 @@ def _is_named(frame: pd.DataFrame, column: str) -> bool:
         return bool(((values * frame["head_dim"] ** 0.5 - 1).abs() > SAME_SCALE).any())
     if column in ("target", "seq_q"):
         return (values.nunique() > 1) == (column == "target")
-    return not bool(values.isin([False, "full"]).all())
+    if len(values) and has_one_value(values):
+        return is_missing(values.iloc[0]) or values.iloc[0] not in USUAL_VALUES
+    return not bool(values.isin(USUAL_VALUES).all())
 
 
 def _differing_columns(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """Return the columns that hold other values in one run than in another."""
+    if not varying(frame, RUN_COLUMNS):
+        return []
     runs = list(_by_run(frame, {}))
     return [column for column in columns if len({_values(rows, column) for _, rows in runs}) > 1]
 

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.units import Unit, rate_unit, time_unit
-from harness.results.frame import PARAMETER_PREFIX
+from harness.results.frame import PARAMETER_PREFIX, is_among
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +71,14 @@ RunLabels = Mapping[tuple[Hashable, Hashable], str]
 
 def latest(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the last row of each case in each run."""
-    return frame.drop_duplicates([*RUN_COLUMNS, "case"], keep="last").reset_index(drop=True)
+    import numpy as np
+
+    cases = numbered(frame, (*RUN_COLUMNS, "case"))
+    if cases.max(initial=-1) + 1 == len(frame):
+        return frame.reset_index(drop=True)
+    is_last = np.zeros(len(frame), dtype=bool)
+    is_last[last_rows(cases)] = True
+    return frame[is_last].reset_index(drop=True)
 
 
 def prepare(
@@ -126,8 +133,8 @@ def run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
     The experiment alone where each has one run; the run alone, without the date and the folders that all runs
     share, where there is one experiment; else both.  By experiment, then by time.
     """
-    found = frame[list(RUN_COLUMNS)].drop_duplicates().itertuples(index=False, name=None)
-    pairs = sorted((experiment, run) for experiment, run in found)
+    runs = frame[list(RUN_COLUMNS)].iloc[first_rows(numbered(frame, RUN_COLUMNS))]
+    pairs = sorted(zip(runs["experiment"], runs["run"], strict=True))
     experiments = [str(experiment) for experiment, _ in pairs]
     if len(set(experiments)) == len(pairs):
         return dict(zip(pairs, experiments, strict=True))
@@ -160,7 +167,52 @@ def variant_of_labels(frame: pd.DataFrame) -> dict[str, str]:
 
 def varying(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """Return those of the columns that have more than one value (missing counts as a value)."""
-    return [column for column in columns if column in frame and frame[column].nunique(dropna=False) > 1]
+    return [column for column in columns if column in frame and not has_one_value(frame[column])]
+
+
+def has_one_value(column: pd.Series[Any]) -> bool:
+    """Whether all rows have the same value (missing counts as a value), or there is none.
+
+    Comparing with the first value costs a tenth of counting the values that there are.
+    """
+    if len(column) < 2:
+        return True
+    first, last = column.iloc[0], column.iloc[-1]
+    if is_missing(first):
+        return bool(column.isna().all())
+    if is_missing(last) or first != last:
+        return False
+    return bool((column == first).all()) and not column.hasnans
+
+
+def numbered(frame: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
+    """Return which combination of values of the columns each row has, as its number.
+
+    Combinations are numbered in the order of their first rows; missing counts as a value.
+    """
+    import numpy as np
+    import pandas as pd
+
+    codes = np.zeros(len(frame), dtype=np.int64)
+    for column in varying(frame, columns):
+        of_column, values = pd.factorize(frame[column], use_na_sentinel=False)
+        is_first = not codes.any()
+        codes = of_column if is_first else pd.factorize(codes * len(values) + of_column)[0]
+    return codes
+
+
+def last_rows(numbers: np.ndarray) -> np.ndarray:
+    """Return the place of the last row of each number, see `numbered`."""
+    import numpy as np
+
+    places = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
+    places[numbers] = np.arange(len(numbers))  # of several values for one place the last one stays
+    return places
+
+
+def first_rows(numbers: np.ndarray) -> np.ndarray:
+    """Return the place of the first row of each number, see `numbered`."""
+    return len(numbers) - 1 - last_rows(numbers[::-1])
 
 
 def said_of_runs(frame: pd.DataFrame) -> list[str]:
@@ -177,8 +229,10 @@ def said_of_runs(frame: pd.DataFrame) -> list[str]:
 
 def several_values(frame: pd.DataFrame, place: Sequence[str], column: str) -> bool:
     """Whether rows that agree in the columns of `place` differ in another one (missing counts as a value)."""
-    distinct = frame[[*place, column]].drop_duplicates()
-    return bool(distinct.duplicated(list(place)).any()) if place else len(distinct) > 1
+    if column in place or has_one_value(frame[column]):
+        return False
+    places = numbered(frame, place)
+    return bool(numbered(frame, [*place, column]).max(initial=-1) > places.max(initial=-1))
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -190,9 +244,20 @@ def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Sort by problem, then by label."""
     import numpy as np
 
-    keys = [_ranks(frame[column]) for column in PROBLEM_COLUMNS if column in frame]
+    keys = [_ranks(frame[column]) for column in varying(frame, PROBLEM_COLUMNS)]
     order = np.lexsort([frame["label"].cat.codes.to_numpy(), *reversed(keys)])
-    return frame.iloc[order].reset_index(drop=True)
+    return _in_order(frame, order)
+
+
+def _in_order(frame: pd.DataFrame, order: np.ndarray) -> pd.DataFrame:
+    """Return the rows in another order; what is the same in all rows, as most columns are, is not copied."""
+    import pandas as pd
+
+    columns = {
+        name: column.array if has_one_value(column) else column.array.take(order)
+        for name, column in frame.items()
+    }
+    return pd.DataFrame(columns, copy=False)
 
 
 def pivot(frame: pd.DataFrame, values: str, index: str | Sequence[str]) -> pd.DataFrame:
@@ -257,16 +322,8 @@ def _series(frame: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
 
     A series is a variant with one set of parameters in one run.
     """
-    import numpy as np
-    import pandas as pd
-
-    codes = np.zeros(len(frame), dtype=np.int64)
-    for column in ("variant", *_parameter_columns(frame), *RUN_COLUMNS):
-        of_column, values = pd.factorize(frame[column], use_na_sentinel=False)
-        if len(values) > 1:
-            codes, _ = pd.factorize(codes * len(values) + of_column)
-    _, first = np.unique(codes, return_index=True)
-    return codes, frame.iloc[first].reset_index(drop=True)
+    codes = numbered(frame, ("variant", *_parameter_columns(frame), *RUN_COLUMNS))
+    return codes, frame.iloc[first_rows(codes)].reset_index(drop=True)
 
 
 def _run_of_each(members: pd.DataFrame, run_labels: RunLabels) -> list[str]:
@@ -303,11 +360,11 @@ def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[st
     """
     import pandas as pd
 
-    compared = frame["baseline_case"].dropna().unique()
-    is_compared = frame["case"].isin(compared).to_numpy()
+    is_compared = is_among(frame["case"], frame["baseline_case"])
     of_cases = pd.Series(labels, dtype="str").take(codes[is_compared]).to_numpy()
     by_case = dict(zip(frame["case"][is_compared], of_cases, strict=True))
-    found = frame["baseline_case"].map(by_case).astype("str")
+    of_rows, cases = pd.factorize(frame["baseline_case"], use_na_sentinel=False)
+    found = pd.Series(cases).map(by_case).astype("str").take(of_rows).set_axis(frame.index)
     is_lost = found.isna() & frame["baseline_case"].notna()
     if is_lost.any():
         keys = [*RUN_COLUMNS, "baseline"]

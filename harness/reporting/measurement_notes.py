@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence, without its full stop, on samples and for each doubt about the times in a frame."""
-    timed = frame[frame["time_s"].notna()]
+    timed = frame.loc[frame["time_s"].notna(), ["samples", "starts", "busy", "order_effect"]]
     rounds, starts = _range(timed["samples"]), _range(timed["starts"])
     if rounds:
         yield f"Samples: {rounds} rounds in {starts} starts" if starts else f"Samples: {rounds} rounds"
@@ -37,7 +37,8 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
 
 def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence, without its full stop, for each doubt about the peaks of the rates."""
-    timed = frame[frame["time_s"].notna()]
+    columns = [*RUN_COLUMNS, "target", "dtype", "threads", "peak_busy", "peak_tflops", "tflops"]
+    timed = frame.loc[frame["time_s"].notna(), columns]
     if _count(timed["peak_busy"]):
         yield "The measured peak is of a busy machine and may be too low"
     compared = timed[timed["peak_tflops"].notna()].groupby(
@@ -55,7 +56,7 @@ def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
 
 def _range(numbers: pd.Series) -> str:
     """Return the numbers that occur as a text, empty where none is known."""
-    known = sorted({int(number) for number in numbers.dropna()})
+    known = sorted({int(number) for number in numbers.dropna().unique()})
     return "" if not known else f"{known[0]}" if len(known) == 1 else f"{known[0]}–{known[-1]}"
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,6 @@ from harness.reporting.csv_tables import full_csv, summary_csv
 from harness.reporting.drawing import Drawn, check_wanted, draw_figures, parse_assignments, require_overlay
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
 from harness.reporting.figures.base import FORMATS, check_formats
-from harness.reporting.frames import sort_rows
 from harness.reporting.html.page import html_page
 from harness.reporting.latex import summary_latex
 from harness.reporting.panel_tables import panel_tables, rich_panel, terminal_notes
@@ -145,7 +145,7 @@ def print_tables(folders: Folders, console: Console | None = None, *, by_row: bo
 
 def print_failures(folders: Folders, console: Console | None = None) -> None:
     """Print what did not pass in one or several runs, each with its reason and the command to rerun it."""
-    print_failure_list(failures_of(sort_rows(read_runs(folders).frame)), console or _console())
+    print_failure_list(failures_of(read_runs(folders).frame), console or _console())
 
 
 def _report_folder(runs: Runs, out: str | Path | None) -> Path:
@@ -168,23 +168,28 @@ def _write(
     *,
     published: bool = False,
 ) -> ReportPaths:
-    """Write the tables, then draw the figures, then write the text again, with the figures, and the page."""
+    """Write the tables, then draw the figures, then write the text again, with the figures, and the page.
+
+    A thread writes the CSV files meanwhile.  Of long runs they are much of the work, nearly all of it
+    pyarrow's and the disk's, which leave the interpreter to the rest.
+    """
     check_formats(formats)
     wanted = runs.figures if experiment is None else experiment.figures
-    rows = sort_rows(runs.frame)
+    rows = runs.frame
     text = folder / SUMMARY_MARKDOWN
     with _written_to(folder, runs):
         if folder.parent in runs.folders:
             remove_leftovers(own_folder(folder), LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
-        tables = summary_markdown(runs, rows)
-        write_text(text, tables)
-        _write_lines(folder / SUMMARY_CSV, summary_csv(rows))
-        _write_lines(folder / RESULTS_CSV, full_csv(rows))
-        _write_lines(folder / SUMMARY_LATEX, (f"{line}\n" for line in summary_latex(rows)))
-        drawn = draw_figures(runs, wanted, folder, formats, published=published)
-        write_text(text, tables + figures_markdown(runs, drawn))
-        html = _write_page(folder / PAGE, runs, rows, drawn)
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            csv_files = beside.submit(_write_csv_files, folder, rows)
+            tables = summary_markdown(runs, rows)
+            write_text(text, tables)
+            write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(rows)))
+            drawn = draw_figures(runs, wanted, folder, formats, published=published)
+            write_text(text, tables + figures_markdown(runs, drawn))
+            html = _write_page(folder / PAGE, runs, rows, drawn)
+            csv_files.result()
     return ReportPaths(
         folder=folder,
         summary_markdown=text,
@@ -207,9 +212,10 @@ def _write_page(path: Path, runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> Pat
     return path
 
 
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    with replaced(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(lines)
+def _write_csv_files(folder: Path, rows: pd.DataFrame) -> None:
+    for name, pieces in ((SUMMARY_CSV, summary_csv(rows)), (RESULTS_CSV, full_csv(rows))):
+        with replaced(folder / name) as temporary, temporary.open("wb") as file:
+            file.writelines(pieces)
 
 
 @contextmanager
@@ -230,7 +236,7 @@ def _print(runs: Runs, console: Console, by_row: bool) -> None:
     if runs.frame.empty:
         console.print("no case has finished yet")
         return
-    rows = sort_rows(runs.frame)
+    rows = runs.frame
     missing = missing_packages(rows, is_pasted_here=True)
     if missing is not None:
         console.print(missing, markup=False, highlight=False, soft_wrap=True)

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import InputError
 from harness.experiment.profiles import mistakes_in_profiles, unknown_profile, with_profile
 from harness.printable import printable
-from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, run_names
+from harness.reporting.frames import (
+    PROBLEM_COLUMNS,
+    RUN_COLUMNS,
+    RunLabels,
+    first_rows,
+    numbered,
+    prepare,
+    run_names,
+    varying,
+)
 from harness.results.run_identity import names_of_folders
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import shown
@@ -118,11 +127,17 @@ def _differing_problems(frame: pd.DataFrame, labels: RunLabels) -> str | None:
 
     Rows of different problems stand side by side in a merged report, and cannot be compared.
     """
-    columns = [column for column in PROBLEM_COLUMNS if column not in ("target", "threads")]
-    numbers = frame.groupby(columns, dropna=False, observed=True).ngroup()
+    import numpy as np
+
+    if not varying(frame, RUN_COLUMNS):
+        return None
+    numbers = numbered(frame, [column for column in PROBLEM_COLUMNS if column not in ("target", "threads")])
+    run_numbers = numbered(frame, RUN_COLUMNS)
+    members = frame.iloc[first_rows(run_numbers)]
+    runs = zip(members["experiment"], members["run"], range(len(members)), strict=True)
     of_run = {
-        (experiment, run): set(rows)
-        for (experiment, run), rows in numbers.groupby([frame[name] for name in RUN_COLUMNS])
+        (experiment, run): set(np.unique(numbers[run_numbers == number]).tolist())
+        for experiment, run, number in sorted(runs)
     }
     shared = set.intersection(*of_run.values()) if of_run else set()
     if all(problems == shared for problems in of_run.values()):

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from harness.results.result import BY_NAME, PRINTED, SEQ, Result, printed_params
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas
+    import pyarrow
 
 BATCH = 20_000
 """Rows that become columns of the table together."""
@@ -52,6 +54,25 @@ def newest_of_each_case(frame: "pandas.DataFrame", lengths: Sequence[int]) -> "p
     newest = np.zeros(codes.max(initial=-1) + 1, dtype=np.int64)
     newest[codes] = np.arange(len(frame))  # of several values for one place the last one stays
     return frame if len(newest) == len(frame) else frame.iloc[newest].reset_index(drop=True)
+
+
+def is_among(texts: "pandas.Series[str]", values: "Sequence[str] | pandas.Series[str]") -> "np.ndarray":
+    """Return which texts are among some values, and not missing.
+
+    `Series.isin` makes a Python object of each value: of a million cases that takes seconds.
+    """
+    from pyarrow import compute
+
+    found = compute.is_in(arrow_texts(texts), value_set=arrow_texts(values).drop_null())
+    return found.to_numpy(zero_copy_only=False)
+
+
+def arrow_texts(texts: "Sequence[str] | pandas.Series[str]") -> "pyarrow.LargeStringArray":
+    """Return texts as one array of pyarrow's, null where they are missing; it shares a column's memory."""
+    import pyarrow
+
+    found = pyarrow.array(texts, type=pyarrow.large_string(), from_pandas=True)
+    return found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
 
 
 class _Columns:

@@ -185,20 +185,25 @@ class RunFolder:
         """
         return list({result.case: result for result in self.lines()}.values())
 
-    def table(self) -> "pandas.DataFrame":
+    def table(self, columns: Collection[str] | None = None) -> "pandas.DataFrame":
         """Return the rows of `results` as a table, see `results_frame`; errors as there.
 
         Meant for large runs: the table that `finish` has written is taken while it is the journal's, and
-        otherwise no more than a batch of rows is in memory besides the table.
+        otherwise no more than a batch of rows is in memory besides the table.  Of `columns`, where they are
+        given, those that there are in the table, and some more.
         """
-        saved = read_table(self.path / RESULTS_TABLE, self.path / RESULTS_FILE)
+        saved = read_table(self.path / RESULTS_TABLE, self.path / RESULTS_FILE, columns)
         if saved is None:
             return _tables_from_journals([self])
         return _named_by_folders(saved, [self], [len(saved)])
 
     def rounds(self) -> list[Round]:
         """Return all timing rounds, in the order of their writing; errors as in `results`."""
-        return self._rounds.read()
+        return list(self.round_lines())
+
+    def round_lines(self) -> Iterator[Round]:
+        """Yield the timing rounds as `rounds` returns them, one after the other."""
+        return self._rounds.records()
 
     def mark_resumed(self, described: Manifest) -> None:
         """Note in the manifest that the run goes on now, and what `described` says of code and packages."""

@@ -8,7 +8,8 @@ ranges, texts that are printable, and no more of them than the journal has room 
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from harness.storage.reading import open_to_read
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+    from pyarrow import parquet
 
 JOURNAL_KEY = b"harness.journal"
 LAYOUT_KEY = b"harness.layout"
@@ -40,6 +42,12 @@ LAYOUT = digest(
     [FORMAT_VERSION, [(name, str(field.annotation)) for name, field in Result.model_fields.items()]]
 )
 """Digest of the fields that rows have: tables of other versions of this package are not used."""
+
+COLUMNS_AT_ONCE = 16
+"""Columns that are read together, and then take the memory of those before them."""
+
+ALWAYS_READ = ("case", "status")
+"""Columns that others are checked by."""
 
 PARAMETER_TYPES = {"int64": "Int64", "bool": "boolean", "double": "float64", "large_string": "str"}
 NUMBER_OR_WORD_TYPES = {"double": "float64", "large_string": "str"}
@@ -75,27 +83,29 @@ def journal_digest(journal: Path) -> str:
         return hashlib.sha256().hexdigest()
 
 
-def read_table(path: Path, journal: Path) -> "pandas.DataFrame | None":
+def read_table(
+    path: Path, journal: Path, columns: Collection[str] | None = None
+) -> "pandas.DataFrame | None":
     """Return the table that `write_table` has made of a journal, or None where the journal is to be read.
 
     So it is where there is no such file, it cannot be read, the journal has changed since, another version
-    has made it, or it holds what no journal can give.
+    has made it, or it holds what no journal can give.  Where only some columns are asked for, others are not
+    looked at.
     """
     import pyarrow
 
     try:
         with open_to_read(path) as file:
-            table = _read(file, journal)
-        frame = _frame(table)
+            frame = _read(file, journal, columns)
         _check_rows(frame)
     except (OSError, ValueError, pyarrow.ArrowException):
         return None
     return frame
 
 
-def _read(file: Any, journal: Path) -> "pyarrow.Table":
-    """Return the columns of a file of this journal; texts are numbers of entries of a dictionary."""
-    import pyarrow
+def _read(file: Any, journal: Path, wanted: Collection[str] | None) -> "pandas.DataFrame":
+    """Return the table in a file of this journal; texts are read as numbers of entries of a dictionary."""
+    import pandas
     from pyarrow import parquet
 
     metadata = parquet.read_metadata(file)
@@ -103,18 +113,42 @@ def _read(file: Any, journal: Path) -> "pyarrow.Table":
     room = journal.stat().st_size
     names = metadata.schema.to_arrow_schema().names
     _require(said.get(LAYOUT_KEY) == _layout(names).encode(), "another layout")
+    _require(names == list(_expected_names(names)), "other columns")
     _require(metadata.num_rows * metadata.num_columns <= room, "more cells than the journal has letters")
-    _require(said.get(JOURNAL_KEY) == journal_digest(journal).encode(), "another journal")
     texts = [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
-    table = parquet.ParquetFile(
-        file, metadata=metadata, read_dictionary=texts, page_checksum_verification=True
-    ).read()
-    _require(table.num_rows == metadata.num_rows, "other rows than it says")
-    table.validate(full=True)
-    table = pyarrow.table([column.combine_chunks() for column in table.columns], names=table.column_names)
-    letters = sum(_checked_letters(column.chunk(0)) for column in table.columns if column.num_chunks)
-    _require(letters <= room, "more text than the journal has")
-    return table
+    chosen = [name for name in names if wanted is None or name in wanted or name in ALWAYS_READ]
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        digest_now = beside.submit(journal_digest, journal)  # of a long run it takes as long as the table
+        columns = _columns(
+            parquet.ParquetFile(
+                file, metadata=metadata, read_dictionary=texts, page_checksum_verification=True
+            ),
+            chosen,
+            room,
+        )
+        series = {name: _series(name, column) for name, column in zip(chosen, columns, strict=True)}
+        _require(said.get(JOURNAL_KEY) == digest_now.result().encode(), "another journal")
+    return pandas.DataFrame(series, copy=False)
+
+
+def _columns(file: "parquet.ParquetFile", names: Sequence[str], room: int) -> "Iterator[pyarrow.Array]":
+    """Yield the columns, whose texts have no more than so many letters; a few of them are in memory."""
+    letters = 0
+    for start in range(0, len(names), COLUMNS_AT_ONCE):
+        part = names[start : start + COLUMNS_AT_ONCE]
+        table = file.read(columns=part)
+        _require(table.column_names == part, "other columns")
+        _require(table.num_rows == file.metadata.num_rows, "other rows than it says")
+        table.validate(full=True)
+        for column in map(_in_one_chunk, table.columns):
+            letters += _checked_letters(column)
+            _require(letters <= room, "more text than the journal has")
+            yield column
+
+
+def _in_one_chunk(column: "pyarrow.ChunkedArray") -> "pyarrow.Array":
+    """Return a column as one array; `combine_chunks` would copy it even where it is one."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _is_text(kind: "pyarrow.DataType") -> bool:
@@ -132,16 +166,6 @@ def _checked_letters(column: "pyarrow.Array") -> int:
     _require(all(map(str.isprintable, column.dictionary.to_pylist())), "a text that is not printable")
     lengths = compute.take(compute.binary_length(column.dictionary), column.indices)
     return int(compute.sum(lengths).as_py() or 0)
-
-
-def _frame(table: "pyarrow.Table") -> "pandas.DataFrame":
-    """Return the table that the rows of a journal give, of the same columns in the same order."""
-    import pandas
-
-    names = table.column_names
-    _require(names == list(_expected_names(names)), "other columns")
-    columns = {name: _series(name, table.column(name)) for name in names}
-    return pandas.DataFrame(columns, copy=False)
 
 
 def _expected_names(names: Sequence[str]) -> Iterator[str]:
@@ -163,7 +187,7 @@ def _comes_of(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and name.isprintable()
 
 
-def _series(name: str, column: "pyarrow.ChunkedArray") -> "pandas.Series[Any]":
+def _series(name: str, column: "pyarrow.Array") -> "pandas.Series[Any]":
     """Return a column with the dtype that it has in a table of rows."""
     import pandas
     import pyarrow
@@ -180,9 +204,10 @@ def _series(name: str, column: "pyarrow.ChunkedArray") -> "pandas.Series[Any]":
     if dtype is None or kind != _type_in_file(dtype):
         raise _NotOfTheJournalError(f"{name} is a column of {kind}")
     _require(not (column.null_count and _is_required(name)), f"{name} is missing")
-    as_numpy = dtype in ("int64", "bool", "float64")
-    extension: Any = None if as_numpy else pandas.api.types.pandas_dtype(dtype)
-    return pandas.Series(column.to_numpy() if as_numpy else extension.__from_arrow__(column), dtype=dtype)
+    if dtype in ("int64", "bool", "float64"):
+        return pandas.Series(column.to_numpy(zero_copy_only=False, writable=True), dtype=dtype)
+    extension: Any = pandas.api.types.pandas_dtype(dtype)
+    return pandas.Series(extension.__from_arrow__(column), dtype=dtype)
 
 
 def _type_in_file(dtype: str) -> str:
@@ -195,24 +220,29 @@ def _is_required(name: str) -> bool:
 
 
 def _check_rows(frame: "pandas.DataFrame") -> None:
-    """Require of all rows what `Result` requires of each, and that each case has one."""
+    """Require of all rows what `Result` requires of each, and that each case has one.
+
+    Of a table of some columns only these are looked at.
+    """
     import numpy as np
 
-    lengths = np.maximum(frame["seq_q"].to_numpy(), frame["seq_kv"].to_numpy())
-    _require(bool((frame[SEQ].to_numpy() == lengths).all()), "a length that is not the longer one")
+    if {SEQ, "seq_q", "seq_kv"} <= set(frame.columns):
+        lengths = np.maximum(frame["seq_q"].to_numpy(), frame["seq_kv"].to_numpy())
+        _require(bool((frame[SEQ].to_numpy() == lengths).all()), "a length that is not the longer one")
     _require(not frame["case"].duplicated().any(), "a case with two rows")
     _require(set(frame["status"].unique()) <= {status.value for status in Status}, "an unknown status")
     _require_all(frame, COUNTED, lambda values: values >= 0)
     _require_all(frame, MEASURED, lambda values: (values > 0) & (values < np.inf))
     _require_all(frame, KNOWN_WHEN_FINITE, lambda values: abs(values) < np.inf)
     _require_all(frame, SHARES_OF_A_PEAK, lambda values: values <= 1)
-    not_passed = frame[frame["status"] != Status.PASSED.value]
-    _require(not not_passed[list(TIMING_FIELDS)].notna().any(axis=None), "a time of a case that did not pass")
+    did_not_pass = frame["status"] != Status.PASSED.value
+    times = frame.loc[did_not_pass, [name for name in TIMING_FIELDS if name in frame]]
+    _require(not times.notna().any(axis=None), "a time of a case that did not pass")
 
 
 def _require_all(frame: "pandas.DataFrame", columns: Sequence[str], holds: Callable[[Any], Any]) -> None:
-    """Require something of all values in columns that are not missing."""
-    for column in columns:
+    """Require something of all values that are not missing, in those columns that were read."""
+    for column in filter(frame.__contains__, columns):
         _require(bool(holds(frame[column].dropna().to_numpy()).all()), f"{column}: impossible values")
 
 

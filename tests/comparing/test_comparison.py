@@ -1,13 +1,15 @@
 """Two runs, case by case."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from comparing.runs_of_cases import run_of
 
-from harness.comparing.comparison import RUN_TO_RUN, compare_tables
+from harness.comparing.comparison import RUN_TO_RUN, Comparison, compare_tables
+from harness.measure.statistics import Verdict
 
 SECONDS = np.geomspace(1e-4, 1e-2, 20)
 KNOWN_BASELINE = ["baseline", *(None for _ in SECONDS[1:])]
@@ -98,6 +100,32 @@ def test_times_of_another_device_are_not_compared() -> None:
     new.loc[:9, "device"] = "another processor"
     cases, _ = compare_tables(old, new)
     assert cases["verdict"].isna().sum() == 10
+
+
+def test_cases_of_one_run_are_left_out_whatever_their_order() -> None:
+    random = np.random.default_rng(8)
+    old, new = (run_of(SECONDS, random, digests=KNOWN_BASELINE) for _ in range(2))
+    new["batch"] = np.arange(len(new))
+    shuffled = new.iloc[[5, 0, 3, 5]].assign(reason=["first", None, None, "last"])
+    cases, _ = compare_tables(old, shuffled)
+    assert list(cases["case"]) == ["case000000", "case000003", "case000005"]
+    assert list(cases["batch"]) == [0, 3, 5]
+    assert list(cases["time_s_new"]) == list(new["time_s"].iloc[[0, 3, 5]])
+    assert list(cases["time_s_old"]) == list(old["time_s"].iloc[[0, 3, 5]])
+    assert cases["reason_new"].iloc[2] == "last"
+
+
+def test_of_a_verdict_the_largest_differences_come_first() -> None:
+    random, slower = np.random.default_rng(9), np.array([1.0, 1.2, 1.5, 1.3, *[1.0] * 16])
+    old = run_of(SECONDS, random, digests=KNOWN_BASELINE)
+    new = run_of(SECONDS * slower, random, digests=KNOWN_BASELINE)
+    cases, _ = compare_tables(old, new)
+    run: Any = None  # a verdict asks for no run
+    comparison = Comparison(run, run, 0.03, cases, cases[:0], cases[:0], ())
+    found = comparison.of_verdict(Verdict.SLOWER)
+    assert list(found["case"]) == ["case000002", "case000003", "case000001"]
+    assert list(comparison.of_verdict(Verdict.SLOWER, 2)["case"]) == ["case000002", "case000003"]
+    assert comparison.count(Verdict.SLOWER) == 3
 
 
 @pytest.mark.slow

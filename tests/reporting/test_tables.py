@@ -5,7 +5,6 @@ import pytest
 from rich.console import Console
 from synthetic_results import make_result
 
-from harness.reporting.csv_tables import csv_lines, full_csv, summary_csv
 from harness.reporting.frames import prepare
 from harness.reporting.tables import markdown_table, rich_table, summarize
 from harness.results.frame import results_frame
@@ -120,20 +119,6 @@ def test_a_problem_is_named_once(frame: pd.DataFrame) -> None:
     assert [line.split()[0] for line in lines] == ["256", "unfused", "512", "unfused"]
 
 
-def test_the_summary_csv_holds_base_units_and_empty_cells(frame: pd.DataFrame) -> None:
-    header, first, *_, last = "".join(summary_csv(frame)).splitlines()
-    values = dict(zip(header.split(","), first.split(","), strict=True))
-    assert (values["label"], values["time_s"], values["speedup"]) == ("flash", "0.00136957", "2.0631")
-    failed = dict(zip(header.split(","), last.split(","), strict=True))
-    assert (failed["status"], failed["time_s"], failed["speedup"]) == ("out-of-memory", "", "")
-
-
-def test_the_full_csv_holds_every_column(frame: pd.DataFrame) -> None:
-    header, first, *_ = "".join(full_csv(frame)).splitlines()
-    assert header.split(",") == [str(column) for column in frame.columns]
-    assert first.split(",")[header.split(",").index("flops")] == str(4 * 16 * 256 * 256 * 64)
-
-
 def test_a_bar_in_a_cell_does_not_end_it() -> None:
     frame = prepare(results_frame([make_result("a|b")]))
     assert "| a\\|b | passed |" in markdown_table(summarize(frame))
@@ -168,35 +153,6 @@ def test_registers_of_a_kind_that_only_some_chips_have_stand_in_columns_of_their
 def test_a_summary_of_the_first_rows_counts_the_others() -> None:
     summary = summarize(prepare(results_frame(make_result(seq=seq) for seq in (1, 2, 3))), most_rows=2)
     assert (len(summary.rows), summary.hidden) == (2, 1)
-
-
-def test_cells_of_a_csv_are_quoted_where_they_must_be() -> None:
-    frame = pd.DataFrame({"a,b": ['say "x"', None, "two\nlines"], "n": [0.1, float("nan"), 1 / 3]})
-    text = "".join(csv_lines(frame))
-    assert text == '"a,b",n\n"say ""x""",0.1\n,\n"two\nlines",0.3333333333333333\n'
-    assert pd.read_csv(io.StringIO(text), dtype_backend="numpy_nullable")["n"][2] == 1 / 3
-
-
-def test_cells_of_a_csv_may_repeat_or_be_missing_in_any_column() -> None:
-    frame = pd.DataFrame(
-        {
-            "same": ["=1+1"] * 3,
-            "missing": [None] * 3,
-            "begins": pd.Series(["-x", "-1", "a,b"], dtype="str"),
-            "gaps": pd.Series([None, "x", "y"], dtype="str"),
-            "whole": pd.array([1, None, 1], dtype="Int64"),
-            "flag": pd.array([True, None, False], dtype="boolean"),
-            "label": pd.Categorical(["p", "q", "p"]),
-            "number": [float("nan")] * 3,
-        }
-    )
-    assert "".join(csv_lines(frame)).splitlines()[1:] == [
-        "'=1+1,,'-x,,1,True,p,",
-        "'=1+1,,-1,x,,,q,",
-        '\'=1+1,,"a,b",y,1,False,p,',
-    ]
-    assert "".join(csv_lines(frame[["same", "number"]])) == "same,number\n" + "'=1+1,\n" * 3
-    assert "".join(csv_lines(frame[:0][["same", "number"]])) == "same,number\n"
 
 
 def test_a_scale_of_its_own_is_a_column_beside_the_head_dim() -> None:

@@ -73,7 +73,7 @@ def _own(frame: pd.DataFrame, variant: str) -> list[str]:
     A series without any is the baseline where it has its name, in a run where the baseline failed.  Others
     without any are parameter sets that failed.
     """
-    rows = frame[frame["variant"] == variant]
+    rows = frame.loc[frame["variant"] == variant, ["label", "baseline", "speedup"]]
     speedups = rows["speedup"].where(rows["baseline"] == variant)
     names = _names_of_baseline(frame, variant)
     return [

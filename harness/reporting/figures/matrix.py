@@ -16,7 +16,7 @@ from harness.reporting.figures.style import (
     STATUS_WORDS,
     paper_style,
 )
-from harness.reporting.frames import format_value, labels_in, sort_key, varying
+from harness.reporting.frames import first_rows, format_value, labels_in, numbered, sort_key, varying
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -193,15 +193,16 @@ def _draw_cells(
     cell_width: float,
 ) -> None:
     """Draw all cells, `cell_width` inches wide."""
+    import numpy as np
     from matplotlib.patches import Rectangle
 
-    counts = {
-        (label, key): Counter(
-            {Status(str(name)): count for name, count in rows["status"].value_counts().items()}
-        )
-        for (label, *key_list), rows in frame.groupby(["label", *columns], observed=True, dropna=False)
-        for key in [tuple(key_list)]
-    }
+    counts: dict[tuple[Hashable, tuple[Hashable, ...]], Counter[Status]] = {}
+    narrow = frame[["label", *columns, "status"]]
+    numbers = numbered(narrow, narrow.columns)
+    cases = np.bincount(numbers).tolist()
+    distinct = narrow.iloc[first_rows(numbers)].itertuples(index=False, name=None)
+    for (label, *place, status), count in zip(distinct, cases, strict=True):
+        counts.setdefault((label, tuple(place)), Counter())[Status(str(status))] = count
     cell_points = CELL_FILL * cell_width * POINTS_PER_INCH
     for row, label in enumerate(labels):
         for column, key in enumerate(keys):

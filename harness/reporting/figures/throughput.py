@@ -189,12 +189,15 @@ class _Axis:
 def _without_unmeasured(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     """Leave out series that have no time anywhere, and return their statuses by label."""
     measured = set(frame.loc[frame["time_s"].notna(), "label"].unique())
-    left_out = frame[~frame["label"].isin(measured)]
+    is_measured = frame["label"].isin(measured)
+    if is_measured.all():
+        return frame, {}
+    left_out = frame.loc[~is_measured, ["label", "status"]]
     statuses: dict[str, str] = {
         str(label): ", ".join(dict.fromkeys(rows["status"]))
         for label, rows in left_out.groupby("label", observed=True)
     }
-    return frame[frame["label"].isin(measured)], statuses
+    return frame[is_measured], statuses
 
 
 def _draw_lines(

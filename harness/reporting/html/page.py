@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +72,7 @@ def _content(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> dict[str, Any]:
     shown = rows if missing is None else without_missing(rows)
     panels = panel_tables(shown)
     table, series, stages = results_table(rows), paired_series(shown), stored_stages(rows)
-    counts = Counter(map(Status, rows["status"].tolist()))
+    counts = {Status(str(name)): count for name, count in rows["status"].value_counts().items()}
     return {
         "experiments": list(dict.fromkeys(run.experiment for run in runs.manifests)),
         "questions": dict.fromkeys((run.experiment, run.question) for run in runs.manifests),
@@ -83,7 +82,7 @@ def _content(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> dict[str, Any]:
         ],
         "labels": runs.labels,
         "notes": [note for note in (runs.differing_problems, missing) if note],
-        "counts": [(status, counts[status]) for status in Status if counts[status]],
+        "counts": [(status, counts[status]) for status in Status if status in counts],
         "panels": [{"table": panel, "texts": panel.texts(with_interval=True)} for panel in panels],
         "panels_read": PANELS_READ,
         "busy_note": BUSY_NOTE if has_busy_cells(panels) else None,

@@ -12,6 +12,7 @@ from harness.reporting.summary_columns import Column, measured_columns, problem_
 from harness.status import FAILURES
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 MOST_ROWS = 5000
@@ -42,7 +43,7 @@ class ResultsTable:
 def results_table(frame: pd.DataFrame) -> ResultsTable:
     """Return the table of a prepared frame; rows keep their order where there is room for all."""
     columns = [*problem_columns(frame), *measured_columns(frame), *_ending(frame)]
-    shown = frame if len(frame) <= MOST_ROWS else _failures_first(frame).head(MOST_ROWS)
+    shown = frame if len(frame) <= MOST_ROWS else frame.iloc[_failures_first(frame)[:MOST_ROWS]]
     rows = records(shown)
     cells = [[_cell(column, row) for column in columns] for row in rows]
     return ResultsTable(
@@ -62,9 +63,10 @@ def _ending(frame: pd.DataFrame) -> list[Column]:
     return [column for column in shown if column.source != "device" or varying(frame, ["device"])]
 
 
-def _failures_first(frame: pd.DataFrame) -> pd.DataFrame:
+def _failures_first(frame: pd.DataFrame) -> np.ndarray:
+    """Return the places of all rows, failures before others."""
     failed = frame["status"].isin([str(status) for status in FAILURES])
-    return frame.iloc[(~failed).to_numpy().argsort(kind="stable")]
+    return (~failed).to_numpy().argsort(kind="stable")
 
 
 def _cell(column: Column, row: dict[str, Any]) -> Any:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache, cache_root
 from harness.errors import cut
-from harness.reporting.frames import describe_problem, records
+from harness.reporting.frames import describe_problem, first_rows, numbered, records
 from harness.reporting.html.ir_command import ir_command
 from harness.status import FAILURES
 from harness.storage.reading import read_bytes
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 MOST_CASES = 24
@@ -75,10 +76,10 @@ def stored_stages(frame: pd.DataFrame, cache: ArtifactCache | None = None) -> St
     Of each variant and target the first failure comes first, or else the first case.
     """
     cache = cache or ArtifactCache()
-    built = frame[frame["key"].notna()].drop_duplicates("key")
+    built = _in_turn(frame)
     cases: list[CaseStages] = []
     example, room = None, LARGEST_PACKED
-    for row in records(_in_turn(built).head(MOST_LOOKED_UP)):
+    for row in records(frame.iloc[built[:MOST_LOOKED_UP]]):
         found = _stages_of(row, cache) if len(cases) < MOST_CASES else None
         if found is None or len(found.packed) > room:
             example = example or ir_command(row)
@@ -88,12 +89,18 @@ def stored_stages(frame: pd.DataFrame, cache: ArtifactCache | None = None) -> St
     return StoredStages(cases, len(built), example)
 
 
-def _in_turn(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort rows so that the first of each variant and target come first, failures before others."""
-    failed = frame["status"].isin([str(status) for status in FAILURES])
-    ordered = frame.iloc[(~failed).to_numpy().argsort(kind="stable")]
+def _in_turn(frame: pd.DataFrame) -> np.ndarray:
+    """Return the places of the rows that were built, the first of each key.
+
+    The first of each variant and target come first, failures before others.
+    """
+    narrow = frame[["key", "variant", "target", "status"]].reset_index(drop=True)
+    built = narrow[narrow["key"].notna()]
+    built = built.iloc[first_rows(numbered(built, ["key"]))]
+    failed = built["status"].isin([str(status) for status in FAILURES])
+    ordered = built.iloc[(~failed).to_numpy().argsort(kind="stable")]
     turn = ordered.groupby(["variant", "target"], sort=False).cumcount()
-    return ordered.iloc[turn.to_numpy().argsort(kind="stable")]
+    return ordered.index.to_numpy()[turn.to_numpy().argsort(kind="stable")]
 
 
 def _stages_of(row: dict[str, Any], cache: ArtifactCache) -> CaseStages | None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import cut
 from harness.reporting.figures.matrix import cell_text
-from harness.reporting.frames import RUN_LABEL, format_value, is_missing, records, sort_key, varying
+from harness.reporting.frames import (
+    RUN_LABEL,
+    first_rows,
+    format_value,
+    is_missing,
+    numbered,
+    records,
+    sort_key,
+    varying,
+)
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -111,14 +120,14 @@ def _counted(frame: pd.DataFrame) -> pd.DataFrame:
     if RUN_LABEL in frame and varying(frame, [RUN_LABEL]):
         names.append(RUN_LABEL)
     narrow = frame[names].assign(
-        series=frame["label"].cat.codes.astype(int),
         grouped=frame["kv_heads"] != frame["heads"],
         decode=frame["seq_q"] == 1,
         **{name: frame[name].notna() for name in GIVEN},
     )
-    keys = [name for name in narrow.columns if name != "series"]
-    counted = narrow.groupby(keys, dropna=False, observed=True, sort=False)
-    return counted["series"].agg(series="min", cases="size").reset_index()
+    numbers = numbered(narrow, narrow.columns)
+    groups = frame["label"].cat.codes.astype(int).groupby(numbers)
+    of_groups = groups.agg(series="min", cases="size").reset_index(drop=True)
+    return narrow.iloc[first_rows(numbers)].reset_index(drop=True).join(of_groups)
 
 
 def _series(row: dict[str, Any]) -> str:
