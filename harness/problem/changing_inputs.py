@@ -2,7 +2,8 @@
 
 Attention of −Q, −K and −V is minus that of Q, K and V: scores, and so masks, biases, sinks and the
 log-sum-exp, stay as they are.  So code that hands out what it has computed before is found without another
-run of the oracle.  In between, one element of V is another one each time: the same contents never come back.
+run of the oracle.  In between, half of the rows of K, others each time, have the other sign, and one element
+of V is another one: neither inputs nor probabilities that were there before come back.
 """
 
 import numpy as np
@@ -20,17 +21,20 @@ STRIDE = 7919
 
 
 class ChangingInputs:
-    """Changes the arrays of inputs in place; costs no memory, and the time of passing over them once."""
+    """Changes the arrays of inputs in place; costs no memory, and the time of passing over them."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
-        projections = inputs.projections
-        self._arrays = [inputs.q, inputs.k, inputs.v]
-        if projections is not None:
-            self._arrays.append(projections.tokens)
-        self._is_negated = False
-        self._elements = self._arrays[-1].reshape(-1)
+        tokens = None if inputs.projections is None else inputs.projections.tokens
+        self._arrays = [inputs.q, inputs.k, inputs.v, *([] if tokens is None else [tokens])]
+        keys, values = (inputs.k, inputs.v) if tokens is None else (tokens, tokens)
+        self._rows = keys.reshape(-1, keys.shape[-1]) if keys.size else keys.reshape(0, 1)
+        self._turned = np.zeros(len(self._rows), dtype=bool)
+        """Which of the rows have the other sign, beside what all have."""
+        self._elements = values.reshape(-1)
         self._changed: tuple[int, np.generic] | None = None
+        self._is_negated = False
+        self._spares: list[np.ndarray] = []
 
     @property
     def is_negated(self) -> bool:
@@ -44,10 +48,27 @@ class ChangingInputs:
             for array in self._arrays:
                 _negate(array)
             self._is_negated = not self._is_negated
-        if number >= EXACT and self._elements.size:
+        is_new = number >= EXACT
+        turned = np.random.default_rng(number).integers(0, 2, len(self._rows)) > 0
+        self._turn(turned if is_new else np.zeros_like(self._turned))
+        if is_new and self._elements.size:
             place = number * STRIDE % self._elements.size
             self._changed = (place, self._elements[place])
             self._elements[place] = self._elements[place] / self._elements.dtype.type(2)
+
+    def copy(self) -> None:
+        """Copy the arrays, which shows what handling them takes."""
+        if not self._spares:
+            self._spares = [np.empty_like(array) for array in self._arrays]
+        for spare, array in zip(self._spares, self._arrays, strict=True):
+            np.copyto(spare, array)
+
+    def _turn(self, turned: np.ndarray) -> None:
+        """Let these rows have the other sign, and no others."""
+        bits = _bits(self._rows)
+        signs = (turned ^ self._turned).astype(bits.dtype)[:, np.newaxis] * _sign_bit(bits.dtype)
+        np.bitwise_xor(bits, signs, out=bits)
+        self._turned = turned
 
     def _restore(self) -> None:
         if self._changed is None:
@@ -59,5 +80,14 @@ class ChangingInputs:
 
 def _negate(array: np.ndarray) -> None:
     """Flip the sign bit of every element of a contiguous array."""
-    bits = array.view(f"u{array.itemsize}")
-    np.bitwise_xor(bits, bits.dtype.type(1 << (8 * array.itemsize - 1)), out=bits)
+    bits = _bits(array)
+    np.bitwise_xor(bits, _sign_bit(bits.dtype), out=bits)
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    return array.view(f"u{array.itemsize}")
+
+
+def _sign_bit(dtype: np.dtype) -> np.generic:
+    found: np.generic = dtype.type(1 << (8 * dtype.itemsize - 1))
+    return found

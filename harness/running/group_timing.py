@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from statistics import median
 
+from harness import plugins
 from harness.artifact.bound_call import Sample
 from harness.digest import digest
 from harness.machine.cores import available_cores
@@ -26,10 +27,25 @@ from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.run_folder import Round
 from harness.running.checking import CheckFailure, bind_inputs, check_after_timing, load_case
 from harness.running.context import RunContext, case_threads
-from harness.running.outside_clock import OutsideClock, OutsideTimes, distrust, persists, typical
+from harness.running.outside_clock import (
+    OutsideClock,
+    OutsideTimes,
+    beyond_the_peak,
+    distrust,
+    persists,
+    typical,
+)
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import ChangeInputsRequest, Done, Sampled, SampleRequest
+from harness.workers.protocol import (
+    ChangeInputsRequest,
+    Done,
+    GiveInputsRequest,
+    InputsGiven,
+    PoisonRequest,
+    Sampled,
+    SampleRequest,
+)
 
 
 def time_group(
@@ -111,6 +127,7 @@ class _GroupTiming:
             history=self._journaled_rounds(),
         )
         rounds = timer.run()
+        self._start_for_checks(rounds)
         self._check_outputs()
         self._check_times(rounds)
         for worker in self._workers.values():
@@ -147,6 +164,14 @@ class _GroupTiming:
         self._load.follow([*(worker.pid for worker in self._workers.values()), *self._peak.pids])
         return failures
 
+    def _start_for_checks(self, rounds: Sequence[TimedRound]) -> None:
+        """Start candidates whose rounds an interrupted run has all taken: what it found of them is lost."""
+        candidates = [case_id for case_id in self._workers if case_id not in self._bound]
+        if candidates:
+            number = 1 + max((taken.start for taken in rounds), default=-1)
+            for case_id, failure in self._start(number, candidates).items():
+                self._drop(case_id, failure)
+
     def _time_outside(self, start: int, case_id: str) -> WorkerFailure | None:
         """Time calls of a candidate by this process's clock; return what failed, if anything."""
         outside = OutsideClock(self._workers[case_id], self._context.step_limit_s, self._numbers)
@@ -181,14 +206,30 @@ class _GroupTiming:
     def _check_times(self, rounds: Sequence[TimedRound]) -> None:
         """Drop candidates whose own clock says something else than this process's."""
         for case_id, outside in self._outside.items():
-            own = [taken for taken in rounds if case_id in taken.seconds and taken.start in outside]
+            all_of_it = [taken for taken in rounds if case_id in taken.seconds]
+            own = [taken for taken in all_of_it if taken.start in outside] or all_of_it
             if case_id not in self._workers or not own:
                 continue
             claimed = median(taken.seconds[case_id] for taken in own)
-            launch = median(taken.launch_s.get(case_id, 0.0) for taken in own)
+            is_of_device = self._records[case_id].executor == "device"
+            launch = median(taken.launch_s.get(case_id, 0.0) for taken in own) if is_of_device else 0.0
             failure = distrust(outside.values(), claimed, launch)
             if failure is not None:
                 self._drop_unless_by_chance(case_id, failure, claimed, launch)
+            impossible = self._beyond_the_peak(case_id, claimed)
+            if impossible is not None and case_id in self._workers:
+                self._drop(case_id, impossible)
+
+    def _beyond_the_peak(self, case_id: str, claimed_s: float) -> WorkerFailure | None:
+        """Return why a time cannot be, where the peak is that of the problem's own type, or None.
+
+        What a boolean mask hides counts as operations, and need not be computed.
+        """
+        case = self._records[case_id].case
+        peak, dtype = self._context.peaks.of(case), case.problem.dtype
+        if peak is None or case.problem.mask or plugins.target(case.target).peak_dtype(dtype) != dtype:
+            return None
+        return beyond_the_peak(case.problem.flops(), claimed_s, peak.flops)
 
     def _drop_unless_by_chance(
         self, case_id: str, failure: WorkerFailure, claimed_s: float, launch_s: float
@@ -266,6 +307,8 @@ class _GroupTiming:
         request = SampleRequest(min_seconds=min(TURN_S, self._context.experiment.timing.min_sample_s))
         with self._records[case_id].elapsing():
             worker.request(ChangeInputsRequest(number=number), limit_s, Done)
+            worker.request(GiveInputsRequest(), limit_s, InputsGiven)
+            worker.request(PoisonRequest(), limit_s, Done)
             taken = worker.request(request, limit_s, Sampled)
         return Sample(**taken.model_dump(exclude={"kind"}))
 

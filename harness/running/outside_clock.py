@@ -7,18 +7,31 @@ worker: it cannot be deceived, and is less exact by the time of a request, some 
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from harness.running.checking import CheckFailure
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import CallRequest, ChangeInputsRequest, Done, FetchRequest, Request
+from harness.workers.protocol import (
+    CallRequest,
+    ChangeInputsRequest,
+    CopyInputsRequest,
+    Done,
+    FetchRequest,
+    GiveInputsRequest,
+    InputsGiven,
+    PoisonRequest,
+    Request,
+)
+
+Answer = TypeVar("Answer", Done, InputsGiven)
 
 WINDOW_S = 0.002
 """Calls are repeated until they take this long together, so that the time of a request does not count."""
-WINDOWS = 3
+WINDOWS = 5
 """The shortest of so many counts: whatever disturbs makes calls longer."""
 ENOUGH_S = 0.005
 """A call that takes this long is timed alone, twice in each start."""
@@ -30,21 +43,35 @@ MOST_TIMES_LONGER = 3.0
 """A call may take so many times what its worker says."""
 SLACK_S = 5e-6
 """And so much more: a call that does nothing takes some time, too."""
-MOST_TIMES_LONGER_ON_NEW_INPUTS = 10.0
-NEW_INPUTS_SLACK_S = 200e-6
+MOST_TIMES_LONGER_ON_NEW_INPUTS = 5.0
+NEW_INPUTS_SLACK_S = 100e-6
 """The first call on other inputs may take so much longer, with nothing in the caches."""
+MOST_COPIES = 10.0
+"""Taking inputs, poisoning outputs and reading them may take so many times what copying inputs takes."""
+HANDLING_SLACK_S = 1e-3
+"""And so much more: what is on a device is copied from and to it."""
+MOST_TIMES_THE_PEAK = 3.0
+"""Nothing is faster than the machine; so many times its measured peak is no error of that any more."""
 CONFIRMATIONS = 6
 """What is not to be trusted is timed so often again before it is said to be wrong."""
 
 
 @dataclass(frozen=True)
 class OutsideTimes:
-    """What calls of one candidate took in one start."""
+    """What calls of one candidate took in one start, and what was done beside them, in seconds."""
 
     seconds: float
     """One of many calls on the same inputs."""
     on_new_inputs_s: float
     """The first call on inputs that it has not seen before."""
+    after_poison_s: float = 0.0
+    """One of many calls before each of which outputs are poisoned, without the poisoning."""
+    give_s: float = 0.0
+    """Taking other inputs; 0 of code that is bound anew, which may do what it has to."""
+    poison_s: float = 0.0
+    """Poisoning outputs."""
+    copy_s: float = 0.0
+    """Copying all inputs, as code of ours does it."""
 
 
 class OutsideClock:
@@ -62,42 +89,68 @@ class OutsideClock:
         self._limit_s = limit_s
         self._numbers = iter(numbers)
         self._clock = clock
+        self._request_s = self._copy_s = self._give_s = 0.0
 
     def times(self) -> OutsideTimes:
         """Time calls; raises `CheckFailure` when the worker fails."""
         self._request_s = min(self._asked(CallRequest(calls=0)) for _ in range(WINDOWS))
+        self._copy_s = min(self._beyond_a_request(CopyInputsRequest()) for _ in range(WINDOWS))
+        self._give_s = float("inf")
         first = min(self._first_call() for _ in range(2))
         if first >= ENOUGH_S:
-            return OutsideTimes(first, first)
-        calls = 1
-        while (seconds := self._shortest(calls)) < WINDOW_S and calls < MOST_CALLS:
-            calls *= GROWTH
-        return OutsideTimes(seconds / calls, min(self._first_call() for _ in range(WINDOWS)))
-
-    def _shortest(self, calls: int) -> float:
-        """Return the shortest of some windows of so many calls: one alone may be long by chance."""
-        return min(self._calls(calls) for _ in range(WINDOWS))
+            poison_s = min(self._beyond_a_request(PoisonRequest()) for _ in range(2))
+            return OutsideTimes(first, first, first, self._give_s, poison_s, self._copy_s)
+        seconds = _per_call(self._calls)
+        new = min(self._first_call() for _ in range(WINDOWS))
+        poison_s = _per_call(lambda times: self._beyond_a_request(PoisonRequest(times=times)))
+        poisoned = _per_call(lambda calls: self._beyond_a_request(CallRequest(calls=calls, poisons=True)))
+        after_poison_s = max(0.0, poisoned - poison_s)
+        return OutsideTimes(seconds, new, after_poison_s, self._give_s, poison_s, self._copy_s)
 
     def _first_call(self) -> float:
-        self._asked(ChangeInputsRequest(number=next(self._numbers)))
+        """Return what the first call on other inputs takes, and note what giving them takes."""
+        self._ask(ChangeInputsRequest(number=next(self._numbers)), Done)
+        began = self._clock()
+        given = self._ask(GiveInputsRequest(), InputsGiven)
+        took = max(0.0, self._clock() - began - self._request_s) if given.is_in_place else 0.0
+        self._give_s = min(self._give_s, took)
+        self._ask(PoisonRequest(), Done)
         return self._calls(1)
 
     def _calls(self, calls: int) -> float:
         """Return what so many calls take until their output is there, less what a request takes.
 
-        What is read a second time is there: where the first time takes longer, a call was not done yet.
+        What is read a second time is there: where the first time takes longer, by more than copying explains,
+        a call was not done yet.
         """
         called = self._asked(CallRequest(calls=calls)) - self._request_s
-        waited = self._asked(FetchRequest()) - self._asked(FetchRequest())
+        waited = self._asked(FetchRequest()) - self._asked(FetchRequest()) - MOST_COPIES * self._copy_s
         return max(0.0, called) + (waited if waited > called + self._request_s else 0.0)
+
+    def _beyond_a_request(self, request: Request) -> float:
+        return max(0.0, self._asked(request) - self._request_s)
 
     def _asked(self, request: Request) -> float:
         started = self._clock()
+        self._ask(request, Done)
+        return self._clock() - started
+
+    def _ask(self, request: Request, answer: type[Answer]) -> Answer:
         try:
-            self._worker.request(request, self._limit_s, Done)
+            return self._worker.request(request, self._limit_s, answer)
         except WorkerFailure as failure:
             raise CheckFailure("time", failure) from failure
-        return self._clock() - started
+
+
+def _per_call(window: Callable[[int], float]) -> float:
+    """Return what a call takes, of windows of more and more calls until one is long.
+
+    Of each length the shortest of some windows counts: one alone may be long by chance.
+    """
+    calls = 1
+    while (seconds := min(window(calls) for _ in range(WINDOWS))) < WINDOW_S and calls < MOST_CALLS:
+        calls *= GROWTH
+    return seconds / calls
 
 
 def typical(taken: Iterable[OutsideTimes]) -> float:
@@ -126,7 +179,37 @@ def distrust(taken: Iterable[OutsideTimes], claimed_s: float, launch_s: float) -
             f"the first call on other inputs takes {_shown(first)}, those that follow {_shown(seconds)}: "
             "they give what was computed before"
         )
+    poisoned = median(one.after_poison_s for one in times)
+    if poisoned > MOST_TIMES_LONGER * expected + SLACK_S + median(one.poison_s for one in times):
+        return _distrusted(
+            f"a call takes {_shown(poisoned)} where its output was poisoned, {_shown(expected)} by its own "
+            "clock: calls leave what was computed before"
+        )
+    return _distrust_of_handling(times)
+
+
+def _distrust_of_handling(times: Sequence[OutsideTimes]) -> WorkerFailure | None:
+    """Return why code seems to compute outside of its calls, or None."""
+    copy_s = median(one.copy_s for one in times)
+    handled = {
+        "it takes other inputs": median(one.give_s for one in times),
+        "outputs are poisoned": median(one.poison_s for one in times),
+    }
+    for what, seconds in handled.items():
+        if seconds > MOST_COPIES * copy_s + HANDLING_SLACK_S:
+            return _distrusted(
+                f"{_shown(seconds)} pass while {what}, {_shown(copy_s)} while all inputs are copied: "
+                "it computes there"
+            )
     return None
+
+
+def beyond_the_peak(flops: int, claimed_s: float, peak_flops: float) -> WorkerFailure | None:
+    """Return why a time is not to be trusted that this peak, in FLOP/s, does not allow, or None."""
+    if flops / claimed_s <= MOST_TIMES_THE_PEAK * peak_flops:
+        return None
+    rate, peak = (f"{one / 1e9:.3g} GFLOP/s" for one in (flops / claimed_s, peak_flops))
+    return _distrusted(f"{rate} are computed, and the measured peak is {peak}")
 
 
 def persists(clock: OutsideClock, claimed_s: float, launch_s: float) -> bool:

@@ -50,17 +50,21 @@ from harness.workers.protocol import (
     ChangeInputsRequest,
     Checked,
     CheckRequest,
+    CopyInputsRequest,
     Done,
     ExpectRequest,
     Failed,
     FailureKind,
     FetchRequest,
+    GiveInputsRequest,
     Greeting,
+    InputsGiven,
     KeyFound,
     KeyRequest,
     LoadRequest,
     PeakMeasured,
     PeakRequest,
+    PoisonRequest,
     Ran,
     RestartRequest,
     RunRequest,
@@ -96,6 +100,9 @@ class Worker:
             RunRequest: self._run,
             CheckRequest: self._check,
             ChangeInputsRequest: self._change_inputs,
+            GiveInputsRequest: self._give_inputs,
+            PoisonRequest: self._poison,
+            CopyInputsRequest: self._copy_inputs,
             CallRequest: self._call_often,
             FetchRequest: self._fetch,
             SampleRequest: self._sample,
@@ -180,15 +187,34 @@ class Worker:
         if self._executable is None or self._changing is None:
             raise RuntimeError("other inputs were asked for before a bind for timing")
         self._changing.become(request.number)
-        if not self._bound_call().take_inputs(self._changing.inputs):
+        return Done()
+
+    def _give_inputs(self, request: GiveInputsRequest) -> InputsGiven:
+        if self._executable is None or self._changing is None:
+            raise RuntimeError("other inputs were given before a bind for timing")
+        is_in_place = self._bound_call().take_inputs(self._changing.inputs)
+        if not is_in_place:
             self._call = None
             self._call = self._executable.bind(self._changing.inputs)
-        self._bound_call().poison_outputs()
+        return InputsGiven(is_in_place=is_in_place)
+
+    def _poison(self, request: PoisonRequest) -> Done:
+        call = self._bound_call()
+        for _ in range(request.times):
+            call.poison_outputs()
+        return Done()
+
+    def _copy_inputs(self, request: CopyInputsRequest) -> Done:
+        if self._changing is None:
+            raise RuntimeError("inputs were to be copied before a bind for timing")
+        self._changing.copy()
         return Done()
 
     def _call_often(self, request: CallRequest) -> Done:
         call, own = self._bound_call(), os.getpid()
         for _ in range(request.calls):
+            if request.poisons:
+                call.poison_outputs()
             call.run()
             if os.getpid() != own:  # a copy that the code has forked off, and that would call as often
                 os._exit(1)

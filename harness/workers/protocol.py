@@ -101,9 +101,9 @@ class CheckRequest(_Message):
 
 
 class ChangeInputsRequest(_Message):
-    """Let the bound call have other inputs, and poison its outputs; answered by `Done`.
+    """Make other inputs in the place of those that the call was bound to; answered by `Done`.
 
-    Only after a bind with a placement, which is for timing.
+    Only after a bind with a placement, which is for timing.  The call has them after `GiveInputsRequest`.
     """
 
     kind: Literal["change-inputs"] = "change-inputs"
@@ -111,11 +111,32 @@ class ChangeInputsRequest(_Message):
     """Which inputs, see `harness.problem.changing_inputs`."""
 
 
+class GiveInputsRequest(_Message):
+    """Let the bound call take the inputs as they are now; answered by `InputsGiven`."""
+
+    kind: Literal["give-inputs"] = "give-inputs"
+
+
+class PoisonRequest(_Message):
+    """Poison the outputs of the bound call some times; answered by `Done`."""
+
+    kind: Literal["poison"] = "poison"
+    times: Annotated[int, Field(ge=0)] = 1
+
+
+class CopyInputsRequest(_Message):
+    """Copy all inputs once, as code of ours does it; answered by `Done`."""
+
+    kind: Literal["copy-inputs"] = "copy-inputs"
+
+
 class CallRequest(_Message):
     """Call some times, with no clock of the worker involved; answered by `Done`."""
 
     kind: Literal["call"] = "call"
     calls: Annotated[int, Field(ge=0)]
+    poisons: bool = False
+    """Whether outputs are poisoned before each call."""
 
 
 class FetchRequest(_Message):
@@ -220,6 +241,14 @@ class Sampled(_Message):
     """See `harness.artifact.artifact.Sample`."""
 
 
+class InputsGiven(_Message):
+    """The bound call has other inputs."""
+
+    kind: Literal["inputs-given"] = "inputs-given"
+    is_in_place: bool
+    """Whether the call took them; else the code was bound anew."""
+
+
 class PeakMeasured(_Message):
     """A sample of what a target can do at most."""
 
@@ -247,6 +276,9 @@ Request = Annotated[
     | RunRequest
     | CheckRequest
     | ChangeInputsRequest
+    | GiveInputsRequest
+    | PoisonRequest
+    | CopyInputsRequest
     | CallRequest
     | FetchRequest
     | SampleRequest
@@ -255,7 +287,7 @@ Request = Annotated[
     Field(discriminator="kind"),
 ]
 Response = Annotated[
-    Greeting | Done | KeyFound | Built | Ran | Checked | Sampled | PeakMeasured | Failed,
+    Greeting | Done | KeyFound | Built | Ran | Checked | Sampled | InputsGiven | PeakMeasured | Failed,
     Field(discriminator="kind"),
 ]
 
@@ -268,6 +300,9 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     RunRequest: Ran,
     CheckRequest: Checked,
     ChangeInputsRequest: Done,
+    GiveInputsRequest: InputsGiven,
+    PoisonRequest: Done,
+    CopyInputsRequest: Done,
     CallRequest: Done,
     FetchRequest: Done,
     SampleRequest: Sampled,

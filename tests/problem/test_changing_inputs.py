@@ -53,8 +53,17 @@ def test_what_was_drawn_comes_back(problem, numbers):
 def test_numbers_beyond_the_exact_ones_have_contents_of_their_own():
     inputs = make_inputs(PLAIN)
     changing = ChangingInputs(inputs)
-    seen = set()
+    values, probabilities = set(), set()
     for number in range(EXACT, EXACT + 40):
         changing.become(number)
-        seen.add(inputs.v.tobytes())
-    assert len(seen) == 40
+        values.add(inputs.v.tobytes())
+        probabilities.add((inputs.q @ inputs.k.swapaxes(-1, -2)).tobytes())
+    assert len(values) == len(probabilities) == 40
+
+
+def test_inputs_are_copied_where_nobody_looks():
+    inputs = make_inputs(PLAIN)
+    drawn = contents(inputs)
+    changing = ChangingInputs(inputs)
+    changing.copy()
+    assert contents(inputs) == drawn

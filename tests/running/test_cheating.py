@@ -1,5 +1,6 @@
 """Code that looks fast and is not gets no time."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,23 @@ from example_cases import example_experiment
 from test_runner import run
 
 from harness.results.result import Result
-from harness.running.outside_clock import OutsideTimes, distrust
+from harness.running.outside_clock import OutsideTimes, beyond_the_peak, distrust
 from harness.status import Status
 
-CHEATING = ("caches", "patches-timer", "remembers", "returns-early", "shortens-samples")
-SHORT, LONG = 16, 256
-"""Sequence lengths of calls of some microseconds, and of milliseconds."""
+CHEATING = (
+    "caches",
+    "calls-it-launching",
+    "computes-now-and-then",
+    "computes-when-given",
+    "computes-when-poisoned",
+    "keeps-probabilities",
+    "patches-timer",
+    "remembers",
+    "returns-early",
+    "shortens-samples",
+)
+SHORT, MIDDLE, LONG = 16, 64, 256
+"""Sequence lengths of calls of some microseconds, of many of these, and of milliseconds."""
 
 Outcomes = dict[tuple[str, int], Result]
 
@@ -21,7 +33,7 @@ Outcomes = dict[tuple[str, int], Result]
 def outcomes(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     experiment = example_experiment(
         [*CHEATING, "numpy-attention"],
-        problem={"seq": [SHORT, LONG], "heads": 4, "head_dim": 64},
+        problem={"seq": [SHORT, MIDDLE, LONG], "heads": 4, "head_dim": 64},
         timing={"min_sample_s": 0.001, "min_rounds": 6, "max_rounds": 6, "starts": 3, "budget_s": 60.0},
     )
     summary = run(experiment, tmp_path_factory.mktemp("results"))
@@ -33,6 +45,12 @@ def outcomes(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     [
         ("caches", SHORT, "right when it was checked, and wrong after the calls that were timed"),
         ("caches", LONG, "right when it was checked, and wrong after the calls that were timed"),
+        ("calls-it-launching", LONG, "until its output is there"),
+        ("computes-now-and-then", MIDDLE, "where its output was poisoned"),
+        ("computes-when-given", LONG, "GFLOP/s are computed"),
+        ("computes-when-given", MIDDLE, "GFLOP/s are computed"),
+        ("computes-when-poisoned", LONG, "GFLOP/s are computed"),
+        ("keeps-probabilities", SHORT, "they give what was computed before"),
         ("patches-timer", LONG, "until its output is there"),
         ("remembers", SHORT, "they give what was computed before"),
         ("returns-early", LONG, "until its output is there"),
@@ -45,17 +63,57 @@ def test_code_that_cheats_has_no_time(outcomes: Outcomes, variant: str, seq: int
     assert reason in str(row.reason)
 
 
-@pytest.mark.parametrize("seq", [SHORT, LONG])
+@pytest.mark.parametrize("seq", [SHORT, MIDDLE, LONG])
 def test_honest_code_beside_it_is_timed(outcomes: Outcomes, seq: int) -> None:
     row = outcomes["numpy-attention", seq]
     assert row.status is Status.PASSED
     assert row.time_s is not None
 
 
+def test_an_interrupted_run_that_has_all_rounds_is_asked_again(example_plugin: Path, tmp_path: Path) -> None:
+    """What was found of a candidate is in no row yet when a run is killed after the last round."""
+    experiment = example_experiment(
+        ["caches", "numpy-attention"],
+        problem={"seq": [SHORT], "heads": 4, "head_dim": 64},
+        timing={"min_sample_s": 0.001, "min_rounds": 6, "max_rounds": 6, "starts": 3, "budget_s": 60.0},
+    )
+    folder = run(experiment, tmp_path).folder
+    (folder / "results.jsonl").write_text("")
+    (folder / "results.parquet").unlink()
+    rows = {row.variant: row for row in run(experiment, tmp_path, resume=True).results}
+    assert rows["caches"].status is Status.WRONG
+    assert rows["numpy-attention"].status is Status.PASSED
+    assert rows["numpy-attention"].samples == 6
+
+
 def test_times_that_agree_are_trusted() -> None:
     assert distrust([OutsideTimes(1.2e-3, 1.5e-3)] * 3, 1.0e-3, 0.0) is None
     assert distrust([OutsideTimes(3e-6, 1e-4)] * 3, 1e-6, 0.0) is None
     assert distrust([], 1.0, 0.0) is None
+
+
+def test_code_may_take_inputs_and_poison_outputs_about_as_fast_as_they_are_copied() -> None:
+    honest = OutsideTimes(1e-3, 1e-3, 1e-3, give_s=4e-3, poison_s=1e-3, copy_s=1e-3)
+    assert distrust([honest], 1e-3, 0.0) is None
+    for handled in ({"give_s": 20e-3}, {"poison_s": 20e-3}):
+        found = distrust([dataclasses.replace(honest, **handled)], 1e-3, 0.0)
+        assert found is not None
+        assert "it computes there" in found.reason
+
+
+def test_a_call_after_its_output_was_poisoned_takes_no_longer_than_others() -> None:
+    honest = OutsideTimes(1e-3, 1e-3, after_poison_s=1.3e-3, poison_s=1e-4)
+    assert distrust([honest], 1e-3, 0.0) is None
+    found = distrust([dataclasses.replace(honest, after_poison_s=7e-3)], 1e-3, 0.0)
+    assert found is not None
+    assert "where its output was poisoned" in found.reason
+
+
+def test_nothing_is_several_times_as_fast_as_the_machine() -> None:
+    assert beyond_the_peak(10**9, claimed_s=1e-2, peak_flops=9e10) is None
+    found = beyond_the_peak(10**9, claimed_s=1e-3, peak_flops=9e10)
+    assert found is not None
+    assert "1e+03 GFLOP/s are computed, and the measured peak is 90 GFLOP/s" in found.reason
 
 
 def test_one_start_among_others_that_was_disturbed_is_no_reason() -> None:

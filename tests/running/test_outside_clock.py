@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.running.outside_clock import CONFIRMATIONS, OutsideClock, persists
-from harness.workers.protocol import CallRequest, Done, FetchRequest, Request
+from harness.workers.protocol import CallRequest, Done, FetchRequest, InputsGiven, Request
 
 
 class SimulatedWorker:
@@ -21,7 +21,7 @@ class SimulatedWorker:
         self._pending = 0.0
         self._random = np.random.default_rng(seed)
 
-    def request(self, request: Request, limit_s: float, answer: type[Done]) -> Done:
+    def request(self, request: Request, limit_s: float, answer: type[Done | InputsGiven]) -> object:
         self.now += 40e-6 + self._random.exponential(60e-6) + (3e-3 if self._random.random() < 0.1 else 0)
         if isinstance(request, CallRequest):
             self.now += request.calls * self.call_s
@@ -29,7 +29,7 @@ class SimulatedWorker:
         elif isinstance(request, FetchRequest):
             self.now += self._pending
             self._pending = 0.0
-        return answer()
+        return InputsGiven(is_in_place=True) if answer is InputsGiven else Done()
 
 
 def times_of(worker: SimulatedWorker) -> SimpleNamespace:
@@ -57,7 +57,7 @@ class CrowdedWorker(SimulatedWorker):
         super().__init__(call_s)
         self._crowded_for_s = crowded_for_s
 
-    def request(self, request: Request, limit_s: float, answer: type[Done]) -> Done:
+    def request(self, request: Request, limit_s: float, answer: type[Done | InputsGiven]) -> object:
         if self.now < self._crowded_for_s and isinstance(request, CallRequest) and request.calls:
             self.now += 10e-3
         return super().request(request, limit_s, answer)

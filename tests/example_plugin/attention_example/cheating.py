@@ -13,8 +13,11 @@ from harness.artifact.bound_call import Sample
 from harness.digest import digest_of_array
 
 SLOWNESS_OF_CLOCK = 10
+CALLS_OF_ONE = 8
+"""One call of so many computes, of `computes-now-and-then`."""
 SECONDS_OF_A_CALL = 0.0006
-"""Of `remembers`, at least, when it computes: less than a sample lasts, so that others follow in it."""
+"""Of `remembers` and `keeps-probabilities`, at least, when they compute: less than a sample lasts, so that
+other calls follow in it."""
 
 
 class Cheating(NumpyAttention):
@@ -133,9 +136,130 @@ class ShortensSamples(Cheating):
             return Sample(seconds=1e-6, calls=1)
 
 
+class ComputesWhenGiven(Cheating):
+    """Computes when it is given inputs; a call copies the output."""
+
+    name = "computes-when-given"
+
+    class Call(NumpyCall):
+        """Keeps the output of the inputs that it was given last."""
+
+        kept: np.ndarray | None = None
+
+        def take_inputs(self, inputs) -> bool:  # type: ignore[no-untyped-def]
+            """Compute them."""
+            taken = super().take_inputs(inputs)
+            super().run()
+            self.kept = self.result.copy()
+            return taken
+
+        def run(self) -> None:
+            """Compute only what was never given."""
+            if self.kept is None:
+                super().run()
+            else:
+                self.result[...] = self.kept
+
+
+class ComputesWhenPoisoned(Cheating):
+    """Computes when its output is poisoned; a call copies the output."""
+
+    name = "computes-when-poisoned"
+
+    class Call(NumpyCall):
+        """Keeps the output of its inputs."""
+
+        kept: np.ndarray | None = None
+
+        def poison(self) -> None:
+            """Compute, then fill the output with NaN."""
+            super().run()
+            self.kept = self.result.copy()
+            super().poison()
+
+        def run(self) -> None:
+            """Compute only what was never poisoned."""
+            if self.kept is None:
+                super().run()
+            else:
+                self.result[...] = self.kept
+
+
+class ComputesNowAndThen(Cheating):
+    """Computes in one call out of some: in the others the output is there already."""
+
+    name = "computes-now-and-then"
+
+    class Call(NumpyCall):
+        """Counts calls since its output was poisoned."""
+
+        calls = 0
+
+        def poison(self) -> None:
+            """Fill the output with NaN: it must be computed in the next call."""
+            super().poison()
+            self.calls = 0
+
+        def run(self) -> None:
+            """Compute now and then."""
+            if self.calls % CALLS_OF_ONE == 0:
+                super().run()
+            self.calls += 1
+
+
+class CallsItLaunching(Cheating):
+    """Says that most of its time is that of a launch, as only a device can tell."""
+
+    name = "calls-it-launching"
+
+    class Call(NumpyCall):
+        """Takes honest samples and splits them."""
+
+        def sample(self, min_seconds: float) -> Sample:
+            """Say that a tenth was computing."""
+            taken = super().sample(min_seconds)
+            return Sample(seconds=taken.seconds / 10, calls=taken.calls, launch_s=0.9 * taken.seconds)
+
+
+class KeepsProbabilities(Cheating):
+    """Keeps the softmax of Q and K, which is the same where both have the other sign."""
+
+    name = "keeps-probabilities"
+
+    class Call(NumpyCall):
+        """Knows probabilities by the sizes of Q's and K's elements and by the first row of scores."""
+
+        kept: ClassVar[dict[str, np.ndarray]] = {}
+
+        def run(self) -> None:
+            """Compute probabilities that were not there before, and always their product with V."""
+            q, k, v = self.inputs.q, self.inputs.k, self.inputs.v
+            key = digest_of_array(q[0, 0, :1] @ k[0, 0].T)
+            if key not in self.kept:
+                end = time.perf_counter() + SECONDS_OF_A_CALL
+                scores = self.problem.scale * (q @ k.swapaxes(-1, -2))
+                weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+                self.kept[key] = weights / weights.sum(axis=-1, keepdims=True)
+                while time.perf_counter() < end:
+                    pass
+            np.matmul(self.kept[key], v, out=self.result)
+
+
 true_clock = time.perf_counter
 CALLS: dict[str, type[NumpyCall]] = {
-    variant.name: variant.Call for variant in (Caches, Remembers, ReturnsEarly, PatchesTimer, ShortensSamples)
+    variant.name: variant.Call
+    for variant in (
+        Caches,
+        Remembers,
+        ReturnsEarly,
+        PatchesTimer,
+        ShortensSamples,
+        ComputesWhenGiven,
+        ComputesWhenPoisoned,
+        ComputesNowAndThen,
+        CallsItLaunching,
+        KeepsProbabilities,
+    )
 }
 
 
