@@ -206,9 +206,10 @@ def _series(name: str, column: "pyarrow.Array") -> "pandas.Series[Any]":
         raise _NotOfTheJournalError(f"{name} is a column of {kind}")
     _require(not (column.null_count and _is_required(name)), f"{name} is missing")
     if dtype in ("int64", "bool", "float64"):
-        return pandas.Series(column.to_numpy(zero_copy_only=False, writable=True), dtype=dtype)
+        values = column.to_numpy(zero_copy_only=False, writable=True)
+        return pandas.Series(values, dtype=dtype, copy=False)
     extension: Any = pandas.api.types.pandas_dtype(dtype)
-    return pandas.Series(extension.__from_arrow__(column), dtype=dtype)
+    return pandas.Series(extension.__from_arrow__(column), dtype=dtype, copy=False)
 
 
 def _type_in_file(dtype: str) -> str:

@@ -255,3 +255,14 @@ def test_rows_that_agree_elsewhere_may_differ_in_a_column() -> None:
     assert not several_values(frame, ["a", "b"], "c")
     assert several_values(frame, [], "c")
     assert not several_values(frame[:1], [], "c")
+
+
+def test_records_hold_the_values_that_pandas_gives() -> None:
+    frame = prepare(results_frame([*sweep_results(), make_result(busy=None, params={"pack": True})]))
+    expected = frame.to_dict(orient="records")
+    for row, same in zip(records(frame), expected, strict=True):
+        assert list(row) == list(same)
+        for value, other in zip(row.values(), same.values(), strict=True):
+            assert type(value) is type(other)
+            assert value is other or value == other or (value != value and other != other)
+    assert records(frame[:0]) == []
