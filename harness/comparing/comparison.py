@@ -123,7 +123,7 @@ def _columns() -> list[str]:
 
 def _narrow(table: "pd.DataFrame") -> "pd.DataFrame":
     """Return these columns of the last row of each case."""
-    from harness.reporting.frames import last_rows, numbered
+    from harness.reporting.distinct import last_rows, numbered
 
     kept = table.reindex(columns=_columns())
     cases = numbered(kept, ["case"])

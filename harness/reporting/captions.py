@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.frames import (
-    RUN_COLUMNS,
-    RunLabels,
-    format_value,
-    has_one_value,
-    is_missing,
-    run_names,
-    varying,
-)
+from harness.reporting.distinct import has_one_value
+from harness.reporting.frames import RUN_COLUMNS, RunLabels, format_value, is_missing, run_names, varying
 from harness.reporting.measurement_notes import measurement_notes, peak_notes
 from harness.reporting.summary_columns import SAME_UNLESS_SAID
 

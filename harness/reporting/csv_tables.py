@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.printable import spreadsheet_text
-from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, has_one_value, is_missing
+from harness.reporting.distinct import has_one_value
+from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, is_missing
 from harness.reporting.number_texts import float_text, float_texts
 from harness.results.frame import arrow_texts
 

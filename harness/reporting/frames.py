@@ -14,6 +14,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.distinct import first_rows, has_one_value, last_rows, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
 from harness.results.frame import PARAMETER_PREFIX, is_among
 
@@ -170,51 +171,6 @@ def varying(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     return [column for column in columns if column in frame and not has_one_value(frame[column])]
 
 
-def has_one_value(column: pd.Series[Any]) -> bool:
-    """Whether all rows have the same value (missing counts as a value), or there is none.
-
-    Comparing with the first value costs a tenth of counting the values that there are.
-    """
-    if len(column) < 2:
-        return True
-    first, last = column.iloc[0], column.iloc[-1]
-    if is_missing(first):
-        return bool(column.isna().all())
-    if is_missing(last) or first != last:
-        return False
-    return bool((column == first).all()) and not column.hasnans
-
-
-def numbered(frame: pd.DataFrame, columns: Iterable[str]) -> np.ndarray:
-    """Return which combination of values of the columns each row has, as its number.
-
-    Combinations are numbered in the order of their first rows; missing counts as a value.
-    """
-    import numpy as np
-    import pandas as pd
-
-    codes = np.zeros(len(frame), dtype=np.int64)
-    for column in varying(frame, columns):
-        of_column, values = pd.factorize(frame[column], use_na_sentinel=False)
-        is_first = not codes.any()
-        codes = of_column if is_first else pd.factorize(codes * len(values) + of_column)[0]
-    return codes
-
-
-def last_rows(numbers: np.ndarray) -> np.ndarray:
-    """Return the place of the last row of each number, see `numbered`."""
-    import numpy as np
-
-    places = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
-    places[numbers] = np.arange(len(numbers))  # of several values for one place the last one stays
-    return places
-
-
-def first_rows(numbers: np.ndarray) -> np.ndarray:
-    """Return the place of the first row of each number, see `numbered`."""
-    return len(numbers) - 1 - last_rows(numbers[::-1])
-
-
 def said_of_runs(frame: pd.DataFrame) -> list[str]:
     """Return the problem columns that tell runs from one another and do not vary within a run.
 
@@ -236,8 +192,18 @@ def several_values(frame: pd.DataFrame, place: Sequence[str], column: str) -> bo
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows as dictionaries."""
-    return [{str(key): value for key, value in row.items()} for row in frame.to_dict(orient="records")]
+    """Return the rows as dictionaries of Python's own values, None where pandas has `NA`.
+
+    So does `DataFrame.to_dict`, in four times the time.
+    """
+    import pandas as pd
+
+    names = list(map(str, frame.columns))
+    columns = [
+        [None if value is pd.NA else value for value in frame.iloc[:, place].astype(object).tolist()]
+        for place in range(len(names))
+    ]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:

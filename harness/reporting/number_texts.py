@@ -13,7 +13,7 @@ SMALLEST_PLAIN = 1e-4
 LARGEST_WHOLE = 1e9
 """Numbers from here on, of which all digits are wanted, are left to Python, too."""
 NEAR_A_TIE = 1e-6
-"""A scaled number this near to the middle of two whole ones may lie on its other side: its error is below."""
+"""A scaled number this near to the middle of two whole ones is left to Python: rounding has moved it."""
 
 
 def float_text(value: float, digits: int | None = None) -> str:

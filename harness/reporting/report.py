@@ -39,9 +39,9 @@ RESULTS_CSV = "results.csv"
 PAGE = "report.html"
 WIDTH_WITHOUT_TERMINAL = 200
 MOST_ROWS_PRINTED = 200
+"""Of a run with more rows the terminal shows the first; the CSV files have all."""
 LONGEST_REPORT_S = 3600.0
 """Seconds after which a half-written file in a report's folder is nobody's any more."""
-"""Of a run with more rows the terminal shows the first; the CSV files have all."""
 
 Folders = Sequence[str | Path]
 
@@ -94,8 +94,8 @@ def write_report(
     Each folder is a run's, or an experiment's, of which the newest run is taken; several are merged.  The
     files go to `out`, by default to `report/` in the run's folder; several runs have no such place.  Drawn
     are the figures that the experiments name under `[figures]`, or all that apply where none is named; one
-    that cannot be drawn is among the paths' `skipped`, and the tables are written before the first.  Equal
-    results give equal files.  Raises `InputError` for a folder without results, several runs without
+    that cannot be drawn is among the paths' `skipped`, and the text's tables are written before the first.
+    Equal results give equal files.  Raises `InputError` for a folder without results, several runs without
     `out`, unknown formats, or an output folder that cannot be written.
     """
     runs = read_runs(folders)

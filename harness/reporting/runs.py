@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import InputError
 from harness.experiment.profiles import mistakes_in_profiles, unknown_profile, with_profile
 from harness.printable import printable
-from harness.reporting.frames import (
-    PROBLEM_COLUMNS,
-    RUN_COLUMNS,
-    RunLabels,
-    first_rows,
-    numbered,
-    prepare,
-    run_names,
-    varying,
-)
+from harness.reporting.distinct import first_rows, numbered
+from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, run_names, varying
 from harness.results.run_identity import names_of_folders
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import shown

@@ -73,6 +73,8 @@ def summary_title(frame: pd.DataFrame) -> str:
 
 def problem_columns(frame: pd.DataFrame) -> list[Column]:
     """Return the columns of what varies between problems, then the series."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
     changing = varying(frame, PROBLEM_COLUMNS)
     for column, origin in SAME_UNLESS_SAID.items():
         if column in changing and bool((frame[column] == frame[origin]).all()):
@@ -84,7 +86,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
             header=HEADERS.get(name, name),
             cell=lambda row, name=name: EMPTY if is_missing(row[name]) else format_value(row[name]),  # type: ignore[misc]
             source=name,
-            is_number=not any(isinstance(value, str | bool) for value in frame[name].unique()),
+            is_number=is_numeric_dtype(frame[name].dtype) and not is_bool_dtype(frame[name].dtype),
         )
         for name in changing
     ]

@@ -136,8 +136,9 @@ def _columns(file: "parquet.ParquetFile", names: Sequence[str], room: int) -> "I
     letters = 0
     for start in range(0, len(names), COLUMNS_AT_ONCE):
         part = names[start : start + COLUMNS_AT_ONCE]
-        table = file.read(columns=part)
-        _require(table.column_names == part, "other columns")
+        table = file.read(columns=part)  # and those whose names go on after one of these and a dot
+        _require(set(part) <= set(table.column_names), "other columns")
+        table = table.select(part)
         _require(table.num_rows == file.metadata.num_rows, "other rows than it says")
         table.validate(full=True)
         for column in map(_in_one_chunk, table.columns):
@@ -205,9 +206,10 @@ def _series(name: str, column: "pyarrow.Array") -> "pandas.Series[Any]":
         raise _NotOfTheJournalError(f"{name} is a column of {kind}")
     _require(not (column.null_count and _is_required(name)), f"{name} is missing")
     if dtype in ("int64", "bool", "float64"):
-        return pandas.Series(column.to_numpy(zero_copy_only=False, writable=True), dtype=dtype)
+        values = column.to_numpy(zero_copy_only=False, writable=True)
+        return pandas.Series(values, dtype=dtype, copy=False)
     extension: Any = pandas.api.types.pandas_dtype(dtype)
-    return pandas.Series(extension.__from_arrow__(column), dtype=dtype)
+    return pandas.Series(extension.__from_arrow__(column), dtype=dtype, copy=False)
 
 
 def _type_in_file(dtype: str) -> str:

@@ -13,10 +13,11 @@ MASKS = ("full", "causal")
 TILES = (16, 32, 64, 128)
 
 
-def write_large_run(root: Path, rows: int) -> Path:
+def write_large_run(root: Path, rows: int, slowdown: float = 1.0) -> Path:
     """Write a run of this many timed rows and return its folder.
 
-    Four variants, `flash` with four tiles, two head dims and two masks, at as many lengths as it takes.
+    Four variants, `flash` with four tiles, two head dims and two masks, at as many lengths as it takes; all
+    times are multiplied by `slowdown`.
     """
     source = 'variants = ["unfused", "flash", "naive", "torch"]\n'
     run = RunFolder.create(root, "large", example_manifest(source, "large"))
@@ -25,7 +26,7 @@ def write_large_run(root: Path, rows: int) -> Path:
         while written < rows:
             variant, tile, head_dim, mask, seq = _place(written)
             row = _template(variant, tile, head_dim, mask)
-            time_s = seq * 1e-6 * (1 + written % 97 / 100)
+            time_s = slowdown * seq * 1e-6 * (1 + written % 97 / 100)
             row |= {
                 "case": f"{written:012x}",
                 "key": f"{written * 2654435761 % 2**64:064x}",

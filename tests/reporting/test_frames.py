@@ -1,17 +1,9 @@
-import math
-from typing import Any
-
 import pandas as pd
-import pytest
 from synthetic_results import make_result, sweep_results
 
 from harness.reporting.frames import (
     describe_problem,
-    first_rows,
-    has_one_value,
     labels_in,
-    last_rows,
-    numbered,
     pivot,
     prepare,
     records,
@@ -210,44 +202,6 @@ def test_a_baseline_whose_row_is_missing_is_called_what_it_is_elsewhere_in_the_r
     assert names[1024] == "unfused"
 
 
-@pytest.mark.parametrize(
-    ("values", "dtype", "expected"),
-    [
-        ([], "str", True),
-        (["a"], "str", True),
-        (["a", "a", "a"], "str", True),
-        (["a", "b", "a"], "str", False),
-        (["a", None, "a"], "str", False),
-        ([None, None], "str", True),
-        ([None, "a", None], "str", False),
-        ([1, 1], "int64", True),
-        ([1, 2, 1], "int64", False),
-        ([1, None, 1], "Int64", False),
-        ([None, 1], "Int64", False),
-        ([None, None], "Int64", True),
-        ([True, None, True], "boolean", False),
-        ([0.5, math.nan, 0.5], "float64", False),
-        ([math.nan, math.nan], "float64", True),
-        (["a", "b", "a"], "category", False),
-        (["a", "a"], "category", True),
-    ],
-)
-def test_missing_counts_as_a_value_of_a_column(values: list[Any], dtype: str, expected: bool) -> None:
-    column = pd.Series(values, dtype=dtype)
-    assert has_one_value(column) is expected
-    assert expected is (column.nunique(dropna=False) < 2)
-
-
-def test_combinations_of_values_are_numbered_in_the_order_of_their_first_rows() -> None:
-    frame = pd.DataFrame({"a": ["x", "x", "y", "x"], "b": [1.0, None, None, None], "same": "z"})
-    numbers = numbered(frame, ["a", "same", "b"])
-    assert numbers.tolist() == [0, 1, 2, 1]
-    assert first_rows(numbers).tolist() == [0, 1, 2]
-    assert last_rows(numbers).tolist() == [0, 3, 2]
-    assert numbered(frame, ["same"]).tolist() == [0, 0, 0, 0]
-    assert first_rows(numbered(frame[:0], ["a"])).tolist() == []
-
-
 def test_rows_that_agree_elsewhere_may_differ_in_a_column() -> None:
     frame = pd.DataFrame({"a": ["x", "x", "y"], "b": [1.0, None, None], "c": [1, 1, 2]})
     assert several_values(frame, ["a"], "b")
@@ -255,3 +209,14 @@ def test_rows_that_agree_elsewhere_may_differ_in_a_column() -> None:
     assert not several_values(frame, ["a", "b"], "c")
     assert several_values(frame, [], "c")
     assert not several_values(frame[:1], [], "c")
+
+
+def test_records_hold_the_values_that_pandas_gives() -> None:
+    frame = prepare(results_frame([*sweep_results(), make_result(busy=None, params={"pack": True})]))
+    expected = frame.to_dict(orient="records")
+    for row, same in zip(records(frame), expected, strict=True):
+        assert list(row) == list(same)
+        for value, other in zip(row.values(), same.values(), strict=True):
+            assert type(value) is type(other)
+            assert value is other or value == other or (value != value and other != other)
+    assert records(frame[:0]) == []

@@ -184,6 +184,26 @@ def test_a_table_holds_nothing_that_the_journal_cannot(tmp_path, name):
             pandas.testing.assert_frame_equal(table, expected)
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 7, 1000])
+def test_a_table_is_the_same_however_many_columns_are_read_together(folder, monkeypatch, at_once):
+    folder.append_result(example_result("e", instructions={"mma": 1, "mma.sync": 2, "mma.sync.k16": 3}))
+    folder.finish()
+    monkeypatch.setattr(saved_table, "COLUMNS_AT_ONCE", at_once)
+    pandas.testing.assert_frame_equal(from_table(folder), from_journal(folder))
+
+
+def test_some_columns_are_read_with_those_that_they_are_checked_by(folder):
+    path, journal = folder.path / "results.parquet", folder.path / "results.jsonl"
+    table = read_table(path, journal, ["time_s", "reason", "no such column"])
+    assert list(table.columns) == ["case", "status", "reason", "time_s"]
+    whole = from_table(folder)
+    pandas.testing.assert_frame_equal(table, whole[list(table.columns)])
+    assert folder.table(["time_s"])["time_s"].equals(whole["time_s"])
+    rewritten(folder, with_column("time_s", [-1.0] * 4))
+    assert read_table(path, journal, ["time_s"]) is None
+    assert read_table(path, journal, ["reason"]) is not None
+
+
 def _renamed(old, new):
     return lambda table: table.rename_columns([new if name == old else name for name in table.column_names])
 

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, Unreadable, choose_rows
 from harness.reporting.figures.layout import Panel, PanelGrid, new_drawing
 from harness.reporting.figures.legend import text_width, wrap
@@ -16,7 +17,7 @@ from harness.reporting.figures.style import (
     STATUS_WORDS,
     paper_style,
 )
-from harness.reporting.frames import first_rows, format_value, labels_in, numbered, sort_key, varying
+from harness.reporting.frames import format_value, labels_in, sort_key, varying
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache, cache_root
 from harness.errors import cut
-from harness.reporting.frames import describe_problem, first_rows, numbered, records
+from harness.reporting.distinct import first_rows, numbered
+from harness.reporting.frames import describe_problem, records
 from harness.reporting.html.ir_command import ir_command
 from harness.status import FAILURES
 from harness.storage.reading import read_bytes

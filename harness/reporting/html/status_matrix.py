@@ -8,17 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import cut
+from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.matrix import cell_text
-from harness.reporting.frames import (
-    RUN_LABEL,
-    first_rows,
-    format_value,
-    is_missing,
-    numbered,
-    records,
-    sort_key,
-    varying,
-)
+from harness.reporting.frames import RUN_LABEL, format_value, is_missing, records, sort_key, varying
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:

@@ -1,0 +1,57 @@
+"""The digest of what launches code: sources that a loader is made of, and versions of what they import."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.artifact import launching_code
+from harness.artifact.launching_code import launching_digest
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A plugin whose loader imports a module of its own and NumPy."""
+    folder = tmp_path / "launching_plugin"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "loading.py").write_text("def load():\n    from launching_plugin import calls\n")
+    (folder / "calls.py").write_text("import numpy\nimport json\n")
+    (folder / "other.py").write_text("raise RuntimeError('nobody imports this')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return folder
+
+
+def digest() -> str | None:
+    launching_digest.cache_clear()
+    return launching_digest("launching_plugin.loading:load")
+
+
+def test_a_change_of_what_a_loader_imports_is_another_digest(package: Path) -> None:
+    before = digest()
+    (package / "other.py").write_text("")
+    assert digest() == before
+    (package / "calls.py").write_text("import numpy\nimport json\nTHREADS = 2\n")
+    assert digest() != before
+
+
+def test_another_version_of_what_it_imports_is_another_digest(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = digest()
+    monkeypatch.setattr(launching_code.importlib.metadata, "version", lambda name: "0.0")
+    assert digest() != before
+
+
+def test_code_that_every_call_goes_through_counts(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest()
+    monkeypatch.setattr(launching_code, "ALWAYS", ())
+    assert digest() != before
+
+
+def test_a_loader_that_is_not_there_has_none() -> None:
+    assert launching_digest("no_such_package.loading:load") is None
+
+
+def test_loaders_of_targets_differ() -> None:
+    loaders = ("harness.targets.cpu.executable:load", "harness.variants.baselines.iree.calls:load")
+    assert len({launching_digest(loader) for loader in loaders} - {None}) == 2
