@@ -1,7 +1,8 @@
 """The code that launches an artifact: what its loader's module is made of, as a digest.
 
-Machine code is called by code of this package or of a plugin, which cuts grids into pieces, keeps threads and
-copies arrays: a call can become slower although the machine code is the same.  The code is read, not imported.
+Machine code is called by code of this package or of a plugin, which cuts grids into pieces, keeps threads
+and copies arrays: a call can become slower although the machine code is the same.  The code is read, not
+imported.
 """
 
 import ast
@@ -16,7 +17,7 @@ from harness.digest import digest
 
 OWN = __name__.partition(".")[0]
 ROOMS = ("artifact", "targets", "variants")
-"""Rooms of this package whose modules count where they are imported; others describe problems and machines."""
+"""Rooms of this package whose modules count where they are imported; others describe and do not launch."""
 ALWAYS = tuple(f"{OWN}.artifact.{name}" for name in ("bound_call", "ranks", "padding", "pages"))
 """Modules that every call goes through, or can."""
 
