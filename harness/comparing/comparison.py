@@ -57,7 +57,7 @@ class Comparison:
     cases: "pd.DataFrame"
     """A row for each case of both: `case`, `how`, `verdict`, `ratio`, `low`, `high`, the problem, and the
     columns of both runs with `_old` and `_new` behind their names; where times do not compare, `verdict` is
-    missing."""
+    missing, and where nothing bounds a ratio, `low` and `high` are."""
     only_old: "pd.DataFrame"
     only_new: "pd.DataFrame"
     notes: tuple[str, ...]
@@ -198,7 +198,7 @@ def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
     found[identical] = Verdict.SAME.value
     judged = paired | apart
     found[judged] = verdicts(ratio[judged], error[judged], threshold)
-    reach = np.exp(NORMAL_95 * error)
+    reach = np.exp(NORMAL_95 * np.where(np.isfinite(error), error, np.nan))
     cases["how"] = np.select(kinds, ["identical", "paired", how], "")
     cases["verdict"], cases["ratio"] = found, ratio
     cases["low"], cases["high"] = ratio / reach, ratio * reach

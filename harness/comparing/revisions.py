@@ -44,7 +44,8 @@ class Revision:
 def checked_out(names: tuple[str, str], repository: Path) -> Iterator[tuple[Revision, Revision]]:
     """Check two revisions of a repository out, each in a clone of its own; they are removed afterwards.
 
-    What a killed process has left is removed by the next one.  Raises `InputError` outside of a repository, and for what is no revision of it.
+    What a killed process has left is removed by the next one.  Raises `InputError` outside of a repository,
+    and for what is no revision of it.
     """
     top = _git(repository, "rev-parse", "--show-toplevel")
     if top is None:

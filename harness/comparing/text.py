@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from harness.comparing.comparison import Comparison
 from harness.measure.statistics import Verdict
 from harness.printable import markdown_code, markdown_text, shell_line
-from harness.reporting.frames import describe_problem, records
+from harness.reporting.frames import describe_problem, is_missing, records
 from harness.reporting.tables import markdown_rows
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def _timed(comparison: Comparison) -> Iterator[tuple[str, "pd.DataFrame", Sequen
 
 def _timed_rows(table: "pd.DataFrame") -> Iterator[dict[str, str]]:
     for row in _named(table):
-        bounds = f"[{row['low']:.3f}, {row['high']:.3f}]"
+        known = f"[{row['low']:.3f}, {row['high']:.3f}]"
+        bounds = "[interval not known]" if is_missing(row["low"]) else known
         yield {
             **{name: str(row[name]) for name in ("case", "variant", "target", "problem", "how")},
             "ratio": f"{row['ratio']:.3f}× {bounds}",

@@ -92,6 +92,33 @@ def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old,
     assert all(line.endswith(f"--only case={CASES[1]},{CASES[0]}") for line in commands)
 
 
+def test_an_interval_that_nothing_bounds_is_not_known(tmp_path, capsys):
+    unbounded = {"time_low_s": None, "time_high_s": None, "baseline_case": None}
+    old = write(tmp_path / "old", row(CASES[1], 0.5, **unbounded))
+    new = write(tmp_path / "new", row(CASES[1], 0.6, **unbounded))
+    file = tmp_path / "times.json"
+    status, out, _ = compare(capsys, str(old), str(new), "--json", str(file))
+    assert status == 0
+    assert f"  {CASES[1]}  1.200× [interval not known]  flash" in out
+    (benchmark,) = json.loads(file.read_text(), parse_constant=pytest.fail)["benchmarks"]
+    told = benchmark["extra_info"]
+    assert (told["ratio_low"], told["ratio_high"]) == (None, None)
+    assert told["ratio"] == pytest.approx(1.2)
+
+
+def test_rounds_of_older_code_are_none_of_the_row_that_a_resumed_run_made(tmp_path, old, capsys):
+    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
+    run = RunFolder.open(new)
+    for group, seconds in (("newer", 0.5), ("older", 9.0), ("newer", 0.7)):
+        run.append_round(example_round(group=group, seconds={CASES[1]: [seconds]}))
+    run.release()
+    file = tmp_path / "times.json"
+    compare(capsys, str(old), str(new), "--json", str(file))
+    found = {one["extra_info"]["case"]: one for one in json.loads(file.read_text())["benchmarks"]}
+    assert found[CASES[1]]["stats"]["data"] == [0.5, 0.7]
+    assert found[CASES[2]]["stats"]["data"] == [0.11]
+
+
 def test_a_folder_of_an_experiment_stands_for_its_newest_run(tmp_path, old, capsys):
     status, _, _ = compare(capsys, str(old.parent), str(old.parent))
     assert status == 0
