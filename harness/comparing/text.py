@@ -30,6 +30,10 @@ def headline(comparison: Comparison) -> str:
         "only in the new run": len(comparison.only_new),
     }
     told = [f"{count} {what}" for what, count in counts.items() if count or what in ("slower", "lost")]
+    reasons = comparison.not_compared
+    if reasons:
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+        told.append(f"{sum(reasons.values())} not compared by time ({why})")
     threshold = f"{100 * comparison.threshold:g} %"
     return f"{len(comparison.cases)} cases in both runs: {', '.join(told)} (differences above {threshold})"
 
