@@ -59,7 +59,7 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown."""
-    parts = [f"## {comparison.new.experiment}: {'worse' if comparison.is_worse else 'not worse'}"]
+    parts = [f"## {markdown_text(comparison.new.experiment)}: {'' if comparison.is_worse else 'not '}worse"]
     parts.append(markdown_text(headline(comparison)))
     parts += [f"- {markdown_text(note)}" for note in comparison.notes]
     for title, rows in _correctness(comparison):
@@ -85,10 +85,12 @@ def decisions(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield "to decide what is ambiguous, measure both again on a quiet machine:"
     for run in (comparison.old, comparison.new):
-        name = run.manifest.source_name or run.experiment
-        command = shell_line(["harness", "run", name, "--only", f"case={','.join(together)}"])
-        commit = run.manifest.git_commit
-        yield f"  git checkout {commit} && {command}" if commit else f"  {command}"
+        manifest = run.manifest
+        profile = [] if manifest.profile is None else ["--profile", manifest.profile]
+        name = manifest.source_name or run.experiment
+        command = shell_line(["harness", "run", name, *profile, "--only", f"case={','.join(together)}"])
+        commit = manifest.git_commit
+        yield f"  {shell_line(['git', 'checkout', commit])} && {command}" if commit else f"  {command}"
 
 
 def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:

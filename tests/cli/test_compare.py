@@ -124,6 +124,27 @@ NO_TIMES = dict.fromkeys(
 )
 
 
+def test_what_a_received_run_says_is_quoted_and_its_profile_is_in_the_commands(tmp_path, capsys):
+    folders = []
+    for name, seconds in (("old", 0.5), ("new", 0.52)):
+        told = {
+            "experiment": "<b>sweep</b>",
+            "source_name": "a; touch b.toml",
+            "profile": "small cpu",
+            "git_commit": "0123456789abcdef" if name == "old" else "HEAD; touch c",
+        }
+        run = RunFolder.create(tmp_path / name, "sweep", example_manifest().model_copy(update=told))
+        run.append_result(row(CASES[1], seconds, baseline_case=None))
+        run.release()
+        folders.append(str(run.path))
+    file = tmp_path / "pull.md"
+    _, out, _ = compare(capsys, *folders, "--markdown", str(file))
+    again = f"harness run 'a; touch b.toml' --profile 'small cpu' --only case={CASES[1]}"
+    commands = [line for line in out.splitlines() if "harness run" in line]
+    assert commands == [f"  git checkout 0123456789abcdef && {again}", f"  {again}"]
+    assert file.read_text().startswith("## &lt;b&gt;sweep&lt;/b&gt;: not worse\n")
+
+
 def test_how_many_cases_have_lost_their_times_is_told(tmp_path, old, capsys):
     untimed = [row(case, 0.5, **NO_TIMES) for case in CASES[2:]]
     new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), *untimed)
