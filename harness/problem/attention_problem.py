@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from harness.errors import InputError
-from harness.problem.band import Band
+from harness.problem.band import Band, Window, shortened_window
 from harness.problem.defaults import (
     LARGEST_SIZE,
     are_cumulative,
@@ -279,6 +279,11 @@ class AttentionProblem(BaseModel):
             return None
         return self.seq_kv - self.seq_q if self.causal_alignment == "bottom-right" else 0
 
+    @property
+    def window_sides(self) -> Window:
+        """The window's sides, no longer than the longest sequence has room for; None: unlimited."""
+        return shortened_window(self.window, self.seq_q, self.seq_kv)
+
     def sequence_lengths(self) -> list[tuple[int, int]]:
         """Return (queries, keys) of each batch entry."""
         if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:
@@ -304,7 +309,7 @@ class AttentionProblem(BaseModel):
     def band(self, seq_q: int, seq_kv: int) -> Band:
         """Return what causal and window masks leave visible in a sequence of these lengths."""
         shift = seq_kv - seq_q
-        left, right = self.window if self.window is not None else (None, None)
+        left, right = self.window_sides
         ends = [] if right is None else [shift + right + 1]
         if self.causal:
             ends.append(1 + (shift if self.causal_alignment == "bottom-right" else 0))
