@@ -83,7 +83,7 @@ class Origin(BaseModel):
 
     @model_validator(mode="after")
     def _as_it_is_written(self) -> Self:
-        """Refuse what no figure says: a number of rows that are not listed, settings that TOML cannot hold."""
+        """Refuse what no figure says: a wrong number of rows, and settings that TOML cannot hold."""
         is_listed = len(self.rows) == self.row_count
         if not is_listed and (self.rows or self.row_count <= MOST_ROWS):
             raise ValueError(f"found {len(self.rows)} rows, expected {self.row_count}")
