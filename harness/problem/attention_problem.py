@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     FiniteFloat,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -148,6 +149,23 @@ class AttentionProblem(BaseModel):
             return None
         left, right = (None if side == -1 else side for side in value)
         return None if left is None and right is None else (left, right)
+
+    @field_validator("causal_alignment", "mask_axes", "bias_axes", mode="after")
+    @classmethod
+    def _usual_without_use(cls, value: str, known: ValidationInfo) -> str:
+        """Spell what means nothing, such as axes of a mask that there is not, as the field's default.
+
+        Equal problems are then equal, and so are the ids of their cases.
+        """
+        name = known.field_name or ""
+        is_used = known.data.get(name.partition("_")[0])
+        return value if is_used else str(cls.model_fields[name].default)
+
+    @field_validator("scale", mode="after")
+    @classmethod
+    def _one_zero(cls, value: float) -> float:
+        """Spell −0 as 0."""
+        return value + 0.0
 
     @field_validator("cu_seqlens_q", "cu_seqlens_kv", mode="after")
     @classmethod
