@@ -62,6 +62,7 @@ def compare_in_turn(
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
     from harness.results.output_folder import ensure_writable_folder
+    from harness.running.signals import ended_by_signals
 
     if len(runs) != 1:
         raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
@@ -69,7 +70,7 @@ def compare_in_turn(
     load_experiment(file).cases(list(only))
     ensure_writable_folder(out)
     folder = (out / RUNS_FOLDER).resolve()
-    with checked_out(revisions, Path.cwd()) as clones:
+    with ended_by_signals(), checked_out(revisions, Path.cwd()) as clones:
         comparison = compare_revisions(
             clones,
             file,

@@ -4,6 +4,7 @@ The statistics are those of the new run's rounds; what the comparison says of a 
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from textwrap import indent
@@ -49,7 +50,7 @@ def _pieces(comparison: Comparison, seconds: Mapping[str, Sequence[float]]) -> I
     yield f"{before}{NO_BENCHMARKS[:-1]}"
     separator = ""
     for benchmark in _benchmarks(comparison.cases, seconds):
-        yield f"{separator}\n{indent(json.dumps(benchmark, indent=1), '  ')}"
+        yield f"{separator}\n{indent(json.dumps(benchmark, indent=1, allow_nan=False), '  ')}"
         separator = ","
     yield f"\n ]{after}\n" if separator else f"]{after}\n"
 
@@ -64,12 +65,17 @@ def _benchmarks(cases: "pd.DataFrame", seconds: Mapping[str, Sequence[float]]) -
 
 
 def _seconds_by_case(run: "RunFolder") -> dict[str, list[float]]:
-    """Return the time of each round of each case: the median of its samples."""
-    taken: dict[str, list[float]] = {}
+    """Return the time of each round of each case, the median of its samples, of the last group that holds it.
+
+    A resumed run may hold rounds of older code, too, which are of another group; its rows are of the last.
+    """
+    taken: dict[str, dict[str, list[float]]] = {}
+    last: dict[str, str] = {}
     for one in run.round_lines():
         for case, samples in one.seconds.items():
-            taken.setdefault(case, []).append(float(np.median(samples)))
-    return taken
+            taken.setdefault(case, {}).setdefault(one.group, []).append(float(np.median(samples)))
+            last[case] = one.group
+    return {case: by_group[last[case]] for case, by_group in taken.items()}
 
 
 def _commit(manifest: Manifest) -> dict[str, Any]:
@@ -89,15 +95,20 @@ def _benchmark(row: dict[str, Any], seconds: np.ndarray) -> dict[str, Any]:
         "extra_info": {
             "case": row["case"],
             "verdict": row["verdict"],
-            "ratio": row["ratio"],
-            "ratio_low": row["low"],
-            "ratio_high": row["high"],
+            "ratio": _known(row["ratio"]),
+            "ratio_low": _known(row["low"]),
+            "ratio_high": _known(row["high"]),
             "how": row["how"],
-            "old_time_s": row["time_s_old"],
+            "old_time_s": _known(row["time_s_old"]),
         },
         "options": {"timer": "perf_counter", "min_rounds": len(seconds), "warmup": False},
         "stats": _statistics(seconds),
     }
+
+
+def _known(value: float | None) -> float | None:
+    """Return a number as JSON can hold it: what is not known is null."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _statistics(seconds: np.ndarray) -> dict[str, Any]:

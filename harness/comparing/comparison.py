@@ -39,6 +39,10 @@ TIME_BOUNDS = {
 """Columns of the bounds of times, and their names as those of speed-ups are made."""
 
 CHECKED = (Status.PASSED.value, Status.EMULATED.value)
+OF_NO_MACHINE = tuple(
+    status.value for status in (Status.EMULATED, Status.BUILT, Status.UNSUPPORTED, Status.BUILD_FAILED)
+)
+"""What becomes of a case without any device that runs it."""
 DEFAULT_THRESHOLD = 0.03
 
 OUTCOME = ("status", "device", "reason", "time_s", "time_low_s", "time_high_s")
@@ -57,7 +61,7 @@ class Comparison:
     cases: "pd.DataFrame"
     """A row for each case of both: `case`, `how`, `verdict`, `ratio`, `low`, `high`, the problem, and the
     columns of both runs with `_old` and `_new` behind their names; where times do not compare, `verdict` is
-    missing."""
+    missing, and where nothing bounds a ratio, `low` and `high` are."""
     only_old: "pd.DataFrame"
     only_new: "pd.DataFrame"
     notes: tuple[str, ...]
@@ -82,6 +86,21 @@ class Comparison:
     def won(self) -> "pd.DataFrame":
         """The cases that are right now and were not."""
         return self.cases[~self.cases["was_checked"] & self.cases["is_checked"]]
+
+    @property
+    def not_compared(self) -> dict[str, int]:
+        """How many cases that are right in both runs have no verdict of times, by the reason."""
+        cases = self.cases
+        is_meant = cases["was_checked"] & cases["is_checked"] & cases["verdict"].isna()
+        old, new = (cases[f"time_s_{run}"].notna() for run in ("old", "new"))
+        places = {
+            "not timed in the old run": ~old & new,
+            "not timed in the new run": old & ~new,
+            "timed in neither run": ~old & ~new,
+            "timed on another device": old & new,
+        }
+        counts = {reason: int((is_meant & place).sum()) for reason, place in places.items()}
+        return {reason: count for reason, count in counts.items() if count}
 
     @property
     def is_worse(self) -> bool:
@@ -151,12 +170,21 @@ def _joined(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _require_one_machine(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> None:
-    """Raise `InputError` where every time of the new run is of another device than the old one's."""
+    """Raise `InputError` where all that ran in both runs, or was timed in both, is of different devices.
+
+    A row without a device is of that of its manifest.
+    """
     timed = cases["time_s_old"].notna() & cases["time_s_new"].notna()
-    if timed.any() and not (timed & _same_device(cases)).any():
-        devices = [", ".join(sorted(set(cases.loc[timed, f"device_{run}"]))) for run in ("old", "new")]
+    ran = ~cases["status_old"].isin(OF_NO_MACHINE) & ~cases["status_new"].isin(OF_NO_MACHINE)
+    meant = timed if timed.any() else ran
+    devices = [
+        cases.loc[meant, f"device_{name}"].fillna(run.manifest.device)
+        for name, run in (("old", old), ("new", new))
+    ]
+    if meant.any() and (devices[0] != devices[1]).all():
+        names = [", ".join(sorted(set(found))) for found in devices]
         raise InputError(
-            f"{new.path}: measured on {devices[1]}, {old.path} on {devices[0]}; expected runs of one machine"
+            f"{new.path}: measured on {names[1]}, {old.path} on {names[0]}; expected runs of one machine"
         )
 
 
@@ -198,7 +226,7 @@ def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
     found[identical] = Verdict.SAME.value
     judged = paired | apart
     found[judged] = verdicts(ratio[judged], error[judged], threshold)
-    reach = np.exp(NORMAL_95 * error)
+    reach = np.exp(NORMAL_95 * np.where(np.isfinite(error), error, np.nan))
     cases["how"] = np.select(kinds, ["identical", "paired", how], "")
     cases["verdict"], cases["ratio"] = found, ratio
     cases["low"], cases["high"] = ratio / reach, ratio * reach
@@ -248,9 +276,6 @@ def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
 
 def _notes(cases: "pd.DataFrame", old: Manifest, new: Manifest) -> list[str]:
     notes = []
-    others = int((~_same_device(cases) & cases["time_s_old"].notna() & cases["time_s_new"].notna()).sum())
-    if others:
-        notes.append(f"{others} cases were timed on another device: not compared")
     conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())
     if conventions:
         notes.append(f"{conventions} cases count FLOPs by another convention: compare times, not rates")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.comparing.comparison import OUTCOME
 from harness.comparing.verdicts import NORMAL_95, verdicts
 from harness.measure.statistics import CONFIDENCE
 from harness.measure.students_t import t_quantile
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
 
 IN_TURN = "in turn"
 LEAST_PAIRS = 3
+OUTCOMES = tuple(f"{name}_{run}" for name in OUTCOME for run in ("old", "new"))
+"""Columns that say what became of a case in both runs."""
 
 
 def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame":
     """Return `Comparison.cases` of several pairs of runs, each compared by `compare_tables`.
 
     A ratio is the geometric mean over the pairs that have one, its interval that of Student's t over the
-    logarithms.  Cases of identical code stay as they are.  Statuses are those of the last pair, but a case
-    that was lost in any of them is lost.
+    logarithms.  Cases of identical code stay as they are.  Outcomes are those of the last pair, but a case
+    that was lost in any of them is lost: its outcomes are those of the first such pair, and its times do not
+    count.
     """
     cases = pairs[-1].copy()
     ratios = np.stack([_ratios_of(cases, pair) for pair in pairs])
@@ -37,10 +41,21 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
     cases.loc[judged, ["ratio", "low", "high"]] = np.stack([ratio, ratio / reach, ratio * reach], axis=1)
     cases.loc[judged, "verdict"] = verdicts(ratio, error, threshold)
     cases.loc[judged, "how"] = IN_TURN
-    for pair in pairs:
-        checked = pair.set_index("case")["is_checked"].reindex(cases["case"]).fillna(False)
-        cases["is_checked"] &= checked.to_numpy(dtype=bool)
+    for pair in reversed(pairs):
+        _add_lost(cases, pair)
     return cases
+
+
+def _add_lost(cases: "pd.DataFrame", pair: "pd.DataFrame") -> None:
+    """Give cases that were lost in a pair the outcomes that they had there, in place, and no verdict of times."""
+    lost = pair[pair["was_checked"] & ~pair["is_checked"]].set_index("case")
+    places = cases["case"].isin(lost.index).to_numpy()
+    lost = lost.reindex(cases["case"][places])
+    for name in (*OUTCOMES, "was_checked", "is_checked"):
+        cases.loc[places, name] = lost[name].array
+    cases.loc[places, "verdict"] = None
+    cases.loc[places, "how"] = ""
+    cases.loc[places, ["ratio", "low", "high"]] = np.nan
 
 
 def _ratios_of(cases: "pd.DataFrame", pair: "pd.DataFrame") -> np.ndarray:

@@ -3,20 +3,25 @@
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.artifact.cache import ADVICE, cache_root
 from harness.comparing.comparison import Comparison, compare_runs
 from harness.comparing.in_turn import LEAST_PAIRS, balanced_turns, is_all_identical, of_pairs
 from harness.errors import InputError
-from harness.results.run_folder import RunFolder
+from harness.results.run_folder import MANIFEST_FILE, RunFolder
+from harness.storage.folder_store import FolderStore
 
 SOURCES = ("", "src")
 """Where in a repository packages lie."""
 LONGEST_GIT_S = 300.0
+CLONES = "revisions"
+"""Folder in the cache's, for clones while they are needed."""
+LONGEST_END_S = 60.0
+"""Seconds that an interrupted run may take to end in an orderly way."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +44,19 @@ class Revision:
 def checked_out(names: tuple[str, str], repository: Path) -> Iterator[tuple[Revision, Revision]]:
     """Check two revisions of a repository out, each in a clone of its own; they are removed afterwards.
 
-    Raises `InputError` outside of a repository, and for what is no revision of it.
+    What a killed process has left is removed by the next one.  Raises `InputError` outside of a repository,
+    and for what is no revision of it.
     """
     top = _git(repository, "rev-parse", "--show-toplevel")
     if top is None:
         raise InputError(f"--revisions: {repository} is in no git repository; expected the one to compare")
     commits = [_commit(Path(top), name) for name in names]
-    with tempfile.TemporaryDirectory(prefix="harness-revisions-") as folder:
+    store = FolderStore((cache_root() / CLONES).absolute(), ADVICE)
+    with store.private_folder() as folder:
         clones = []
         for number, (name, commit) in enumerate(zip(names, commits, strict=True)):
-            clone = Path(folder, str(number))
-            _git(Path(folder), "clone", "--quiet", "--shared", "--no-checkout", top, str(clone))
+            clone = folder / str(number)
+            _git(folder, "clone", "--quiet", "--shared", "--no-checkout", top, str(clone))
             if _git(clone, "checkout", "--quiet", "--detach", commit) is None:
                 raise InputError(f"--revisions: {name} cannot be checked out")
             clones.append(Revision(name, commit, clone))
@@ -89,18 +96,44 @@ def compare_revisions(
 
 
 def _run(revision: Revision, experiment: Path, out: Path, only: Sequence[str]) -> RunFolder:
-    """Run the experiment with a revision's code; raises `InputError` where there is no run afterwards."""
+    """Run the experiment with a revision's code; raises `InputError` where that leaves no run of its own."""
     chosen = [word for condition in only for word in ("--only", condition)]
     command = [sys.executable, "-m", "harness", "run", str(experiment), "--out", str(out), "--plain", *chosen]
-    done = subprocess.run(
-        command, env=revision.environment(), cwd=revision.folder, capture_output=True, text=True, check=False
-    )
-    found = next(iter(sorted(out.glob("*/"))), None)
-    run = RunFolder.latest_in(found) if found is not None else None
-    if run is None or done.returncode not in (0, 1):
+    before = _runs_below(out)
+    done = _ended(command, revision)
+    made = sorted(_runs_below(out) - before)
+    if not made or done.returncode not in (0, 1):
         words = done.stderr.strip().splitlines() or ["no message"]
         raise InputError(f"--revisions: {revision.name} cannot run {experiment.name}: {words[-1]}")
-    return run
+    return RunFolder.open(made[0])
+
+
+def _runs_below(out: Path) -> set[Path]:
+    """Return the folders of all runs of all experiments in a folder of results."""
+    return {manifest.parent for manifest in out.glob(f"*/*/{MANIFEST_FILE}")}
+
+
+def _ended(command: Sequence[str], revision: Revision) -> "subprocess.CompletedProcess[str]":
+    """Run a command with a revision's code to its end; what interrupts this process ends it as well."""
+    with subprocess.Popen(
+        command,
+        env=revision.environment(),
+        cwd=revision.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            _, told = process.communicate()
+        except BaseException:
+            process.terminate()
+            try:
+                process.communicate(timeout=LONGEST_END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise
+    return subprocess.CompletedProcess(list(command), process.returncode, stderr=told)
 
 
 def _commit(top: Path, name: str) -> str:

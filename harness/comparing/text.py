@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from harness.comparing.comparison import Comparison
 from harness.measure.statistics import Verdict
 from harness.printable import markdown_code, markdown_text, shell_line
-from harness.reporting.frames import describe_problem, records
+from harness.reporting.frames import describe_problem, is_missing, records
 from harness.reporting.tables import markdown_rows
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ def headline(comparison: Comparison) -> str:
         "only in the new run": len(comparison.only_new),
     }
     told = [f"{count} {what}" for what, count in counts.items() if count or what in ("slower", "lost")]
+    reasons = comparison.not_compared
+    if reasons:
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+        told.append(f"{sum(reasons.values())} not compared by time ({why})")
     threshold = f"{100 * comparison.threshold:g} %"
     return f"{len(comparison.cases)} cases in both runs: {', '.join(told)} (differences above {threshold})"
 
@@ -55,7 +59,7 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown."""
-    parts = [f"## {comparison.new.experiment}: {'worse' if comparison.is_worse else 'not worse'}"]
+    parts = [f"## {markdown_text(comparison.new.experiment)}: {'' if comparison.is_worse else 'not '}worse"]
     parts.append(markdown_text(headline(comparison)))
     parts += [f"- {markdown_text(note)}" for note in comparison.notes]
     for title, rows in _correctness(comparison):
@@ -81,10 +85,12 @@ def decisions(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield "to decide what is ambiguous, measure both again on a quiet machine:"
     for run in (comparison.old, comparison.new):
-        name = run.manifest.source_name or run.experiment
-        command = shell_line(["harness", "run", name, "--only", f"case={','.join(together)}"])
-        commit = run.manifest.git_commit
-        yield f"  git checkout {commit} && {command}" if commit else f"  {command}"
+        manifest = run.manifest
+        profile = [] if manifest.profile is None else ["--profile", manifest.profile]
+        name = manifest.source_name or run.experiment
+        command = shell_line(["harness", "run", name, *profile, "--only", f"case={','.join(together)}"])
+        commit = manifest.git_commit
+        yield f"  {shell_line(['git', 'checkout', commit])} && {command}" if commit else f"  {command}"
 
 
 def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:
@@ -118,7 +124,8 @@ def _timed(comparison: Comparison) -> Iterator[tuple[str, "pd.DataFrame", Sequen
 
 def _timed_rows(table: "pd.DataFrame") -> Iterator[dict[str, str]]:
     for row in _named(table):
-        bounds = f"[{row['low']:.3f}, {row['high']:.3f}]"
+        known = f"[{row['low']:.3f}, {row['high']:.3f}]"
+        bounds = "[interval not known]" if is_missing(row["low"]) else known
         yield {
             **{name: str(row[name]) for name in ("case", "variant", "target", "problem", "how")},
             "ratio": f"{row['ratio']:.3f}× {bounds}",

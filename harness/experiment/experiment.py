@@ -106,6 +106,12 @@ class Experiment(BaseModel):
         return self._profile
 
     @property
+    def command_words(self) -> tuple[str, ...]:
+        """What names it on a command line: its file, and its profile if it has one."""
+        options = () if self._profile is None else ("--profile", self._profile)
+        return (str(self._path or self.name), *options)
+
+    @property
     def text(self) -> str:
         """The TOML text that the experiment was read from; without one, what it says, in JSON."""
         return self._text or self.model_dump_json(indent=2)

@@ -56,9 +56,9 @@ class CheckedCase(pytest.Item):
         """Raise what pytest knows as a failure or a skip, unless the case passed."""
         tell(self, row_of(self))
 
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return the experiment, and which of its items this is."""
-        return self.path, None, self.name
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the experiment, its first line, which reports of skips need, and which of its items this is."""
+        return self.path, 0, self.name
 
 
 class TimedCase(pytest.Function):
@@ -78,9 +78,9 @@ class TimedCase(pytest.Function):
         item.add_marker(pytest.mark.benchmark(group=group, timer=item.timer))
         return item
 
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return the experiment, and which of its items this is."""
-        return self.path, None, self.name
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the experiment, its first line, which reports of skips need, and which of its items this is."""
+        return self.path, 0, self.name
 
 
 class Replay:
@@ -153,8 +153,7 @@ def tell(item: CheckedCase | TimedCase, row: Result) -> None:
 
 def rerun_of(run: ExperimentRun, row: Result) -> str:
     """Return the command that runs a row's case alone."""
-    experiment = run.asked.experiment
-    words = ["harness", "check", str(experiment.path or experiment.name), "--only", f"case={row.case}"]
+    words = ["harness", "check", *run.asked.experiment.command_words, "--only", f"case={row.case}"]
     return row.rerun or shell_line(words)
 
 

@@ -55,7 +55,7 @@ def figures_markdown(runs: Runs, drawn: Drawn) -> str:
     parts = ["\n## Figures"] if drawn.files or drawn.skipped else []
     for name, files in drawn.files.items():
         image = next((file for file in files if file.suffix in (".png", ".svg")), files[0])
-        parts += [f"![{name}]({image.name})", f"*{name}*: {drawn.captions[name]}"]
+        parts += [f"![{name}]({image.name})", f"*{name}*: {markdown_text(drawn.captions[name])}"]
     parts += [f"*{name}* not drawn: {markdown_text(reason)}." for name, reason in drawn.skipped.items()]
     return "\n\n".join(parts) + "\n" if parts else ""
 

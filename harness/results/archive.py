@@ -26,6 +26,8 @@ MEMBERS = ("manifest.json", "results.jsonl", "results.parquet", "rounds.jsonl", 
 NEEDED = ("manifest.json", "results.jsonl")
 LARGEST_BYTES = 16 * 2**30
 """Of all members together, unpacked."""
+LARGEST_TAIL = 2**20
+"""Bytes of zeros behind the last member, with which tar fills its blocks up."""
 LONGEST_NAME = 200
 UNPACKED = "archives"
 """Folder in the cache's."""
@@ -87,7 +89,7 @@ def _unpack(file: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as name:
         place = Path(name) / "unpacked"
         found: set[str] = set()
-        with tarfile.open(file, mode="r:gz") as archive:
+        with gzip.open(file) as packed, tarfile.open(fileobj=packed, mode="r:") as archive:
             for member in _checked(archive):
                 target = place / member.name
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,6 +99,7 @@ def _unpack(file: Path, folder: Path) -> None:
                 with content, target.open("xb") as output:
                     shutil.copyfileobj(content, output)
                 found.add(target.name)
+            _require_end(packed)
         missing = [needed for needed in NEEDED if needed not in found]
         if missing:
             raise ValueError(f"it has no {missing[0]}")
@@ -104,9 +107,19 @@ def _unpack(file: Path, folder: Path) -> None:
             place.rename(folder)
 
 
+def _require_end(packed: gzip.GzipFile) -> None:
+    """Read to the end, where gzip finds what was damaged; raises `ValueError` where more follows than zeros.
+
+    tar reads no further than its last block, and gzip's checksum stands behind all of them.
+    """
+    tail = packed.read(LARGEST_TAIL + 1)
+    if len(tail) > LARGEST_TAIL or tail.strip(b"\0"):
+        raise ValueError("something follows behind its last file")
+
+
 def _checked(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     """Yield the members; raises `ValueError` for one that an archive of a run does not have."""
-    total, runs = 0, set()
+    total, runs, names = 0, set(), set()
     for member in archive:
         path = PurePosixPath(member.name)
         shown = repr(member.name[:LONGEST_NAME])
@@ -121,4 +134,7 @@ def _checked(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
         total += member.size
         if len(runs) > 1 or total > LARGEST_BYTES:
             raise ValueError("it holds several runs" if len(runs) > 1 else f"it holds {total:,} bytes")
+        if path.name in names:
+            raise ValueError(f"it holds {path.name} twice")
+        names.add(path.name)
         yield member

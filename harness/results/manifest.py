@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from harness.digest import code_digest
 from harness.experiment.experiment import Experiment
@@ -29,7 +30,18 @@ OPTIONAL_PACKAGES = ("torch", "triton", "cuda-bindings", "nvidia-cuda-nvcc")
 GPU_TARGETS = ("cuda", "rocm", "xegpu")
 GIT_TIMEOUT_S = 10
 
+COMMIT = re.compile(r"[0-9a-f]{7,64}")
+
 __all__ = ["Machine", "Manifest", "collect", "device_name", "timestamp"]
+
+
+def _known_commit(value: Any) -> Any:
+    """Leave out what is no commit: it stands in commands that are pasted into a shell."""
+    return value if isinstance(value, str) and COMMIT.fullmatch(value) else None
+
+
+Commit = Annotated[str | None, BeforeValidator(_known_commit)]
+"""A git commit, 7 to 64 hexadecimal digits."""
 
 
 class Part(BaseModel):
@@ -41,7 +53,7 @@ class Part(BaseModel):
     command: str
     harness_version: str
     code_digest: str
-    git_commit: str | None = None
+    git_commit: Commit = None
     git_dirty: bool | None = None
     python: str
     packages: dict[str, str]
@@ -78,7 +90,7 @@ class Manifest(BaseModel):
     harness_version: str
     code_digest: str
     """Digest of the harness's sources (`harness.digest`)."""
-    git_commit: str | None = None
+    git_commit: Commit = None
     git_dirty: bool | None = None
     """Whether tracked files of the package differ from that commit.  Both are None when the harness runs from
     no git checkout."""

@@ -36,7 +36,7 @@ class BuildRun:
         self._builders = BuildPool(jobs, limits.build_timeout_s, limits.memory_gb)
         self._observer = observer
         self._cache_root = cache_root
-        self._rows = RowMaker(experiment.name, "", (str(experiment.path or experiment.name),), "build")
+        self._rows = RowMaker(experiment.name, "", experiment.command_words, "build")
         self._built: dict[str, BuiltCase] = {}
 
     def run(self, cases: Sequence[Case]) -> list[BuiltCase]:

@@ -111,9 +111,7 @@ class RunContext:
         """What the command line names the cases by."""
         if self.bundle is not None:
             return ("--bundle", str(self.bundle.folder))
-        profile = self.experiment.profile
-        options = () if profile is None else ("--profile", profile)
-        return (str(self.experiment.path or self.experiment.name), *options)
+        return self.experiment.command_words
 
     @property
     def step_limit_s(self) -> float:

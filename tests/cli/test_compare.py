@@ -92,6 +92,99 @@ def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old,
     assert all(line.endswith(f"--only case={CASES[1]},{CASES[0]}") for line in commands)
 
 
+def test_an_interval_that_nothing_bounds_is_not_known(tmp_path, capsys):
+    unbounded = {"time_low_s": None, "time_high_s": None, "baseline_case": None}
+    old = write(tmp_path / "old", row(CASES[1], 0.5, **unbounded))
+    new = write(tmp_path / "new", row(CASES[1], 0.6, **unbounded))
+    file = tmp_path / "times.json"
+    status, out, _ = compare(capsys, str(old), str(new), "--json", str(file))
+    assert status == 0
+    assert f"  {CASES[1]}  1.200× [interval not known]  flash" in out
+    (benchmark,) = json.loads(file.read_text(), parse_constant=pytest.fail)["benchmarks"]
+    told = benchmark["extra_info"]
+    assert (told["ratio_low"], told["ratio_high"]) == (None, None)
+    assert told["ratio"] == pytest.approx(1.2)
+
+
+def test_rounds_of_older_code_are_none_of_the_row_that_a_resumed_run_made(tmp_path, old, capsys):
+    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
+    run = RunFolder.open(new)
+    for group, seconds in (("newer", 0.5), ("older", 9.0), ("newer", 0.7)):
+        run.append_round(example_round(group=group, seconds={CASES[1]: [seconds]}))
+    run.release()
+    file = tmp_path / "times.json"
+    compare(capsys, str(old), str(new), "--json", str(file))
+    found = {one["extra_info"]["case"]: one for one in json.loads(file.read_text())["benchmarks"]}
+    assert found[CASES[1]]["stats"]["data"] == [0.5, 0.7]
+    assert found[CASES[2]]["stats"]["data"] == [0.11]
+
+
+NO_TIMES = dict.fromkeys(
+    ["time_s", "time_low_s", "time_high_s", "speedup", "speedup_low", "speedup_high", "baseline_case"]
+)
+
+
+def test_what_a_received_run_says_is_quoted_and_its_profile_is_in_the_commands(tmp_path, capsys):
+    folders = []
+    for name, seconds in (("old", 0.5), ("new", 0.52)):
+        told = {
+            "experiment": "<b>sweep</b>",
+            "source_name": "a; touch b.toml",
+            "profile": "small cpu",
+            "git_commit": "0123456789abcdef" if name == "old" else "HEAD; touch c",
+        }
+        run = RunFolder.create(tmp_path / name, "sweep", example_manifest().model_copy(update=told))
+        run.append_result(row(CASES[1], seconds, baseline_case=None))
+        run.release()
+        folders.append(str(run.path))
+    file = tmp_path / "pull.md"
+    _, out, _ = compare(capsys, *folders, "--markdown", str(file))
+    again = f"harness run 'a; touch b.toml' --profile 'small cpu' --only case={CASES[1]}"
+    commands = [line for line in out.splitlines() if "harness run" in line]
+    assert commands == [f"  git checkout 0123456789abcdef && {again}", f"  {again}"]
+    assert file.read_text().startswith("## &lt;b&gt;sweep&lt;/b&gt;: not worse\n")
+
+
+def test_how_many_cases_have_lost_their_times_is_told(tmp_path, old, capsys):
+    untimed = [row(case, 0.5, **NO_TIMES) for case in CASES[2:]]
+    new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), *untimed)
+    file = tmp_path / "pull.md"
+    assert compare(capsys, str(old), str(new), "--markdown", str(file))[0] == 0
+    words = "2 same, 2 not compared by time (2 not timed in the new run) (differences above 3 %)"
+    assert words in file.read_text()
+    assert "2 not timed in the old run" in compare(capsys, str(new), str(old))[1]
+    assert "2 same, 2 not compared by time (2 timed in neither run)" in compare(capsys, str(new), str(new))[1]
+    partly = write(tmp_path / "partly", BASELINE, *(row(case, 0.5, device="another") for case in CASES[1:]))
+    words = "1 same, 3 not compared by time (3 timed on another device)"
+    assert words in compare(capsys, str(old), str(partly))[1]
+
+
+@pytest.mark.parametrize(
+    ("status", "device", "expected"),
+    [("passed", "another", 2), ("passed", "a processor", 0), ("emulated", "another", 0)],
+)
+def test_runs_of_another_machine_are_refused_without_times_too(tmp_path, capsys, status, device, expected):
+    folders = [
+        write(tmp_path / name, *(row(case, 0.5, **NO_TIMES, status=status, device=of) for case in CASES))
+        for name, of in (("first", "a processor"), ("second", device))
+    ]
+    found, _, error = compare(capsys, *map(str, folders))
+    assert found == expected
+    assert ("measured on another" in error) == (expected == 2)
+
+
+def test_rows_without_a_device_are_of_the_machine_of_their_run(tmp_path, capsys):
+    folders = []
+    for name in ("a processor", "another"):
+        manifest = example_manifest().model_copy(update={"device": name})
+        run = RunFolder.create(tmp_path / name, "sweep", manifest)
+        run.append_result(row(CASES[1], 0.5, **{**NO_TIMES, "device": None}))
+        run.release()
+        folders.append(str(run.path))
+    status, _, error = compare(capsys, *folders)
+    assert (status, "measured on another, " in error) == (2, True)
+
+
 def test_a_folder_of_an_experiment_stands_for_its_newest_run(tmp_path, old, capsys):
     status, _, _ = compare(capsys, str(old.parent), str(old.parent))
     assert status == 0

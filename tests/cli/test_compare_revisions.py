@@ -1,5 +1,6 @@
 """`harness compare --revisions A B EXPERIMENT`: two commits of a repository, run in turn."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -63,7 +64,7 @@ def test_a_slower_revision_is_found(repository: Path, capsys: pytest.CaptureFixt
     assert "2 cases in both runs: 0 lost, 2 slower" in out
     assert "3 pairs of runs, in turn" in out
     assert len(list((repository / "results" / "revisions").glob("*/old/revisions/*/manifest.json"))) == 3
-    assert not list(Path("/tmp").glob("harness-revisions-*/0/attention_example"))
+    assert not list(Path(os.environ["HARNESS_CACHE_DIR"]).glob("revisions/.building/*"))
 
 
 @pytest.mark.parametrize(

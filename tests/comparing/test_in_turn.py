@@ -47,10 +47,24 @@ def test_a_slowdown_is_found_and_how_large_it_is():
     assert not (cases[factors == 1]["verdict"] == "slower").any()
 
 
-def test_a_case_that_is_wrong_in_one_pair_is_lost():
+def test_a_case_that_is_wrong_in_one_pair_is_lost_as_it_was_there():
     pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
     pairs[0].loc[5, "is_checked"] = False
-    assert list(np.flatnonzero(~of_pairs(pairs, 0.03)["is_checked"])) == [5]
+    pairs[0].loc[5, ["status_new", "reason_new"]] = ["wrong", "row 3"]
+    pairs[0].loc[5, ["time_s_new", "ratio"]] = np.nan
+    cases = of_pairs(pairs, 0.03)
+    assert list(np.flatnonzero(~cases["is_checked"])) == [5]
+    lost = cases.loc[5]
+    assert (lost["status_old"], lost["status_new"], lost["reason_new"]) == ("passed", "wrong", "row 3")
+    assert pd.isna(lost["verdict"])
+    assert lost["how"] == ""
+    assert cases["verdict"].drop(5).notna().all()
+
+
+def test_a_case_that_both_codes_had_wrong_in_one_pair_is_not_lost():
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
+    pairs[0].loc[5, ["was_checked", "is_checked"]] = False
+    assert of_pairs(pairs, 0.03)["is_checked"].all()
 
 
 def test_code_that_is_identical_needs_no_turns():

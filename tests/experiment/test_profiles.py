@@ -52,6 +52,13 @@ def test_without_a_profile_nothing_changes(tmp_path: Path) -> None:
     assert load(tmp_path, "[profiles.small.problem]\nseq = 32\n", None).cases() == plain
 
 
+def test_a_profile_is_named_on_the_command_line(tmp_path: Path) -> None:
+    file = str(tmp_path / "trial.toml")
+    experiment = load(tmp_path, "[profiles.small.problem]\nseq = 32\n")
+    assert experiment.command_words == (file, "--profile", "small")
+    assert load(tmp_path, "", None).command_words == (file,)
+
+
 def test_keys_of_problems_and_timing_are_changed_one_by_one(tmp_path: Path) -> None:
     experiment = load(tmp_path, "[profiles.small]\nproblem = {seq = 32}\ntiming = {budget_s = 1}\n")
     assert {case.problem.seq_q for case in experiment.cases()} == {32}

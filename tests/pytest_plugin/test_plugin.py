@@ -215,6 +215,14 @@ def test_the_samples_of_the_harness_are_the_statistics_of_pytest_benchmark(folde
     assert "not used" not in session.text
 
 
+def test_only_benchmarks_skips_cases_that_are_none(folder: Path) -> None:
+    session = Session(folder, "--harness", "tiny.toml", "--harness-only", "seq=16", "--benchmark-only", "-rs")
+    assert "INTERNALERROR" not in session.text
+    assert session.status == 0, session.text
+    assert "Skipping non-benchmark (--benchmark-only active)" in session.text
+    assert set(session.outcomes.values()) == {"skipped"}
+
+
 @pytest.mark.parametrize("arguments", [[], ["-p", "no:benchmark"]])
 def test_cases_are_not_timed_unless_asked_or_are_without_pytest_benchmark(
     folder: Path, arguments: list[str]

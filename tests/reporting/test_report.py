@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -15,9 +16,11 @@ from synthetic_results import RESULTS, WriteRun, make_result
 import harness.reporting
 from harness.errors import InputError
 from harness.reporting import make_report, print_tables, write_report
+from harness.reporting.drawing import Drawn
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.report import ReportPaths
 from harness.reporting.runs import read_runs
+from harness.reporting.summary_text import figures_markdown
 from harness.results.run_folder import RunFolder
 from harness.status import Status
 
@@ -367,3 +370,12 @@ def test_names_from_elsewhere_begin_no_tag_and_no_formula(write_run: WriteRun) -
     assert "rerun: `` harness `x` ``" in text
     rows = paths.results_csv.read_text().splitlines()
     assert not any(cell.startswith("=") for row in rows for cell in row.split(","))
+
+
+def test_captions_of_figures_are_no_markup_in_the_text() -> None:
+    """Devices and other words of runs stand in them."""
+    drawn = Drawn(
+        files={"matrix": (Path("matrix.png"),)}, captions={"matrix": "<img src=x> [a](http://b) 1 thread."}
+    )
+    runs: Any = None  # nothing is read of them
+    assert "*matrix*: &lt;img src=x&gt; [a]\\(http://b) 1 thread." in figures_markdown(runs, drawn)

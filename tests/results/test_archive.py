@@ -120,3 +120,30 @@ def test_several_runs_and_other_files_are_refused(run, tmp_path):
     broken.write_bytes(gzip.compress(b"no tar"))
     with pytest.raises(InputError, match="not an archive of a run"):
         unpacked(broken)
+
+
+def test_a_file_that_comes_twice_is_refused(run, tmp_path):
+    twice = [(member_of("a/b/manifest.json"), b"{}") for _ in range(2)]
+    with pytest.raises(InputError, match=r"not an archive of a run: it holds manifest.json twice"):
+        unpacked(packed(tmp_path / "twice.tar.gz", *twice))
+
+
+def test_what_was_damaged_on_its_way_is_refused(run, tmp_path):
+    """Stored blocks: a changed byte of a member is nothing that tar or deflate would notice."""
+    file = tmp_path / "run.tar.gz"
+    write_archive(run, file)
+    stored = bytearray(gzip.compress(gzip.decompress(file.read_bytes()), compresslevel=0))
+    place = stored.index(b'"time_s":') + len(b'"time_s":')
+    stored[place] ^= 1
+    damaged = tmp_path / "damaged.tar.gz"
+    damaged.write_bytes(stored)
+    with pytest.raises(InputError, match="not an archive of a run: CRC check failed"):
+        unpacked(damaged)
+    cut = tmp_path / "cut.tar.gz"
+    cut.write_bytes(file.read_bytes()[:-6])
+    with pytest.raises(InputError, match="not an archive of a run"):
+        unpacked(cut)
+    longer = tmp_path / "longer.tar.gz"
+    longer.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()) + b"more"))
+    with pytest.raises(InputError, match="something follows"):
+        unpacked(longer)

@@ -13,7 +13,7 @@ from harness.errors import InputError
 from harness.machine.system import device_name, machine
 from harness.results import manifest as manifests
 from harness.results.format_version import FORMAT_VERSION
-from harness.results.manifest import Manifest, anonymous_command, collect, package_versions
+from harness.results.manifest import Manifest, Part, anonymous_command, collect, package_versions
 from harness.results.run_folder import RunFolder
 
 
@@ -106,10 +106,10 @@ def _repository(folder: Path) -> Path:
 
 def test_the_commit_is_that_of_the_package(monkeypatch):
     asked = []
-    monkeypatch.setattr(manifests, "_git_state", lambda package: asked.append(package) or ("abc", False))
+    monkeypatch.setattr(manifests, "_git_state", lambda package: asked.append(package) or ("a" * 40, False))
     collected = collect("sweep", "Which is fastest?", "", "harness run a.toml")
     assert asked == [Path(harness.__file__).parent]
-    assert (collected.git_commit, collected.git_dirty) == ("abc", False)
+    assert (collected.git_commit, collected.git_dirty) == ("a" * 40, False)
 
 
 def test_the_git_state_is_the_checkouts_commit_and_whether_files_changed(tmp_path):
@@ -147,3 +147,12 @@ def test_an_unknown_field_in_a_manifest_is_refused(manifest, tmp_path):
     (folder.path / "manifest.json").write_text(text.replace('"question"', '"qestion"'))
     with pytest.raises(InputError, match="not a manifest: question: Field required"):
         RunFolder.open(folder.path)
+
+
+@pytest.mark.parametrize("commit", ["x; touch /tmp/y", "--help", "abcdef", "a" * 65, 7])
+def test_what_is_no_commit_is_left_out(manifest, commit):
+    part = {name: value for name, value in manifest.model_dump().items() if name in Part.model_fields}
+    content = {**manifest.model_dump(), "git_commit": commit, "parts": [{**part, "git_commit": commit}]}
+    read = Manifest.model_validate(content)
+    assert (read.git_commit, read.parts[0].git_commit) == (None, None)
+    assert Manifest.model_validate({**content, "git_commit": "a" * 40, "parts": []}).git_commit == "a" * 40

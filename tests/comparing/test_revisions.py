@@ -1,0 +1,117 @@
+"""Two revisions of a repository: which runs are compared, and what is left when somebody ends it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from example_results import example_manifest, example_result
+
+from harness.comparing.revisions import Revision, compare_revisions
+from harness.results.run_folder import RunFolder
+
+CASE = "0" * 12
+SMOKE = str(Path(__file__).parents[2] / "experiments" / "smoke.toml")
+
+COPIES_A_RUN = """
+import shutil, sys
+from pathlib import Path
+out = Path(sys.argv[sys.argv.index("--out") + 1])
+shutil.copytree({run!r}, out / "sweep" / "2026-11-21T10-00-00")
+"""
+WAITS = """
+import os, signal, sys, time
+from pathlib import Path
+
+parent = os.getppid()
+
+def end(number, frame):
+    Path({folder!r}, "ended").touch()
+    sys.exit(1)
+
+signal.signal(signal.SIGTERM, end)
+Path({folder!r}, "started").touch()
+while os.getppid() == parent:
+    time.sleep(0.05)
+"""
+
+
+def write_run(root: Path, experiment: str, time_s: float) -> Path:
+    run = RunFolder.create(root, experiment, example_manifest())
+    run.append_result(example_result(CASE, time_s=time_s, device="a processor", binary_digest="code"))
+    run.release()
+    return run.path
+
+
+def revision(folder: Path, program: str) -> Revision:
+    """Return a revision whose `python -m harness` is a program."""
+    package = folder / "harness"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(program)
+    return Revision(folder.name, "0" * 40, folder)
+
+
+def test_the_runs_that_were_just_made_are_compared_whatever_else_lies_there(tmp_path: Path) -> None:
+    revisions = []
+    for name, time_s in (("old", 0.5), ("new", 0.25)):
+        made = write_run(tmp_path / "templates" / name, "sweep", time_s)
+        write_run(tmp_path / "out" / name, "another", 8.0)
+        write_run(tmp_path / "out" / name, "sweep", 16.0)
+        revisions.append(revision(tmp_path / name, COPIES_A_RUN.format(run=str(made))))
+    compared = compare_revisions(
+        (revisions[0], revisions[1]),
+        tmp_path / "sweep.toml",
+        tmp_path / "out",
+        only=(),
+        pairs=3,
+        threshold=0.03,
+        tell=lambda line: None,
+    )
+    assert list(compared.cases[["time_s_old", "time_s_new"]].iloc[0]) == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_clone_outlives_a_comparison_that_is_ended(tmp_path: Path, number: int) -> None:
+    """A signal removes clones at once; after a kill the next comparison does."""
+    repository = tmp_path / "repository"
+    revision(repository, WAITS.format(folder=str(tmp_path)))
+    identity = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "first"]):
+        subprocess.run(["git", *identity, *words], cwd=repository, check=True)
+    cache = tmp_path / "cache"
+    environment = {**os.environ, "HARNESS_CACHE_DIR": str(cache), "TMPDIR": str(tmp_path)}
+    words = ["compare", "--revisions", "HEAD", "HEAD", SMOKE, "--out", str(tmp_path / "results")]
+    command = [sys.executable, "-P", "-m", "harness", *words]
+    status = status_of(command, repository, environment, number, tmp_path / "started")
+    if number == signal.SIGKILL:
+        assert len(list(cache.glob("revisions/.building/*/0"))) == 1
+        (tmp_path / "started").unlink()
+        status = status_of(command, repository, environment, signal.SIGTERM, tmp_path / "started")
+    await_file(tmp_path / "ended")
+    assert status == 130
+    assert not list(cache.glob("revisions/.building/*"))
+    assert not list(tmp_path.glob("harness-revisions-*"))
+
+
+def status_of(
+    command: list[str], folder: Path, environment: dict[str, str], number: int, started: Path
+) -> int:
+    """Return the exit status of a command that gets a signal once its first run has started."""
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL) as process:
+        try:
+            await_file(started)
+            process.send_signal(number)
+            return process.wait(60)
+        finally:
+            process.kill()
+
+
+def await_file(file: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not file.exists():
+        assert time.monotonic() < deadline, f"{file.name}: not there after a minute"
+        time.sleep(0.05)
