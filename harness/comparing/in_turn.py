@@ -47,7 +47,7 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
 
 
 def _add_lost(cases: "pd.DataFrame", pair: "pd.DataFrame") -> None:
-    """Give cases that were lost in a pair the outcomes that they had there, in place, and no verdict of times."""
+    """Give cases that a pair lost the outcomes that they had there, in place, and no verdict of times."""
     lost = pair[pair["was_checked"] & ~pair["is_checked"]].set_index("case")
     places = cases["case"].isin(lost.index).to_numpy()
     lost = lost.reindex(cases["case"][places])

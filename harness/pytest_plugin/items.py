@@ -57,7 +57,7 @@ class CheckedCase(pytest.Item):
         tell(self, row_of(self))
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the experiment, its first line, which reports of skips need, and which of its items this is."""
+        """Return the experiment, its first line, which skips are told with, and which item this is."""
         return self.path, 0, self.name
 
 
@@ -79,7 +79,7 @@ class TimedCase(pytest.Function):
         return item
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the experiment, its first line, which reports of skips need, and which of its items this is."""
+        """Return the experiment, its first line, which skips are told with, and which item this is."""
         return self.path, 0, self.name
 
 

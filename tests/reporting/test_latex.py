@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from synthetic_results import RESULTS, WriteRun, make_result
 
+from harness import plugins
 from harness.reporting import write_report
 from harness.reporting.explaining import read_origin
 from harness.reporting.frames import prepare
@@ -116,3 +117,9 @@ def test_latex_takes_the_tables_and_pgfplots_the_numbers(tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "paper.pdf").stat().st_size > 0
+
+
+def test_each_figure_but_the_matrix_has_a_table_of_its_numbers() -> None:
+    """docs/results.md says so: the matrix counts rows."""
+    without = [name for name in plugins.names("figure") if not plugins.load("figure", name).data_columns]
+    assert without == ["matrix"]

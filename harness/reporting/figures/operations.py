@@ -27,7 +27,7 @@ from harness.reporting.figures.layout import (
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
-from harness.reporting.figures.style import PAPER_WIDTH, STATUS_WORDS, paper_style, series_styles
+from harness.reporting.figures.style import STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number
 from harness.status import Status
@@ -56,6 +56,7 @@ class Operations(Figure):
     name = "operations"
     summary = "matrix-product operations that each variant executes over those that are needed, counted"
     settings = OperationsSettings
+    data_columns = ("status", "recompute_factor")
     shows_rates = False
 
     def draw(self, frame: pd.DataFrame, settings: OperationsSettings, caption: str) -> Drawing:
@@ -65,12 +66,12 @@ class Operations(Figure):
             raise NothingToDraw("no operations were counted")
         columns = check_readable(shown, settings.panels, x)
         styles, labels = series_styles(frame), labels_in(shown)
-        beside = panel_columns_side_by_side(len(labels), shown[x].nunique())
+        beside = min(panel_columns_side_by_side(len(labels), shown[x].nunique()), settings.panels_beside)
         grid = panel_grid(shown, columns, most_columns=beside)
-        width = settings.size[0] if settings.size else PAPER_WIDTH
+        width = settings.inches
         conventions = "; ".join(map(str, shown["flop_convention"].drop_duplicates()))
         note = f"Counted from the generated code, matrix products only; needed: {conventions}."
-        with paper_style():
+        with paper_style(settings.font):
             legend = plan_legend([settings.display(label) for label in labels], settings.title, width)
             drawing, all_axes = new_drawing(
                 grid,
@@ -78,6 +79,7 @@ class Operations(Figure):
                 caption if settings.caption else None,
                 [note],
                 size=settings.size,
+                width=width,
                 heading_height=legend.height,
             )
             highest = float(shown["recompute_factor"].max())

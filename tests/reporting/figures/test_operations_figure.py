@@ -52,6 +52,12 @@ def test_bars_are_recompute_factors_whether_or_not_there_is_a_time() -> None:
     assert drawing.axes[0].get_ylabel() == "executed / needed\n(lower is better)"
 
 
+def test_a_paper_decides_on_width_and_font() -> None:
+    drawing = draw(frame_of(make_result("flash", 256, recompute_factor=1.0)), width="column", font="serif")
+    assert drawing.get_figwidth() == 3.4
+    assert drawing.axes[0].get_xticklabels()[0].get_fontfamily() == ["STIXGeneral", "DejaVu Sans"]
+
+
 def test_what_is_not_counted_and_what_failed_have_words() -> None:
     rows = [
         make_result("unfused", time_s=1.0),
