@@ -105,6 +105,8 @@ class CheckedExecutable(Executable):
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Check the inputs and prepare a call; raises `InputError` naming the argument that is wrong."""
+        if not isinstance(inputs, Inputs):
+            raise InputError(f"inputs: found {shown(inputs)}, expected Inputs, such as Inputs(q, k, v)")
         check_inputs(self.problem, inputs)
         require_scores_in_range(inputs, self.problem)
         with self.turn():
@@ -128,9 +130,11 @@ class CheckedExecutable(Executable):
 
         Returns the output, or of a problem with `log_sum_exp` a tuple of output and log-sum-exp.
         """
-        named = {"q": q, "k": k, "v": v, "mask": mask, "bias": bias, "sinks": sinks}
-        arrays = {name: as_array(name, given) for name, given in named.items() if given is not None}
-        return super().__call__(**arrays)
+        operands = {"mask": mask, "bias": bias, "sinks": sinks}
+        named = {"q": q, "k": k, "v": v} | {
+            name: given for name, given in operands.items() if given is not None
+        }
+        return super().__call__(**{name: as_array(name, given) for name, given in named.items()})
 
 
 def build(

@@ -46,6 +46,9 @@ LONGEST_VALUE = 60
 LONGEST_NAME = 100
 """A longer name is no misspelling of a known one."""
 
+MOST_NAMES = 40
+"""Known names that a message lists."""
+
 LARGEST_INTEGER = 2**63 - 1
 DEEPEST = 8
 """Lists within lists that a value may have."""
@@ -156,7 +159,9 @@ def unknown_name(kind: str, name: Any, known: Iterable[str]) -> str:
     names = list(known)
     hint = suggestion(name, names) if isinstance(name, str) else ""
     named = shortened(repr(name)) if isinstance(name, str | None) else shown(name)
-    return f"unknown {kind} {named}{hint}; expected one of {', '.join(names) or 'none'}"
+    listed = ", ".join(map(shortened, names[:MOST_NAMES])) or "none"
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return f"unknown {kind} {named}{hint}; expected one of {listed}{more}"
 
 
 def shown(value: Any) -> str:

@@ -124,6 +124,26 @@ def test_an_executable_that_is_kept_checks_its_operands() -> None:
             executable(*arrays, bias=bias)
 
 
+def test_what_is_no_input_is_refused_by_an_executable() -> None:
+    problem = AttentionProblem(heads=2, seq_q=6, head_dim=8)
+    executable = harness.build(problem).executable()
+    inputs: Any = make_inputs(problem)
+    with pytest.raises(InputError, match="q: found NoneType, expected a NumPy array or a tensor"):
+        executable(None, inputs.k, inputs.v)
+    for given in (None, (inputs.q, inputs.k, inputs.v)):
+        with pytest.raises(InputError, match=r"inputs: found .*, expected Inputs"):
+            executable.bind(given)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_code_with_projections_says_what_it_needs(ranks: int) -> None:
+    problem = AttentionProblem(heads=2, seq_q=8, head_dim=16, model_width=24)
+    executable = harness.build(problem, variant="split-head", params={"ranks": ranks}).executable()
+    inputs = make_inputs(problem)
+    with pytest.raises(InputError, match="projections: none were given"):
+        executable(inputs.q, inputs.k, inputs.v)
+
+
 @pytest.mark.parametrize("problem", [None, 5, {"heads": 2}])
 def test_what_is_no_problem_is_not_built(problem: Any) -> None:
     with pytest.raises(InputError, match=r"problem: found .*, expected an AttentionProblem"):

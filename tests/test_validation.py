@@ -147,6 +147,16 @@ def test_one_and_true_are_different_values() -> None:
     assert each_once((1, True, 1.0, ("a",), ["a"])) == (1, True, 1.0, ("a",), ["a"])
 
 
+def test_of_many_known_names_the_first_are_listed() -> None:
+    known = [f"profile-{number}-{'x' * 1000}" for number in range(1000)]
+    said = unknown_name("profile", "nope", known)
+    assert said.startswith("unknown profile 'nope'; expected one of profile-0-x")
+    assert said.endswith("… and 960 more")
+    assert len(said) < 3000
+    few = unknown_name("profile", "smal", ["small", "large"])
+    assert few == "unknown profile 'smal' (did you mean small?); expected one of small, large"
+
+
 def test_a_huge_name_is_neither_compared_nor_printed_whole() -> None:
     name = "flash" * 10**6
     assert closest(name, ["flash"]) is None

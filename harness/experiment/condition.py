@@ -1,7 +1,8 @@
 """Conditions in an experiment, such as `seq <= 2048 and head_dim == 64`, read without `eval`.
 
 A condition is a Python expression of comparisons, `and`, `or`, `not`, `in` and integer arithmetic over the
-names that the caller gives; anything else is refused.
+names that the caller gives; anything else is refused.  Values are spelled as in `[problem]`: a dtype
+may have its long name, and a window's side −1 is unlimited.
 """
 
 import ast
@@ -10,17 +11,48 @@ import operator
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from harness.problem.dtypes import short_name
 from harness.validation import shortened, suggestion
 
+
+def _equal(left: Any, right: Any) -> bool:
+    """Return whether two values are the same; raises `TypeError` where a list can never be the other one."""
+    if not isinstance(left, tuple) and not isinstance(right, tuple):
+        return bool(left == right)
+    if left is None or right is None:
+        return False
+    if not isinstance(left, tuple) or not isinstance(right, tuple):
+        raise TypeError(f"{_spelled(left)} and {_spelled(right)} are compared, expected two lists")
+    return _plain_sides(left) == _plain_sides(right)
+
+
+def _is_among(value: Any, values: Any) -> bool:
+    """Return whether a value is one of a list, or a text part of a text; raises `TypeError` for neither."""
+    if not isinstance(values, tuple | str):
+        raise TypeError(f"{_spelled(values)} is no list")
+    if not isinstance(value, tuple):
+        return value in values
+    return any(_equal(value, one) for one in values)
+
+
+def _spelled(value: Any) -> str:
+    return shortened(repr(list(value) if isinstance(value, tuple) else value))
+
+
+def _plain_sides(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a list with None for −1, a window's two words for an unlimited side; no other list has −1."""
+    return tuple(None if value == -1 else value for value in values)
+
+
 COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+    ast.Eq: _equal,
+    ast.NotEq: lambda left, right: not _equal(left, right),
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.In: lambda value, values: value in values,
-    ast.NotIn: lambda value, values: value not in values,
+    ast.In: _is_among,
+    ast.NotIn: lambda value, values: not _is_among(value, values),
 }
 ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -109,11 +141,11 @@ def holds(condition: ast.expr, values: Mapping[str, Any]) -> bool:
 def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
     match node:
         case ast.Constant():
-            return node.value
+            return short_name(node.value)
         case ast.Name():
             return values[node.id] if node.id in values else WORDS[node.id]
         case ast.Tuple() | ast.List():
-            return [_evaluate(element, values) for element in node.elts]
+            return tuple(_evaluate(element, values) for element in node.elts)
         case ast.BoolOp(op=ast.And()):
             return all(_evaluate(operand, values) for operand in node.values)
         case ast.BoolOp():

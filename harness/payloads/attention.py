@@ -269,7 +269,7 @@ def _visible_at_length(problem: AttentionProblem, rank: int) -> list[ir.AffineEx
     query, key = ir.AffineDimExpr.get(rank - 2), ir.AffineDimExpr.get(rank - 1)
     length = ir.AffineSymbolExpr.get(0)
     aligned = query + length + (-problem.seq_q)
-    left, right = problem.window or (None, None)
+    left, right = problem.window_sides
     visible = [length - key + (-1)]
     if problem.causal:
         visible.append((aligned if problem.causal_alignment == "bottom-right" else query) - key)

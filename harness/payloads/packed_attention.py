@@ -139,7 +139,7 @@ def _first_key(
 ) -> ir.Value:
     """Take one sequence into the least first key of a row."""
     first = key
-    left = None if problem.window is None else problem.window[0]
+    left, _ = problem.window_sides
     if left is not None:
         aligned = arith.addi(b.loop_index(0), arith.subi(key_end, query_end))
         first = arith.maxsi(key, arith.subi(aligned, b.integer(left)))
@@ -162,7 +162,7 @@ def _end_key(
         shift = arith.subi(key, query) if is_top_left else arith.subi(key_end, query_end)
         causal_end = arith.addi(arith.addi(b.loop_index(0), shift), b.integer(1))
         end = arith.minsi(end, causal_end)
-    right = None if problem.window is None else problem.window[1]
+    _, right = problem.window_sides
     if right is not None:
         aligned = arith.addi(b.loop_index(0), arith.subi(key_end, query_end))
         end = arith.minsi(end, arith.addi(aligned, b.integer(right + 1)))

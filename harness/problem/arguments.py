@@ -15,6 +15,7 @@ from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 from harness.problem.dtypes import dtype_name, numpy_dtype
 from harness.problem.fields import problem_fields
 from harness.problem.inputs import Inputs
+from harness.problem.projections import ProjectionInputs, projection_shapes
 from harness.validation import unknown_key
 
 ArrayLike = Any
@@ -52,15 +53,13 @@ def as_array(name: str, given: ArrayLike) -> np.ndarray:
         raise InputError(f"{name}: found a masked array, expected one without a mask of its own")
     if isinstance(given, np.ndarray):
         return given
-    if not hasattr(given, "__dlpack__"):
-        raise InputError(
-            f"{name}: found {type(given).__name__}, expected a NumPy array or a tensor on the CPU"
-        )
     try:
-        return _shared(given)
-    except (BufferError, RuntimeError, TypeError, ValueError, AttributeError) as error:
+        if hasattr(given, "__dlpack__"):
+            return _shared(given)
+    except Exception as error:  # whatever code of somebody else's may raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{name}: NumPy cannot take this {type(given).__name__}: {reason}") from error
+    raise InputError(f"{name}: found {type(given).__name__}, expected a NumPy array or a tensor on the CPU")
 
 
 def _shared(given: Any) -> np.ndarray:
@@ -123,12 +122,8 @@ def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
     """
     dtype = numpy_dtype(problem.dtype)
     for name, shape in (("q", problem.q_shape), ("k", problem.k_shape), ("v", problem.v_shape)):
-        array = getattr(inputs, name)
-        if array.dtype != dtype:
-            as_q = "" if name == "q" else " as q has"
-            raise InputError(f"{name}: found dtype {array.dtype}, expected {dtype}{as_q}")
-        if array.shape != shape:
-            raise InputError(f"{name}: found shape {list(array.shape)}, expected {list(shape)}")
+        _check_array(name, getattr(inputs, name), shape, dtype, "" if name == "q" else " as q has")
+    _check_projections(problem, inputs.projections)
     scores = (problem.batch, problem.heads, problem.seq_q, problem.seq_kv)
     for name, expected in (("mask", np.dtype(bool)), ("bias", dtype), ("sinks", dtype)):
         operand = getattr(inputs, name)
@@ -151,6 +146,29 @@ def check_inputs(problem: AttentionProblem, inputs: Inputs) -> None:
                 f"{name}: found shape {list(operand.shape)}, expected one that broadcasts to {list(scores)}, "
                 "[batch, heads, seq_q, seq_kv]"
             )
+
+
+def _check_array(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype, why: str) -> None:
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{name}: found {type(array).__name__}, expected a NumPy array")
+    if array.dtype != dtype:
+        raise InputError(f"{name}: found dtype {array.dtype}, expected {dtype}{why}")
+    if array.shape != shape:
+        raise InputError(f"{name}: found shape {list(array.shape)}, expected {list(shape)}")
+
+
+def _check_projections(problem: AttentionProblem, given: ProjectionInputs | None) -> None:
+    """Raise `InputError` unless tokens and weights are given where the problem has them, and fit it."""
+    shapes = projection_shapes(problem)
+    if not shapes:
+        return
+    if given is None:
+        raise InputError(
+            "projections: none were given, but the problem has a model_width: expected tokens and weights, "
+            "Inputs(..., projections=ProjectionInputs(...)) for bind"
+        )
+    for name, shape in shapes.items():
+        _check_array(name, getattr(given, name), shape, numpy_dtype(problem.dtype), " as q has")
 
 
 def _why(name: str) -> str:

@@ -15,12 +15,13 @@ from pydantic import (
     Field,
     FiniteFloat,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from harness.errors import InputError
-from harness.problem.band import Band
+from harness.problem.band import Band, Window, shortened_window
 from harness.problem.defaults import (
     LARGEST_SIZE,
     are_cumulative,
@@ -148,6 +149,23 @@ class AttentionProblem(BaseModel):
             return None
         left, right = (None if side == -1 else side for side in value)
         return None if left is None and right is None else (left, right)
+
+    @field_validator("causal_alignment", "mask_axes", "bias_axes", mode="after")
+    @classmethod
+    def _usual_without_use(cls, value: str, known: ValidationInfo) -> str:
+        """Spell what means nothing, such as axes of a mask that there is not, as the field's default.
+
+        Equal problems are then equal, and so are the ids of their cases.
+        """
+        name = known.field_name or ""
+        is_used = known.data.get(name.partition("_")[0])
+        return value if is_used else str(cls.model_fields[name].default)
+
+    @field_validator("scale", mode="after")
+    @classmethod
+    def _one_zero(cls, value: float) -> float:
+        """Spell −0 as 0."""
+        return value + 0.0
 
     @field_validator("cu_seqlens_q", "cu_seqlens_kv", mode="after")
     @classmethod
@@ -279,6 +297,11 @@ class AttentionProblem(BaseModel):
             return None
         return self.seq_kv - self.seq_q if self.causal_alignment == "bottom-right" else 0
 
+    @property
+    def window_sides(self) -> Window:
+        """The window's sides, no longer than the longest sequence has room for; None: unlimited."""
+        return shortened_window(self.window, self.seq_q, self.seq_kv)
+
     def sequence_lengths(self) -> list[tuple[int, int]]:
         """Return (queries, keys) of each batch entry."""
         if self.cu_seqlens_q is not None and self.cu_seqlens_kv is not None:
@@ -304,7 +327,7 @@ class AttentionProblem(BaseModel):
     def band(self, seq_q: int, seq_kv: int) -> Band:
         """Return what causal and window masks leave visible in a sequence of these lengths."""
         shift = seq_kv - seq_q
-        left, right = self.window if self.window is not None else (None, None)
+        left, right = self.window_sides
         ends = [] if right is None else [shift + right + 1]
         if self.causal:
             ends.append(1 + (shift if self.causal_alignment == "bottom-right" else 0))

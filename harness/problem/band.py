@@ -4,6 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+Window = tuple[int | None, int | None]
+"""Keys that a query sees before and behind the one that it is aligned with; None: all."""
+
+
+def shortened_window(window: Window | None, queries: int, keys: int) -> Window:
+    """Return a window that shows the same keys, with sides no longer than the longest sequence.
+
+    Kernels add a side to a position in 32 bits, where a longer one would have no room.
+    """
+    left, right = window or (None, None)
+    return None if left is None else min(left, keys), None if right is None else min(right, queries)
+
 
 @dataclass(frozen=True)
 class Band:

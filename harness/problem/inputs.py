@@ -14,7 +14,7 @@ from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.pages import Paging
-from harness.problem.projections import ProjectionInputs, plain_projections
+from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
 
 LARGEST_LOGIT = 100.0
 """Largest scaled score that `large-logits` reaches: exp(100) overflows float32."""
@@ -171,28 +171,18 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
     A projection cannot set single scores: `minus-infinity-columns`, `negative-logits` and `cancelling` are
     `normal`.
     """
-    width = problem.model_width or 1
+    shapes = projection_shapes(problem)
     draw = _DRAWS.get(distribution, np.random.Generator.standard_normal)
-    columns = (
-        problem.heads * problem.head_dim,
-        problem.kv_heads * problem.head_dim,
-        problem.kv_heads * problem.head_dim_v,
-    )
-    tokens = draw(generator, (problem.batch, problem.seq_q, width), dtype=np.float32)
-    weights = [
-        generator.standard_normal((width, count), dtype=np.float32) / np.float32(np.sqrt(width))
-        for count in columns
-    ]
+    tokens = draw(generator, shapes.pop("tokens"), dtype=np.float32)
+    weights = {
+        name: generator.standard_normal(shape, dtype=np.float32) / np.float32(np.sqrt(shape[0]))
+        for name, shape in shapes.items()
+    }
     if distribution == "large-logits":
-        weights[0] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
+        weights["query_weights"] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
     if distribution == "constant":
         tokens[:] = tokens[:, :1]
-    if problem.output_projection:
-        joined = problem.heads * problem.head_dim_v
-        weights.append(
-            generator.standard_normal((joined, width), dtype=np.float32) / np.float32(np.sqrt(joined))
-        )
-    projections = ProjectionInputs(tokens, *weights).astype(numpy_dtype(problem.dtype))
+    projections = ProjectionInputs(tokens, **weights).astype(numpy_dtype(problem.dtype))
     q, k, v = (np.ascontiguousarray(array) for array in plain_projections(projections, problem))
     mask = _random_mask(problem, generator) if problem.mask else None
     bias = None

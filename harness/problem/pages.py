@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.defaults import LARGEST_SIZE
+from harness.problem.dtypes import itemsize
 
 SPARE_SHARE = 4
 """One page in so many belongs to no sequence."""
@@ -69,20 +72,24 @@ class Paging:
 
 
 def paging_of(problem: AttentionProblem, page_size: int) -> Paging:
-    """Return where pages of this size hold a problem's keys: the same place each time, in no order."""
-    if problem.cu_seqlens_kv is None:
-        raise ValueError("pages hold the keys of packed sequences")
-    lengths = np.diff(problem.cu_seqlens_kv)
-    pages = -(-lengths // page_size)
+    """Return where pages of this size hold a problem's keys: the same place each time, in no order.
+
+    Raises `UnsupportedError` for a pool with more tokens than kernels can count in 32 bits.
+    """
+    lengths, pages = _pages_of_sequences(problem, page_size)
+    pool_pages = _pool_pages(int(pages.sum()))
+    if pool_pages * page_size > LARGEST_SIZE:
+        raise UnsupportedError(
+            f"page_size {page_size}: the pool has room for {pool_pages * page_size:,} tokens, "
+            f"expected at most {LARGEST_SIZE:,}"
+        )
     starts = (np.cumsum(pages) - pages) * page_size
     held = [
         min(page_size, int(length) - page_size * number)
         for length, count in zip(lengths, pages, strict=True)
         for number in range(int(count))
     ]
-    count = len(held)
-    pool_pages = count + 1 + count // SPARE_SHARE
-    order = np.random.default_rng(SEED).permutation(pool_pages)[:count]
+    order = np.random.default_rng(SEED).permutation(pool_pages)[: len(held)]
     return Paging(
         page_size,
         starts.astype(np.int32),
@@ -91,3 +98,24 @@ def paging_of(problem: AttentionProblem, page_size: int) -> Paging:
         np.array(held, np.int32),
         pool_pages,
     )
+
+
+def pool_bytes(problem: AttentionProblem, page_size: int) -> int:
+    """Return the bytes of the pools of K and V that pages of this size make; nothing is allocated."""
+    _, pages = _pages_of_sequences(problem, page_size)
+    tokens = _pool_pages(int(pages.sum())) * page_size
+    elements = tokens * problem.kv_heads * (problem.head_dim + problem.head_dim_v)
+    return elements * itemsize(problem.dtype)
+
+
+def _pages_of_sequences(problem: AttentionProblem, page_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many keys each sequence has, and how many pages."""
+    if problem.cu_seqlens_kv is None:
+        raise ValueError("pages hold the keys of packed sequences")
+    lengths = np.diff(np.array(problem.cu_seqlens_kv, np.int64))
+    return lengths, -(-lengths // page_size)
+
+
+def _pool_pages(used: int) -> int:
+    """Return how many pages a pool has of which so many belong to sequences."""
+    return used + 1 + used // SPARE_SHARE

@@ -42,6 +42,22 @@ class ProjectionInputs:
         return ProjectionInputs(**{name: change(array) for name, array in self.arrays().items()})
 
 
+def projection_shapes(problem: AttentionProblem) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a problem's tokens and weights by name; none where nothing is projected."""
+    width = problem.model_width
+    if width is None:
+        return {}
+    shapes: dict[str, tuple[int, ...]] = {
+        "tokens": (problem.batch, problem.seq_q, width),
+        "query_weights": (width, problem.heads * problem.head_dim),
+        "key_weights": (width, problem.kv_heads * problem.head_dim),
+        "value_weights": (width, problem.kv_heads * problem.head_dim_v),
+    }
+    if problem.output_projection:
+        shapes["output_weights"] = (problem.heads * problem.head_dim_v, width)
+    return shapes
+
+
 def exact_projections(
     inputs: ProjectionInputs, problem: AttentionProblem
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

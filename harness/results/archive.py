@@ -9,7 +9,6 @@ import gzip
 import io
 import shutil
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -18,6 +17,7 @@ from harness.artifact.cache import cache_root
 from harness.errors import InputError, StorageError
 from harness.printable import printable
 from harness.storage.digests import file_digest
+from harness.storage.folder_store import FolderStore
 from harness.storage.replacing import replaced
 
 SUFFIX = ".tar.gz"
@@ -26,6 +26,8 @@ MEMBERS = ("manifest.json", "results.jsonl", "results.parquet", "rounds.jsonl", 
 NEEDED = ("manifest.json", "results.jsonl")
 LARGEST_BYTES = 16 * 2**30
 """Of all members together, unpacked."""
+LARGEST_HEADER = 2**14
+"""Of what stands between the contents of two members; a long name needs some 2 KiB."""
 LARGEST_TAIL = 2**20
 """Bytes of zeros behind the last member, with which tar fills its blocks up."""
 LONGEST_NAME = 200
@@ -83,22 +85,56 @@ def _add(archive: tarfile.TarFile, source: Path, name: str) -> None:
     archive.addfile(member, io.BytesIO(content))
 
 
+class _Bounded:
+    """An archive's bytes, of which tar gets no more than is allowed: it reads headers of any size at once."""
+
+    def __init__(self, packed: gzip.GzipFile) -> None:
+        self._packed = packed
+        self._end = LARGEST_HEADER
+
+    def allow(self, end: int) -> None:
+        """Set the first byte that is not to be read."""
+        self._end = end
+
+    def read(self, size: int = -1) -> bytes:
+        """Read so many bytes; raises `ValueError` for more than is allowed, before any is unpacked."""
+        self._require(self.tell() + size if size >= 0 else self._end + 1)
+        return self._packed.read(size)
+
+    def seek(self, place: int) -> int:
+        """Go to a byte, which unpacks those before it."""
+        self._require(place)
+        return self._packed.seek(place)
+
+    def tell(self) -> int:
+        """Return where the next byte lies."""
+        return self._packed.tell()
+
+    def _require(self, end: int) -> None:
+        if end > self._end:
+            raise ValueError(f"it has a header of more than {LARGEST_HEADER:,} bytes")
+
+
 def _unpack(file: Path, folder: Path) -> None:
-    """Unpack into a new folder that takes its place as a whole."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as name:
-        place = Path(name) / "unpacked"
+    """Unpack into a new folder that takes its place as a whole.
+
+    What a killed process has unpacked in part is removed by the next one.
+    """
+    with FolderStore(folder.parent.absolute()).private_folder() as private:
+        place = private / "unpacked"
         found: set[str] = set()
-        with gzip.open(file) as packed, tarfile.open(fileobj=packed, mode="r:") as archive:
-            for member in _checked(archive):
-                target = place / member.name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                content = archive.extractfile(member)
-                if content is None:
-                    raise ValueError(f"{member.name!r} is no file")
-                with content, target.open("xb") as output:
-                    shutil.copyfileobj(content, output)
-                found.add(target.name)
+        with gzip.open(file) as packed:
+            bounded = _Bounded(packed)
+            with tarfile.open(fileobj=bounded, mode="r:") as archive:  # type: ignore[call-overload]
+                for member in _checked(archive, bounded):
+                    target = place / member.name
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    content = archive.extractfile(member)
+                    if content is None:
+                        raise ValueError(f"{member.name!r} is no file")
+                    with content, target.open("xb") as output:
+                        shutil.copyfileobj(content, output)
+                    found.add(target.name)
             _require_end(packed)
         missing = [needed for needed in NEEDED if needed not in found]
         if missing:
@@ -117,13 +153,13 @@ def _require_end(packed: gzip.GzipFile) -> None:
         raise ValueError("something follows behind its last file")
 
 
-def _checked(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yield the members; raises `ValueError` for one that an archive of a run does not have."""
+def _checked(archive: tarfile.TarFile, bounded: _Bounded) -> Iterator[tarfile.TarInfo]:
+    """Yield the members, to be read before the next one; raises `ValueError` for one that no run has."""
     total, runs, names = 0, set(), set()
     for member in archive:
         path = PurePosixPath(member.name)
         shown = repr(member.name[:LONGEST_NAME])
-        if not member.isreg():
+        if not member.isreg() or member.issparse() or member.size < 0:
             raise ValueError(f"{shown} is no regular file")
         is_named_so = len(path.parts) == PARTS and path.name in MEMBERS and str(path) == member.name
         if not is_named_so or any(part.startswith(".") for part in path.parts) or path.is_absolute():
@@ -137,4 +173,7 @@ def _checked(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
         if path.name in names:
             raise ValueError(f"it holds {path.name} twice")
         names.add(path.name)
+        content_end = member.offset_data + member.size
+        bounded.allow(content_end)
         yield member
+        bounded.allow(content_end + LARGEST_HEADER)

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from harness.numbers import INTEGER_LIMIT
 from harness.problem.attention_problem import FLOP_CONVENTION
@@ -16,6 +16,11 @@ KNOWN_WHEN_FINITE = ("time_low_s", "time_high_s", "speedup_low", "speedup_high",
 
 SHARES_OF_A_PEAK = ("fraction_of_peak",)
 """Fields that are never above 1."""
+
+LONGEST_NAME = 200
+"""Characters of the name of a variant or target: tables have a column of that width."""
+
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
 
 
 class Result(BaseModel):
@@ -29,8 +34,8 @@ class Result(BaseModel):
     """Case id."""
     key: str | None = None
     """Content key of what was built; a resumed run repeats a case whose key has changed."""
-    variant: str
-    target: str
+    variant: Name
+    target: Name
     executor: str = "none"
     device: str | None = None
     status: Status

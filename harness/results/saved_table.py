@@ -20,6 +20,7 @@ from harness.results.result import (
     BY_NAME,
     COUNTED,
     KNOWN_WHEN_FINITE,
+    LONGEST_NAME,
     MEASURED,
     SEQ,
     SHARES_OF_A_PEAK,
@@ -233,6 +234,9 @@ def _check_rows(frame: "pandas.DataFrame") -> None:
         _require(bool((frame[SEQ].to_numpy() == lengths).all()), "a length that is not the longer one")
     _require(not frame["case"].duplicated().any(), "a case with two rows")
     _require(set(frame["status"].unique()) <= {status.value for status in Status}, "an unknown status")
+    for column in filter(frame.__contains__, ("variant", "target")):
+        longest = max(map(len, frame[column].dropna().unique()), default=0)
+        _require(longest <= LONGEST_NAME, f"{column}: a name that is too long")
     _require_all(frame, COUNTED, lambda values: values >= 0)
     _require_all(frame, MEASURED, lambda values: (values > 0) & (values < np.inf))
     _require_all(frame, KNOWN_WHEN_FINITE, lambda values: abs(values) < np.inf)

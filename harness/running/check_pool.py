@@ -51,7 +51,7 @@ class CheckPool:
         while waiting or self._running:
             while waiting and len(self._running) < self._at_a_time:
                 record = waiting.popleft()
-                shortage = memory_shortage(record.case.problem, self._context.experiment.limits.memory_gb)
+                shortage = self._shortage(record)
                 if shortage is not None:
                     yield CheckedCase(record, CheckFailure("check", shortage))
                     continue
@@ -60,6 +60,11 @@ class CheckPool:
                 except WorkerFailure as failure:
                     yield CheckedCase(record, CheckFailure("check", failure.of("the oracle")))
             yield from self._ended()
+
+    def _shortage(self, record: CaseRecord) -> WorkerFailure | None:
+        """Return why there is no memory for the check of a case, None where there is."""
+        page_size = None if record.artifact is None else record.artifact.page_size
+        return memory_shortage(record.case.problem, self._context.experiment.limits.memory_gb, page_size)
 
     def _start(self, record: CaseRecord) -> None:
         """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with."""

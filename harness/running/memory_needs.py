@@ -5,6 +5,7 @@ import math
 from harness.machine.memory import available_bytes
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import itemsize
+from harness.problem.pages import pool_bytes
 from harness.status import Status
 from harness.workers.process import WorkerFailure
 
@@ -15,16 +16,23 @@ EXACT_BYTES = 8
 GB = 1e9
 
 
-def memory_shortage(problem: AttentionProblem, memory_gb: float | None) -> WorkerFailure | None:
+def memory_shortage(
+    problem: AttentionProblem, memory_gb: float | None, page_size: int | None = None
+) -> WorkerFailure | None:
     """Return why a problem cannot be checked here, with what is needed and what there is; None if it can.
 
-    `memory_gb` is the limit of the process that runs a case, if it has one.  Where memory is free later, a
-    resumed run tries again.
+    `memory_gb` is the limit of the process that runs a case, if it has one; code that finds keys in pages of
+    `page_size` tokens needs a pool of them besides the inputs.  Where memory is free later, a resumed run
+    tries again.
     """
     available = available_bytes()
+    inputs, needed = "the inputs", input_bytes(problem)
+    if page_size is not None:
+        inputs, needed = "inputs and pages", needed + pool_bytes(problem, page_size)
     shortages = [
         ("inputs and oracle", oracle_bytes(problem), available, "available"),
-        ("the inputs", input_bytes(problem), math.inf if memory_gb is None else memory_gb * GB, "allowed"),
+        (inputs, needed, available, "available"),
+        (inputs, needed, math.inf if memory_gb is None else memory_gb * GB, "allowed"),
     ]
     for what, needed, there_is, word in shortages:
         if needed > there_is:

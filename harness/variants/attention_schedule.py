@@ -356,7 +356,7 @@ def visit_tiles_of_sequences(module: ir.Module, tiling: Tiling) -> None:
         keys=problem.k_shape[0] if tiling.paging is None else tiling.paging.tokens,
         is_causal=problem.causal,
         is_top_left=problem.causal_alignment == "top-left",
-        window=problem.window or (None, None),
+        window=problem.window_sides,
     )
     masks = [op for op in operations_within(module.operation) if op.name == attn.RowMask.NAME]
     for mask in masks:

@@ -30,7 +30,7 @@ class SplitHeadParameters(TileParameters):
     intermediates: Literal["shared", "scratch"] | None = None
     """Where kernels that hold tiles only find K and V of a head, if these are not projected before: `shared`
     by a workgroup, which has a head then, in its own memory; `scratch` by kernels of their own.  By default
-    shared where that has room."""
+    shared where that has room.  Refused where it would change nothing."""
     ranks: int | None = Field(default=None, ge=1, le=4096)
     """Ranks that heads are shared out among, by default one, as in tensor parallelism: each executes the same
     code on heads of its own, and what ranks give is joined, or added up where the output is projected.  All
@@ -122,7 +122,15 @@ class SplitHead(GeneratedVariant):
         case = _of_rank(case)
         tiling = super().tiling(case)
         wanted = case.params.get("intermediates")
-        if case.params.get("projections") == "before":
+        is_before = case.params.get("projections") == "before"
+        if wanted is not None and (is_before or tiling.materializes_score_rows):
+            why = (
+                "projections 'before' leaves K and V in memory"
+                if is_before
+                else f"{case.target} projects K and V of a head under the loop over heads"
+            )
+            raise UnsupportedError(f"intermediates {wanted!r} would change nothing: {why}")
+        if is_before:
             return replace(tiling, projects_before=("query", "key", "value"))
         if tiling.materializes_score_rows:
             return tiling

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from harness.experiment.condition import holds, parse_condition
 
+LISTS = {"window": (4, 0), "causal_window": (4, None), "kv_lengths": (3,), "softcap": None, "batch": 2}
 VALUES = {"seq": 512, "head_dim": 64, "dtype": "f32", "causal": True, "window": None}
 
 
@@ -30,6 +31,52 @@ VALUES = {"seq": 512, "head_dim": 64, "dtype": "f32", "causal": True, "window": 
     ],
 )
 def test_a_condition_means_what_python_means(text: str, expected: bool) -> None:
+    assert holds(parse_condition(text, VALUES), VALUES) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("window == [4, 0]", True),
+        ("window == (4, 0)", True),
+        ("window != [4, 0]", False),
+        ("window == [0, 4]", False),
+        ("window == none", False),
+        ("window != none", True),
+        ("causal_window == [4, -1]", True),
+        ("causal_window == [4, none]", True),
+        ("causal_window in [[4, -1], [8, -1]]", True),
+        ("causal_window == [4, 0]", False),
+        ("window in [[8, 0], [4, 0]]", True),
+        ("window in [none, [4, 0]]", True),
+        ("window not in [[8, 0]]", True),
+        ("kv_lengths == [3]", True),
+        ("3 in kv_lengths", True),
+        ("4 in kv_lengths", False),
+        ("softcap in [none, 2]", True),
+        ("batch in [1, 2]", True),
+    ],
+)
+def test_a_list_is_compared_with_a_list(text: str, expected: bool) -> None:
+    assert holds(parse_condition(text, LISTS), LISTS) is expected
+
+
+@pytest.mark.parametrize("text", ["window == 4", "4 != window", "kv_lengths == '3'", "window in [4, 8]"])
+def test_a_list_compared_with_something_else_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"are compared, expected two lists"):
+        holds(parse_condition(text, LISTS), LISTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("dtype == 'float32'", True),
+        ("dtype != 'float32'", False),
+        ("dtype in ['float32', 'float16']", True),
+        ("dtype == 'float16'", False),
+    ],
+)
+def test_a_dtype_may_have_its_long_name(text: str, expected: bool) -> None:
     assert holds(parse_condition(text, VALUES), VALUES) is expected
 
 

@@ -1,5 +1,6 @@
 """Arrays that are handed over: what is refused before any generated code sees it, and what is taken."""
 
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -9,7 +10,7 @@ import pytest
 from harness.errors import InputError
 from harness.problem.arguments import as_array, check_inputs, problem_of
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.inputs import Inputs
+from harness.problem.inputs import Inputs, make_inputs
 
 Shape = tuple[int, ...]
 PROBLEM = AttentionProblem(batch=2, heads=4, seq_q=3, seq_kv=5, head_dim=8, mask=True, bias=True)
@@ -90,6 +91,46 @@ def test_an_operand_that_the_problem_has_not_is_refused() -> None:
         check_inputs(plain, inputs())
 
 
+def test_inputs_that_are_no_arrays_are_refused() -> None:
+    for name in ("q", "v"):
+        with pytest.raises(InputError, match=f"{name}: found NoneType, expected a NumPy array"):
+            check_inputs(PROBLEM, inputs(**{name: None}))
+
+
+class TestTokensAndWeights:
+    problem = AttentionProblem(heads=2, seq_q=8, head_dim=4, model_width=12, output_projection=True)
+
+    def test_those_of_the_problem_are_taken(self) -> None:
+        for problem in (self.problem, self.problem.model_copy(update={"output_projection": False})):
+            check_inputs(problem, make_inputs(problem))
+
+    def test_a_problem_with_projections_needs_them(self) -> None:
+        given = replace(make_inputs(self.problem), projections=None)
+        with pytest.raises(
+            InputError, match=r"projections: none were given, but the problem has a model_width"
+        ):
+            check_inputs(self.problem, given)
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            (
+                {"tokens": np.zeros((1, 7, 12), np.float32)},
+                r"tokens: found shape \[1, 7, 12\], expected \[1, 8, 12\]",
+            ),
+            ({"key_weights": np.zeros((12, 8))}, "key_weights: found dtype float64, expected float32"),
+            ({"value_weights": None}, "value_weights: found NoneType, expected a NumPy array"),
+            ({"output_weights": None}, "output_weights: found NoneType, expected a NumPy array"),
+        ],
+    )
+    def test_others_are_refused_by_name(self, changed: dict[str, Any], message: str) -> None:
+        given = make_inputs(self.problem)
+        assert given.projections is not None
+        given = replace(given, projections=replace(given.projections, **changed))
+        with pytest.raises(InputError, match=message):
+            check_inputs(self.problem, given)
+
+
 def test_a_tensor_is_taken_without_a_copy() -> None:
     array = np.arange(6.0)
     assert np.shares_memory(as_array("q", Tensor(array)), array)
@@ -104,6 +145,8 @@ def test_a_tensor_is_taken_without_a_copy() -> None:
             Tensor(np.zeros(2), BufferError("it requires a gradient")),
             "q: NumPy cannot take this Tensor: it requires a gradient",
         ),
+        (Tensor(np.zeros(2), KeyError("no such thing")), "q: NumPy cannot take this Tensor: 'no such thing'"),
+        (Tensor(np.zeros(2), AssertionError()), "q: NumPy cannot take this Tensor: AssertionError"),
     ],
 )
 def test_what_is_no_array_is_refused(given: Any, message: str) -> None:

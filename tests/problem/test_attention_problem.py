@@ -129,6 +129,26 @@ def test_long_dtype_name_is_accepted():
     assert AttentionProblem(heads=1, seq_q=1, head_dim=1, dtype="bfloat16").dtype == "bf16"
 
 
+@pytest.mark.parametrize(
+    ("fields", "plain"),
+    [
+        ({"mask_axes": "k"}, {}),
+        ({"bias_axes": "b", "mask": True}, {"mask": True}),
+        ({"causal_alignment": "top-left"}, {}),
+        ({"scale": -0.0}, {"scale": 0.0}),
+    ],
+)
+def test_equal_problems_have_one_spelling(fields, plain):
+    one, other = (AttentionProblem(heads=2, seq_q=8, head_dim=16, **some) for some in (fields, plain))
+    assert one.model_dump_json() == other.model_dump_json()
+
+
+@pytest.mark.parametrize("field", ["mask_axes", "bias_axes"])
+def test_axes_of_nothing_are_checked_all_the_same(field):
+    with pytest.raises(InputError, match=field):
+        AttentionProblem(heads=2, seq_q=8, head_dim=16, **{field: "kq"})
+
+
 @pytest.mark.parametrize("window", [(-1, -1), (None, None), (-1, None)])
 def test_unlimited_window_is_no_window(window):
     assert AttentionProblem(heads=1, seq_q=4, head_dim=4, window=window).window is None

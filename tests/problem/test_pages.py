@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.errors import UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 from harness.problem.pages import paging_of
@@ -52,3 +54,12 @@ def test_buffers_of_kernels_are_pools_and_what_finds_keys_there():
     assert "cu_seqlens_kv" not in buffers
     assert {"cu_seqlens_q", "key_starts", "key_ends", "page_table", "page_lengths"} <= set(buffers)
     assert buffers["value"].shape[0] == paging_of(problem, 16).pool_tokens
+
+
+def test_a_pool_that_32_bits_cannot_count_is_refused() -> None:
+    problem = problem_of([1] * 30_000)
+    assert paging_of(problem, 32768).key_ends.min() > 0
+    with pytest.raises(
+        UnsupportedError, match=r"page_size 65536: the pool has room for 2,457,665,536 tokens, exp"
+    ):
+        paging_of(problem, 65536)

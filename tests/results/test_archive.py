@@ -2,7 +2,11 @@
 
 import gzip
 import io
+import subprocess
+import sys
 import tarfile
+import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ from harness.__main__ import main
 from harness.errors import InputError
 from harness.results.archive import unpacked, write_archive
 from harness.results.run_folder import RunFolder, load, open_run
+from harness.storage.folder_store import BUILDING
 
 
 @pytest.fixture
@@ -108,8 +113,78 @@ def test_what_is_no_run_is_refused_and_leaves_nothing(run, tmp_path, member, rea
     file = packed(tmp_path / "hostile.tar.gz", (member, b"{}" if member.isreg() else b""))
     with pytest.raises(InputError, match=reason):
         unpacked(file)
-    left = tmp_path / "cache" / "archives"
-    assert not left.exists() or not list(left.iterdir())
+    assert not list((tmp_path / "cache" / "archives").rglob("*.json*"))
+
+
+MEGABYTES = 8 * 2**20
+HEADERS = {
+    "digits": (tarfile.XHDTYPE, b"1" * MEGABYTES),
+    "global digits": (tarfile.XGLTYPE, b"1" * MEGABYTES),
+    "long name": (tarfile.GNUTYPE_LONGNAME, b"a" * MEGABYTES),
+    "long link": (tarfile.GNUTYPE_LONGLINK, b"a" * MEGABYTES),
+    "another member": (tarfile.CONTTYPE, b"\0" * MEGABYTES),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_a_bomb_of_a_header_is_refused_before_it_is_unpacked(run, tmp_path, name):
+    kind, content = HEADERS[name]
+    header, member = member_of("a/b/manifest.json", type=kind), member_of("a/b/manifest.json")
+    file = packed(tmp_path / "bomb.tar.gz", (header, content), (member, b"{}"))
+    tracemalloc.start()
+    started = time.process_time()
+    with pytest.raises(InputError, match="not an archive of a run: "):
+        unpacked(file)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert time.process_time() - started < 2
+    assert most < MEGABYTES / 2
+
+
+def test_headers_without_end_are_refused(run, tmp_path):
+    headers = [(member_of("a/b/manifest.json", type=tarfile.XHDTYPE), b"11 path=ab\n")] * 5000
+    with pytest.raises(InputError, match="it has a header of more than 16,384 bytes"):
+        unpacked(packed(tmp_path / "many.tar.gz", *headers))
+
+
+def test_a_sparse_file_is_refused(run, tmp_path):
+    fields = {"GNU.sparse.map": "0,1", "GNU.sparse.size": str(2**33)}
+    file = tmp_path / "sparse.tar.gz"
+    with tarfile.open(file, "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        member = member_of("a/b/manifest.json", pax_headers=fields, size=1)
+        archive.addfile(member, io.BytesIO(b"{"))
+    with pytest.raises(InputError, match="is no regular file"):
+        unpacked(file)
+
+
+def test_a_run_of_a_long_name_comes_through(run, tmp_path):
+    longer = run.parent.with_name("ü" * 100)
+    run.parent.rename(longer)
+    file = tmp_path / "run.tar.gz"
+    write_archive(longer / run.name, file)
+    assert unpacked(file).parent.name == longer.name
+
+
+KILLED = """
+import os, shutil, sys
+from pathlib import Path
+from harness.results.archive import unpacked
+def copied(source, target):
+    target.write(b"a part")
+    target.flush()
+    os._exit(9)
+shutil.copyfileobj = copied
+unpacked(Path(sys.argv[1]))
+"""
+
+
+def test_what_a_killed_process_has_unpacked_goes_with_the_next(run, tmp_path):
+    file = tmp_path / "run.tar.gz"
+    write_archive(run, file)
+    assert subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False).returncode == 9
+    folder = unpacked(file).parents[1]
+    assert len(list((tmp_path / "cache" / "archives").rglob("manifest.json"))) == 1
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name, BUILDING}
 
 
 def test_several_runs_and_other_files_are_refused(run, tmp_path):

@@ -153,6 +153,7 @@ def _round(seconds):
     ("model", "line", "reason"),
     [
         (Result, _row(flops=2**63), "flops: found 9223372036854775808, expected 0 or more"),
+        (Result, _row(variant="a" * 100_000), "variant: String should have at most 200 characters"),
         (Result, _row(heads=-1), "heads: found -1, expected 0 or more"),
         (Result, _row(flops_executed=10**400), "expected 0 or more|finite|integer"),
         (Result, _row(time_s=-0.25), "time_s: found -0.25, expected a finite number above 0"),

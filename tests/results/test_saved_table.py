@@ -122,7 +122,7 @@ def test_a_table_without_metadata_is_not_used(folder):
 
 
 HOSTILE = {
-    "str": ["", None, "\x1b[31mred", "a\nb", "‮reversed", "fine", "passed", "wrong"],
+    "str": ["", None, "\x1b[31mred", "a\nb", "‮reversed", "fine", "passed", "wrong", "a" * 201],
     "int64": [0, 1, -1, 2**63 - 1, None],
     "Int64": [0, 1, -1, 2**63 - 1, None],
     "float64": [0.0, 0.5, 1.0, 1.5, -1.0, math.inf, -math.inf, None],
@@ -142,6 +142,7 @@ PLAIN_FIELDS = [
 FIELDS_OF_EVERY_RUN = (
     "case",
     "status",
+    "variant",
     "reason",
     "seq_q",
     "causal",

@@ -21,6 +21,7 @@ FORMS = {
     "window": {"window": (20, 10)},
     "window, causal": {"window": (30, None), "causal": True},
     "window, top-left": {"window": (30, 4), "causal": True, "causal_alignment": "top-left"},
+    "window without an end": {"window": (20, 2**31 - 1)},
     "softcap": {"softcap": 5.0},
     "mask": {"mask": True, "batch": 2},
     "bias": {"bias": True, "batch": 2},
@@ -58,6 +59,7 @@ FORMS = {
     "key lengths, causal": {"kv_lengths": (150, 0, 80), "batch": 3, "causal": True, "kv_heads": 1},
     "key lengths, top-left": {**LENGTHS, "causal": True, "causal_alignment": "top-left"},
     "key lengths, window": {**LENGTHS, "window": (30, 10), "dtype": "bf16", "head_dim": 40},
+    "key lengths, window without a beginning": {**LENGTHS, "window": (2**31 - 1, 10)},
     "key lengths, everything": {**EVERYTHING, **LENGTHS, "dtype": "f16"},
     "key lengths, one query": {**LENGTHS, "seq_q": 1, "heads": 4, "kv_heads": 1},
     "fewer keys": {"seq_q": 100, "seq_kv": 30, "window": (20, None), "causal": True},
@@ -67,6 +69,7 @@ PACKED = {
     "window": {"window": (20, 10)},
     "window, causal": {"window": (30, None), "causal": True},
     "window, top-left": {"window": (30, 4), "causal": True, "causal_alignment": "top-left"},
+    "window without an end": {"window": (20, 2**31 - 1)},
     "softcap": {"softcap": 5.0},
     "sinks": {"sinks": True, "causal": True},
     "log-sum-exp": {"log_sum_exp": True, "causal": True, "sinks": True},
@@ -74,6 +77,7 @@ PACKED = {
 }
 EVERY_RUN = [
     ("flash", "window"),
+    ("flash", "window without an end"),
     ("flash", "everything"),
     ("unfused", "everything"),
     ("naive", "everything"),
@@ -88,6 +92,7 @@ EVERY_RUN = [
     ("unfused", "log-sum-exp"),
     ("flash", "key lengths, causal"),
     ("naive", "key lengths, window"),
+    ("flash", "key lengths, window without a beginning"),
     ("unfused", "key lengths, everything"),
 ]
 ALL = [(variant, form) for variant in ("flash", "unfused", "naive") for form in FORMS]
@@ -112,7 +117,9 @@ def test_forms_are_right(variant: str, form: str, tmp_path: Path) -> None:
     assert_right(AttentionProblem(**{**plain, **FORMS[form]}), variant, tmp_path)
 
 
-@pytest.mark.parametrize("form", sweep(PACKED, but=["window, causal", "log-sum-exp"]))
+@pytest.mark.parametrize(
+    "form", sweep(PACKED, but=["window, causal", "window without an end", "log-sum-exp"])
+)
 def test_packed_sequences_have_windows_and_caps(form: str, tmp_path: Path) -> None:
     plain = {"heads": 2, "head_dim": 32}
     assert_right(AttentionProblem(**{**plain, **TOKENS, **PACKED[form]}), "varlen", tmp_path)

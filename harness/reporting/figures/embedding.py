@@ -24,8 +24,9 @@ CHUNK_ENDS = 12
 """Bytes of a PNG's chunk besides its data: length, type and check sum."""
 LATEX_BEGIN = "% attention-harness: "
 
-SVG_SOURCE = re.compile(r"<dc:source>(.*?)</dc:source>", re.DOTALL)
-PDF_KEYWORDS = re.compile(rb"/Keywords \(((?:[^\\()]|\\.)*)\)", re.DOTALL)
+SVG_SOURCE = "<dc:source>", "</dc:source>"
+PDF_KEYWORDS = re.compile(rb"/Keywords \(((?:[^\\()]++|\\.)*+)\)", re.DOTALL)
+"""Without a way back: of a text that ends nowhere each letter is looked at once."""
 PDF_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -83,8 +84,10 @@ def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _svg_text(content: bytes) -> str | None:
-    found = SVG_SOURCE.search(content.decode("utf-8", "replace"))
-    return None if found is None else html.unescape(found[1])
+    begin, end = SVG_SOURCE
+    _, _, rest = content.decode("utf-8", "replace").partition(begin)
+    source, ended, _ = rest.partition(end)
+    return html.unescape(source) if ended else None
 
 
 def _pdf_text(content: bytes) -> str | None:

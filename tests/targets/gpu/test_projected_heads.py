@@ -143,3 +143,23 @@ def test_heads_that_a_workgroup_cannot_keep_lie_in_scratch(
     assert variant.chosen(case)["intermediates"] == "scratch"
     with pytest.raises(UnsupportedError, match=f"not kept by a workgroup: {reason}"):
         variant.source(case.model_copy(update={"params": {"intermediates": "shared"}}))
+
+
+@pytest.mark.parametrize("intermediates", ["shared", "scratch"])
+@pytest.mark.parametrize(
+    ("target", "params", "reason"),
+    [
+        ("cpu", {}, "cpu projects K and V of a head under the loop over heads"),
+        ("cuda:sm_80", {"projections": "before"}, "projections 'before' leaves K and V in memory"),
+        ("cpu", {"projections": "before"}, "projections 'before' leaves K and V in memory"),
+    ],
+)
+def test_where_heads_lie_is_not_asked_where_it_changes_nothing(
+    target: str, params: dict[str, str], reason: str, intermediates: str
+) -> None:
+    params = {**params, "intermediates": intermediates}
+    case = Case(problem=PROBLEM_OF_256, variant="split-head", target=target, params=params)
+    with pytest.raises(
+        UnsupportedError, match=f"intermediates '{intermediates}' would change nothing: {reason}"
+    ):
+        plugins.variant("split-head").source(case)
