@@ -1,6 +1,5 @@
 """The command `harness`: runs the command line and turns errors into one line and an exit status."""
 
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ import typer
 from harness.cli.commands import app
 from harness.errors import HarnessError, InputError, StoppedError, cut
 from harness.printable import printable, shell_line
-from harness.running.signals import ended_by_signals
+from harness.running.signals import ENDING, ended_by_signals
 from harness.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
 
 BAD_INPUT = 2
@@ -24,10 +23,11 @@ CLOSED_PIPE = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    0: all went well; 1: a checked case failed; 2: bad input, explained on standard error, one line a mistake;
-    130: interrupted; 141: nobody reads the output any more.  Output that cannot be written is bad input, too.
+    0: all went well; 1: a checked case failed, or a figure that was asked for is not drawn; 2: bad input,
+    explained on standard error, one line a mistake; 130: interrupted, by SIGTERM and SIGHUP, too; 141: nobody
+    reads the output any more.  Output that cannot be written is bad input, too.
     """
-    with ended_by_signals((signal.SIGINT,)):
+    with ended_by_signals(ENDING):
         return _main(sys.argv[1:] if arguments is None else arguments)
 
 

@@ -221,7 +221,11 @@ def attention(
     options = {} if threads is None else {"threads": threads}
     case = complete_case(problem, variant, target, _mapping(params), options)
     loaded = _loaded(_Choice(case, executor))
-    return loaded(arrays["q"], arrays["k"], arrays["v"], **operands)
+    found = loaded(arrays["q"], arrays["k"], arrays["v"], **operands)
+    if isinstance(found, tuple) != problem.log_sum_exp:
+        expected = "an output and a log-sum-exp" if problem.log_sum_exp else "one output"
+        raise HarnessError(f"{case.variant}: found other outputs than were asked for, expected {expected}")
+    return found
 
 
 def run(

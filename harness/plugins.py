@@ -72,6 +72,13 @@ def packages() -> set[str]:
     return {entry.value.partition(":")[0].partition(".")[0] for entry in entries}
 
 
+def plugin_versions(own: str) -> dict[str, str]:
+    """Return name and version of each installed distribution that declares a plugin, `own` left out."""
+    found = [entry.dist for group in KINDS.values() for entry in entry_points(group=group)]
+    others = {dist.name: dist.version for dist in found if dist is not None and dist.name != own}
+    return dict(sorted(others.items()))
+
+
 def check_name(kind: str, name: str) -> None:
     """Raise `InputError` unless a plugin of this kind and name is declared."""
     if not isinstance(name, str) or name not in names(kind):

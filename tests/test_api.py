@@ -14,7 +14,7 @@ from example_results import example_result
 import harness
 from harness.api import BuiltArtifact, CheckedExecutable
 from harness.artifact.bound_call import BoundCall, Executable
-from harness.errors import InputError, UnsupportedError
+from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs, make_inputs
@@ -301,3 +301,10 @@ def test_whatever_a_program_does_with_loaded_code_is_in_its_turn() -> None:
     assert call.output() == 1
     assert call.sample(0.0).calls == 1
     assert (call.output(), executable(inputs.q, inputs.k, inputs.v), inner.depth) == (2, 1, 0)
+
+
+def test_a_variant_that_leaves_out_an_output_is_told() -> None:
+    """The example knows no log-sum-exp, and does not say so."""
+    q = np.ones((1, 2, 4, 8), np.float32)
+    with pytest.raises(HarnessError, match="expected an output and a log-sum-exp"):
+        harness.attention(q, q, q, variant="numpy-attention", target="numpy", log_sum_exp=True)

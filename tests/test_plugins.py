@@ -161,3 +161,8 @@ def test_other_variants_that_can_do_a_problem_are_none_that_test_the_measurement
     found = alternatives(Case(problem=problem, variant="naive", target="cpu"))
     assert "flash" in found
     assert not {"twin", "slowed-twin"} & set(found)
+
+
+def test_versions_of_plugins_are_those_of_what_declares_them(example_plugin: Path) -> None:
+    assert plugins.plugin_versions("attention-harness") == {"attention-example": "1.0.0"}
+    assert "attention-harness" in plugins.plugin_versions("another")

@@ -87,6 +87,8 @@ def report(
         for path in (path for paths in drawn.files.values() for path in paths):
             typer.echo(printable(f"figure: {path}"))
         note(drawn.notes)
+        if drawn.skipped:
+            raise typer.Exit(1)
         return
     paths = make_report(
         folders,
@@ -106,7 +108,7 @@ def report(
 @app.command(short_help="Say which rows, run and command a figure comes from.")
 def explain(
     figure: Annotated[
-        Path, typer.Argument(metavar="FIGURE", help="File of a report: .png, .svg, .pdf, .tex or .dat.")
+        Path, typer.Argument(metavar="FIGURE", help="File of a figure in a report: .png, .svg, .pdf or .dat.")
     ],
     results: Annotated[
         list[Path] | None,
@@ -163,7 +165,7 @@ def compare(
         ),
     ] = None,
     pairs: Annotated[
-        int | None, typer.Option(metavar="N", help="Runs of each revision; 6 if not given.")
+        int | None, typer.Option(metavar="N", help="Runs of each revision, 3 or more; 6 if not given.")
     ] = None,
     only: Only = None,
     out: Out = DEFAULT_OUT,

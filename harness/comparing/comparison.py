@@ -78,6 +78,11 @@ class Comparison:
         return int((self.cases["verdict"] == verdict.value).sum())
 
     @property
+    def identical(self) -> int:
+        """How many cases have the same code in both runs, whose times are not looked at."""
+        return int((self.cases["how"] == "identical").sum())
+
+    @property
     def lost(self) -> "pd.DataFrame":
         """The cases that were right and are not any more, or are no longer checked."""
         return self.cases[self.cases["was_checked"] & ~self.cases["is_checked"]]

@@ -27,12 +27,12 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
     """Return `Comparison.cases` of several pairs of runs, each compared by `compare_tables`.
 
     A ratio is the geometric mean over the pairs that have one, its interval that of Student's t over the
-    logarithms.  Cases of identical code stay as they are.  Outcomes are those of the last pair, but a case
-    that was lost in any of them is lost: its outcomes are those of the first such pair, and its times do not
-    count.
+    logarithms; times are geometric means, too.  Cases of identical code stay as they are.  Outcomes are those
+    of the last pair, but a case that was lost in any of them is lost: its outcomes are those of the first
+    such pair, and its times do not count.
     """
     cases = pairs[-1].copy()
-    ratios = np.stack([_ratios_of(cases, pair) for pair in pairs])
+    ratios = np.stack([_values_of("ratio", cases, pair) for pair in pairs])
     known = np.isfinite(ratios).sum(axis=0)
     judged = (cases["how"] != "identical").to_numpy() & (known >= LEAST_PAIRS)
     logarithms = np.log(ratios[:, judged])
@@ -41,6 +41,9 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
     cases.loc[judged, ["ratio", "low", "high"]] = np.stack([ratio, ratio / reach, ratio * reach], axis=1)
     cases.loc[judged, "verdict"] = verdicts(ratio, error, threshold)
     cases.loc[judged, "how"] = IN_TURN
+    for name in ("time_s_old", "time_s_new"):
+        times = np.stack([_values_of(name, cases, pair) for pair in pairs])[:, judged]
+        cases.loc[judged, name] = np.exp(np.nanmean(np.log(times), axis=0))
     for pair in reversed(pairs):
         _add_lost(cases, pair)
     return cases
@@ -58,9 +61,9 @@ def _add_lost(cases: "pd.DataFrame", pair: "pd.DataFrame") -> None:
     cases.loc[places, ["ratio", "low", "high"]] = np.nan
 
 
-def _ratios_of(cases: "pd.DataFrame", pair: "pd.DataFrame") -> np.ndarray:
-    """Return a pair's ratios in the order of `cases`."""
-    return pair.set_index("case")["ratio"].reindex(cases["case"]).to_numpy(dtype=np.float64)
+def _values_of(column: str, cases: "pd.DataFrame", pair: "pd.DataFrame") -> np.ndarray:
+    """Return a pair's numbers of a column in the order of `cases`."""
+    return pair.set_index("case")[column].reindex(cases["case"]).to_numpy(dtype=np.float64)
 
 
 def _widened(counts: np.ndarray) -> np.ndarray:

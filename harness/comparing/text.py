@@ -23,7 +23,9 @@ def headline(comparison: Comparison) -> str:
         "lost": len(comparison.lost),
         "slower": comparison.count(Verdict.SLOWER),
         "faster": comparison.count(Verdict.FASTER),
-        "same": comparison.count(Verdict.SAME),
+        f"same ({comparison.identical} of identical code, whatever was measured)"
+        if comparison.identical
+        else "same": comparison.count(Verdict.SAME),
         "ambiguous": comparison.count(Verdict.AMBIGUOUS),
         "right now": len(comparison.won),
         "only in the old run": len(comparison.only_old),
@@ -36,6 +38,12 @@ def headline(comparison: Comparison) -> str:
         told.append(f"{sum(reasons.values())} not compared by time ({why})")
     threshold = f"{100 * comparison.threshold:g} %"
     return f"{len(comparison.cases)} cases in both runs: {', '.join(told)} (differences above {threshold})"
+
+
+def _outcome(comparison: Comparison) -> str:
+    if comparison.is_worse:
+        return "worse"
+    return "undecided" if comparison.count(Verdict.AMBIGUOUS) else "not worse"
 
 
 def plain_lines(comparison: Comparison) -> Iterator[str]:
@@ -59,7 +67,7 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown."""
-    parts = [f"## {markdown_text(comparison.new.experiment)}: {'' if comparison.is_worse else 'not '}worse"]
+    parts = [f"## {markdown_text(comparison.new.experiment)}: {_outcome(comparison)}"]
     parts.append(markdown_text(headline(comparison)))
     parts += [f"- {markdown_text(note)}" for note in comparison.notes]
     for title, rows in _correctness(comparison):

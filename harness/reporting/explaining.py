@@ -51,7 +51,7 @@ def explain(file: Path, roots: Sequence[Path]) -> Iterator[str]:
     yield from _row_lines(origin)
     if all(found):
         yield from _differences(origin.rows, [run.folder for run in found if run is not None])
-    yield f"redraw    {redraw_line(origin, found)}"
+    yield f"redraw    {redraw_line(origin, found, file)}"
 
 
 def read_origin(file: Path) -> Origin:
@@ -85,15 +85,17 @@ def find_run(run: RunOrigin, file: Path, roots: Sequence[Path]) -> FoundRun | No
         return None
 
 
-def redraw_line(origin: Origin, found: Sequence[FoundRun | None]) -> str:
-    """Return the command that draws a figure again; runs that are not there keep their names."""
+def redraw_line(origin: Origin, found: Sequence[FoundRun | None], file: Path) -> str:
+    """Return the command that draws a figure again, where it is; runs that are not there keep their names."""
     folders = [
         str(now.folder.path) if now is not None else f"{run.experiment}/{run.run}"
         for run, now in zip(origin.runs, found, strict=True)
     ]
     labels = [f"--label={run.label}" for run in origin.runs if run.label is not None]
     settings = [word for setting in _assignments(origin.settings) for word in ("--set", setting)]
-    out = ["--out", "merged"] if len(folders) > 1 else []
+    own = [now.folder.path.absolute() / "report" for now in found if now is not None]
+    folder = file.absolute().parent
+    out = [] if [folder] == own else ["--out", str(_shown_path(folder))]
     return shell_line(["harness", "report", *folders, *labels, *out, "--figure", origin.figure, *settings])
 
 

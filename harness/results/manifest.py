@@ -20,7 +20,7 @@ from harness.digest import code_digest
 from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
 from harness.machine.system import Machine, device_name, machine
-from harness.plugins import name_of
+from harness.plugins import name_of, plugin_versions
 from harness.printable import printable
 from harness.problem.case import Case
 from harness.results.format_version import FORMAT_VERSION
@@ -163,14 +163,15 @@ def timestamp() -> str:
 
 
 def package_versions() -> dict[str, str]:
-    """Return the installed versions of the harness's core dependencies and of some optional packages."""
+    """Return the versions of the harness's core dependencies, of some optional packages, and of plugins."""
     try:
         requirements = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
         requirements = []
     core = [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in requirements if "extra ==" not in text]
     versions = {name: _version(name) for name in (*core, *OPTIONAL_PACKAGES)}
-    return {name: found for name, found in versions.items() if found is not None}
+    known = {name: found for name, found in versions.items() if found is not None}
+    return {**known, **plugin_versions(DISTRIBUTION)}
 
 
 def anonymous_command(command: str | Sequence[str]) -> str:

@@ -31,6 +31,7 @@ class Calls:
         self.reports: list[tuple[Any, ...]] = []
         self.report_arguments: dict[str, Any] = {}
         self.redrawn: list[tuple[Any, ...]] = []
+        self.skipped: dict[str, str] = {}
         self.notes: tuple[str, ...] = ()
         self.interruption: KeyboardInterrupt | None = None
 
@@ -54,7 +55,8 @@ class Calls:
         self, folders: list[Path], figures: list[str], settings: list[str], *others: Any, **named: Any
     ) -> Any:
         self.redrawn.append((folders, figures, settings))
-        return SimpleNamespace(files={"throughput": (Path("throughput.png"),)}, notes=self.notes)
+        files = {"throughput": (Path("throughput.png"),)}
+        return SimpleNamespace(files=files, notes=self.notes, skipped=self.skipped)
 
 
 def error_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

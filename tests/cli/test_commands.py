@@ -138,6 +138,10 @@ class TestReport:
         assert calls.reports == []
         assert capsys.readouterr().out == "figure: throughput.png\n"
 
+    def test_a_figure_that_was_asked_for_and_is_not_drawn_is_a_failure(self, calls: Calls) -> None:
+        calls.skipped = {"throughput": "no case was timed"}
+        assert main(["report", "a", "--figure", "throughput"]) == 1
+
     def test_settings_without_their_figure_are_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         message = error_line(capsys, "report", "a", "--set", "style=bars")
         assert message == "--set: found no --figure, expected the figure that the settings are for"

@@ -55,7 +55,10 @@ def test_a_slower_case_and_one_that_is_no_longer_right_are_told_first(tmp_path, 
     status, out, _ = compare(capsys, str(old), str(new), "--markdown", str(files[0]), "--json", str(files[1]))
     assert status == 1
     lines = out.splitlines()
-    assert lines[0] == ("4 cases in both runs: 1 lost, 1 slower, 1 faster, 1 same (differences above 3 %)")
+    assert lines[0] == (
+        "4 cases in both runs: 1 lost, 1 slower, 1 faster, "
+        "1 same (1 of identical code, whatever was measured) (differences above 3 %)"
+    )
     assert lines[2:4] == [
         "no longer right (1):",
         f"  {CASES[2]}  flash · cpu · b1 h2 s64 d16 f32 causal: passed → crashed: signal 11",
@@ -142,7 +145,7 @@ def test_what_a_received_run_says_is_quoted_and_its_profile_is_in_the_commands(t
     again = f"harness run 'a; touch b.toml' --profile 'small cpu' --only case={CASES[1]}"
     commands = [line for line in out.splitlines() if "harness run" in line]
     assert commands == [f"  git checkout 0123456789abcdef && {again}", f"  {again}"]
-    assert file.read_text().startswith("## &lt;b&gt;sweep&lt;/b&gt;: not worse\n")
+    assert file.read_text().startswith("## &lt;b&gt;sweep&lt;/b&gt;: undecided\n")
 
 
 def test_how_many_cases_have_lost_their_times_is_told(tmp_path, old, capsys):
@@ -150,10 +153,13 @@ def test_how_many_cases_have_lost_their_times_is_told(tmp_path, old, capsys):
     new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), *untimed)
     file = tmp_path / "pull.md"
     assert compare(capsys, str(old), str(new), "--markdown", str(file))[0] == 0
-    words = "2 same, 2 not compared by time (2 not timed in the new run) (differences above 3 %)"
+    words = (
+        "2 same (1 of identical code, whatever was measured), 2 not compared by time "
+        "(2 not timed in the new run) (differences above 3 %)"
+    )
     assert words in file.read_text()
     assert "2 not timed in the old run" in compare(capsys, str(new), str(old))[1]
-    assert "2 same, 2 not compared by time (2 timed in neither run)" in compare(capsys, str(new), str(new))[1]
+    assert ", 2 not compared by time (2 timed in neither run)" in compare(capsys, str(new), str(new))[1]
     partly = write(tmp_path / "partly", BASELINE, *(row(case, 0.5, device="another") for case in CASES[1:]))
     words = "1 same, 3 not compared by time (3 timed on another device)"
     assert words in compare(capsys, str(old), str(partly))[1]

@@ -47,6 +47,16 @@ def test_a_slowdown_is_found_and_how_large_it_is():
     assert not (cases[factors == 1]["verdict"] == "slower").any()
 
 
+def test_times_are_those_of_all_pairs_as_ratios_are():
+    pairs = pairs_of(np.random.default_rng(4), np.full(40, 1.2), count=4)
+    for number, pair in enumerate(pairs):
+        pair[["time_s_old", "time_s_new"]] = (1e-3 * 2**number, 3e-3 * 2**number)
+    cases = of_pairs(pairs, 0.03)
+    judged = cases[cases["how"] == "in turn"]
+    assert np.allclose(judged["time_s_old"], 1e-3 * 2**1.5)
+    assert np.allclose(judged["time_s_new"], 3e-3 * 2**1.5)
+
+
 def test_a_case_that_is_wrong_in_one_pair_is_lost_as_it_was_there():
     pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
     pairs[0].loc[5, "is_checked"] = False

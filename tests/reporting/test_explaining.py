@@ -72,7 +72,7 @@ def test_without_its_run_a_figure_says_what_it_holds(write_run: WriteRun, tmp_pa
     assert said["run"].startswith(f"seq_sweep/{folder.name}: not found beside the figure nor below ")
     assert said["command"] == "harness run seq_sweep.toml"
     assert said["rows"] == "3"
-    assert said["redraw"] == f"harness report seq_sweep/{folder.name} --figure throughput"
+    assert said["redraw"] == f"harness report seq_sweep/{folder.name} --out {tmp_path} --figure throughput"
 
 
 def test_a_run_that_has_changed_says_so(write_run: WriteRun) -> None:
@@ -104,7 +104,7 @@ def test_merged_runs_are_all_named_with_their_labels(write_run: WriteRun, tmp_pa
     files = redraw(runs, ["throughput"], out=tmp_path / "both", formats=("svg",), labels=["old", "new"]).files
     lines = list(explain(files["throughput"][0], [tmp_path / "results"]))
     assert [line.split()[1] for line in lines if line.startswith("run ")] == [str(run) for run in runs]
-    assert lines[-1].endswith("--label=old --label=new --out merged --figure throughput")
+    assert lines[-1].endswith(f"--label=old --label=new --out {tmp_path / 'both'} --figure throughput")
 
 
 BAD_FILES = {

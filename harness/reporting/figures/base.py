@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "pdf")
 PNG_DOTS_PER_INCH = 200
+PLACES = 5
+"""Digits behind the point of where axes are, as shares of the drawing: less than a hundredth of a dot."""
 
 PanelColumn = Literal[
     "head_dim",
@@ -225,6 +227,18 @@ def check_formats(formats: Sequence[str]) -> None:
         raise InputError(f"figure format: found {found}, expected one of {', '.join(FORMATS)}")
 
 
+def _settle_layout(drawing: Drawing) -> None:
+    """Lay the drawing out, and round where its axes are.
+
+    The solver's results differ in their last digits from one process to the next.
+    """
+    drawing.draw_without_rendering()
+    drawing.set_layout_engine("none")
+    for axes in drawing.axes:
+        left, bottom, width, height = (round(float(value), PLACES) for value in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
+
+
 def save(
     drawing: Drawing, stem: Path, formats: Sequence[str] = FORMATS, origin: str | None = None
 ) -> tuple[Path, ...]:
@@ -235,6 +249,7 @@ def save(
     import matplotlib
 
     check_formats(formats)
+    _settle_layout(drawing)
     paths = tuple(stem.with_name(f"{stem.name}.{name}") for name in formats)
     with matplotlib.rc_context({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
         for name, path in zip(formats, paths, strict=True):

@@ -114,6 +114,7 @@ def draw_peaks(axes: Axes, peaks: Sequence[Peak], *, all_in_corner: bool = False
             if not all_in_corner:
                 _write(axes, peak.text, peak.value, above=True)
     in_corner = [peak for peak in peaks if all_in_corner or peak.value > top]
+    in_corner.sort(key=lambda peak: -peak.value)
     for line, peak in enumerate(in_corner):
         text = f"{peak.text} ↑" if peak.value > top else peak.text
         _write(axes, text, top, lower_by=line * TEXT_LINE)
