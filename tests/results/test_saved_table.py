@@ -135,7 +135,8 @@ NAMES_OF_FOLDERS = ("experiment", "run")
 PLAIN_FIELDS = [
     name
     for name in Result.model_fields
-    if name not in ("stage_s", "instructions", "model", "params", "chosen", *NAMES_OF_FOLDERS)
+    if name
+    not in ("stage_s", "bandwidth_gb_s", "instructions", "model", "params", "chosen", *NAMES_OF_FOLDERS)
 ]
 
 
