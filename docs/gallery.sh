@@ -27,6 +27,9 @@ draw $runs vector_distribution throughput vector_distribution
 draw $runs tile_and_fuse operations tile_and_fuse_operations
 draw $runs tile_and_fuse speedup tile_and_fuse
 
+"$harness" run roofline --profile cpu --out $runs --plain
+draw $runs roofline roofline roofline
+
 "$harness" check xegpu_fused --only seq=256 --out $runs --plain
 draw $runs xegpu_fused matrix xegpu_fused
 

@@ -31,11 +31,21 @@ def no_more(outcome: Outcome) -> None:
 class BuildPool:
     """Answers requests about cases with up to `jobs` workers at a time."""
 
-    def __init__(self, jobs: int, timeout_s: float, memory_gb: float | None) -> None:
-        """Start nothing yet: workers come with the first requests."""
+    def __init__(
+        self,
+        jobs: int,
+        timeout_s: float,
+        memory_gb: float | None,
+        while_waiting: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start nothing yet: workers come with the first requests.
+
+        `while_waiting` is called now and then while workers build; what it raises ends the waiting.
+        """
         self._jobs = jobs
         self._timeout_s = timeout_s
         self._memory_gb = memory_gb
+        self._while_waiting = while_waiting
         self._idle: list[WorkerProcess] = []
         self._busy: dict[WorkerProcess, tuple[Case, float]] = {}
         """What each is asked about, and since when."""
@@ -89,6 +99,7 @@ class BuildPool:
         """Wait a moment; return the outcomes of the workers that have answered, died or timed out."""
         patience = min([DEATH_POLL_S, *(worker.time_left for worker in self._busy)])
         ready, _, _ = select.select(list(self._busy), [], [], patience)
+        self._while_waiting()
         over = [
             worker for worker in self._busy if worker in ready or not worker.alive or worker.time_left == 0
         ]

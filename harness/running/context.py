@@ -61,7 +61,9 @@ class RunContext:
         if self.bundle is not None:
             return BundledBuilds(self.bundle)
         limits = self.experiment.limits
-        return BuildPool(self.jobs, limits.build_timeout_s, limits.memory_gb)
+        return BuildPool(
+            self.jobs, limits.build_timeout_s, limits.memory_gb, while_waiting=self.ending.require_none
+        )
 
     @cached_property
     def expectations(self) -> Expectations:

@@ -185,18 +185,21 @@ def distrust(taken: Iterable[OutsideTimes], claimed_s: float, launch_s: float) -
             f"a call takes {_shown(poisoned)} where its output was poisoned, {_shown(expected)} by its own "
             "clock: calls leave what was computed before"
         )
-    return _distrust_of_handling(times)
+    return _distrust_of_handling(times, expected)
 
 
-def _distrust_of_handling(times: Sequence[OutsideTimes]) -> WorkerFailure | None:
-    """Return why code seems to compute outside of its calls, or None."""
+def _distrust_of_handling(times: Sequence[OutsideTimes], expected_s: float) -> WorkerFailure | None:
+    """Return why code seems to compute outside of its calls, or None.
+
+    What takes less than a call hides nothing: a padded batch, say, takes many times its inputs' memory.
+    """
     copy_s = median(one.copy_s for one in times)
     handled = {
         "it takes other inputs": median(one.give_s for one in times),
         "outputs are poisoned": median(one.poison_s for one in times),
     }
     for what, seconds in handled.items():
-        if seconds > MOST_COPIES * copy_s + HANDLING_SLACK_S:
+        if seconds > max(expected_s, MOST_COPIES * copy_s + HANDLING_SLACK_S):
             return _distrusted(
                 f"{_shown(seconds)} pass while {what}, {_shown(copy_s)} while all inputs are copied: "
                 "it computes there"
