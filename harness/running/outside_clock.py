@@ -50,6 +50,8 @@ MOST_COPIES = 10.0
 """Taking inputs, poisoning outputs and reading them may take so many times what copying inputs takes."""
 HANDLING_SLACK_S = 1e-3
 """And so much more: what is on a device is copied from and to it."""
+MOST_CALLS_HANDLED = 5.0
+"""And, where that is more, so many times what a call takes."""
 MOST_TIMES_THE_PEAK = 3.0
 """Nothing is faster than the machine; so many times its measured peak is no error of that any more."""
 CONFIRMATIONS = 6
@@ -191,7 +193,8 @@ def distrust(taken: Iterable[OutsideTimes], claimed_s: float, launch_s: float) -
 def _distrust_of_handling(times: Sequence[OutsideTimes], expected_s: float) -> WorkerFailure | None:
     """Return why code seems to compute outside of its calls, or None.
 
-    What takes less than a call hides nothing: a padded batch, say, takes many times its inputs' memory.
+    What takes a few times as long as a call hides little: a padded batch, say, takes many times its inputs'
+    memory, one sequence after the other.
     """
     copy_s = median(one.copy_s for one in times)
     handled = {
@@ -199,7 +202,7 @@ def _distrust_of_handling(times: Sequence[OutsideTimes], expected_s: float) -> W
         "outputs are poisoned": median(one.poison_s for one in times),
     }
     for what, seconds in handled.items():
-        if seconds > max(expected_s, MOST_COPIES * copy_s + HANDLING_SLACK_S):
+        if seconds > max(MOST_CALLS_HANDLED * expected_s, MOST_COPIES * copy_s + HANDLING_SLACK_S):
             return _distrusted(
                 f"{_shown(seconds)} pass while {what}, {_shown(copy_s)} while all inputs are copied: "
                 "it computes there"

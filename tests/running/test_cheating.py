@@ -95,7 +95,7 @@ def test_times_that_agree_are_trusted() -> None:
 def test_code_may_take_inputs_and_poison_outputs_about_as_fast_as_they_are_copied() -> None:
     honest = OutsideTimes(1e-3, 1e-3, 1e-3, give_s=4e-3, poison_s=1e-3, copy_s=1e-3)
     assert distrust([honest], 1e-3, 0.0) is None
-    long = OutsideTimes(0.1, 0.1, 0.1, give_s=0.05, poison_s=0.02, copy_s=1e-3)
+    long = OutsideTimes(0.1, 0.1, 0.1, give_s=0.4, poison_s=0.02, copy_s=1e-3)
     assert distrust([long], 0.1, 0.0) is None
     for handled in ({"give_s": 20e-3}, {"poison_s": 20e-3}):
         found = distrust([dataclasses.replace(honest, **handled)], 1e-3, 0.0)
