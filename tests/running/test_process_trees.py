@@ -23,6 +23,8 @@ from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
 RUN = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where whoever started the tests ignores it
 import sys
 from pathlib import Path
 from example_cases import example_experiment
