@@ -152,8 +152,13 @@ class HarnessPlugin:
         """Learn from a worker which cases are left: the controller collects nothing."""
         found = {tuple(word.split("::", 1)) for word in ids if "::" in word}
         for file, run in self._runs.items():
-            own = {name for path, name in found if (self._config.rootpath / path).resolve() == file}
+            own = {name for path, name in found if self._is_path_of(path, file)}
             run.select(case.id for name, case in names_of(run.asked.cases).items() if name in own)
+
+    def _is_path_of(self, path: str, file: Path) -> bool:
+        """Return whether the path in an item's id is a file's: it is empty of files beyond pytest's root."""
+        root = self._config.rootpath
+        return (root / path).resolve() == file if path else not file.is_relative_to(root)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

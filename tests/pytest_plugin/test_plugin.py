@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -161,6 +162,17 @@ def test_workers_of_xdist_share_one_run_and_build_each_case_once(folder: Path) -
     assert "4 of 10 cases checked" in session.text
     assert session.run.manifest.finished is not None
     assert not list(session.run.path.glob(".expectations*"))
+    planned = session.run.manifest.planned
+    assert planned is not None
+    assert (len(planned), session.run.manifest.left_out) == (10, 0)
+
+
+def test_an_experiment_beyond_the_root_has_all_its_cases_planned(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = shutil.move(folder / "tiny.toml", tmp_path_factory.mktemp("elsewhere") / "tiny.toml")
+    session = Session(folder, "-n", "2", "--harness", str(file), "--rootdir", str(folder))
+    assert (len(session.run.manifest.planned or ()), session.run.manifest.left_out) == (10, 0)
 
 
 @pytest.mark.sweep
