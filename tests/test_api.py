@@ -1,5 +1,6 @@
 """What `harness.build` and `harness.attention` make of their arguments."""
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from harness.api import BuiltArtifact, CheckedExecutable
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.oracle.expected import expect
+from harness.problem.arguments import CALL_FIELDS, CALL_OPTIONS
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs, make_inputs
 from harness.results.manifest import collect
@@ -111,6 +113,11 @@ def test_what_is_wrong_with_the_arguments_of_attention_is_named(
     arguments = {name: np.zeros((1, 2, 6, 8), np.float32) for name in ("q", "k", "v")} | changed
     with pytest.raises(InputError, match=message):
         harness.attention(**arguments)
+
+
+def test_what_attention_says_that_it_takes_is_what_it_takes() -> None:
+    taken = list(inspect.signature(harness.attention).parameters)
+    assert taken == ["q", "k", "v", *CALL_OPTIONS, *CALL_FIELDS]
 
 
 def test_an_executable_that_is_kept_checks_its_operands() -> None:

@@ -12,6 +12,7 @@ from harness.artifact.cache import ADVICE, cache_root
 from harness.comparing.comparison import Comparison, compare_runs
 from harness.comparing.in_turn import LEAST_PAIRS, balanced_turns, is_all_identical, of_pairs
 from harness.errors import InputError
+from harness.processes import told_of_end
 from harness.results.run_folder import MANIFEST_FILE, RunFolder
 from harness.storage.folder_store import FolderStore
 
@@ -114,9 +115,9 @@ def _runs_below(out: Path) -> set[Path]:
 
 
 def _ended(command: Sequence[str], revision: Revision) -> "subprocess.CompletedProcess[str]":
-    """Run a command with a revision's code to its end; what interrupts this process ends it as well."""
+    """Run a command with a revision's code; it ends with this process, also when that is killed."""
     with subprocess.Popen(
-        command,
+        told_of_end.command(command),
         env=revision.environment(),
         cwd=revision.folder,
         stdout=subprocess.DEVNULL,

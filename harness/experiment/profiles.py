@@ -51,6 +51,8 @@ def mistakes_in_profiles(data: Mapping[str, Any]) -> Iterator[str]:
 def unknown_profile(name: str, data: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the name of a profile that an experiment lacks; None where it has it."""
     known = profile_names(data)
+    if not known:
+        return f"--profile: found {shown(name)}, but this experiment has no profiles; expected no --profile"
     return None if name in known else f"--profile: {unknown_name('profile', name, known)}"
 
 

@@ -39,6 +39,9 @@ FROM_ARRAYS = (
 )
 """Fields of a problem that its arrays say."""
 
+CALL_OPTIONS = ("variant", "target", "executor", "mask", "bias", "sinks", "params", "threads")
+"""What a call says beside its arrays and fields of its problem."""
+
 CALL_FIELDS = {name: field for name, field in problem_fields().items() if name not in FROM_ARRAYS}
 """Fields of a problem that are said beside its arrays."""
 
@@ -79,7 +82,7 @@ def problem_of(
     """
     for name in fields:
         if name not in CALL_FIELDS:
-            raise InputError(f"{name}: {unknown_key(name, CALL_FIELDS)}")
+            raise InputError(f"{name}: {unknown_key(name, [*CALL_OPTIONS, *CALL_FIELDS])}")
     q, k, v = (arrays[name] for name in "qkv")
     packed = fields.get("cu_seqlens_q") is not None
     layout = "[tokens, heads, head_dim]" if packed else "[batch, heads, seq, head_dim]"

@@ -15,6 +15,7 @@ from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
+    NothingTimed,
     NothingToDraw,
     Unreadable,
     absent_variants,
@@ -59,6 +60,7 @@ def draw_figures(
     Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
     """
     drawn = Drawn()
+    untimed = []
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
             figure: Figure = plugins.load("figure", name)
@@ -83,12 +85,16 @@ def draw_figures(
         except PLUGIN_FAILURES as error:  # a plugin's, or matplotlib's; no figure may cost the report
             reason = str(error).replace("\n", "; ") if isinstance(error, HarnessError) else one_line(error)
             drawn.skipped[name] = reason
-            if name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
+            if isinstance(error, NothingTimed):
+                untimed += [name] * (name in wanted)
+            elif name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
                 drawn.notes.append(f"figure {name} not drawn: {reason}")
             continue
         absent = absent_variants(runs.frame, settings)
         if absent:
             drawn.notes.append(f"figure {name}: no row of {', '.join(absent)} in these results")
+    if untimed:
+        drawn.notes.append(f"no case was timed, so these figures are not drawn: {', '.join(untimed)}")
     return drawn
 
 

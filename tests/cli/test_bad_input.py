@@ -89,7 +89,8 @@ def test_in_an_experiment(
         ),
         (
             ["check", "trial", "--profile", "cpu"],
-            "experiments/trial.toml: --profile: unknown profile 'cpu'; expected one of none",
+            'experiments/trial.toml: --profile: found "cpu", but this experiment has no profiles; '
+            "expected no --profile",
         ),
         (
             ["list", "figures", "--profile", "cpu"],

@@ -134,4 +134,6 @@ def test_an_unknown_profile_is_refused_with_the_known_ones(tmp_path: Path) -> No
     assert mistake(tmp_path, text, "smal") == (
         "trial.toml: --profile: unknown profile 'smal' (did you mean small?); expected one of small, tiny"
     )
-    assert mistake(tmp_path, "", "cpu").endswith("unknown profile 'cpu'; expected one of none")
+    assert mistake(tmp_path, "", "cpu").endswith(
+        '--profile: found "cpu", but this experiment has no profiles; expected no --profile'
+    )

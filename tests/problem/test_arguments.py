@@ -200,7 +200,8 @@ class TestReadingAProblem:
     @pytest.mark.parametrize(
         ("fields", "message"),
         [
-            ({"casual": True}, r"casual: unknown key \(did you mean causal\?\); allowed: causal, "),
+            ({"casual": True}, r"casual: unknown key \(did you mean causal\?\); allowed: variant, "),
+            ({"varient": "naive"}, r"varient: unknown key \(did you mean variant\?\); allowed: variant, "),
             ({"heads": 4}, "heads: unknown key"),
             ({"kv_lengths": [1.5, 2.0]}, "kv_lengths: found 1.5, expected an integer"),
             ({"causal": "no"}, 'causal: found "no", expected true or false'),

@@ -38,6 +38,15 @@ def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run:
     assert first.summary_markdown.read_text() == text
 
 
+@pytest.mark.parametrize("assignment", ["published_devices=H100", "published_implementations=cuDNN"])
+def test_a_choice_among_published_points_that_are_not_overlaid_is_told(
+    write_run: WriteRun, assignment: str
+) -> None:
+    drawn = redraw([write_run(RESULTS)], ["throughput"], [assignment], formats=("svg",))
+    name = assignment.partition("=")[0]
+    assert drawn.notes == [f"figure throughput: {name} has no effect without published = true or --published"]
+
+
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [

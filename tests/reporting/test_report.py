@@ -71,6 +71,15 @@ def test_without_a_choice_all_figures_that_apply_are_drawn(write_run: WriteRun) 
     assert "*throughput* not drawn: no case was timed." in paths.summary_markdown.read_text()
 
 
+def test_figures_of_times_are_one_line_where_nothing_was_timed(write_run: WriteRun) -> None:
+    folder = write_run([make_result()], png_only("throughput", "speedup", "recompute", "roofline", "matrix"))
+    paths = write_report([folder], formats=("png",))
+    assert list(paths.figures) == ["matrix"]
+    assert paths.notes == (
+        "no case was timed, so these figures are not drawn: throughput, speedup, recompute, roofline",
+    )
+
+
 def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> None:
     folder = write_run(RESULTS, png_only("throughput", "speedup", "matrix"))
     first = write_report([folder], tmp_path / "first", formats=("svg",))

@@ -45,6 +45,10 @@ class NothingToDraw(HarnessError):  # noqa: N818 - an outcome, not an error
     """A figure does not apply to these results; the message is the reason."""
 
 
+class NothingTimed(NothingToDraw):
+    """A figure is of times, and none of these results has one."""
+
+
 class Unreadable(NothingToDraw):
     """A figure would hold more than anybody can read; the message says what to narrow down."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import InputError
-from harness.reporting.figures.base import NothingToDraw
+from harness.reporting.figures.base import NothingTimed, NothingToDraw
 from harness.reporting.frames import (
     BASELINE_LABEL,
     PROBLEM_COLUMNS,
@@ -43,7 +43,7 @@ def compare(frame: pd.DataFrame, wanted: str | None) -> Comparison:
     named is not in the frame or has several parameter sets.
     """
     if not frame["time_s"].notna().any():
-        raise NothingToDraw("nothing was timed")
+        raise NothingTimed("nothing was timed")
     pairs = frame[["baseline", BASELINE_LABEL]].dropna().drop_duplicates()
     series = sorted(map(str, pairs[BASELINE_LABEL]))
     if wanted is None and len(series) != 1:

@@ -77,6 +77,14 @@ class PublishedSettings(FigureSettings):
         check_words("implementation", words or ())
         return words
 
+    def chosen_points(self) -> list[str]:
+        """Return the names of the settings that choose among published points, of those that are given."""
+        choices = {
+            "published_devices": self.published_devices,
+            "published_implementations": self.published_implementations,
+        }
+        return [name for name, words in choices.items() if words is not None]
+
     def points(self) -> list[PublishedPoint]:
         """Return the points that are wanted; none where none is overlaid."""
         if not self.published:
@@ -86,9 +94,14 @@ class PublishedSettings(FigureSettings):
 
 def overlay_notes(rows: pd.DataFrame, settings: PublishedSettings, *, is_time: bool) -> list[str]:
     """Return why no point is overlaid, or not on all rows, a line each."""
+    if not settings.published:
+        return [
+            f"{name} has no effect without published = true or --published"
+            for name in settings.chosen_points()
+        ]
     points = settings.points()
     if not points:
-        return ["no published point is of both these devices and these implementations"] * settings.published
+        return ["no published point is of both these devices and these implementations"]
     if is_time:
         return [NO_RATES]
     refused = other_conventions(rows)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, PanelColumn, choose_rows
+from harness.reporting.figures.base import Figure, FigureSettings, NothingTimed, PanelColumn, choose_rows
 from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.roofs import MEMORY, Roof, intensities, roofs_of, without_roof
@@ -76,7 +76,7 @@ class Roofline(Figure):
         """Return the timed rows that have an arithmetic intensity."""
         shown = intensities(choose_rows(frame, settings).dropna(subset=["time_s", "tflops"]))
         if shown.empty:
-            raise NothingToDraw("no case was timed")
+            raise NothingTimed("no case was timed")
         return shown
 
     def draw(self, frame: pd.DataFrame, settings: RooflineSettings, caption: str) -> Drawing:

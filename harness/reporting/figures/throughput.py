@@ -13,7 +13,7 @@ from harness.reporting.figures.bars import (
 )
 from harness.reporting.figures.base import (
     Figure,
-    NothingToDraw,
+    NothingTimed,
     PanelColumn,
     choose_rows,
 )
@@ -100,7 +100,7 @@ class Throughput(Figure):
         styles = series_styles(frame)
         shown = choose_rows(frame, settings)
         if not shown["time_s"].notna().any():
-            raise NothingToDraw("no case was timed")
+            raise NothingTimed("no case was timed")
         shown, x = along(shown, settings.x)
         shown, never_measured = _without_unmeasured(shown)
         columns = check_readable(shown, settings.panels, x)
