@@ -201,6 +201,31 @@ def test_another_case_has_its_own_stages_and_says_what_is_too_long(page: Page, s
     assert "--stage long" in page.value(left)
 
 
+def test_on_a_phone_titles_are_whole_and_variants_stay_while_their_table_scrolls(
+    page: Page, sweep_page: Written
+) -> None:
+    page.show(sweep_page.html, *PHONE)
+    lies = """((selector) => {
+      const lies = document.querySelector("#summary .scroll").querySelector(selector).getBoundingClientRect();
+      return [lies.left, lies.right];
+    })"""
+    title = page.value(f"{lies}('caption span')")
+    variant = page.value(f"{lies}('tbody th')")
+    value = page.value(f"{lies}('tbody td')")
+    assert 0 <= title[0] < title[1] <= PHONE[0]
+    scrolled = page.value(
+        """(() => {
+          const table = document.querySelector("#summary .scroll");
+          table.scrollLeft = 60;
+          return table.scrollLeft;
+        })()"""
+    )
+    assert scrolled == 60
+    assert page.value(f"{lies}('tbody td')")[0] == value[0] - 60
+    assert page.value(f"{lies}('tbody th')") == pytest.approx(variant, abs=1.5)
+    assert page.value(f"{lies}('caption span')") == pytest.approx(title, abs=1.5)
+
+
 @pytest.mark.parametrize("width", [320, 390])
 def test_on_a_phone_only_tables_scroll_sideways(page: Page, sweep_page: Written, width: int) -> None:
     page.show(sweep_page.html, width, 844)
