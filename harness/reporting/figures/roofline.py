@@ -44,7 +44,7 @@ NOTE = (
 class RooflineSettings(FigureSettings):
     """`[figures] roofline = { … }`."""
 
-    panels: tuple[PanelColumn, ...] = ()
+    panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
     """One panel for each combination of these; targets, threads and dtypes that vary are added."""
 
 

@@ -67,8 +67,17 @@ def test_points_stand_over_their_intensity_and_are_joined_by_growing_length() ->
 
 
 def test_problems_of_other_widths_are_not_joined() -> None:
-    (axes,) = draw(row(64), row(128, head_dim=128)).axes
+    (axes,) = draw(row(64), row(128, head_dim=128), panels=[]).axes
     assert len(lines(axes, "flash")) == 2
+
+
+def test_widths_and_masks_have_panels_of_their_own() -> None:
+    wide, causal = row(case="wide", head_dim=128), row(case="causal", mask="causal")
+    drawing = draw(row(64), wide, causal)
+    counts = {axes.get_title(): len(lines(axes, "flash")) for axes in drawing.axes if axes.get_title()}
+    assert counts == dict.fromkeys(
+        ("head dim 64, full mask", "head dim 64, causal mask", "head dim 128, full mask"), 1
+    )
 
 
 def test_a_slope_is_intensity_times_bandwidth_up_to_the_peak() -> None:
