@@ -288,8 +288,8 @@ def load(path: str | Path) -> "pandas.DataFrame":
     Raises:
         InputError: the path is neither, or what it holds cannot be read.
     """
-    from harness.results.run_folder import choice_of
-    from harness.results.run_folder import load as load_results
+    from harness.results.loading import choice_of
+    from harness.results.loading import load as load_results
 
     folder = _path("path", path, "the path of a run's folder or an experiment's")
     frame = load_results(folder)

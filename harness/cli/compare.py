@@ -38,7 +38,7 @@ def compare_folders(runs: Sequence[Path], wanted: Wanted, *, is_run: bool) -> No
     `is_run` says that options were given which only runs of revisions take.
     """
     from harness.comparing.comparison import compare_runs
-    from harness.results.run_folder import open_run
+    from harness.results.loading import open_run
 
     if is_run:
         raise InputError("--pairs and --only: found no --revisions; expected it, whose runs they are for")

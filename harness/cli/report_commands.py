@@ -139,7 +139,7 @@ def archive(
     """Pack a run into one file: its rows, samples and manifest, from which reports are made again."""
     from harness.errors import InputError
     from harness.results.archive import SUFFIX, write_archive
-    from harness.results.run_folder import open_run
+    from harness.results.loading import open_run
 
     run = open_run(folder)
     file = out or Path(f"{run.experiment}-{run.run}{SUFFIX}")

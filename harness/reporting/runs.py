@@ -56,7 +56,7 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     experiments set up one figure, the first one's settings hold.  Raises `InputError` when a folder holds no
     results, or their format is another version's, and for another number of labels.
     """
-    from harness.results.run_folder import different_runs, open_run, tables_of
+    from harness.results.loading import different_runs, open_run, tables_of
 
     if not folders:
         raise InputError("no results folder given; expected at least one")

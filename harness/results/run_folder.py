@@ -10,20 +10,17 @@ The journals are the truth; the Parquet files are made from them for other tools
 """
 
 import json
-import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from harness.errors import InputError, StorageError, cut
-from harness.numbers import Count, Duration, MeasuredSeconds, Positive, Share
 from harness.printable import all_printable, printable
-from harness.results.archive import is_archive, unpacked
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import newest_of_each_case, results_frame
 from harness.results.journal import Journal
@@ -31,6 +28,7 @@ from harness.results.manifest import Manifest, part_of, timestamp
 from harness.results.result import Result
 from harness.results.run_identity import folder_name, names_of_folders
 from harness.results.saved_table import journal_digest, read_table, write_table
+from harness.results.timing_rounds import Round, samples_frame
 from harness.storage.lock import FileLock, holder_of
 from harness.storage.reading import exists, read_text, unusable
 from harness.storage.replacing import remove_leftovers, replaced
@@ -47,46 +45,6 @@ LOCK_FILE = ".lock"
 
 START_FORMAT = "%Y-%m-%dT%H-%M-%S"
 """How a run is called, after the time in UTC when it starts."""
-
-SAMPLE_COLUMNS = {
-    "case": "str",
-    "group": "str",
-    "start": "int64",
-    "round": "int64",
-    "seconds": "float64",
-    "load": "float64",
-    "launch_s": "float64",
-    "clock_mhz": "float64",
-}
-"""Columns of the table of samples and their types."""
-
-
-class Round(BaseModel):
-    """The samples of one round of interleaved timing, in which each candidate had its turn."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    group: str
-    """Id of the set of cases that are timed together."""
-    round: Count
-    start: Count = 0
-    """Which start of the candidates it belongs to; all of a start ran in the same processes."""
-    seconds: dict[str, Annotated[list[MeasuredSeconds], Field(min_length=1)]]
-    """Case id to seconds per call, one value per sample of this round."""
-    load: Share
-    """Share of the machine's processors that others used during the round."""
-    launch_s: dict[str, Duration] = {}
-    """What a launch takes besides, by case id, where a device tells it apart."""
-    clock_mhz: dict[str, Count] = {}
-    """The device's clock, where it is known."""
-    throttled: dict[str, str] = {}
-    """Why a case's sample of this round is not counted: the device was slowed down."""
-    peak_flops: dict[str, Positive] = {}
-    """A sample of the target's peak in FLOP/s, by the peak's name."""
-    bandwidths: dict[str, dict[str, Positive]] = {}
-    """Samples of its bandwidths in bytes/s, by the peak's name and the level of memory."""
-    at: str
-    """When the round was over, ISO 8601."""
 
 
 class RunFolder:
@@ -194,7 +152,7 @@ class RunFolder:
         """
         saved = read_table(self.path / RESULTS_TABLE, self.path / RESULTS_FILE, columns)
         if saved is None:
-            return _tables_from_journals([self])
+            return tables_from_journals([self])
         return _named_by_folders(saved, [self], [len(saved)])
 
     def rounds(self) -> list[Round]:
@@ -236,7 +194,7 @@ class RunFolder:
         Can be called any number of times, also for a run that was interrupted.
         """
         journal = journal_digest(self.path / RESULTS_FILE)  # before it is read: a table is never of more rows
-        results, samples = _tables_from_journals([self]), samples_frame(self.rounds())
+        results, samples = tables_from_journals([self]), samples_frame(self.rounds())
         _replace_file(self.path / RESULTS_TABLE, lambda path: write_table(results, path, journal))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
         self._update_manifest(finished=timestamp())
@@ -263,34 +221,8 @@ class RunFolder:
         _replace_file(self.path / MANIFEST_FILE, lambda path: path.write_text(text, encoding="utf-8"))
 
 
-def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.DataFrame":
-    """Return the results of one or several runs as a table, one row per case (see `results_frame`).
-
-    Each path is a run's folder, or an experiment's folder, of which the newest run is taken.  Rows come from
-    the journals, or a table that was made of one, so a run that was interrupted or is still going on can be
-    loaded too.  Raises `InputError` when a path is neither, or its results cannot be read.
-    """
-    first = [path] if isinstance(path, str | Path) else list(path)
-    return tables_of(different_runs(open_run(Path(folder)) for folder in (*first, *more)))
-
-
-def different_runs(runs: Iterable[RunFolder]) -> list[RunFolder]:
-    """Return the runs, each once: one may be given by several paths."""
-    return list({run.path.resolve(): run for run in runs}.values())
-
-
-def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
-    """Return the results of different runs as one table, one run after the other.
-
-    The columns `experiment` and `run` say which folder a row is read from, see
-    `harness.results.run_identity`: what its line in the journal says of them may be another run's, too.
-    Which columns there are, and of what types, depends on the rows of all runs: several are read from their
-    journals.
-    """
-    return runs[0].table() if len(runs) == 1 else _tables_from_journals(runs)
-
-
-def _tables_from_journals(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
+def tables_from_journals(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
+    """Return the results of runs as one table, read from their journals, see `harness.results.loading`."""
     lengths: list[int] = []
 
     def lines() -> Iterator[Result]:
@@ -324,48 +256,6 @@ def _named_by_folders(
     )
 
 
-def choice_of(path: str | Path, finished: Collection[str]) -> list[str]:
-    """Return what `load` leaves unsaid, a line each: which run it takes of several, what that run lacks.
-
-    `finished` are the cases that it returned.
-    """
-    folder = open_run(Path(path))
-    lines = []
-    runs = [folder.path] if folder.path == Path(path) else run_paths(Path(path))
-    others = [run for run in runs if run != folder.path]
-    if others:
-        which = "newest" if folder.path == runs[0] else "newest with rows"
-        lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {_some(others)}")
-    missing = sum(case not in finished for case in folder.manifest.planned or ())
-    if missing:
-        lines.append(f"{folder.path}: {missing} planned cases have no row yet; --resume goes on with them")
-    if folder.manifest.left_out:
-        lines.append(f"{folder.path}: {folder.manifest.left_out} cases of the experiment were not asked for")
-    return lines
-
-
-def _some(runs: list[Path]) -> str:
-    """Return the names of the first runs."""
-    return ", ".join(run.name for run in runs[:3]) + (" …" if len(runs) > 3 else "")
-
-
-def open_run(path: Path) -> RunFolder:
-    """Open a run's folder, or the newest run in an experiment's folder, see `RunFolder.latest_in`.
-
-    A run's archive is unpacked into the cache.
-    """
-    expected = f"expected a run's folder with {MANIFEST_FILE}, an experiment's folder, or a run's archive"
-    if is_archive(path):
-        return RunFolder.open(unpacked(path))
-    if exists(path / MANIFEST_FILE):
-        return RunFolder.open(path)
-    newest = RunFolder.latest_in(path)
-    if newest is None:
-        problem = "holds no results" if path.is_dir() else "no such folder"
-        raise InputError(f"{path}: {problem}; {expected}")
-    return newest
-
-
 def _has_rows(run: Path) -> bool:
     """Whether a case has ended in a run."""
     journal = run / RESULTS_FILE
@@ -381,37 +271,6 @@ def run_paths(folder: Path) -> list[Path]:
     except OSError as error:
         raise unusable(folder, error) from error
     return sorted(runs, key=_age_key, reverse=True)
-
-
-def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
-    """Return one row per timing sample, with the columns of `SAMPLE_COLUMNS`; `seconds` are of a call."""
-    import pandas
-
-    rows = [
-        (
-            case,
-            entry.group,
-            entry.start,
-            entry.round,
-            seconds,
-            entry.load,
-            entry.launch_s.get(case, math.nan),
-            entry.clock_mhz.get(case, math.nan),
-        )
-        for entry in rounds
-        for case, samples in entry.seconds.items()
-        for seconds in samples
-    ]
-    return pandas.DataFrame(rows, columns=list(SAMPLE_COLUMNS)).astype(SAMPLE_COLUMNS)
-
-
-def paired_samples(rounds: Iterable[Round], *cases: str) -> list[list[list[float]]]:
-    """Return each case's samples per round, of those rounds in which all the cases were timed.
-
-    This is what `statistics.round_medians` and then `statistics.paired_ratio` take.
-    """
-    complete = [entry for entry in rounds if all(entry.seconds.get(case) for case in cases)]
-    return [[entry.seconds[case] for entry in complete] for case in cases]
 
 
 def _read_manifest(folder: Path) -> Manifest:

@@ -13,7 +13,8 @@ from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.row_maker import CaseRecord, RowMaker, option_columns, peak_columns
-from harness.results.run_folder import Round, RunFolder
+from harness.results.run_folder import RunFolder
+from harness.results.timing_rounds import Round
 from harness.running.bundle import Bundle, BundledBuilds
 from harness.running.expectations import Expectations
 from harness.running.peaks import Peaks

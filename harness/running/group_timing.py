@@ -24,7 +24,7 @@ from harness.problem.case import Case
 from harness.problem.changing_inputs import EXACT
 from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
-from harness.results.run_folder import Round
+from harness.results.timing_rounds import Round
 from harness.running.checking import CheckFailure, bind_inputs, check_after_timing, load_case
 from harness.running.context import RunContext, case_threads
 from harness.running.outside_clock import (

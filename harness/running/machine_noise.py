@@ -11,7 +11,8 @@ from harness.experiment.experiment import Experiment
 from harness.measure.statistics import Interval
 from harness.problem.case import Case
 from harness.results.result import Result
-from harness.results.run_folder import Round, RunFolder
+from harness.results.run_folder import RunFolder
+from harness.results.timing_rounds import Round
 from harness.running.progress import Observer
 from harness.running.runner import run_experiment
 

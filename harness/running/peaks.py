@@ -8,7 +8,8 @@ from harness import plugins
 from harness.measure.rounds import PeakSample
 from harness.problem.case import Case
 from harness.results.row_maker import MeasuredPeak
-from harness.results.run_folder import Round, RunFolder
+from harness.results.run_folder import RunFolder
+from harness.results.timing_rounds import Round
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import PeakMeasured, PeakRequest
 

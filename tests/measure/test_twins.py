@@ -10,7 +10,7 @@ import pytest
 from twin_counts import LEAST_FOUND, MOST_TOLD_APART, Count, counts
 
 from harness.experiment.experiment import load_experiment
-from harness.results.run_folder import load
+from harness.results.loading import load
 from harness.running.progress import PlainObserver
 from harness.running.runner import run_experiment
 

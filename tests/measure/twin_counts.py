@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas
 
-from harness.results.run_folder import load
+from harness.results.loading import load
 
 MOST_TOLD_APART = 0.05
 LEAST_FOUND = 0.9

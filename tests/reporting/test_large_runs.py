@@ -16,7 +16,7 @@ from pathlib import Path
 start = time.perf_counter()
 what, *folders = sys.argv[1:]
 if what == "load":
-    from harness.results.run_folder import load
+    from harness.results.loading import load
     rows = len(load(folders))
 elif what == "report":
     from harness.reporting import make_report
@@ -25,7 +25,7 @@ else:
     from harness.comparing.benchmark_json import benchmark_json
     from harness.comparing.comparison import compare_runs
     from harness.comparing.text import markdown, plain_lines
-    from harness.results.run_folder import open_run
+    from harness.results.loading import open_run
     comparison = compare_runs(*(open_run(Path(folder)) for folder in folders))
     letters = sum(map(len, [*plain_lines(comparison), markdown(comparison), *benchmark_json(comparison)]))
     rows = len(comparison.cases)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from harness.errors import InputError
 from harness.results.journal import Journal
 from harness.results.result import Result
-from harness.results.run_folder import Round
+from harness.results.timing_rounds import Round
 
 
 class Record(BaseModel):

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from harness.errors import InputError
 from harness.results.frame import results_frame
+from harness.results.loading import load
 from harness.results.result import BY_NAME, TIMING_FIELDS, Result
-from harness.results.run_folder import RunFolder, load
+from harness.results.run_folder import RunFolder
 from harness.status import Status
 
 

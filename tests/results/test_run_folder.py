@@ -10,7 +10,9 @@ from example_results import example_manifest, example_result, example_round, fai
 
 from harness.errors import InputError
 from harness.results.frame import results_frame
-from harness.results.run_folder import RunFolder, choice_of, load, paired_samples, samples_frame
+from harness.results.loading import choice_of, load
+from harness.results.run_folder import RunFolder
+from harness.results.timing_rounds import samples_frame
 
 
 @pytest.fixture
@@ -265,16 +267,6 @@ def test_measured_peaks_add_up_in_the_manifest(folder):
     assert manifest.peaks == {"f32 1 thread": 1e11, "f16 1 thread": 2e11}
     assert manifest.peak_loads == {"f32 1 thread": 0.0, "f16 1 thread": 0.5}
     assert manifest.bandwidths == {"f32 1 thread": {"memory": 2e10}}
-
-
-def test_samples_pair_over_the_rounds_that_all_cases_took_part_in():
-    rounds = [
-        example_round(0, seconds={"a": [1.0], "b": [2.0]}),
-        example_round(1, seconds={"a": [3.0]}),
-        example_round(2, seconds={"a": [4.0, 5.0], "b": [6.0]}),
-        example_round(3, seconds={"a": [7.0]}),
-    ]
-    assert paired_samples(rounds, "a", "b") == [[[1.0], [4.0, 5.0]], [[2.0], [6.0]]]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pandas
 import pytest
 from example_results import example_manifest, example_result
 
-from harness.results.run_folder import RunFolder, load
+from harness.results.loading import load
+from harness.results.run_folder import RunFolder
 from harness.results.run_identity import folder_name, names_of_folders
 
 

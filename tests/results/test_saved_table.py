@@ -12,9 +12,10 @@ from pyarrow import parquet
 from sweeps import sweep
 
 from harness.errors import InputError
-from harness.results import run_folder, saved_table
+from harness.results import loading, run_folder, saved_table
+from harness.results.loading import load
 from harness.results.result import Result
-from harness.results.run_folder import RunFolder, load
+from harness.results.run_folder import RunFolder
 from harness.results.saved_table import read_table
 
 ROWS = [
@@ -41,7 +42,7 @@ def from_table(folder):
 
 
 def from_journal(folder):
-    return run_folder._tables_from_journals([folder])
+    return run_folder.tables_from_journals([folder])
 
 
 def rewritten(folder, change, **options):
@@ -272,8 +273,8 @@ def test_several_runs_are_read_from_their_journals(folder, tmp_path):
     other = RunFolder.create(tmp_path, "sweep", example_manifest())
     other.append_result(example_result("a", params={"tile": "wide"}))
     other.finish()
-    merged = run_folder.tables_of([folder, other])
-    pandas.testing.assert_frame_equal(merged, run_folder._tables_from_journals([folder, other]))
+    merged = loading.tables_of([folder, other])
+    pandas.testing.assert_frame_equal(merged, run_folder.tables_from_journals([folder, other]))
     assert merged["param.tile"].dropna().tolist() == ["wide"]
 
 
@@ -284,4 +285,4 @@ def test_a_run_is_called_as_its_folder_whatever_its_table_says(tmp_path, name):
     folder.finish()
     rewritten(folder, with_column(name, ["another"]))
     assert from_table(folder)[name].tolist() == ["another"]
-    assert run_folder.load(folder.path)[name].tolist() == [{"experiment": "sweep", "run": folder.run}[name]]
+    assert loading.load(folder.path)[name].tolist() == [{"experiment": "sweep", "run": folder.run}[name]]

@@ -1,0 +1,82 @@
+"""Which run a path means, and the rows of one or several runs as a table."""
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import InputError
+from harness.results.archive import is_archive, unpacked
+from harness.results.run_folder import MANIFEST_FILE, RunFolder, run_paths, tables_from_journals
+from harness.storage.reading import exists
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.DataFrame":
+    """Return the results of one or several runs as a table, one row per case (see `results_frame`).
+
+    Each path is a run's folder, or an experiment's folder, of which the newest run is taken.  Rows come from
+    the journals, or a table that was made of one, so a run that was interrupted or is still going on can be
+    loaded too.  Raises `InputError` when a path is neither, or its results cannot be read.
+    """
+    first = [path] if isinstance(path, str | Path) else list(path)
+    return tables_of(different_runs(open_run(Path(folder)) for folder in (*first, *more)))
+
+
+def different_runs(runs: Iterable[RunFolder]) -> list[RunFolder]:
+    """Return the runs, each once: one may be given by several paths."""
+    return list({run.path.resolve(): run for run in runs}.values())
+
+
+def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
+    """Return the results of different runs as one table, one run after the other.
+
+    The columns `experiment` and `run` say which folder a row is read from, see
+    `harness.results.run_identity`: what its line in the journal says of them may be another run's, too.
+    Which columns there are, and of what types, depends on the rows of all runs: several are read from their
+    journals.
+    """
+    return runs[0].table() if len(runs) == 1 else tables_from_journals(runs)
+
+
+def choice_of(path: str | Path, finished: Collection[str]) -> list[str]:
+    """Return what `load` leaves unsaid, a line each: which run it takes of several, what that run lacks.
+
+    `finished` are the cases that it returned.
+    """
+    folder = open_run(Path(path))
+    lines = []
+    runs = [folder.path] if folder.path == Path(path) else run_paths(Path(path))
+    others = [run for run in runs if run != folder.path]
+    if others:
+        which = "newest" if folder.path == runs[0] else "newest with rows"
+        lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {_some(others)}")
+    missing = sum(case not in finished for case in folder.manifest.planned or ())
+    if missing:
+        lines.append(f"{folder.path}: {missing} planned cases have no row yet; --resume goes on with them")
+    if folder.manifest.left_out:
+        lines.append(f"{folder.path}: {folder.manifest.left_out} cases of the experiment were not asked for")
+    return lines
+
+
+def _some(runs: list[Path]) -> str:
+    """Return the names of the first runs."""
+    return ", ".join(run.name for run in runs[:3]) + (" …" if len(runs) > 3 else "")
+
+
+def open_run(path: Path) -> RunFolder:
+    """Open a run's folder, or the newest run in an experiment's folder, see `RunFolder.latest_in`.
+
+    A run's archive is unpacked into the cache.
+    """
+    expected = f"expected a run's folder with {MANIFEST_FILE}, an experiment's folder, or a run's archive"
+    if is_archive(path):
+        return RunFolder.open(unpacked(path))
+    if exists(path / MANIFEST_FILE):
+        return RunFolder.open(path)
+    newest = RunFolder.latest_in(path)
+    if newest is None:
+        problem = "holds no results" if path.is_dir() else "no such folder"
+        raise InputError(f"{path}: {problem}; {expected}")
+    return newest

@@ -1,0 +1,83 @@
+"""Rounds of interleaved timing as a run keeps them, and the tables made of them."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.numbers import Count, Duration, MeasuredSeconds, Positive, Share
+
+if TYPE_CHECKING:
+    import pandas
+
+SAMPLE_COLUMNS = {
+    "case": "str",
+    "group": "str",
+    "start": "int64",
+    "round": "int64",
+    "seconds": "float64",
+    "load": "float64",
+    "launch_s": "float64",
+    "clock_mhz": "float64",
+}
+"""Columns of the table of samples and their types."""
+
+
+class Round(BaseModel):
+    """The samples of one round of interleaved timing, in which each candidate had its turn."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    group: str
+    """Id of the set of cases that are timed together."""
+    round: Count
+    start: Count = 0
+    """Which start of the candidates it belongs to; all of a start ran in the same processes."""
+    seconds: dict[str, Annotated[list[MeasuredSeconds], Field(min_length=1)]]
+    """Case id to seconds per call, one value per sample of this round."""
+    load: Share
+    """Share of the machine's processors that others used during the round."""
+    launch_s: dict[str, Duration] = {}
+    """What a launch takes besides, by case id, where a device tells it apart."""
+    clock_mhz: dict[str, Count] = {}
+    """The device's clock, where it is known."""
+    throttled: dict[str, str] = {}
+    """Why a case's sample of this round is not counted: the device was slowed down."""
+    peak_flops: dict[str, Positive] = {}
+    """A sample of the target's peak in FLOP/s, by the peak's name."""
+    bandwidths: dict[str, dict[str, Positive]] = {}
+    """Samples of its bandwidths in bytes/s, by the peak's name and the level of memory."""
+    at: str
+    """When the round was over, ISO 8601."""
+
+
+def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
+    """Return one row per timing sample, with the columns of `SAMPLE_COLUMNS`; `seconds` are of a call."""
+    import pandas
+
+    rows = [
+        (
+            case,
+            entry.group,
+            entry.start,
+            entry.round,
+            seconds,
+            entry.load,
+            entry.launch_s.get(case, math.nan),
+            entry.clock_mhz.get(case, math.nan),
+        )
+        for entry in rounds
+        for case, samples in entry.seconds.items()
+        for seconds in samples
+    ]
+    return pandas.DataFrame(rows, columns=list(SAMPLE_COLUMNS)).astype(SAMPLE_COLUMNS)
+
+
+def paired_samples(rounds: Iterable[Round], *cases: str) -> list[list[list[float]]]:
+    """Return each case's samples per round, of those rounds in which all the cases were timed.
+
+    This is what `statistics.round_medians` and then `statistics.paired_ratio` take.
+    """
+    complete = [entry for entry in rounds if all(entry.seconds.get(case) for case in cases)]
+    return [[entry.seconds[case] for entry in complete] for case in cases]
