@@ -66,10 +66,16 @@ def as_array(name: str, given: ArrayLike) -> np.ndarray:
 
 
 def _shared(given: Any) -> np.ndarray:
-    """Return an array over the same memory; NumPy's own import knows no bfloat16."""
+    """Return an array over the same memory; NumPy's own import knows no bfloat16.
+
+    A PyTorch tensor that is to be read with the other sign, as `.conj().imag` is, is copied: DLPack does not
+    tell of that bit.
+    """
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(given, torch.Tensor) and given.dtype == torch.bfloat16:
-        return np.from_dlpack(given.view(torch.int16)).view(ml_dtypes.bfloat16)
+    if torch is not None and isinstance(given, torch.Tensor):
+        given = given.resolve_neg()
+        if given.dtype == torch.bfloat16:
+            return np.from_dlpack(given.view(torch.int16)).view(ml_dtypes.bfloat16)
     return np.from_dlpack(given)
 
 

@@ -162,6 +162,16 @@ def test_pytorch_s_tensors_are_taken_in_every_dtype(dtype: str) -> None:
     assert (array.astype(np.float32) == 1.5).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_pytorch_s_tensors_that_are_read_with_the_other_sign_have_it(dtype: str) -> None:
+    """PyTorch keeps the sign of `.conj().imag` in a bit that DLPack does not hand over."""
+    torch = pytest.importorskip("torch")
+    numbers = torch.complex(torch.zeros(2, 3), torch.full((2, 3), 1.5)).conj().imag
+    assert numbers.is_neg()
+    given = numbers if dtype == "float32" else numbers.to(getattr(torch, dtype))
+    assert (as_array("q", given).astype(np.float32) == -1.5).all()
+
+
 class TestReadingAProblem:
     def of(self, **fields: Any) -> AttentionProblem:
         q = np.zeros((2, 4, 3, 8), ml_dtypes.bfloat16)

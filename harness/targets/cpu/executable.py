@@ -7,7 +7,7 @@ on parts of the grid, keep all cores busy without a runtime library.
 import ctypes
 import itertools
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
+from harness.errors import HarnessError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import buffer_dtype
@@ -91,7 +92,9 @@ class NativeCall(BoundCall):
         ]
         largest = max(kernel.scratch_bytes for kernel in launch.kernels)
         self._scratch = [placement.empty((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
-        self._pool = ThreadPoolExecutor(launch.threads - 1) if launch.threads > 1 else None
+        self._pool = self._new_pool()
+        self._was_left = False
+        """Whether an exception has ended the last run, whose threads may still compute."""
 
     def poison(self) -> None:
         """Fill output, workspaces and scratch memory with NaN."""
@@ -117,18 +120,58 @@ class NativeCall(BoundCall):
 
     def run(self) -> None:
         """Run the kernels one after another, each on all threads."""
+        if self._was_left:
+            self._wait_for_threads()
         for points, function, pointers in self._kernels:
             if self._pool is None:
                 function(*pointers, 0, points, self._scratch[0].ctypes.data)
-                continue
-            ranges = _ranges(points, len(self._scratch) * CHUNKS_PER_THREAD)
+            else:
+                self._run_on_threads(self._pool, points, function, pointers)
+
+    def _run_on_threads(
+        self, pool: ThreadPoolExecutor, points: int, function: "ctypes._FuncPointer", pointers: list[int]
+    ) -> None:
+        """Run a kernel on all threads; what ends that early, Ctrl-C too, ends it when no thread computes."""
+        ranges = _ranges(points, len(self._scratch) * CHUNKS_PER_THREAD)
+        try:
             others = [
-                self._pool.submit(_run_ranges, function, pointers, scratch, ranges)
-                for scratch in self._scratch[1:]
+                self._submitted(pool, function, pointers, scratch, ranges) for scratch in self._scratch[1:]
             ]
-            _run_ranges(function, pointers, self._scratch[0], ranges)
+            _run_ranges(function, pointers, self._scratch[0], ranges, self)
             for other in others:
                 other.result()
+        except BaseException:
+            self._was_left = True
+            for _ in ranges:
+                pass  # so that no thread begins another
+            self._wait_for_threads()
+            raise
+
+    def _submitted(
+        self,
+        pool: ThreadPoolExecutor,
+        function: "ctypes._FuncPointer",
+        pointers: list[int],
+        scratch: np.ndarray,
+        ranges: Iterator[range],
+    ) -> "Future[None]":
+        """Let a thread of the pool take part; raises `HarnessError` where the system starts no more threads."""
+        try:
+            return pool.submit(_run_ranges, function, pointers, scratch, ranges, self)
+        except RuntimeError as error:
+            threads = len(self._scratch)
+            raise HarnessError(f"cannot start {threads} threads: {error}; ask for fewer") from error
+
+    def _wait_for_threads(self) -> None:
+        """Wait until no thread of a run that was ended early computes, and get others for the next."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = self._new_pool()
+        self._was_left = False
+
+    def _new_pool(self) -> ThreadPoolExecutor | None:
+        others = len(self._scratch) - 1
+        return ThreadPoolExecutor(others) if others else None
 
     def output(self) -> np.ndarray:
         """Return the output array of the last run, a copy."""
@@ -146,9 +189,16 @@ class NativeCall(BoundCall):
 
 
 def _run_ranges(
-    function: "ctypes._FuncPointer", pointers: list[int], scratch: np.ndarray, ranges: Iterator[range]
+    function: "ctypes._FuncPointer",
+    pointers: list[int],
+    scratch: np.ndarray,
+    ranges: Iterator[range],
+    owner: NativeCall,
 ) -> None:
-    """Run a kernel on ranges of its grid until none is left, with one thread's scratch memory."""
+    """Run a kernel on ranges of its grid until none is left, with one thread's scratch memory.
+
+    The thread keeps `owner`, whose the code and the buffers are, alive as long as it computes.
+    """
     scratch_pointer = scratch.ctypes.data
     for points in ranges:
         function(*pointers, points.start, points.stop, scratch_pointer)

@@ -2,18 +2,20 @@
 
 import gc
 import re
+import threading
+import weakref
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from variants.native_runs import build, load
 
-from harness.errors import InputError
+from harness.errors import HarnessError, InputError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
-from harness.targets.cpu.executable import _ranges
+from harness.targets.cpu.executable import NativeCall, _ranges
 
 PROBLEM = AttentionProblem(heads=2, seq_q=77, head_dim=32, causal=True)
 
@@ -96,3 +98,77 @@ def test_a_call_keeps_the_code_loaded():
     gc.collect()
     call.run()
     assert expect(inputs, PROBLEM).check(call.output()).ok
+
+
+class Interrupted(BaseException):
+    """What a signal's handler raises in the thread that called."""
+
+
+class SlowKernel:
+    """A kernel of two threads that the calling one leaves by an exception while the other computes."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.started = self.ended = 0
+
+    def __call__(self, *arguments: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            assert self.begun.wait(60)
+            threading.Timer(0.1, self.may_end.set).start()
+            raise Interrupted
+        self.started += 1
+        self.begun.set()
+        assert self.may_end.wait(60)
+        self.ended += 1
+
+
+def call_with(kernel: SlowKernel) -> NativeCall:
+    """Return a call of two threads whose kernel is another, on a grid of several ranges."""
+    call = load("flash", PROBLEM, threads=2, params={"tile_q": 4}).bind(make_inputs(PROBLEM))
+    ((points, _, pointers),) = call._kernels
+    call._kernels = [(points, kernel, pointers)]
+    return call
+
+
+def test_a_run_that_is_ended_early_ends_when_no_thread_computes_and_the_next_is_right():
+    kernel = SlowKernel()
+    call = call_with(kernel)
+    real = load("flash", PROBLEM, threads=2, params={"tile_q": 4}).bind(make_inputs(PROBLEM))._kernels
+    with pytest.raises(Interrupted):
+        call.run()
+    assert (kernel.started, kernel.ended) == (1, 1)
+    call._kernels = [(points, function, call._kernels[0][2]) for points, function, _ in real]
+    call.poison()
+    call.run()
+    assert expect(make_inputs(PROBLEM), PROBLEM).check(call.output()).ok
+
+
+def test_threads_that_a_second_signal_leaves_behind_keep_their_memory(monkeypatch):
+    kernel = SlowKernel()
+    call = call_with(kernel)
+    buffers = [weakref.ref(array) for array in call._buffers.values()]
+
+    def interrupted(call: NativeCall) -> None:
+        raise Interrupted
+
+    monkeypatch.setattr(NativeCall, "_wait_for_threads", interrupted)
+    with pytest.raises(Interrupted):
+        call.run()
+    del call
+    gc.collect()
+    assert kernel.ended == 0
+    assert all(buffer() is not None for buffer in buffers)
+    kernel.may_end.set()
+
+
+def test_a_system_that_starts_no_more_threads_is_told(monkeypatch):
+    call = load("flash", PROBLEM, threads=2).bind(make_inputs(PROBLEM))
+
+    def refused(*arguments: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(call._pool, "submit", refused)
+    with pytest.raises(HarnessError, match="^cannot start 2 threads: can't start new thread; ask for fewer$"):
+        call.run()
+    call.run()
+    assert expect(make_inputs(PROBLEM), PROBLEM).check(call.output()).ok
