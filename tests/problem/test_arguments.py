@@ -154,18 +154,22 @@ def test_what_is_no_array_is_refused(given: Any, message: str) -> None:
         as_array("q", given)
 
 
+@pytest.mark.extra("baselines")
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_pytorch_s_tensors_are_taken_in_every_dtype(dtype: str) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     array = as_array("q", torch.full((2, 3), 1.5, dtype=getattr(torch, dtype)))
     assert (str(array.dtype), array.shape) == (dtype, (2, 3))
     assert (array.astype(np.float32) == 1.5).all()
 
 
+@pytest.mark.extra("baselines")
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_pytorch_s_tensors_that_are_read_with_the_other_sign_have_it(dtype: str) -> None:
     """PyTorch keeps the sign of `.conj().imag` in a bit that DLPack does not hand over."""
-    torch = pytest.importorskip("torch")
+    import torch
+
     numbers = torch.complex(torch.zeros(2, 3), torch.full((2, 3), 1.5)).conj().imag
     assert numbers.is_neg()
     given = numbers if dtype == "float32" else numbers.to(getattr(torch, dtype))
