@@ -377,9 +377,9 @@ class AttentionProblem(BaseModel):
 
     def projection_flops(self) -> int:
         """Return the floating-point operations of X·Wq, X·Wk, X·Wv and Z·Wo, 0 without projections."""
-        return 2 * self.batch * self.seq_q * (self.model_width or 0) * self._weight_columns()
+        return 2 * self.batch * self.seq_q * (self.model_width or 0) * self.weight_columns()
 
-    def _weight_columns(self) -> int:
+    def weight_columns(self) -> int:
         """Return how many numbers all weights of projections have for each column of X."""
         of_inputs = self.heads * self.head_dim + self.kv_heads * (self.head_dim + self.head_dim_v)
         return of_inputs + (self.heads * self.head_dim_v if self.output_projection else 0)
@@ -390,12 +390,12 @@ class AttentionProblem(BaseModel):
         return FLOP_CONVENTION + (" + projections" if self.model_width is not None else "")
 
     def bytes(self) -> int:
-        """Return the least traffic: all inputs read once and the outputs written once."""
+        """Return the size of all inputs and outputs; `harness.problem.traffic` tells what must be moved."""
         elements = math.prod(self.output_shape)
         if self.model_width is None:
             elements += sum(math.prod(shape) for shape in (self.q_shape, self.k_shape, self.v_shape))
         else:
-            elements += self.model_width * (self.batch * self.seq_q + self._weight_columns())
+            elements += self.model_width * (self.batch * self.seq_q + self.weight_columns())
         if self.bias:
             elements += math.prod(self.bias_shape)
         if self.sinks:

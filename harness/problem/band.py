@@ -47,11 +47,26 @@ class Band:
 
     def queries_without_keys(self) -> int:
         """Return how many queries see no key."""
-        if self._is_empty:
-            return self.queries
-        before = 0 if self.end is None else min(max(1 - self.end, 0), self.queries)
-        behind = 0 if self.first is None else self.queries - min(max(self.keys - self.first, 0), self.queries)
-        return before + behind
+        return self.queries if self._is_empty else self._queries_before + self._queries_behind
+
+    def keys_seen(self) -> int:
+        """Return how many keys some query sees; they follow each other."""
+        if self.queries_without_keys() >= self.queries:
+            return 0
+        first, last = self._queries_before, self.queries - 1 - self._queries_behind
+        begin = 0 if self.first is None else max(first + self.first, 0)
+        end = self.keys if self.end is None else min(last + self.end, self.keys)
+        return end - begin
+
+    @property
+    def _queries_before(self) -> int:
+        """How many queries see no key since all that exist lie behind."""
+        return 0 if self.end is None else min(max(1 - self.end, 0), self.queries)
+
+    @property
+    def _queries_behind(self) -> int:
+        """How many queries see no key since all that exist lie before."""
+        return 0 if self.first is None else self.queries - min(max(self.keys - self.first, 0), self.queries)
 
     @property
     def _is_empty(self) -> bool:

@@ -128,9 +128,11 @@ class Result(BaseModel):
     flops: int
     flop_convention: str = FLOP_CONVENTION
     bytes: int | None = None
-    """Least traffic: all inputs read once and the output written once."""
+    """Size of all inputs and outputs."""
+    least_traffic_bytes: int | None = None
+    """What of them must be moved: what is visible is read once, and outputs are written once."""
     intensity: float | None = None
-    """`flops / bytes`."""
+    """`flops / least_traffic_bytes`."""
     flops_executed: int | None = None
     recompute_factor: float | None = None
     """`flops_executed / flops`."""

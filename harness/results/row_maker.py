@@ -18,6 +18,7 @@ from harness.printable import printable, shell_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.fields import problem_fields
+from harness.problem.traffic import least_traffic
 from harness.results.result import Result
 from harness.status import Status
 from harness.workers.protocol import Built, Checked
@@ -165,7 +166,7 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
 
     The column `mask` names all that is hidden; whether a boolean mask is an input has a column of its own.
     """
-    flops, traffic = problem.flops(), problem.bytes()
+    flops, traffic = problem.flops(), least_traffic(problem)
     fields = problem_fields()
     columns = {name: field.column(getattr(problem, name)) for name, field in fields.items()}
     for name in ("mask_axes", "bias_axes"):
@@ -176,7 +177,8 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
         "boolean_mask": problem.mask,
         "flops": flops,
         "flop_convention": problem.flop_convention,
-        "bytes": traffic,
+        "bytes": problem.bytes(),
+        "least_traffic_bytes": traffic,
         "intensity": flops / traffic if traffic else None,
     }
 
@@ -233,7 +235,7 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
     starts = [taken.start for taken in own]
     typical = nested_interval(seconds, starts)
     load = sum(taken.load for taken in own) / len(own)
-    tflops = case.problem.flops() / typical.value / 1e12
+    tflops = case.problem.flops() / typical.value / 1e12 or None  # without a visible pair nothing is to do
     return {
         "time_s": typical.value,
         "time_low_s": typical.low,
@@ -259,18 +261,18 @@ def order_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
     return {"order_effect": effect.ratio.value - 1, "order_effect_after": effect.predecessor}
 
 
-def peak_columns(tflops: float, peak: MeasuredPeak | None, busy_limit: float) -> dict[str, Any]:
+def peak_columns(tflops: float | None, peak: MeasuredPeak | None, busy_limit: float) -> dict[str, Any]:
     """Return the columns of the comparison with the peak.
 
     Nothing is faster than the peak: a row that seems to be has no fraction, and `peak_tflops` tells why.
     """
     if peak is None:
         return {}
-    fraction = tflops * 1e12 / peak.flops
+    fraction = None if tflops is None else tflops * 1e12 / peak.flops
     return {
         "peak_tflops": peak.flops / 1e12,
         "peak_busy": peak.load > busy_limit,
-        "fraction_of_peak": fraction if fraction <= 1 else None,
+        "fraction_of_peak": fraction if fraction is not None and fraction <= 1 else None,
         "bandwidth_gb_s": {level: rate / 1e9 for level, rate in peak.bandwidths.items()},
     }
 

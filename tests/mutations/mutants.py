@@ -111,8 +111,8 @@ MUTANTS = {
         "rows above the peak have a fraction",
         ROWS,
         "peak_columns",
-        "if fraction <= 1 else None",
-        "",
+        "and fraction <= 1 else None",
+        "else None",
         f"{OF_ROWS}test_more_than_the_peak_is_no_fraction",
     ),
     "older-above-the-peak": Mutant(
@@ -366,7 +366,7 @@ MUTANTS = {
     "projections-of-all-heads": Mutant(
         "projections of K and V count every query head",
         PROBLEM,
-        "AttentionProblem._weight_columns",
+        "AttentionProblem.weight_columns",
         "self.kv_heads * (",
         "self.heads * (",
         f"{OF_PROBLEMS}test_flops_of_projections_are_counted_for_each_head_that_is_projected",

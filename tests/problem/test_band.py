@@ -16,6 +16,8 @@ def test_counts_are_those_of_the_ranges(queries: int, keys: int, first: int | No
     starts, stops = band.visible_range(np.arange(queries))
     assert band.visible_pairs() == int((stops - starts).sum())
     assert band.queries_without_keys() == int((stops == starts).sum())
+    seen = {key for start, stop in zip(starts, stops, strict=True) for key in range(start, stop)}
+    assert band.keys_seen() == len(seen)
 
 
 def test_counting_does_not_grow_with_the_lengths() -> None:

@@ -8,6 +8,7 @@ from example_cases import example_case
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.bounds.loop_model import LoopModel, Residency
 from harness.measure.rounds import TimedRound
+from harness.problem.attention_problem import AttentionProblem
 from harness.results.result import Result
 from harness.results.row_maker import (
     CaseRecord,
@@ -209,4 +210,28 @@ def test_least_traffic_and_intensity_are_columns() -> None:
     problem = CASE.problem
     row = ROWS.success(CaseRecord(CASE), Status.PASSED)
     assert row.bytes == problem.bytes() == 4 * 4 * problem.heads * problem.seq_q * problem.head_dim
+    assert row.least_traffic_bytes == row.bytes
     assert row.intensity == pytest.approx(problem.flops() / problem.bytes())
+
+
+def test_what_a_window_hides_is_no_traffic() -> None:
+    decoding = AttentionProblem(heads=2, seq_q=1, seq_kv=4096, head_dim=16, causal=True)
+    windowed = decoding.model_copy(update={"window": (63, None)})
+    short = decoding.model_copy(update={"seq_kv": 64})
+    row, of_short = (
+        ROWS.success(CaseRecord(CASE.model_copy(update={"problem": problem})), Status.PASSED)
+        for problem in (windowed, short)
+    )
+    assert row.bytes == decoding.bytes()
+    assert (row.least_traffic_bytes, row.intensity) == (of_short.least_traffic_bytes, of_short.intensity)
+
+
+def test_a_case_without_visible_pairs_has_a_time_and_no_rate() -> None:
+    nothing = AttentionProblem(batch=1, heads=1, seq_q=4, head_dim=4, kv_lengths=(0,))
+    case = CASE.model_copy(update={"problem": nothing})
+    times = GroupTimes(
+        rounds=[TimedRound({case.id: 1e-5}, 0.0)] * 6, busy_limit=0.1, peak=MeasuredPeak(1e9, load=0.0)
+    )
+    row = ROWS.success(CaseRecord(case), Status.PASSED, times)
+    assert (row.time_s, row.tflops, row.fraction_of_peak) == (pytest.approx(1e-5), None, None)
+    assert (row.flops, row.intensity) == (0, 0.0)

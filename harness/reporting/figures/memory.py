@@ -16,7 +16,7 @@ MEBIBYTE = 2**20
 VALUES = "memory_mib"
 HELD_NOTE = (
     "Held by a call: inputs, output, and workspace such as the score matrix, counted from the code. Dotted: "
-    "inputs and output alone, which is also the least that must be moved."
+    "inputs and outputs alone."
 )
 PEAK_NOTE = "Largest resident memory of the process that ran it, its interpreter and libraries included."
 

@@ -35,9 +35,9 @@ ROOF_COLUMNS = ("target", "threads", "dtype")
 LENGTHS = ("seq_q", "seq_kv", "batch")
 """Columns along which the points of a series are joined."""
 NOTE = (
-    "Arithmetic intensity: the problem's FLOPs over its least traffic, all inputs read once and all outputs "
-    "written once. Slopes: bandwidths of reading from each level of memory. What lies above the slope of "
-    "memory is data that stays in a cache. Points of a problem are joined by growing length."
+    "Arithmetic intensity: the problem's FLOPs over its least traffic, what is visible of the inputs read "
+    "once and the outputs written once. Slopes: bandwidths of reading from each level of memory. What lies "
+    "above the slope of memory is data that stays in a cache. Points of a problem are joined by growing length."
 )
 
 

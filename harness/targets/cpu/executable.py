@@ -155,7 +155,7 @@ class NativeCall(BoundCall):
         scratch: np.ndarray,
         ranges: Iterator[range],
     ) -> "Future[None]":
-        """Let a thread of the pool take part; raises `HarnessError` where the system starts no more threads."""
+        """Let a thread of the pool take part; raises `HarnessError` where the system starts no more."""
         try:
             return pool.submit(_run_ranges, function, pointers, scratch, ranges, self)
         except RuntimeError as error:

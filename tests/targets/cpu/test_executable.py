@@ -168,7 +168,9 @@ def test_a_system_that_starts_no_more_threads_is_told(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(call._pool, "submit", refused)
-    with pytest.raises(HarnessError, match="^cannot start 2 threads: can't start new thread; ask for fewer$"):
+    with pytest.raises(
+        HarnessError, match=r"^cannot start 2 threads: can't start new thread; ask for fewer$"
+    ):
         call.run()
     call.run()
     assert expect(make_inputs(PROBLEM), PROBLEM).check(call.output()).ok
