@@ -38,9 +38,13 @@ class Padded(Flash):
         return super().source(_of_batch(case))
 
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
-        """Build the batch's kernels, for packed sequences."""
-        artifact = super().build(_of_batch(case), key, folder)
-        return artifact.model_copy(update={"case": case, "is_padded": True})
+        """Build the batch's kernels, for packed sequences; a call holds the padded batch besides."""
+        batch = _of_batch(case)
+        artifact = super().build(batch, key, folder)
+        metrics, held = artifact.metrics, batch.problem.bytes()
+        if metrics.workspace_bytes is not None:
+            metrics = metrics.model_copy(update={"workspace_bytes": metrics.workspace_bytes + held})
+        return artifact.model_copy(update={"case": case, "is_padded": True, "metrics": metrics})
 
     def lengths(self, case: Case) -> dict[str, np.ndarray]:
         """Return the lengths of keys that the kernels read."""

@@ -63,6 +63,18 @@ def test_queries_of_the_padding_are_computed(tmp_path: Path) -> None:
     assert padded > 1.2 * packed
 
 
+def test_the_padded_batch_counts_as_memory_of_a_call(tmp_path: Path) -> None:
+    problem = AttentionProblem(heads=2, head_dim=16, **SKEWED)
+    padded, of_batch = (tmp_path / name for name in ("padded", "batch"))
+    for folder in (padded, of_batch):
+        folder.mkdir()
+    found = built(problem, padded).metrics.workspace_bytes
+    alone = built(padded_problem(problem), of_batch, "flash").metrics.workspace_bytes
+    assert found is not None
+    assert alone is not None
+    assert found - alone == 4 * 4 * (4 * 2 * 100 * 16)
+
+
 def test_sequences_lie_at_the_beginning_of_their_entries() -> None:
     problem = PROBLEMS["plain"]
     inputs, batch = make_inputs(problem, "normal"), padded_problem(problem)

@@ -37,7 +37,7 @@ LENGTHS = ("seq_q", "seq_kv", "batch")
 NOTE = (
     "Arithmetic intensity: the problem's FLOPs over its least traffic, what is visible of the inputs read "
     "once and the outputs written once. Slopes: bandwidths of reading from each level of memory. What lies "
-    "above the slope of memory is data that stays in a cache. Points of a problem are joined by growing length."
+    "above that of memory is data that stays in a cache. Points of a problem are joined by growing length."
 )
 
 
