@@ -253,6 +253,17 @@ def test_scores_that_f32_is_too_small_for_are_refused_as_in_a_check() -> None:
     assert harness.attention(abs(inputs.q), inputs.k, inputs.v, scale=1e20).shape == (1, 1, 8, 16)
 
 
+@pytest.mark.parametrize("softcap", [1e-30, 1e30])
+def test_the_least_and_the_largest_softcap_are_computed(softcap: float) -> None:
+    """A query of zeros scores 0 with every key, which over a softcap without reciprocal would be NaN."""
+    problem = PROBLEM.model_copy(update={"softcap": softcap})
+    inputs = make_inputs(problem)
+    inputs.q[0, 0, 0] = 0
+    for variant in ("flash", "unfused", "naive"):
+        found = harness.attention(inputs.q, inputs.k, inputs.v, variant=variant, softcap=softcap)
+        assert expect(inputs, problem).check(found).ok
+
+
 def test_threads_of_a_caller_share_a_kernel_of_several_threads() -> None:
     problem = AttentionProblem(heads=4, seq_q=37, seq_kv=41, head_dim=8)
 

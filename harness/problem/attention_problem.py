@@ -40,7 +40,10 @@ LARGEST_COUNT = 2**63 - 1
 """Most FLOPs, and most bytes, of a problem: tables count in 64-bit integers."""
 
 LARGEST_FACTOR = 1e38
-"""Largest |scale| and softcap: kernels compute scores in f32, which also holds this number times log2 e."""
+"""Largest |scale|: kernels compute scores in f32, which also holds this number times log2 e."""
+
+SOFTCAPS = (1e-30, 1e30)
+"""Least and largest softcap: f32 holds scores over it, and what is left of them, with all their digits."""
 
 SCORE_AXES = "bhqk"
 """Letters of the axes of scores: batch, heads, queries, keys."""
@@ -111,7 +114,7 @@ class AttentionProblem(BaseModel):
     window: tuple[WindowSide | None, WindowSide | None] | None = None
     """(left, right): query i sees keys from i + shift − left to i + shift + right, where shift is
     seq_kv − seq_q.  A side that is None or −1 is unlimited."""
-    softcap: float | None = Field(default=None, gt=0, le=LARGEST_FACTOR, allow_inf_nan=False)
+    softcap: float | None = Field(default=None, ge=SOFTCAPS[0], le=SOFTCAPS[1], allow_inf_nan=False)
     """Scaled scores become `softcap · tanh(score / softcap)` before bias and masks."""
     scale: Annotated[FiniteFloat, Field(ge=-LARGEST_FACTOR, le=LARGEST_FACTOR)]
     """Multiplies Q·Kᵀ.  Defaults to 1/√head_dim."""

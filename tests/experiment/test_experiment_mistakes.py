@@ -73,7 +73,7 @@ def error_of(file: Path, text: str) -> str:
             "seq = 64\nwindow = [1, 2, 3]",
             "problem.window: found [1, 2, 3], expected a pair [left, right]",
         ),
-        ("seq = 128", "seq = 64\nsoftcap = -1", "problem.softcap: found -1, expected a positive number"),
+        ("seq = 128", "seq = 64\nsoftcap = -1", "problem.softcap: found -1, expected at least 1e-30"),
         ("seq = 128", 'seq = 64\ncausal = "yes"', 'problem.causal: found "yes", expected true or false'),
         (
             "seq = 128",
