@@ -243,7 +243,7 @@ def _print(runs: Runs, console: Console, by_row: bool) -> None:
         rows = without_missing(rows)
     _print_rows(rows, console, by_row)
     print_failure_list(failures_of(rows), console)
-    for note in (*runs.notes, *([runs.differing_problems] if runs.differing_problems else [])):
+    for note in (*runs.notes, *runs.remarks):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -45,8 +45,8 @@ class Runs:
     """The variants of the experiments, in their order."""
     notes: tuple[str, ...] = ()
     """What a person should know of the choice of the runs, a line each."""
-    differing_problems: str | None = None
-    """What to say where the runs are not about the same problems."""
+    remarks: tuple[str, ...] = ()
+    """What a reader should know of the rows, a line each: runs of other problems, rows of equal code."""
 
 
 def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs:
@@ -88,7 +88,7 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
         notes=tuple(
             _partial_note(run) for run in runs if run.path.resolve() not in named and run.manifest.left_out
         ),
-        differing_problems=_differing_problems(frame, names),
+        remarks=tuple(line for line in (_differing_problems(frame, names), _equal_code(frame)) if line),
     )
 
 
@@ -137,6 +137,27 @@ def _differing_problems(frame: pd.DataFrame, labels: RunLabels) -> str | None:
     names = {**run_names(frame), **labels}
     counts = ", ".join(f"{names[run]} {len(problems)}" for run, problems in of_run.items())
     return f"The runs are of different problems ({counts}), of which {len(shared)} are in all of them."
+
+
+def _equal_code(frame: pd.DataFrame) -> str | None:
+    """Return how many rows are of the same code as another although their parameters differ; None if none is.
+
+    Their times differ by chance alone, and to a reader a parameter seems to change nothing.
+    """
+    import numpy as np
+
+    if "binary_digest" not in frame or not frame["binary_digest"].dropna().duplicated().any():
+        return None
+    known = frame[frame["binary_digest"].notna()]
+    codes = numbered(known, [*RUN_COLUMNS, *PROBLEM_COLUMNS, "variant", "binary_digest"])
+    count = len(codes) - len(np.unique(codes))
+    if count == 0:
+        return None
+    rows = "1 row runs" if count == 1 else f"{count} rows run"
+    return (
+        f"{rows} the code of another row of the same variant and problem, under other parameters: tiles are cut "
+        "to the lengths that there are; the column chosen has their sizes."
+    )
 
 
 def _partial_note(run: RunFolder) -> str:

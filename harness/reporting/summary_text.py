@@ -39,7 +39,7 @@ def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
         f"# {', '.join(dict.fromkeys(markdown_text(run.experiment) for run in runs.manifests))}",
         "\n\n".join(questions),
         "\n".join(origins),
-        *([markdown_text(runs.differing_problems)] if runs.differing_problems else []),
+        *map(markdown_text, runs.remarks),
         *([f"{missing[:1].upper()}{missing[1:]}"] if missing else []),
         *_panels(shown),
         *_summary(shown),

@@ -61,7 +61,7 @@ class Variant(ABC):
         """
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return the values of parameters that the case leaves open and `chooser` chooses."""
+        """Return the values of parameters that the case leaves open and `chooser` chooses, or cuts."""
         return {}
 
     def chooser(self, case: Case) -> str:

@@ -97,10 +97,11 @@ class Flash(GeneratedVariant):
         return case.model_copy(update={"params": {**case.params, "kv_splits": splits}})
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return what the target chose, the number of parts where it has more than one."""
+        """Return what the target chose, the number of parts where it has more than one or was cut."""
         chosen, splits = super().chosen(case), self.tiling(case).key_splits
-        is_open = case.params.get("kv_splits") is None
-        return {**chosen, "kv_splits": splits} if is_open and splits > 1 else chosen
+        given = case.params.get("kv_splits")
+        is_chosen = splits > 1 if given is None else isinstance(given, int) and given > splits
+        return {**chosen, "kv_splits": splits} if is_chosen else chosen
 
 
 def _splits(tiling: Tiling) -> list[Step]:

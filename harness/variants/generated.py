@@ -171,7 +171,10 @@ class GeneratedVariant(Variant):
         return case
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
-        """Return what the target chose: tile sizes, cut to the problem, the order of points, its options."""
+        """Return what the target chose: tile sizes, the order of points, its options.
+
+        So are tile sizes that the case names and the problem is too small for: what they are cut to.
+        """
         from harness import plugins
 
         given = self._parameters(case)
@@ -180,7 +183,8 @@ class GeneratedVariant(Variant):
         target = plugins.target(case.target)
         choices = sizes if target.grid_order is None else {**sizes, "grid_order": target.grid_order}
         left_open = {name: value for name, value in choices.items() if getattr(given, name) is None}
-        return {**left_open, **target.chosen(self.resolved(case))}
+        cut = {name: size for name, size in sizes.items() if (getattr(given, name) or 0) > size}
+        return {**left_open, **cut, **target.chosen(self.resolved(case))}
 
     def chooser(self, case: Case) -> str:
         """Return the target's name: tile sizes that are left open are its choice."""

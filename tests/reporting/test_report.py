@@ -388,3 +388,22 @@ def test_captions_of_figures_are_no_markup_in_the_text() -> None:
     )
     runs: Any = None  # nothing is read of them
     assert "*matrix*: &lt;img src=x&gt; [a]\\(http://b) 1 thread." in figures_markdown(runs, drawn)
+
+
+def test_rows_of_the_same_code_under_other_parameters_are_told(
+    write_run: WriteRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        make_result(seq=seq, params={"tile_q": size}, time_s=1e-3, binary_digest=code)
+        for seq, size, code in ((64, 64, "a"), (64, 128, "a"), (64, 256, "a"), (512, 64, "b"), (512, 128, "c"))
+    ]
+    folder = write_run(rows, png_only("matrix"))
+    report = write_report([folder], formats=("png",))
+    print_tables([folder])
+    remark = "2 rows run the code of another row of the same variant and problem, under other parameters"
+    page = report.html
+    assert page is not None
+    for text in (report.summary_markdown.read_text(), page.read_text(), capsys.readouterr().out):
+        assert remark in text
+    different = write_run([row.model_copy(update={"binary_digest": row.case}) for row in rows])
+    assert "run the code of another" not in write_report([different]).summary_markdown.read_text()

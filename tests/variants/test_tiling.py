@@ -167,3 +167,18 @@ def test_unsupported_features_give_their_reason(variant):
 def test_plain_problems_are_supported(variant):
     problem = AttentionProblem(heads=4, kv_heads=2, seq_q=5, head_dim=8, causal=True, dtype="f16")
     assert plugins.variant(variant).supports(problem, "cpu") is None
+
+
+@pytest.mark.parametrize(
+    ("params", "chosen"),
+    [
+        ({"tile_q": 512, "tile_kv": 4096}, {"tile_q": 24, "tile_kv": 40}),
+        ({"tile_q": 8, "tile_kv": 4096}, {"tile_kv": 40}),
+        ({"tile_q": 8, "tile_kv": 16, "kv_splits": 9}, {"kv_splits": 3}),
+        ({"tile_q": 24, "tile_kv": 40, "kv_splits": 1}, {}),
+    ],
+)
+def test_what_is_cut_to_the_problem_is_told(params: dict[str, int], chosen: dict[str, int]) -> None:
+    problem = AttentionProblem(heads=1, seq_q=24, seq_kv=40, head_dim=16)
+    case = Case(problem=problem, variant="flash", target="cpu", params=params)
+    assert plugins.variant("flash").chosen(case) == chosen

@@ -81,7 +81,7 @@ def _content(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> dict[str, Any]:
             for name, run in zip(runs.names, runs.manifests, strict=True)
         ],
         "labels": runs.labels,
-        "notes": [note for note in (runs.differing_problems, missing) if note],
+        "notes": [note for note in (*runs.remarks, missing) if note],
         "counts": [(status, counts[status]) for status in Status if status in counts],
         "panels": [{"table": panel, "texts": panel.texts(with_interval=True)} for panel in panels],
         "panels_read": PANELS_READ,
