@@ -12,7 +12,7 @@ from platformdirs import user_cache_dir
 from pydantic import ValidationError
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.errors import HarnessError
+from harness.errors import HarnessError, StorageError
 from harness.storage.folder_store import BUILDING, FolderStore
 from harness.storage.reading import read_bytes
 
@@ -23,9 +23,25 @@ LIBRARIES = "emulator"
 ADVICE = f"set {CACHE_DIR_VARIABLE} to a folder that can be written and has room"
 
 
+LONGEST_PATH = 3500
+"""Bytes of the cache's path: a path has at most 4096, and folders lie below."""
+
+
 def cache_root() -> Path:
-    """Return the cache's folder: `$HARNESS_CACHE_DIR`, else the user's cache folder (XDG)."""
-    return Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness")).expanduser()
+    """Return the cache's folder: `$HARNESS_CACHE_DIR`, else the user's cache folder (XDG).
+
+    Raises `StorageError` where no folder can have such a path, or no description can hold it.
+    """
+    root = Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness")).expanduser()
+    path = os.fsencode(root.absolute())
+    if len(path) > LONGEST_PATH:
+        found = f"found a path of {len(path):,} bytes, expected at most {LONGEST_PATH:,}"
+        raise StorageError(f"the cache's folder: {found}; {ADVICE}")
+    try:
+        path.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise StorageError(f"{root}: the cache's folder: found a path that is not UTF-8; {ADVICE}") from error
+    return root
 
 
 def compiled_libraries() -> FolderStore:

@@ -68,7 +68,7 @@ def diagnose() -> list[Finding]:
         *target_findings(),
         *variant_findings(),
         *machine_findings(),
-        *cache_findings(ArtifactCache().root),
+        *cache_findings(),
     ]
 
 
@@ -198,8 +198,12 @@ def machine_findings() -> list[Finding]:
     return [*findings, Finding(section="machine", name="load", state=state, detail=detail)]
 
 
-def cache_findings(root: Path) -> list[Finding]:
+def cache_findings(root: Path | None = None) -> list[Finding]:
     """Return where built artifacts are kept and how much room they take."""
+    try:
+        root = ArtifactCache(root).root
+    except HarnessError as error:
+        return [Finding(section="cache", name="artifacts", state=State.BROKEN, detail=str(error))]
     files = [path for path in root.rglob("*") if path.is_file()] if root.is_dir() else []
     size = sum(_file_size(path) for path in files)
     detail = f"{root} ({_size(size)} in {len(files)} files); set {CACHE_DIR_VARIABLE} to move it"

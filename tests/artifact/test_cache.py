@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import signal
 
 import pytest
@@ -288,3 +289,18 @@ def test_an_artifact_of_another_key_is_built_again(cache):
 def test_a_build_of_another_key_is_refused(cache):
     with pytest.raises(HarnessError, match=r"the build of k left no readable artifact\.json of this key"):
         cache.store("k", _builder(key="other"))
+
+
+@pytest.mark.parametrize(
+    ("folder", "message"),
+    [
+        ("/tmp/ca\udcffche", "the cache's folder: found a path that is not UTF-8; set HARNESS_CACHE_DIR"),
+        ("/tmp" + "/x" * 2000, "found a path of 4,004 bytes, expected at most 3,500; set HARNESS_CACHE_DIR"),
+    ],
+)
+def test_a_path_that_no_cache_can_have_is_one_line(
+    folder: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", folder)
+    with pytest.raises(StorageError, match=re.escape(message)):
+        ArtifactCache()

@@ -107,6 +107,13 @@ def test_a_cache_that_does_not_exist_yet_is_empty(tmp_path: Path) -> None:
     }
 
 
+def test_a_path_that_no_cache_can_have_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", "/tmp/ca\udcffche")
+    (finding,) = doctor.cache_findings()
+    assert finding.state is State.BROKEN
+    assert "found a path that is not UTF-8" in finding.detail
+
+
 def test_a_cache_that_cannot_be_made_is_broken(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     state, detail = stated(doctor.cache_findings(tmp_path / "file"))["artifacts"]
