@@ -16,6 +16,8 @@ BAD_INPUT = 2
 """Exit status where what the user gave is wrong."""
 INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
+NO_THREAD = "can't start new thread"
+"""How Python says that the system refuses another thread."""
 CLOSED_PIPE = 141
 """What a shell reports for a program whose reader, `head` say, went away: 128 + SIGPIPE."""
 
@@ -61,6 +63,11 @@ def _main(arguments: Sequence[str]) -> int:
             raise
         discard_output()
         return CLOSED_PIPE
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and NO_THREAD not in str(error):
+            raise
+        what = "memory" if isinstance(error, MemoryError) else "threads"
+        return _fail(f"the system gives no more {what} (see 'ulimit -a'); what was measured is kept")
     except OSError as error:
         if error.errno not in UNWRITABLE or error.filename is not None:
             raise

@@ -197,9 +197,14 @@ def _toml_value(value: Any) -> str:
 
 
 def _runs_below(roots: Iterable[Path]) -> Iterator[Path]:
+    """Yield the runs that are found below folders; what vanishes during the search is none."""
     for root in roots:
         for depth in DEPTHS:
-            yield from sorted(path.parent for path in root.glob(f"{depth}{MANIFEST_FILE}"))
+            try:
+                manifests = sorted(root.glob(f"{depth}{MANIFEST_FILE}"))
+            except OSError:
+                continue
+            yield from (path.parent for path in manifests)
 
 
 def _digest(folder: Path) -> str | None:

@@ -33,7 +33,7 @@ class Calls:
         self.redrawn: list[tuple[Any, ...]] = []
         self.skipped: dict[str, str] = {}
         self.notes: tuple[str, ...] = ()
-        self.interruption: KeyboardInterrupt | None = None
+        self.interruption: BaseException | None = None
 
     def run_experiment(self, experiment: Any, cases: list[Any], **arguments: Any) -> Any:
         self.runs.append({"experiment": experiment.name, "cases": cases, **arguments})

@@ -70,6 +70,19 @@ class TestRun:
             "harness run trial --only seq=64 --resume\n"
         )
 
+    @pytest.mark.parametrize(
+        ("refusal", "what"),
+        [(MemoryError(), "memory"), (RuntimeError("can't start new thread"), "threads")],
+    )
+    def test_a_system_that_gives_no_more_is_one_line(
+        self, refusal: Exception, what: str, calls: Calls, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        calls.interruption = refusal
+        assert main(["run", "trial"]) == 2
+        assert capsys.readouterr().err == (
+            f"harness: the system gives no more {what} (see 'ulimit -a'); what was measured is kept\n"
+        )
+
     def test_an_interruption_outside_of_a_run_says_no_more(
         self, calls: Calls, capsys: pytest.CaptureFixture[str]
     ) -> None:

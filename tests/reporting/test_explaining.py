@@ -4,7 +4,7 @@ import json
 import shlex
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -73,6 +73,24 @@ def test_without_its_run_a_figure_says_what_it_holds(write_run: WriteRun, tmp_pa
     assert said["command"] == "harness run seq_sweep.toml"
     assert said["rows"] == "3"
     assert said["redraw"] == f"harness report seq_sweep/{folder.name} --out {tmp_path} --figure throughput"
+
+
+def test_a_folder_that_vanishes_during_the_search_costs_nothing(
+    write_run: WriteRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's own search raises where a folder is removed between its listing and its opening."""
+    folder = write_run(RESULTS)
+    alone = Path(shutil.copy(drawn(folder), tmp_path / "alone.svg"))
+    renamed = folder.rename(folder.parent / "renamed")
+    found = Path.glob
+
+    def vanishing(path: Path, pattern: str) -> Iterator[Path]:
+        if pattern.startswith("*/*"):
+            raise FileNotFoundError(2, "No such file or directory", str(path / "gone"))
+        yield from found(path, pattern)
+
+    monkeypatch.setattr(Path, "glob", vanishing)
+    assert explained(alone, renamed.parent)["run"].startswith(f"{renamed} (manifest as it was")
 
 
 def test_a_run_that_has_changed_says_so(write_run: WriteRun) -> None:

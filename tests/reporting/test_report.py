@@ -395,7 +395,13 @@ def test_rows_of_the_same_code_under_other_parameters_are_told(
 ) -> None:
     rows = [
         make_result(seq=seq, params={"tile_q": size}, time_s=1e-3, binary_digest=code)
-        for seq, size, code in ((64, 64, "a"), (64, 128, "a"), (64, 256, "a"), (512, 64, "b"), (512, 128, "c"))
+        for seq, size, code in (
+            (64, 64, "a"),
+            (64, 128, "a"),
+            (64, 256, "a"),
+            (512, 64, "b"),
+            (512, 128, "c"),
+        )
     ]
     folder = write_run(rows, png_only("matrix"))
     report = write_report([folder], formats=("png",))
