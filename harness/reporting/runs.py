@@ -155,8 +155,8 @@ def _equal_code(frame: pd.DataFrame) -> str | None:
         return None
     rows = "1 row runs" if count == 1 else f"{count} rows run"
     return (
-        f"{rows} the code of another row of the same variant and problem, under other parameters: tiles are cut "
-        "to the lengths that there are; the column chosen has their sizes."
+        f"{rows} the code of another row of the same variant and problem, under other parameters: tiles are "
+        "cut to the lengths that there are; the column chosen has their sizes."
     )
 
 
