@@ -20,7 +20,7 @@ from harness.errors import InputError
 from harness.measure.statistics import Verdict
 from harness.results.frame import arrow_texts, is_among
 from harness.results.manifest import Manifest
-from harness.status import Status
+from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,7 @@ OF_NO_MACHINE = tuple(
     status.value for status in (Status.EMULATED, Status.BUILT, Status.UNSUPPORTED, Status.BUILD_FAILED)
 )
 """What becomes of a case without any device that runs it."""
+FAILED = tuple(status.value for status in FAILURES)
 DEFAULT_THRESHOLD = 0.03
 
 OUTCOME = ("status", "device", "reason", "time_s", "time_low_s", "time_high_s")
@@ -91,6 +92,17 @@ class Comparison:
     def won(self) -> "pd.DataFrame":
         """The cases that are right now and were not."""
         return self.cases[~self.cases["was_checked"] & self.cases["is_checked"]]
+
+    @property
+    def failed(self) -> "pd.DataFrame":
+        """The cases that failed in both runs, each in its own way or in the same."""
+        return self.cases[self.cases["status_old"].isin(FAILED) & self.cases["status_new"].isin(FAILED)]
+
+    @property
+    def never_checked(self) -> "pd.DataFrame":
+        """The cases that neither run has checked, for whatever other reason than that both failed."""
+        cases = self.cases[~self.cases["was_checked"] & ~self.cases["is_checked"]]
+        return cases[~cases["case"].isin(self.failed["case"])]
 
     @property
     def not_compared(self) -> dict[str, int]:

@@ -28,13 +28,14 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
 
     A ratio is the geometric mean over the pairs that have one, its interval that of Student's t over the
     logarithms; times are geometric means, too.  Cases of identical code stay as they are.  Outcomes are those
-    of the last pair, but a case that was lost in any of them is lost: its outcomes are those of the first
-    such pair, and its times do not count.
+    of the last pair, and a case that it has not checked in both runs has no verdict.  But a case that was
+    lost in any of them is lost: its outcomes are those of the first such pair, and its times do not count.
     """
     cases = pairs[-1].copy()
     ratios = np.stack([_values_of("ratio", cases, pair) for pair in pairs])
     known = np.isfinite(ratios).sum(axis=0)
-    judged = (cases["how"] != "identical").to_numpy() & (known >= LEAST_PAIRS)
+    checked = (cases["was_checked"] & cases["is_checked"]).to_numpy(dtype=bool)
+    judged = checked & (cases["how"] != "identical").to_numpy() & (known >= LEAST_PAIRS)
     logarithms = np.log(ratios[:, judged])
     error = np.nanstd(logarithms, axis=0, ddof=1) / np.sqrt(known[judged]) * _widened(known[judged])
     ratio, reach = np.exp(np.nanmean(logarithms, axis=0)), np.exp(NORMAL_95 * error)

@@ -1,5 +1,6 @@
 """A comparison as text: for the terminal, and in Markdown for a pull request."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,14 +37,34 @@ def headline(comparison: Comparison) -> str:
     if reasons:
         why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
         told.append(f"{sum(reasons.values())} not compared by time ({why})")
+    for what, table in (
+        ("failed in both runs", comparison.failed),
+        ("checked in neither run", comparison.never_checked),
+    ):
+        if len(table):
+            told.append(f"{len(table)} {what} ({_outcomes(table)})")
     threshold = f"{100 * comparison.threshold:g} %"
     return f"{len(comparison.cases)} cases in both runs: {', '.join(told)} (differences above {threshold})"
 
 
-def _outcome(comparison: Comparison) -> str:
+def _outcomes(table: "pd.DataFrame") -> str:
+    """Return how many cases came to what, the most frequent first."""
+    counts = Counter(map(_transition, table["status_old"], table["status_new"]))
+    return ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+
+
+def _transition(old: str, new: str) -> str:
+    """Return a status, or both where the runs differ."""
+    return new if old == new else f"{old} → {new}"
+
+
+def _verdict(comparison: Comparison) -> str:
     if comparison.is_worse:
         return "worse"
-    return "undecided" if comparison.count(Verdict.AMBIGUOUS) else "not worse"
+    if comparison.count(Verdict.AMBIGUOUS):
+        return "undecided"
+    failed = len(comparison.failed)
+    return f"not worse, {failed} failed in both runs" if failed else "not worse"
 
 
 def plain_lines(comparison: Comparison) -> Iterator[str]:
@@ -67,7 +88,7 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown."""
-    parts = [f"## {markdown_text(comparison.new.experiment)}: {_outcome(comparison)}"]
+    parts = [f"## {markdown_text(comparison.new.experiment)}: {_verdict(comparison)}"]
     parts.append(markdown_text(headline(comparison)))
     parts += [f"- {markdown_text(note)}" for note in comparison.notes]
     for title, rows in _correctness(comparison):
@@ -108,8 +129,13 @@ def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:
 
 
 def _correctness(comparison: Comparison) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield what was right and is not, and the reverse, with the reason."""
-    for title, table in (("no longer right", comparison.lost), ("right now", comparison.won)):
+    """Yield what was right and is not, the reverse, and what is right in neither, with the reason."""
+    tables = {
+        "no longer right": comparison.lost,
+        "failed in both runs": comparison.failed,
+        "right now": comparison.won,
+    }
+    for title, table in tables.items():
         if len(table):
             yield f"{title} ({len(table)})", [_changed(row) for row in _named(table)]
 
@@ -117,7 +143,7 @@ def _correctness(comparison: Comparison) -> Iterator[tuple[str, list[dict[str, A
 def _changed(row: Mapping[str, Any]) -> dict[str, Any]:
     reason = row["reason_new"] if isinstance(row["reason_new"], str) else ""
     first = next(iter(reason.splitlines()), "")
-    what = f"{row['status_old']} → {row['status_new']}" + (f": {first}" if first else "")
+    what = _transition(row["status_old"], row["status_new"]) + (f": {first}" if first else "")
     return {**row, "what": what}
 
 

@@ -165,6 +165,32 @@ def test_how_many_cases_have_lost_their_times_is_told(tmp_path, old, capsys):
     assert words in compare(capsys, str(old), str(partly))[1]
 
 
+def test_what_failed_in_both_runs_is_counted_and_named(tmp_path, capsys):
+    wrong = failed_result(CASES[1], device="a processor", status="wrong", reason="row 3")
+    missing = failed_result(CASES[3], device="a processor", status="unsupported", reason="no chip")
+    old = write(tmp_path / "old", BASELINE, wrong, failed_result(CASES[2], device="a processor"), missing)
+    timed_out = failed_result(CASES[2], device="a processor", status="timed-out", reason="60 s")
+    new = write(tmp_path / "new", BASELINE, wrong, timed_out, missing)
+    file = tmp_path / "pull.md"
+    status, out, _ = compare(capsys, str(old), str(new), "--markdown", str(file))
+    lines = out.splitlines()
+    assert (status, lines[0]) == (
+        0,
+        "4 cases in both runs: 0 lost, 0 slower, 1 same (1 of identical code, whatever was measured), "
+        "2 failed in both runs (1 wrong, 1 crashed → timed-out), 1 checked in neither run (1 unsupported) "
+        "(differences above 3 %)",
+    )
+    named = "flash · cpu · b1 h2 s64 d16 f32 causal"
+    assert lines[2:] == [
+        "failed in both runs (2):",
+        f"  {CASES[1]}  {named}: wrong: row 3",
+        f"  {CASES[2]}  {named}: crashed → timed-out: 60 s",
+    ]
+    text = file.read_text()
+    assert text.startswith("## sweep: not worse, 2 failed in both runs\n")
+    assert f"| {CASES[1]} | flash | cpu | b1 h2 s64 d16 f32 causal | wrong: row 3 |" in text
+
+
 @pytest.mark.parametrize(
     ("status", "device", "expected"),
     [("passed", "another", 2), ("passed", "a processor", 0), ("emulated", "another", 0)],

@@ -77,6 +77,15 @@ def test_a_case_that_both_codes_had_wrong_in_one_pair_is_not_lost():
     assert of_pairs(pairs, 0.03)["is_checked"].all()
 
 
+def test_a_case_that_both_codes_had_wrong_in_the_last_pair_has_no_verdict():
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=4)
+    pairs[-1].loc[5, ["was_checked", "is_checked"]] = False
+    pairs[-1].loc[5, ["time_s_old", "time_s_new", "ratio"]] = np.nan
+    pairs[-1].loc[5, "verdict"] = None
+    cases = of_pairs(pairs, 0.03)
+    assert list(np.flatnonzero(cases["verdict"].isna())) == [5]
+
+
 def test_code_that_is_identical_needs_no_turns():
     run = run_of(SECONDS, np.random.default_rng(4), digests=["code"] * 40)
     cases = compare_tables(run, run)[0]
