@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.comparing.check_settings import other_checks
 from harness.comparing.verdicts import NORMAL_95, standard_error, verdicts
 from harness.errors import InputError
 from harness.measure.statistics import Verdict
@@ -135,7 +136,7 @@ def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_
             "variant, target and parameters)"
         )
     _require_one_machine(cases, old, new)
-    notes += _notes(cases, old.manifest, new.manifest)
+    notes += [*other_checks(old, new), *_notes(cases, old.manifest, new.manifest)]
     only_old, only_new = (table[~is_among(table["case"], cases["case"])] for table in tables)
     return Comparison(old, new, threshold, cases, only_old, only_new, tuple(notes))
 

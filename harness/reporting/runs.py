@@ -68,7 +68,7 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
         (run.experiment, name): label for run, name, label in zip(runs, identities, labels, strict=False)
     }
     named = {Path(folder).resolve() for folder in folders}
-    experiments = [_experiment(run) for run in runs]
+    experiments = [experiment_of(run) for run in runs]
     variants = tuple(
         dict.fromkeys(variant for experiment in experiments for variant in experiment.get("variants", []))
     )
@@ -168,7 +168,7 @@ def _partial_note(run: RunFolder) -> str:
     )
 
 
-def _experiment(run: RunFolder) -> dict[str, Any]:
+def experiment_of(run: RunFolder) -> dict[str, Any]:
     """Return the run's experiment as the manifest keeps it; empty where it was run from Python."""
     if not run.manifest.source:
         return {}

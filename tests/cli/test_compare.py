@@ -16,8 +16,8 @@ CASES = tuple(f"{number:012x}" for number in range(1, 5))
 """The first one is the baseline, whose code never changes."""
 
 
-def write(folder: Path, *rows: Any) -> Path:
-    run = RunFolder.create(folder, "sweep", example_manifest())
+def write(folder: Path, *rows: Any, **told: Any) -> Path:
+    run = RunFolder.create(folder, "sweep", example_manifest().model_copy(update=told))
     for row in rows:
         run.append_result(row)
     run.append_round(example_round(seconds={case: [0.1, 0.11, 0.12] for case in CASES}))
@@ -189,6 +189,35 @@ def test_what_failed_in_both_runs_is_counted_and_named(tmp_path, capsys):
     text = file.read_text()
     assert text.startswith("## sweep: not worse, 2 failed in both runs\n")
     assert f"| {CASES[1]} | flash | cpu | b1 h2 s64 d16 f32 causal | wrong: row 3 |" in text
+
+
+CHECKED_ALIKE = 'name = "sweep"\n[check]\nsupported = ["flash"]\ndistributions = ["normal"]\n'
+MORE_DISTRIBUTIONS = 'name = "sweep"\n[check]\ndistributions = ["normal", "large-logits"]\nseed = 3\n'
+IN_A_PROFILE = 'name = "sweep"\n[profiles.small.check]\nseed = 4\n'
+DIFFERS = "[check] differs, and with it the inputs and what passed means: "
+
+
+@pytest.mark.parametrize(
+    ("told", "note"),
+    [
+        ({"source": CHECKED_ALIKE}, None),
+        (
+            {"source": MORE_DISTRIBUTIONS},
+            f'{DIFFERS}distributions ["normal"] → ["normal", "large-logits"]; seed 0 → 3',
+        ),
+        ({"source": IN_A_PROFILE, "profile": "small"}, f"{DIFFERS}seed 0 → 4"),
+        ({"source": "check = 3"}, "its manifest: check: found 3, expected a table"),
+        ({"source": ""}, "is not known: "),
+    ],
+)
+def test_other_settings_of_checks_are_told(tmp_path, old, capsys, told, note):
+    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]), **told)
+    file = tmp_path / "pull.md"
+    status, out, _ = compare(capsys, str(old), str(new), "--markdown", str(file))
+    notes = out.splitlines()[1:]
+    assert (status, len(notes)) == (0, 0 if note is None else 1)
+    assert all(note in line for line in notes)
+    assert file.read_text().count("\n- ") == len(notes)
 
 
 @pytest.mark.parametrize(
