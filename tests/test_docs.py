@@ -1,10 +1,13 @@
 """Every path that a page names exists, so that a reader finds each place in one step."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import code_index
 import pytest
+
+from harness.problem.inputs import DISTRIBUTIONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -73,3 +76,8 @@ def test_a_missing_path_is_found(tmp_path: Path) -> None:
         "harness/nowhere.py",
         "nowhere.toml",
     ]
+
+
+def test_a_new_kernel_is_first_checked_with_all_distributions() -> None:
+    (block,) = re.findall(r"```toml\n(name = .*?)```", (ROOT / "docs/plugins.md").read_text(), re.DOTALL)
+    assert tomllib.loads(block)["check"]["distributions"] == list(DISTRIBUTIONS)

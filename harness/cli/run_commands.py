@@ -14,6 +14,7 @@ from harness.printable import printable
 
 if TYPE_CHECKING:
     from harness.experiment.experiment import Experiment
+    from harness.experiment.settings import CheckSettings
     from harness.running.runner import RunSummary
 
 
@@ -92,9 +93,21 @@ def check(
     lost = _no_longer_supported(plan.experiment, summary)
     for line in lost:
         typer.echo(printable(line))
+    typer.echo(_inputs_line(plan.experiment.check))
     typer.echo(checked_line(statuses))
     if lost or any(status.is_failure or (strict and not status.is_checked) for status in statuses):
         raise typer.Exit(1)
+
+
+def _inputs_line(settings: "CheckSettings") -> str:
+    """Return which inputs cases were checked with, and how to check with others where none were chosen."""
+    line = f"inputs: {', '.join(settings.distributions)}"
+    if settings.distributions != type(settings)().distributions:
+        return line
+    return (
+        f"{line}; others show other mistakes: set [check] distributions to names that "
+        "'harness list distributions' lists"
+    )
 
 
 def _no_longer_supported(experiment: "Experiment", summary: "RunSummary") -> list[str]:

@@ -122,6 +122,21 @@ class TestCheck:
         last = capsys.readouterr().out.splitlines()[-1]
         assert last == "2 of 4 cases checked, 1 passed, 1 wrong, 2 unsupported"
 
+    @pytest.mark.parametrize(
+        ("setting", "line"),
+        [
+            ("", "inputs: normal; others show other mistakes: set [check] distributions to names that "),
+            ('distributions = ["normal", "large-logits"]', "inputs: normal, large-logits"),
+        ],
+    )
+    def test_the_line_before_it_names_the_inputs(
+        self, calls: Calls, capsys: pytest.CaptureFixture[str], setting: str, line: str
+    ) -> None:
+        Path("drawn.toml").write_text(EXPERIMENT + f"[check]\n{setting}\n")
+        main(["check", "drawn.toml"])
+        told = capsys.readouterr().out.splitlines()[-2]
+        assert told == line + ("" if setting else "'harness list distributions' lists")
+
     @pytest.mark.parametrize(("supported", "status"), [("[]", 0), ('["unfused"]', 0), ('["flash"]', 1)])
     def test_a_variant_that_is_to_be_supported_is_missed(
         self, calls: Calls, capsys: pytest.CaptureFixture[str], supported: str, status: int
