@@ -47,6 +47,7 @@ def build(
     from harness.results.manifest import of_experiment
     from harness.running import bundle as bundles
     from harness.running.build_only import BuildRun
+    from harness.running.bundle_readme import README_FILE, run_line, write_readme
     from harness.running.progress import make_observer
 
     plan = planned(experiment, None, only or [], profile=profile)
@@ -59,7 +60,10 @@ def build(
     if bundle is not None:
         written = bundles.write_bundle(bundle, manifest, built)
         typer.echo(printable(f"bundle: {bundle}"))
+        write_readme(written)
         typer.echo(f"digest: {written.digest}")
+        there = printable(f"next, on the other machine, as {bundle / README_FILE} says")
+        typer.echo(f"{there}: {run_line(written, written.digest)}")
     if any(case.row.status.is_failure for case in built):
         raise typer.Exit(1)
 

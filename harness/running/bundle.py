@@ -5,6 +5,7 @@ A bundle is a folder:
     bundle.json          the experiment, where it was built, and what became of each case
     artifacts/<key>/     the artifacts, as they lie in the cache
     requirements.txt     what the other machine has to install besides this package
+    README.md            for who receives it (`harness.running.bundle_readme`); nothing reads it
 
 The other machine needs the device's driver and Python, but no compiler, neither MLIR nor IREE.
 """

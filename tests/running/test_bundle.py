@@ -100,7 +100,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = command(["build", "bundled.toml", "--bundle", "bundle", "--plain"], folder)
     assert done.returncode == 0, done.stdout + done.stderr
     digest = open_bundle(folder / "bundle").digest
-    assert done.stdout.splitlines() == ["4 of 6 cases built", "bundle: bundle", f"digest: {digest}"]
+    assert done.stdout.splitlines() == [
+        "4 of 6 cases built",
+        "bundle: bundle",
+        f"digest: {digest}",
+        "next, on the other machine, as bundle/README.md says: "
+        f"harness run --bundle ./bundle --expect {digest}",
+    ]
     return folder
 
 
