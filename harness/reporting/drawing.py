@@ -76,7 +76,7 @@ def draw_figures(
             origin = origin_of(runs, name, chosen, rows).text()
             drawn.files[name] = save(drawing, folder / name, formats, origin)
             if figure.data_columns:
-                lines = plot_data(rows, figure.data_columns, origin)
+                lines = plot_data(figure.numbers(runs.frame, settings), figure.data_columns, origin)
                 write_text(folder / f"{name}.dat", "".join(f"{line}\n" for line in lines))
             drawn.captions[name] = caption
             drawn.notes += [f"figure {name}: {line}" for line in figure.notes(runs.frame, settings)]

@@ -49,8 +49,11 @@ DIGITS = 9
 BOUNDS = {
     "time_s": ("time_low_s", "time_high_s"),
     "speedup": ("speedup_low", "speedup_high"),
+    "tflops": ("tflops_low", "tflops_high"),
+    "time_per_flop_s": ("time_per_flop_low_s", "time_per_flop_high_s"),
 }
-"""Columns that have an interval; `<column>_minus` and `<column>_plus` are the distances to its ends."""
+"""Columns that have an interval where a figure draws its ends; `<column>_minus` and `<column>_plus` are the
+distances to them."""
 
 
 def latex_text(text: str) -> str:
@@ -89,12 +92,13 @@ def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterat
     """Yield the lines of a table for pgfplots: where it comes from, names of columns, a line for each row.
 
     It has the series and its number, what tells problems apart, and these columns; one that ends in a dot
-    stands for all that begin with it.  Numbers are in base units, and `nan` is not measured.
+    stands for all that begin with it.  Numbers are in base units; `nan` is not measured, or not the same in
+    all cases that a line is of.
     """
     wanted = [name for column in columns for name in _matching(rows, column)]
     changing = varying(rows, PROBLEM_COLUMNS)
     problem = [name for name in PROBLEM_COLUMNS if name == "seq_q" or name in changing]
-    bounded = [name for name in wanted if name in BOUNDS]
+    bounded = [name for name in wanted if name in BOUNDS and set(BOUNDS[name]) <= set(rows.columns)]
     names = ["series", "series_number", *problem, *wanted]
     names += [f"{name}_{end}" for name in bounded for end in ("minus", "plus")]
     numbers = {label: number for number, label in enumerate(labels_in(rows))}

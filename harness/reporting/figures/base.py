@@ -154,8 +154,8 @@ class Figure(ABC):
     shows_rates: ClassVar[bool] = True
     """Whether it shows FLOP/s or shares of a peak, so that its caption is to say what FLOPs and peak are."""
     data_columns: ClassVar[tuple[str, ...]] = ()
-    """Columns of the frame that it shows, for the table of its numbers; one that ends in a dot stands for all
-    that begin with it.  Without any there is no such table."""
+    """Columns of `numbers` that are in the table of its numbers; one that ends in a dot stands for all that
+    begin with it.  Without any there is no such table."""
     is_usual: ClassVar[bool] = True
     """Whether it is drawn where an experiment names no figure; others only where somebody asks for them."""
 
@@ -170,6 +170,13 @@ class Figure(ABC):
         are none.
         """
         return choose_rows(frame, settings)
+
+    def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        """Return the rows and values that it draws, in base units: the table of its numbers.
+
+        By default they are those of `rows`; a figure that computes values, or leaves rows out, says so here.
+        """
+        return self.rows(frame, settings)
 
     @abstractmethod
     def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:

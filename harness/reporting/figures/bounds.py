@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 COLUMN = "model."
 CYCLES = "_cycles"
+BUSY = "busy_cycles."
+SIMULATED_CYCLES = "simulated_cycles"
+"""Columns of what is drawn, for `SCORES` scores."""
 PARTS = ("tensor", "special", "fma", "alu", "uniform", "issue", "shared", "l2")
 """In the order of the stack; what a vendor has besides follows."""
 COLORS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#ca9161", "#949494", "#56b4e9", "#cc78bc")
@@ -80,18 +83,16 @@ class Bounds(Figure):
     name = "bounds"
     summary = "modelled: cycles by part of a multiprocessor that each variant's main loop keeps busy"
     settings = BoundsSettings
-    data_columns = ("model.",)
+    data_columns = (BUSY, SIMULATED_CYCLES, f"{COLUMN}fraction_of_peak", f"{COLUMN}bound")
     shows_rates = False
 
-    def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:
-        """Draw it; see `Figure.draw`.
+    def numbers(self, frame: pd.DataFrame, settings: BoundsSettings) -> pd.DataFrame:
+        """Return the rows that are drawn, with their cycles."""
+        return _drawn(frame, settings)[0]
 
-        Lengths and sizes change nothing in the model: of each series the row with the most keys is drawn.
-        """
-        shown = _modelled(choose_rows(frame, settings))
-        sizes = [column for column in SIZES if column not in settings.panels]
-        columns = check_readable(shown.drop(columns=sizes), settings.panels)
-        shown = shown.sort_values(["seq_kv", "seq_q"]).drop_duplicates(["label", *columns], keep="last")
+    def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:
+        """Draw it; see `Figure.draw`."""
+        shown, columns = _drawn(frame, settings)
         labels, parts = labels_in(shown), _parts(shown)
         grid = panel_grid(shown, columns, settings.panels_beside)
         width = settings.inches
@@ -116,6 +117,20 @@ class Bounds(Figure):
                 axes.set_xlabel(f"modelled cycles for {SCORES} scores")
             add_legend(drawing, legend, [*(_part_handle(colors[part]) for part in parts), _line_handle()])
         return drawing
+
+
+def _drawn(frame: pd.DataFrame, settings: BoundsSettings) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows that have a bar, with their cycles for `SCORES` scores, and the columns to split by.
+
+    Lengths and sizes change nothing in the model: of each series the row with the most keys is drawn.
+    """
+    shown = _modelled(choose_rows(frame, settings))
+    sizes = [column for column in SIZES if column not in settings.panels]
+    columns = check_readable(shown.drop(columns=sizes), settings.panels)
+    shown = shown.sort_values(["seq_kv", "seq_q"]).drop_duplicates(["label", *columns], keep="last")
+    factor = SCORES / shown[f"{COLUMN}scores"]
+    cycles = {f"{BUSY}{part}": shown[f"{COLUMN}{part}{CYCLES}"] * factor for part in _parts(shown)}
+    return shown.assign(**cycles, **{SIMULATED_CYCLES: shown[f"{COLUMN}cycles"] * factor}), columns
 
 
 def _modelled(frame: pd.DataFrame) -> pd.DataFrame:
@@ -145,12 +160,11 @@ def _stacks(frame: pd.DataFrame, parts: Sequence[str]) -> dict[str, Stack]:
 
 
 def _stack(row: dict[str, Any], parts: Sequence[str]) -> Stack:
-    factor = SCORES / row[f"{COLUMN}scores"]
-    cycles = {part: row[f"{COLUMN}{part}{CYCLES}"] for part in parts}
+    cycles = {part: row[f"{BUSY}{part}"] for part in parts}
     fraction = percent(row[f"{COLUMN}fraction_of_peak"])
     return Stack(
-        parts={part: value * factor for part, value in cycles.items() if is_number(value)},
-        simulated=row[f"{COLUMN}cycles"] * factor,
+        parts={part: value for part, value in cycles.items() if is_number(value)},
+        simulated=row[SIMULATED_CYCLES],
         text=f"{fraction} % of peak, bound by {row[f'{COLUMN}bound']}",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
-from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows
+from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
 from harness.reporting.figures.stacked_rows import OTHERS, draw_stacks
 from harness.reporting.units import significant, time_unit
 
@@ -42,6 +42,11 @@ class BuildTime(Figure):
             raise NothingToDraw("no case has a build time")
         return built
 
+    def numbers(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
+        """Return the mean time of each stage, a line for each row of bars."""
+        shown = self.rows(frame, settings)
+        return row_numbers(shown, bar_rows(shown, settings), _times)
+
     def draw(self, frame: pd.DataFrame, settings: RowSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         shown = self.rows(frame, settings)
@@ -49,6 +54,12 @@ class BuildTime(Figure):
         stacks = [(row, _stages(row, unit.factor)) for row in bar_rows(shown, settings)]
         title = f"build time ({unit.symbol})"
         return draw_stacks(frame, stacks, settings, title, significant, f"{NOTE} {caption}")
+
+
+def _times(row: BarRow) -> dict[str, float]:
+    """Return the mean times of a row in seconds, by column."""
+    stages = {f"{STAGE}{name}": value for name, value in _stages(row, 1.0).items()}
+    return {"build_s": float(row.cases["build_s"].mean()), **stages}
 
 
 def _stages(row: BarRow, factor: float) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, PanelColumn, choose_rows
-from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, write_at_line
+from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, on_scale, write_at_line
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class ErrorGrowth(Figure):
             raise NothingToDraw("no case was checked with an error above 0")
         return checked
 
+    def numbers(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
+        """Return the rows with an error, which alone have a place on the scale."""
+        return on_scale(self.rows(frame, settings), _column(settings))
+
     def draw(self, frame: pd.DataFrame, settings: ErrorGrowthSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`.
 
@@ -67,7 +71,7 @@ class ErrorGrowth(Figure):
 
         return draw_size_lines(
             frame,
-            shown,
+            on_scale(shown, _column(settings)),
             _column(settings),
             settings,
             "error / tolerance" if is_ratio else "largest absolute error",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
-from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows
+from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
 from harness.reporting.figures.stacked_rows import draw_stacks
 from harness.reporting.units import significant
 
@@ -53,6 +53,17 @@ class InstructionMix(Figure):
             wanted = "of a main loop" if settings.per == "key" else "of machine code"
             raise NothingToDraw(f"no case has its instructions {wanted} counted")
         return counted
+
+    def numbers(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
+        """Return the instructions that are drawn, a line for each row of bars."""
+        shown = self.rows(frame, settings)
+        columns = _columns(shown, _is_per_key(shown, settings))
+        names = {name: column for column, name in columns.items()}
+
+        def counts(row: BarRow) -> dict[str, float]:
+            return {names[part]: count for part, count in _parts(row, columns).items()}
+
+        return row_numbers(shown, bar_rows(shown, settings), counts)
 
     def draw(self, frame: pd.DataFrame, settings: InstructionMixSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""

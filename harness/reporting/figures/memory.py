@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
-from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines
+from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, on_scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 MEBIBYTE = 2**20
-VALUES = "memory_mib"
+VALUES = "memory_bytes"
+MEBIBYTES = "memory_mib"
 HELD_NOTE = (
     "Held by a call: inputs, output, and workspace such as the score matrix, counted from the code. Dotted: "
     "inputs and outputs alone."
@@ -34,7 +35,7 @@ class Memory(Figure):
     name = "memory"
     summary = "memory that a call of each variant takes over sequence length, and the least it could"
     settings = MemorySettings
-    data_columns = ("bytes", "workspace_bytes", "peak_bytes")
+    data_columns = (VALUES, "bytes", "workspace_bytes", "peak_bytes")
     shows_rates = False
     is_usual = False
 
@@ -51,12 +52,18 @@ class Memory(Figure):
             raise NothingToDraw(f"no case has {' and '.join(needed)}")
         return known
 
-    def draw(self, frame: pd.DataFrame, settings: MemorySettings, caption: str) -> Drawing:
-        """Draw it; see `Figure.draw`."""
+    def numbers(self, frame: pd.DataFrame, settings: MemorySettings) -> pd.DataFrame:
+        """Return these rows with the memory that is drawn."""
         shown = self.rows(frame, settings)
         is_held = settings.y == "held"
         of_call = shown["bytes"] + shown["workspace_bytes"] if is_held else shown["peak_bytes"]
-        shown = shown.assign(**{VALUES: of_call.astype(float) / MEBIBYTE})
+        return on_scale(shown.assign(**{VALUES: of_call}), VALUES)
+
+    def draw(self, frame: pd.DataFrame, settings: MemorySettings, caption: str) -> Drawing:
+        """Draw it; see `Figure.draw`."""
+        shown = self.numbers(frame, settings)
+        shown = shown.assign(**{MEBIBYTES: shown[VALUES].astype(float) / MEBIBYTE})
+        is_held = settings.y == "held"
 
         def add_least(axes: Axes, rows: pd.DataFrame) -> None:
             least = rows.groupby(settings.x_column)["bytes"].min() / MEBIBYTE
@@ -65,7 +72,7 @@ class Memory(Figure):
         return draw_size_lines(
             frame,
             shown,
-            VALUES,
+            MEBIBYTES,
             settings,
             "memory of a call (MiB)" if is_held else "resident memory (MiB)",
             caption,

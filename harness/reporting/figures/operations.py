@@ -56,8 +56,12 @@ class Operations(Figure):
     name = "operations"
     summary = "matrix-product operations that each variant executes over those that are needed, counted"
     settings = OperationsSettings
-    data_columns = ("status", "recompute_factor")
+    data_columns = ("skew", "status", "recompute_factor")
     shows_rates = False
+
+    def numbers(self, frame: pd.DataFrame, settings: OperationsSettings) -> pd.DataFrame:
+        """Return the rows that have a place along the horizontal axis."""
+        return along(choose_rows(frame, settings), settings.x)[0]
 
     def draw(self, frame: pd.DataFrame, settings: OperationsSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""

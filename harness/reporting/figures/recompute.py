@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 PANEL_HEIGHT = 2.3
 PICO = 1e12
+VALUES = "time_per_flop_s"
+TIMES = {
+    VALUES: "time_s",
+    "time_per_flop_low_s": "time_low_s",
+    "time_per_flop_high_s": "time_high_s",
+}
+"""Columns of the vertical axis, and those that are divided by the ideal FLOPs."""
 SIDE_ROOM = 1.18
 """Ends of the horizontal scale over and under the points."""
 NOTE = (
@@ -48,7 +55,7 @@ class Recompute(Figure):
     name = "recompute"
     summary = "executed over ideal FLOPs against time, each variant: does time follow what is executed?"
     settings = RecomputeSettings
-    data_columns = ("recompute_factor", "time_s", "flops")
+    data_columns = ("recompute_factor", VALUES, "time_s", "flops")
     is_usual = False
 
     def reading(self, settings: RecomputeSettings) -> str:
@@ -64,9 +71,14 @@ class Recompute(Figure):
             raise NothingToDraw("no case was timed whose executed operations are counted")
         return shown
 
+    def numbers(self, frame: pd.DataFrame, settings: RecomputeSettings) -> pd.DataFrame:
+        """Return these rows with the time of an ideal FLOP and its interval."""
+        shown = self.rows(frame, settings)
+        return shown.assign(**{name: shown[time] / shown["flops"] for name, time in TIMES.items()})
+
     def draw(self, frame: pd.DataFrame, settings: RecomputeSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
-        shown = self.rows(frame, settings)
+        shown = self.numbers(frame, settings)
         columns = check_readable(shown.drop(columns=["seq_q", "seq_kv", "batch"]), settings.panels)
         grid = panel_grid(shown, columns, settings.panels_beside)
         labels, styles = labels_in(shown), series_styles(frame)
@@ -101,11 +113,10 @@ class Recompute(Figure):
 def _draw_panel(axes: Axes, frame: pd.DataFrame, styles: dict[str, SeriesStyle]) -> None:
     for label in labels_in(frame):
         rows = frame[frame["label"] == label].sort_values(["seq_q", "seq_kv"])
-        times = {name: rows[name] / rows["flops"] * PICO for name in ("time_s", "time_low_s", "time_high_s")}
-        middle = times["time_s"]
+        middle, low, high = (rows[name] * PICO for name in TIMES)
         distances: list[Any] = [
-            (middle - times["time_low_s"]).clip(lower=0).fillna(0),
-            (times["time_high_s"] - middle).clip(lower=0).fillna(0),
+            (middle - low).clip(lower=0).fillna(0),
+            (high - middle).clip(lower=0).fillna(0),
         ]
         axes.errorbar(
             rows["recompute_factor"],

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
-from harness.reporting.figures.row_bars import BAR, BarRow, RowColumn, RowSettings, bar_rows, draw_rows
+from harness.reporting.figures.row_bars import (
+    BAR,
+    BarRow,
+    RowColumn,
+    RowSettings,
+    bar_rows,
+    draw_rows,
+    row_numbers,
+)
 from harness.reporting.units import EMPTY, significant
 
 if TYPE_CHECKING:
@@ -48,6 +56,8 @@ QUANTITIES = (
     Quantity("code_bytes", "code\n(KiB)", 1 / 1024),
 )
 
+LEAST = "_least"
+"""Ends the name of the column that has the least value of a row's cases."""
 NOTE = "Counted in the generated code, not measured. Where the lengths of a row differ: a range."
 
 
@@ -57,7 +67,7 @@ class Resources(Figure):
     name = "resources"
     summary = "registers, spills, shared memory, occupancy and code size of each series, a row each"
     settings = RowSettings
-    data_columns = tuple(quantity.column for quantity in QUANTITIES)
+    data_columns = tuple(f"{quantity.column}{end}" for quantity in QUANTITIES for end in ("", LEAST))
     shows_rates = False
     is_usual = False
 
@@ -74,6 +84,11 @@ class Resources(Figure):
             raise NothingToDraw("no case has figures of its code")
         return shown
 
+    def numbers(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
+        """Return the largest and the least value of each quantity, a line for each row of bars."""
+        shown = self.rows(frame, settings)
+        return row_numbers(shown, bar_rows(shown, settings), _ranges)
+
     def draw(self, frame: pd.DataFrame, settings: RowSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         shown = self.rows(frame, settings)
@@ -88,6 +103,14 @@ class Resources(Figure):
         notes = [NOTE, *([f"0 in all rows: {', '.join(zero)}."] if zero else [])]
         columns = [_column(rows, quantity) for quantity in drawn or known[:1]]
         return draw_rows(frame, rows, columns, settings, " ".join([*notes, caption]))
+
+
+def _ranges(row: BarRow) -> dict[str, float | None]:
+    """Return where the bars of a row end, and the ends of the ranges beside them, by column."""
+    spreads = {quantity.column: row.spread(quantity.column) for quantity in QUANTITIES}
+    largest = {name: spread[2] if spread else None for name, spread in spreads.items()}
+    least = {f"{name}{LEAST}": spread[0] if spread else None for name, spread in spreads.items()}
+    return {**largest, **least}
 
 
 def _column(rows: Sequence[BarRow], quantity: Quantity) -> RowColumn:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from harness.reporting.distinct import has_one_value
 from harness.reporting.figures.base import FigureSettings, PanelColumn, Unreadable
 from harness.reporting.figures.layout import CAPTION_CHARACTERS_PER_INCH, describe_value
 from harness.reporting.figures.legend import text_width, wrap
@@ -21,7 +22,7 @@ from harness.reporting.figures.style import (
     paper_style,
     series_styles,
 )
-from harness.reporting.frames import labels_in, varying
+from harness.reporting.frames import PROBLEM_COLUMNS, labels_in, varying
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
@@ -105,6 +106,29 @@ def bar_rows(frame: pd.DataFrame, settings: RowSettings) -> list[BarRow]:
         has_heading = bool(form) and (not rows or rows[-1].form != form)
         rows.append(BarRow(str(label), form, place + has_heading, cases))
     return rows
+
+
+def row_numbers(
+    frame: pd.DataFrame, rows: Sequence[BarRow], values: Callable[[BarRow], Mapping[str, Any]]
+) -> pd.DataFrame:
+    """Return a table of rows with their values: the series, and what is the same in all cases of a row."""
+    import pandas as pd
+
+    problem = [name for name in PROBLEM_COLUMNS if name in frame]
+    entries = [
+        {
+            "label": row.label,
+            **{name: _common(row.cases[name]) for name in problem},
+            **values(row),
+        }
+        for row in rows
+    ]
+    return pd.DataFrame(entries).astype({"label": frame["label"].dtype})
+
+
+def _common(values: pd.Series[Any]) -> Any:
+    """Return the value that all cases have, None where they differ."""
+    return values.iloc[0] if has_one_value(values) else None
 
 
 def draw_rows(

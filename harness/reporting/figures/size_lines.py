@@ -46,6 +46,11 @@ class SizeSettings(FigureSettings):
         return "seq_q" if self.x == "seq" else self.x
 
 
+def on_scale(frame: pd.DataFrame, values: str) -> pd.DataFrame:
+    """Return the rows that have a place on a logarithmic scale: their `values` are positive numbers."""
+    return frame[[is_number(value) and value > 0 for value in frame[values]]]
+
+
 def draw_size_lines(
     frame: pd.DataFrame,
     shown: pd.DataFrame,
@@ -58,11 +63,10 @@ def draw_size_lines(
 ) -> Drawing:
     """Draw the column `values` of the rows `shown`, each series in its style of the whole `frame`.
 
-    Values that are no positive number have no place on the scale and are left out.  `add_to_panel` draws what
-    a panel has besides, such as a limit.
+    All of them have a place on the scale, see `on_scale`.  `add_to_panel` draws what a panel has besides,
+    such as a limit.
     """
     x = settings.x_column
-    shown = shown[[is_number(value) and value > 0 for value in shown[values]]]
     columns = check_readable(shown, settings.panels, x)
     grid = panel_grid(shown, columns, settings.panels_beside)
     labels, styles = labels_in(shown), series_styles(frame)

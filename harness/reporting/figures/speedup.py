@@ -18,7 +18,7 @@ from harness.reporting.figures.base import (
     PanelColumn,
     choose_rows,
 )
-from harness.reporting.figures.baseline import compare
+from harness.reporting.figures.baseline import Comparison, compare
 from harness.reporting.figures.layout import (
     X_LABELS,
     along,
@@ -66,20 +66,23 @@ class Speedup(Figure):
     name = "speedup"
     summary = "speed-up of each variant over a baseline, a value on each bar"
     settings = SpeedupSettings
-    data_columns = ("status", "speedup")
+    data_columns = ("skew", "status", "baseline", "speedup")
     shows_rates = False
 
     def reading(self, settings: SpeedupSettings) -> str:
         """See `Figure.reading`."""
         return "Speed-up: higher is better."
 
+    def numbers(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
+        """Return the rows with their speed-ups over the figure's baseline, which has no bar itself."""
+        comparison = compare(frame, settings.baseline)
+        shown, _ = _drawn(comparison, settings)
+        return shown.assign(baseline=comparison.baseline)
+
     def draw(self, frame: pd.DataFrame, settings: SpeedupSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         comparison = compare(frame, settings.baseline)
-        shown = choose_rows(comparison.frame, settings)
-        if not shown["speedup"].notna().any():
-            raise NothingToDraw(f"no case was timed together with {comparison.baseline}")
-        shown, x = along(shown, settings.x)
+        shown, x = _drawn(comparison, settings)
         columns = check_readable(shown, settings.panels, x)
         styles = series_styles(frame)
         labels = labels_in(shown)
@@ -113,6 +116,14 @@ class Speedup(Figure):
             label_axes(all_axes, grid, X_LABELS[x], f"speed-up\n{named}")
             add_legend(drawing, legend, [bar_handle(styles[label]) for label in labels])
         return drawing
+
+
+def _drawn(comparison: Comparison, settings: SpeedupSettings) -> tuple[pd.DataFrame, str]:
+    """Return the rows that have a bar, or a word in its place, and the column of the horizontal axis."""
+    shown = choose_rows(comparison.frame, settings)
+    if not shown["speedup"].notna().any():
+        raise NothingToDraw(f"no case was timed together with {comparison.baseline}")
+    return along(shown, settings.x)
 
 
 def _highest(frame: pd.DataFrame) -> float:

@@ -89,19 +89,21 @@ class Throughput(Figure):
     name = "throughput"
     summary = "throughput or time of each variant over sequence length, a panel per head dim and mask"
     settings = ThroughputSettings
-    data_columns = ("status", "time_s", "tflops", "fraction_of_peak")
+    data_columns = ("skew", "status", "time_s", "tflops", "fraction_of_peak")
 
     def reading(self, settings: ThroughputSettings) -> str:
         """See `Figure.reading`."""
         return "Time: lower is better." if settings.y == "time" else "Throughput: higher is better."
 
+    def numbers(self, frame: pd.DataFrame, settings: ThroughputSettings) -> pd.DataFrame:
+        """Return the rows of the series that are drawn, with the intervals of their rates."""
+        shown, _ = _placed(frame, settings)
+        return _without_unmeasured(shown)[0]
+
     def draw(self, frame: pd.DataFrame, settings: ThroughputSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         styles = series_styles(frame)
-        shown = choose_rows(frame, settings)
-        if not shown["time_s"].notna().any():
-            raise NothingTimed("no case was timed")
-        shown, x = along(shown, settings.x)
+        shown, x = _placed(frame, settings)
         shown, never_measured = _without_unmeasured(shown)
         columns = check_readable(shown, settings.panels, x)
         labels = labels_in(shown)
@@ -170,12 +172,10 @@ class _Axis:
 
     def values(self, rows: pd.DataFrame) -> tuple[list[float], list[float], list[float]]:
         """Return value, distance down to its interval's lower end, and up to its upper end."""
-        middle, low, high = rows["time_s"], rows["time_low_s"], rows["time_high_s"]
+        columns = ["time_s", "time_low_s", "time_high_s"]
         if not self.is_time:
-            middle, low, high = (
-                rows["tflops"],
-                *(rows["tflops"] * rows["time_s"] / bound for bound in (high, low)),
-            )
+            columns = ["tflops", "tflops_low", "tflops_high"]
+        middle, low, high = (rows[column] for column in columns)
         factor = self.unit.factor
         down = ((middle - low) * factor).clip(lower=0).fillna(0)
         up = ((high - middle) * factor).clip(lower=0).fillna(0)
@@ -184,6 +184,19 @@ class _Axis:
     def peaks(self, rows: pd.DataFrame) -> list[Peak]:
         """Return the measured peaks of rows; none on an axis of times."""
         return [] if self.is_time else peaks_of(rows, self.unit)
+
+
+def _placed(frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[pd.DataFrame, str]:
+    """Return the chosen rows, with the ends of their rates' intervals, and the column of the horizontal axis.
+
+    The shortest time is the highest rate.
+    """
+    shown = choose_rows(frame, settings)
+    if not shown["time_s"].notna().any():
+        raise NothingTimed("no case was timed")
+    work = shown["tflops"] * shown["time_s"]
+    rates = {"tflops_low": work / shown["time_high_s"], "tflops_high": work / shown["time_low_s"]}
+    return along(shown.assign(**rates), settings.x)
 
 
 def _without_unmeasured(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
