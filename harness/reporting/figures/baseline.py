@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import InputError
+from harness.reporting.distinct import numbered
 from harness.reporting.figures.base import NothingTimed, NothingToDraw
 from harness.reporting.frames import (
     BASELINE_LABEL,
@@ -23,6 +24,8 @@ PAIRED_NOTE = (
     "Error bars: 95 % interval of the typical ratio, paired by timing round, over starts and rounds."
 )
 MEDIANS_NOTE = "Ratios of median times: the run's baseline was not {}, so there are no paired intervals."
+SOME_MEDIANS_NOTE = "Without interval: ratios of median times, of runs whose baseline was not {}."
+SPEEDUPS = ("speedup", "speedup_low", "speedup_high")
 
 
 @dataclass(frozen=True)
@@ -54,17 +57,23 @@ def compare(frame: pd.DataFrame, wanted: str | None) -> Comparison:
     compared = next(
         (variant for variant in recorded if name == variant or [name] == _own(frame, variant)), None
     )
-    return _ratios_of_medians(frame, name) if compared is None else _paired(frame, compared)
+    return _ratios_of_medians(frame, name) if compared is None else _paired(frame, compared, name)
 
 
-def _paired(frame: pd.DataFrame, variant: str) -> Comparison:
-    """Take the speed-ups that the run recorded; the series that is always 1 is the baseline itself."""
-    columns = ["speedup", "speedup_low", "speedup_high"]
-    is_paired = frame["baseline"] == variant
-    paired = frame.assign(**{name: frame[name].where(is_paired) for name in columns})
+def _paired(frame: pd.DataFrame, variant: str, wanted: str) -> Comparison:
+    """Take the speed-ups that runs recorded over this baseline, and ratios of medians of all other runs.
+
+    The series that is always 1 is the baseline itself.
+    """
     own = _own(frame, variant)
+    is_own, is_paired = frame["label"].isin(own), frame["baseline"] == variant
+    has_pairs = is_paired.groupby(numbered(frame, RUN_COLUMNS)).transform("any")
+    ratios = _ratios(frame[~is_own & ~has_pairs], frame[is_own], wanted, frame)
+    paired = frame.assign(**{name: frame[name].where(is_paired) for name in SPEEDUPS})
+    paired["speedup"] = paired["speedup"].fillna(ratios)
     baseline = own[0] if len(own) == 1 else variant
-    return Comparison(paired[~paired["label"].isin(own)], baseline, PAIRED_NOTE)
+    notes = [PAIRED_NOTE, *([SOME_MEDIANS_NOTE.format(baseline)] if ratios.notna().any() else [])]
+    return Comparison(paired[~is_own], baseline, " ".join(notes))
 
 
 def _own(frame: pd.DataFrame, variant: str) -> list[str]:
@@ -93,28 +102,32 @@ def _names_of_baseline(frame: pd.DataFrame, variant: str) -> set[str]:
 
 
 def _ratios_of_medians(frame: pd.DataFrame, wanted: str) -> Comparison:
-    """Divide the baseline's median time by each row's, within a run unless the series names the run."""
+    """Divide the baseline's median time by each row's."""
     labels = labels_in(frame)
-    is_series = wanted in labels
-    is_baseline = frame["label" if is_series else "variant"] == wanted
+    is_baseline = frame["label" if wanted in labels else "variant"] == wanted
     if not is_baseline.any():
         raise InputError(f"figures.speedup.baseline: found {wanted!r}, expected one of {', '.join(labels)}")
+    rows = frame[~is_baseline]
+    unknown = dict.fromkeys(SPEEDUPS, float("nan"))
+    ratios = _ratios(rows, frame[is_baseline], wanted, frame)
+    return Comparison(rows.assign(**{**unknown, "speedup": ratios}), wanted, MEDIANS_NOTE.format(wanted))
+
+
+def _ratios(rows: pd.DataFrame, baseline: pd.DataFrame, wanted: str, frame: pd.DataFrame) -> pd.Series[float]:
+    """Return the median time of the baseline's row of the same problem over each row's.
+
+    That is one of the same run, unless the baseline is a series that names its run.
+    """
+    import pandas as pd
+
     keys = [column for column in PROBLEM_COLUMNS if column in frame]
-    if not (is_series and runs_must_be_told_apart(frame)):
+    if not (wanted in labels_in(frame) and runs_must_be_told_apart(frame)):
         keys += RUN_COLUMNS
-    times = frame.loc[is_baseline, [*keys, "time_s"]].rename(columns={"time_s": "baseline_time_s"})
+    times = baseline[[*keys, "time_s"]].rename(columns={"time_s": "baseline_time_s"})
     if times.duplicated(keys).any():
-        expected = ", ".join(labels_in(frame[is_baseline]))
+        expected = ", ".join(labels_in(baseline))
         raise InputError(
             f"figures.speedup.baseline: {wanted!r} has several parameter sets, expected one of {expected}"
         )
-    joined = frame[~is_baseline].merge(times, on=keys, how="left")
-    return Comparison(
-        joined.assign(
-            speedup=joined["baseline_time_s"] / joined["time_s"],
-            speedup_low=float("nan"),
-            speedup_high=float("nan"),
-        ),
-        wanted,
-        MEDIANS_NOTE.format(wanted),
-    )
+    joined = rows[[*keys, "time_s"]].merge(times, on=keys, how="left")
+    return pd.Series((joined["baseline_time_s"] / joined["time_s"]).to_numpy(), index=rows.index)

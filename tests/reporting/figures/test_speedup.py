@@ -247,3 +247,42 @@ def test_runs_whose_baselines_are_other_parameter_sets_have_no_speedups_in_commo
     ):
         draw(frame_of(*rows))
     assert "Ratios of median times" in caption(draw(frame_of(*rows), baseline="unfused"))
+
+
+def run_over(baseline: str, run: str) -> list[Result]:
+    """Return rows of a run whose recorded speed-ups are a tenth more than those of its median times."""
+    times = {"flash": 1.0, "unfused": 2.0, "torch": 4.0}
+    return [
+        make_result(
+            variant,
+            time_s=time,
+            speedup=1.0 if variant == baseline else 1.1 * times[baseline] / time,
+            baseline=baseline,
+            run=run,
+        )
+        for variant, time in times.items()
+    ]
+
+
+def test_of_runs_with_several_baselines_each_is_compared_with_the_one_that_is_named() -> None:
+    frame = frame_of(*run_over("flash", "a"), *run_over("unfused", "b"))
+    drawing = draw(frame, baseline="flash")
+    (axes,) = drawing.axes
+    assert shown_series(drawing) == ["torch (a)", "torch (b)", "unfused (a)", "unfused (b)"]
+    assert words(axes, "missing") == []
+    assert heights(axes) == pytest.approx([0.275, 0.25, 0.55, 0.5])
+    assert "paired by timing round" in caption(drawing)
+    assert "Without interval: ratios of median times, of runs whose baseline was not flash." in caption(
+        drawing
+    )
+
+
+def test_a_run_without_a_baseline_is_compared_with_its_rows_of_the_baseline_of_another_run() -> None:
+    alone = [make_result(variant, time_s=time, run="b") for variant, time in (("flash", 1.0), ("torch", 4.0))]
+    (axes,) = draw(frame_of(*run_over("flash", "a"), *alone)).axes
+    assert heights(axes) == pytest.approx([0.275, 0.25, 0.55])
+
+
+def test_where_all_runs_have_the_baseline_nothing_is_said_of_medians() -> None:
+    frame = frame_of(*run_over("flash", "a"), *run_over("flash", "b"))
+    assert "median" not in caption(draw(frame, baseline="flash"))
