@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import InputError
 from harness.reporting.distinct import numbered
@@ -108,7 +108,7 @@ def _ratios_of_medians(frame: pd.DataFrame, wanted: str) -> Comparison:
     if not is_baseline.any():
         raise InputError(f"figures.speedup.baseline: found {wanted!r}, expected one of {', '.join(labels)}")
     rows = frame[~is_baseline]
-    unknown = dict.fromkeys(SPEEDUPS, float("nan"))
+    unknown: dict[str, Any] = dict.fromkeys(SPEEDUPS, float("nan"))
     ratios = _ratios(rows, frame[is_baseline], wanted, frame)
     return Comparison(rows.assign(**{**unknown, "speedup": ratios}), wanted, MEDIANS_NOTE.format(wanted))
 
