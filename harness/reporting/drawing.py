@@ -19,6 +19,7 @@ from harness.reporting.figures.base import (
     NothingToDraw,
     Unreadable,
     absent_variants,
+    check_names,
     save,
 )
 from harness.reporting.figures.origin import origin_of
@@ -70,6 +71,7 @@ def draw_figures(
             chosen = {**values, **overlaid}
             settings = parse_settings(figure, chosen)
             rows = figure.rows(runs.frame, settings)
+            check_names(rows, settings, name)
             facts = figure_caption(rows, runs.manifests, runs.labels, shows_rates=figure.shows_rates)
             caption = f"{figure.reading(settings)} {facts}".strip()
             drawing = figure.draw(runs.frame, settings, caption)
@@ -111,7 +113,15 @@ def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
         [*runs.variants, *map(str, runs.frame["variant"].unique()), *runs.frame["label"].cat.categories]
     )
     for name, values in wanted.items():
-        parse_settings(plugins.load("figure", name), values, list(known))
+        figure = plugins.load("figure", name)
+        settings = parse_settings(figure, values, list(known))
+        if not settings.names:
+            continue
+        try:
+            rows = figure.rows(runs.frame, settings)
+        except PLUGIN_FAILURES:  # drawing will say it
+            continue
+        check_names(rows, settings, name)
 
 
 def parse_assignments(assignments: Iterable[str], figure: Figure) -> dict[str, Any]:

@@ -25,6 +25,22 @@ matrix = {}
 """
 
 
+def test_an_experiment_s_names_that_are_not_told_apart_cost_only_their_figure(write_run: WriteRun) -> None:
+    names = "names = { flash = 'ours', unfused = 'ours' }"
+    folder = write_run(RESULTS, f"[figures]\nthroughput = {{ {names} }}\nmatrix = {{}}\n")
+    paths = write_report([folder], formats=("svg",))
+    assert list(paths.figures) == ["matrix"]
+    assert paths.notes == (
+        'figure throughput not drawn: figures.throughput.names.unfused: found "ours", which is also what the '
+        "series flash is called, expected a name of its own",
+    )
+
+
+def test_a_name_may_be_that_of_a_series_that_is_not_shown(write_run: WriteRun) -> None:
+    settings = ["names.flash=unfused", "variants=flash"]
+    assert redraw([write_run(RESULTS)], ["throughput"], settings, formats=("svg",)).files
+
+
 def test_a_figure_is_drawn_again_with_other_settings_and_nothing_else(write_run: WriteRun) -> None:
     folder = write_run(RESULTS, "[figures]\nthroughput = { title = 'Kept' }\n")
     first = write_report([folder], formats=("svg",))
@@ -57,6 +73,14 @@ def test_a_choice_among_published_points_that_are_not_overlaid_is_told(
         ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
         ("title=$\\frac{1$", "figures.throughput.title: found"),
         (f"title=${'x' * 50_000}$", "title: found 50,002 characters, expected at most 200"),
+        (
+            "names.flash=unfused",
+            'figures.throughput.names.flash: found "unfused", which is also what the series unfused is',
+        ),
+        (
+            "names.unfused=flash",
+            'figures.throughput.names.unfused: found "flash", which is also what the series flash is called',
+        ),
         (f"names.flash={'x' * 201}", "names.flash: found 201 characters, expected at most 200"),
         (
             f"size={'9' * 5000}",

@@ -13,7 +13,7 @@ from harness.errors import HarnessError, InputError
 from harness.experiment.condition import holds, parse_condition
 from harness.reporting.figures.embedding import metadata
 from harness.reporting.figures.style import WIDTHS
-from harness.reporting.frames import is_missing, records, select_variants
+from harness.reporting.frames import is_missing, labels_in, records, select_variants
 from harness.storage.replacing import replaced
 from harness.validation import shown
 
@@ -134,10 +134,14 @@ class FigureSettings(BaseModel):
 
     def display(self, label: str) -> str:
         """Return what a series is called: its name, or its variant's with the series' parameters."""
-        if label in self.names:
-            return self.names[label]
-        variant, space, parameters = label.partition(" ")
-        return f"{self.names.get(variant, variant)}{space}{parameters}"
+        key = self.named_by(label)
+        if key is None:
+            return label
+        return f"{self.names[key]}{label.removeprefix(key)}"
+
+    def named_by(self, label: str) -> str | None:
+        """Return the key of `names` that a series has its name from: itself or its variant; None for none."""
+        return next((key for key in (label, label.partition(" ")[0]) if key in self.names), None)
 
 
 class Figure(ABC):
@@ -203,6 +207,23 @@ def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
     if shown.empty and not frame.empty:
         raise NothingToDraw("no row has what variants and where ask for")
     return shown
+
+
+def check_names(rows: pd.DataFrame, settings: FigureSettings, figure: str) -> None:
+    """Raise `InputError` where the settings' `names` call two series of a figure's rows the same."""
+    series: dict[str, str] = {}
+    for label in labels_in(rows):
+        name = settings.display(label)
+        other = series.setdefault(name, label)
+        if other == label:
+            continue
+        key = settings.named_by(label)
+        if key is None:
+            key, other = settings.named_by(other), label
+        raise InputError(
+            f"figures.{figure}.names.{key}: found {shown(name)}, which is also what the series {other} is "
+            "called, expected a name of its own"
+        )
 
 
 def absent_variants(frame: pd.DataFrame, settings: FigureSettings) -> list[str]:
