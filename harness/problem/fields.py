@@ -50,6 +50,12 @@ class ProblemField:
             return value
         return self.separator.join(UNLIMITED if number is None else str(number) for number in value)
 
+    def from_column(self, value: Any) -> Any:
+        """Return the value that a column of results holds, see `column`; the default where it holds none."""
+        if value is None:
+            return self.default
+        return self.parsed(value.replace(self.separator, ",")) if self.kind is tuple else value
+
     def parsed(self, text: str) -> tuple[int | None, ...]:
         """Return the numbers of a tuple that is written with commas, `128,none`; raises `ValueError`."""
         numbers = tuple(None if part.strip() == UNLIMITED else int(part) for part in text.split(","))

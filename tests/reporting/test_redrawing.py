@@ -31,8 +31,8 @@ def test_an_experiment_s_names_that_are_not_told_apart_cost_only_their_figure(wr
     paths = write_report([folder], formats=("svg",))
     assert list(paths.figures) == ["matrix"]
     assert paths.notes == (
-        'figure throughput not drawn: figures.throughput.names.unfused: found "ours", which is also what the '
-        "series flash is called, expected a name of its own",
+        'figure throughput not drawn: figures.throughput.names.flash: found "ours", which is also what the '
+        "series unfused is called, expected a name of its own",
     )
 
 

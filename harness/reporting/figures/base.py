@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from harness.errors import HarnessError, InputError
 from harness.experiment.condition import holds, parse_condition
+from harness.problem.fields import problem_fields
+from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
 from harness.reporting.figures.style import WIDTHS
-from harness.reporting.frames import is_missing, labels_in, records, select_variants
+from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, select_variants
 from harness.storage.replacing import replaced
 from harness.validation import shown
 
@@ -53,7 +55,7 @@ class Unreadable(NothingToDraw):
     """A figure would hold more than anybody can read; the message says what to narrow down."""
 
 
-WHERE_NAMES = ("seq", "head_dim_v", *get_args(PanelColumn))
+WHERE_NAMES = ("seq", "causal", *PROBLEM_COLUMNS)
 """What a figure's condition `where` may ask of a row; `seq` is the longer of `seq_q` and `seq_kv`."""
 
 
@@ -235,20 +237,26 @@ def absent_variants(frame: pd.DataFrame, settings: FigureSettings) -> list[str]:
 def _where(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     """Return the rows for which a condition holds; it is evaluated once for each problem."""
     condition = parse_condition(text, WHERE_NAMES)
-    columns = [name for name in WHERE_NAMES if name != "seq"]
-    problems = frame[columns].drop_duplicates()
-    rows = [
-        {
-            **{name: None if is_missing(value) else value for name, value in row.items()},
-            "seq": max(row["seq_q"], row["seq_kv"]),
-        }
-        for row in records(problems)
-    ]
+    columns = [name for name in WHERE_NAMES if name in frame]
+    problems = numbered(frame, columns)
     try:
-        chosen = [holds(condition, row) for row in rows]
+        chosen = [
+            holds(condition, _problem_values(row))
+            for row in records(frame[columns].iloc[first_rows(problems)])
+        ]
     except ValueError as error:
         raise InputError(f"where: {error}") from error
-    return frame.merge(problems[chosen], on=columns, how="inner")
+    return frame[[chosen[number] for number in problems]]
+
+
+def _problem_values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a condition may ask of a row, as `[problem]` spells it; `mask` is what a table shows."""
+    fields = problem_fields()
+    values = {name: None if is_missing(value) else value for name, value in row.items()}
+    return {
+        name: value if name not in fields or name == "mask" else fields[name].from_column(value)
+        for name, value in values.items()
+    }
 
 
 def check_formats(formats: Sequence[str]) -> None:

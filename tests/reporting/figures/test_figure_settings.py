@@ -14,7 +14,7 @@ from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable, ch
 from harness.reporting.figures.matrix import Matrix
 from harness.reporting.figures.speedup import Speedup
 from harness.reporting.figures.throughput import Throughput
-from harness.reporting.frames import prepare
+from harness.reporting.frames import PROBLEM_COLUMNS, prepare
 from harness.results.frame import results_frame
 
 
@@ -111,6 +111,50 @@ def test_rows_can_be_chosen_by_their_problem(sweep: pd.DataFrame) -> None:
     settings = parse_settings(Throughput(), {"where": "seq <= 1024 and mask == 'causal' and head_dim == 64"})
     (axes,) = Throughput().draw(sweep, settings, "").axes
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["256", "512", "1024"]
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "window": {"window": "256:0", "mask": "window(256,0)"},
+    "open window": {"window": "none:0", "mask": "window(∞,0)"},
+    "softcap": {"softcap": 20.0},
+    "boolean": {"boolean_mask": True, "mask": "boolean"},
+    "bias": {"bias": True, "bias_axes": "bhqk"},
+    "sinks": {"sinks": True, "log_sum_exp": True},
+    "lengths": {"kv_lengths": "3"},
+    "packed": {"cu_seqlens_q": "0,10,40", "cu_seqlens_kv": "0,10,40"},
+    "projected": {"model_width": 512, "output_projection": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("where", "chosen"),
+    [
+        ("window == [256, 0]", ["window"]),
+        ("window == [-1, 0]", ["open window"]),
+        ("softcap == 20", ["softcap"]),
+        ("softcap == none and model_width == none and window == none and boolean_mask", ["boolean"]),
+        ("bias or sinks", ["bias", "sinks"]),
+        ("bias_axes != 'hqk'", ["bias"]),
+        ("log_sum_exp", ["sinks"]),
+        ("kv_lengths == [3]", ["lengths"]),
+        ("cu_seqlens_q == [0, 10, 40]", ["packed"]),
+        ("output_projection and model_width >= 512 and scale < 1", ["projected"]),
+    ],
+)
+def test_rows_can_be_chosen_by_whatever_tells_problems_apart(where: str, chosen: list[str]) -> None:
+    rows = [make_result(time_s=1.0, case=case, **fields) for case, fields in FORMS.items()]
+    frame = prepare(results_frame(rows))
+    shown = Throughput().rows(frame, parse_settings(Throughput(), {"where": where}))
+    assert sorted(shown["case"]) == sorted(chosen)
+
+
+def test_every_column_of_problems_can_be_asked_for() -> None:
+    for name in PROBLEM_COLUMNS:
+        parse_settings(Throughput(), {"where": f"{name} == none"})
+    message = error_of(Throughput(), {"where": "softcaps == none"})
+    assert "unknown name 'softcaps' in 'softcaps == none' (did you mean softcap?)" in message
+    assert "\n" not in message
 
 
 def test_a_variant_that_the_experiment_does_not_have_is_refused_when_it_is_read() -> None:
