@@ -185,6 +185,11 @@ def attention(
 
     The first call for a shape builds in a worker process; later ones reuse the loaded code.
 
+    Sequences of several lengths lie behind each other in `q`, `k` and `v`, and `cu_seqlens_q` and
+    `cu_seqlens_kv` say where each begins; the variant `varlen` is for them.  With `variant="varlen",
+    params={"page_size": 64}` the kernel reads K and V from pages of 64 tokens: each call makes the pool and
+    its table of packed `k` and `v`.  A pool and a table of the caller's own are not taken.
+
     Args:
         q: `[batch, heads, seq_q, head_dim]`; packed `[tokens, heads, head_dim]` with `cu_seqlens_*`.
             float32, float16 or bfloat16 (`ml_dtypes`).  A NumPy array, or a tensor on the CPU that gives its
@@ -207,8 +212,10 @@ def attention(
         `[heads, tokens]`.
 
     Raises:
-        InputError: an argument is wrong; the message names it.
-        UnsupportedError: the variant cannot do this; the message says why, and which variants can.
+        InputError: an argument is wrong; the message names it.  So are one `cu_seqlens_*` without the other,
+            lengths that are not those of the arrays, and a table of pages.
+        UnsupportedError: the variant cannot do this; the message says why, and which variants can.  So are
+            packed sequences of most variants, and pages that are no whole number of key tiles.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
