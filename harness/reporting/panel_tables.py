@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.reporting.captions import problem_words
 from harness.reporting.figures.base import Unreadable
 from harness.reporting.figures.layout import Panel, check_readable, panel_grid
+from harness.reporting.figures.places import LENGTHS, SAME_LENGTHS, along, x_label
 from harness.reporting.frames import (
     BASELINE_LABEL,
     PROBLEM_COLUMNS,
@@ -123,14 +124,15 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
     There is none where nothing was timed, where there is only one length, and where there would be more
     panels, series or lengths than can be read: then the summary, row by row, says more.
     """
-    if not frame["time_s"].notna().any() or frame["seq_q"].nunique() < 2:
+    frame, x = along(frame, "seq")
+    if not frame["time_s"].notna().any() or frame[x].nunique() < 2:
         return []
     try:
-        grid = panel_grid(frame, check_readable(frame, PANELS, "seq_q"))
+        grid = panel_grid(frame, check_readable(frame, PANELS, x))
     except Unreadable:
         return []
     _, unit = units_of(frame)
-    return [_table(_heading(panel), panel.frame, unit) for panel in grid.panels]
+    return [_table(_heading(panel, x), panel.frame, x, unit) for panel in grid.panels]
 
 
 def markdown_panel(table: PanelTable) -> str:
@@ -181,15 +183,21 @@ def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
     return [BUSY_NOTE] * has_busy_cells(tables) + [UNCLEAR_NOTE] * has_unclear
 
 
-def _heading(panel: Panel) -> str:
-    """Return a panel's heading, and what varies in it together with the length, or from run to run."""
-    others = [column for column in varying(panel.frame, PROBLEM_COLUMNS) if column != "seq_q"]
-    return ", ".join([*([panel.heading] if panel.heading else []), *problem_words(panel.frame, others)])
+def _heading(panel: Panel, x: str) -> str:
+    """Return a panel's heading, and what varies in it together with the length, or from run to run.
+
+    Where lengths of queries and keys differ, it says which of both the columns are of.
+    """
+    label = x_label(panel.frame, x)
+    words = [panel.heading] if panel.heading else []
+    words += [] if label == SAME_LENGTHS else [f"by {label}"]
+    others = [column for column in varying(panel.frame, PROBLEM_COLUMNS) if column not in LENGTHS]
+    return ", ".join([*words, *problem_words(panel.frame, others)])
 
 
-def _table(heading: str, frame: pd.DataFrame, unit: Unit) -> PanelTable:
-    places = sorted(frame["seq_q"].unique())
-    cells = {(str(row["label"]), row["seq_q"]): _cell(row, unit) for row in records(frame)}
+def _table(heading: str, frame: pd.DataFrame, x: str, unit: Unit) -> PanelTable:
+    places = sorted(frame[x].unique())
+    cells = {(str(row["label"]), row[x]): _cell(row, unit) for row in records(frame)}
     rows = [
         PanelRow(label, tuple(cells.get((label, place), Cell(EMPTY)) for place in places))
         for label in labels_in(frame)

@@ -33,7 +33,7 @@ class ErrorGrowth(Figure):
     name = "error_growth"
     summary = "largest error of each variant, over its tolerance, over sequence length"
     settings = ErrorGrowthSettings
-    data_columns = ("error_ratio", "max_abs_error", "tolerance")
+    data_columns = ("seq", "error_ratio", "max_abs_error", "tolerance")
     shows_rates = False
     is_usual = False
 
@@ -65,7 +65,7 @@ class ErrorGrowth(Figure):
         notes = [RATIO_NOTE if is_ratio else ABSOLUTE_NOTE]
         notes += [ZERO_NOTE.format(exact, len(shown))] if exact else []
 
-        def add_limit(axes: Axes, rows: pd.DataFrame) -> None:
+        def add_limit(axes: Axes, rows: pd.DataFrame, x: str) -> None:
             axes.axhline(1, color="0.15", linewidth=0.8, linestyle=":", gid="limit")
             write_at_line(axes, 1, "tolerance: above it, wrong")
 

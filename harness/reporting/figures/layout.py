@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import NothingToDraw, Unreadable
 from harness.reporting.figures.legend import SMALLEST_HEIGHT
+from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
 from harness.reporting.figures.style import CAPTION_SIZE, PAPER_WIDTH, POINTS_PER_INCH
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
@@ -36,38 +36,6 @@ MOST_PLACES = 48
 """More panels, series, or places along the horizontal axis than this nobody can read."""
 
 
-X_LABELS = {
-    "seq_q": "sequence length",
-    "seq_kv": "key/value sequence length",
-    "head_dim": "head dimension",
-    "batch": "batch size",
-    "heads": "heads",
-    "kv_heads": "key/value heads",
-    "threads": "threads",
-    "skew": "longest sequence over shortest",
-}
-
-
-def along(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
-    """Return the rows that have a place along the horizontal axis `x`, and the column that says which.
-
-    `seq` is `seq_q`; `skew` is how many times the longest packed sequence is as long as the shortest one.
-    Raises `NothingToDraw` where no row has a place.
-    """
-    if x != "skew":
-        return frame, "seq_q" if x == "seq" else x
-    packed = frame[frame["cu_seqlens_q"].notna()]
-    if packed.empty:
-        raise NothingToDraw("no row is of packed sequences, whose skew this is over")
-    return packed.assign(skew=packed["cu_seqlens_q"].map(_skew)), x
-
-
-def _skew(starts: str) -> float:
-    """Return the longest length over the shortest, those of empty sequences left out, to two digits."""
-    lengths = [end - start for start, end in pairwise(map(int, starts.split(","))) if end > start]
-    return round(max(lengths) / min(lengths), 2) if lengths else 1.0
-
-
 @dataclass(frozen=True)
 class Panel:
     """One panel: its place, its heading, and its rows of the frame."""
@@ -91,12 +59,14 @@ def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = No
     """Return the columns to split by: those wanted that vary, and more where one panel would mix problems.
 
     Within a panel, all series must be of one problem at each x: whatever else tells rows apart there (dtype,
-    target, threads …) becomes a further split rather than a silent mixture.  What follows from x does not,
-    and neither does what a caption says of each run, see `said_of_runs`.
+    target, threads …) becomes a further split rather than a silent mixture.  Along `seq`, so does the length
+    that stays, see `FIXED_LENGTH`.  What follows from x does not, and neither does what a caption says of
+    each run, see `said_of_runs`.
     """
-    chosen = varying(frame, wanted)
     place = [] if x is None else [x]
     known = {*place, *said_of_runs(frame)}
+    is_length_said = any(name in known or name in wanted for name in LENGTHS)
+    chosen = varying(frame, [*wanted, *([] if is_length_said else [FIXED_LENGTH])])
     for column in varying(frame, PROBLEM_COLUMNS):
         is_new = column not in chosen and column not in known
         if is_new and several_values(frame, [*place, *chosen], column):
@@ -237,6 +207,8 @@ def describe_value(column: str, value: Any) -> str:
         return "causal mask" if value else "full mask"
     if column in ("dtype", "target", "device"):
         return str(value)
+    if column == FIXED_LENGTH:
+        return f"seq {'q' if value > 0 else 'kv'} {abs(value)}" if value else "seq q = seq kv"
     name = column.replace("_", " ")
     return f"{name} –" if is_missing(value) else f"{name} {format_value(value)}"
 

@@ -35,7 +35,7 @@ class Memory(Figure):
     name = "memory"
     summary = "memory that a call of each variant takes over sequence length, and the least it could"
     settings = MemorySettings
-    data_columns = (VALUES, "bytes", "workspace_bytes", "peak_bytes")
+    data_columns = ("seq", VALUES, "bytes", "workspace_bytes", "peak_bytes")
     shows_rates = False
     is_usual = False
 
@@ -65,8 +65,8 @@ class Memory(Figure):
         shown = shown.assign(**{MEBIBYTES: shown[VALUES].astype(float) / MEBIBYTE})
         is_held = settings.y == "held"
 
-        def add_least(axes: Axes, rows: pd.DataFrame) -> None:
-            least = rows.groupby(settings.x_column)["bytes"].min() / MEBIBYTE
+        def add_least(axes: Axes, rows: pd.DataFrame, x: str) -> None:
+            least = rows.groupby(x)["bytes"].min() / MEBIBYTE
             axes.plot(least.index, least, linestyle=":", color="0.15", linewidth=1.0, gid="least", zorder=3)
 
         return draw_size_lines(

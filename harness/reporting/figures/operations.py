@@ -19,14 +19,13 @@ from harness.reporting.figures.base import (
     choose_rows,
 )
 from harness.reporting.figures.layout import (
-    X_LABELS,
-    along,
     check_readable,
     label_axes,
     new_drawing,
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.places import along, x_label
 from harness.reporting.figures.style import STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number
@@ -45,7 +44,7 @@ class OperationsSettings(FigureSettings):
     """`[figures] operations = { … }`."""
 
     x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "skew"] = "seq"
-    """What the groups of bars are; `seq` is `seq_q`."""
+    """What the groups of bars are; `seq` is the longer of `seq_q` and `seq_kv`."""
     panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
     """One panel for each combination of these; further columns that vary are added."""
 
@@ -56,7 +55,7 @@ class Operations(Figure):
     name = "operations"
     summary = "matrix-product operations that each variant executes over those that are needed, counted"
     settings = OperationsSettings
-    data_columns = ("skew", "status", "recompute_factor")
+    data_columns = ("seq", "skew", "status", "recompute_factor")
     shows_rates = False
 
     def numbers(self, frame: pd.DataFrame, settings: OperationsSettings) -> pd.DataFrame:
@@ -96,7 +95,7 @@ class Operations(Figure):
                 draw_bar_panel(axes, bars, styles, grid, highest, width)
                 axes.axhline(1, color="0.15", linewidth=0.7, gid="needed")
                 axes.set_title(panel.heading)
-            label_axes(all_axes, grid, X_LABELS[x], LABEL)
+            label_axes(all_axes, grid, x_label(shown, x), LABEL)
             add_legend(drawing, legend, [bar_handle(styles[label]) for label in labels])
         return drawing
 

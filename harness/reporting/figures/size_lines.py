@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import FigureSettings, PanelColumn
 from harness.reporting.figures.layout import (
-    X_LABELS,
     check_readable,
     label_axes,
     new_drawing,
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.places import along, x_label
 from harness.reporting.figures.style import marker_properties, paper_style, series_styles
 from harness.reporting.frames import format_value, labels_in
 from harness.reporting.units import is_number
@@ -36,14 +36,9 @@ class SizeSettings(FigureSettings):
     """What figures over a size can be told."""
 
     x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads"] = "seq"
-    """Horizontal axis, on a log2 scale; `seq` is `seq_q`."""
+    """Horizontal axis, on a log2 scale; `seq` is the longer of `seq_q` and `seq_kv`."""
     panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
     """One panel for each combination of these; further columns that vary are added."""
-
-    @property
-    def x_column(self) -> str:
-        """The column of the horizontal axis."""
-        return "seq_q" if self.x == "seq" else self.x
 
 
 def on_scale(frame: pd.DataFrame, values: str) -> pd.DataFrame:
@@ -59,14 +54,14 @@ def draw_size_lines(
     y_label: str,
     caption: str,
     notes: Sequence[str] = (),
-    add_to_panel: Callable[[Axes, pd.DataFrame], None] | None = None,
+    add_to_panel: Callable[[Axes, pd.DataFrame, str], None] | None = None,
 ) -> Drawing:
     """Draw the column `values` of the rows `shown`, each series in its style of the whole `frame`.
 
     All of them have a place on the scale, see `on_scale`.  `add_to_panel` draws what a panel has besides,
-    such as a limit.
+    such as a limit; it is given the column of the horizontal axis.
     """
-    x = settings.x_column
+    shown, x = along(shown, settings.x)
     columns = check_readable(shown, settings.panels, x)
     grid = panel_grid(shown, columns, settings.panels_beside)
     labels, styles = labels_in(shown), series_styles(frame)
@@ -88,11 +83,11 @@ def draw_size_lines(
                     rows[x].astype(float), rows[values], **marker_properties(styles[label]), label=label
                 )
             if add_to_panel is not None:
-                add_to_panel(axes, panel.frame)
+                add_to_panel(axes, panel.frame, x)
             axes.set_title(panel.heading)
             _scale_sizes(axes, sorted(panel.frame[x].unique()))
         scale_values(all_axes)
-        label_axes(all_axes, grid, X_LABELS[x], y_label)
+        label_axes(all_axes, grid, x_label(shown, x), y_label)
         add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
     return drawing
 

@@ -20,14 +20,13 @@ from harness.reporting.figures.base import (
 )
 from harness.reporting.figures.baseline import Comparison, compare
 from harness.reporting.figures.layout import (
-    X_LABELS,
-    along,
     check_readable,
     label_axes,
     new_drawing,
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend, wrap
+from harness.reporting.figures.places import along, x_label
 from harness.reporting.figures.style import FONT_SIZES, STATUS_WORDS, paper_style, series_styles
 from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number
@@ -48,7 +47,7 @@ class SpeedupSettings(FigureSettings):
     """`[figures] speedup = { … }`."""
 
     x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads", "skew"] = "seq"
-    """What the groups of bars are; `seq` is `seq_q`."""
+    """What the groups of bars are; `seq` is the longer of `seq_q` and `seq_kv`."""
     baseline: str | None = None
     """Variant (or series) that 1 stands for; the experiment's baseline if not given."""
     panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
@@ -66,7 +65,7 @@ class Speedup(Figure):
     name = "speedup"
     summary = "speed-up of each variant over a baseline, a value on each bar"
     settings = SpeedupSettings
-    data_columns = ("skew", "status", "baseline", "speedup")
+    data_columns = ("seq", "skew", "status", "baseline", "speedup")
     shows_rates = False
 
     def reading(self, settings: SpeedupSettings) -> str:
@@ -113,7 +112,7 @@ class Speedup(Figure):
                 axes.set_title(panel.heading)
             baseline = settings.display(comparison.baseline)
             named = wrap(f"({baseline} = 1)", AXIS_LABEL_SIZE, LONGEST_AXIS_LABEL)
-            label_axes(all_axes, grid, X_LABELS[x], f"speed-up\n{named}")
+            label_axes(all_axes, grid, x_label(shown, x), f"speed-up\n{named}")
             add_legend(drawing, legend, [bar_handle(styles[label]) for label in labels])
         return drawing
 

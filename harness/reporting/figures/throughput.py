@@ -18,9 +18,7 @@ from harness.reporting.figures.base import (
     choose_rows,
 )
 from harness.reporting.figures.layout import (
-    X_LABELS,
     PanelGrid,
-    along,
     check_readable,
     label_axes,
     new_drawing,
@@ -28,6 +26,7 @@ from harness.reporting.figures.layout import (
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.peak_lines import Peak, draw_peaks, height_of_words, peaks_of, values_in_sight
+from harness.reporting.figures.places import along, x_label
 from harness.reporting.figures.published_overlay import (
     Overlay,
     PublishedLegend,
@@ -74,7 +73,7 @@ class ThroughputSettings(PublishedSettings):
     """`[figures] throughput = { … }`."""
 
     x: Literal["seq", "seq_q", "seq_kv", "head_dim", "batch", "heads", "kv_heads", "threads", "skew"] = "seq"
-    """Horizontal axis, on a log2 scale; `seq` is `seq_q`."""
+    """Horizontal axis, on a log2 scale; `seq` is the longer of `seq_q` and `seq_kv`."""
     style: Literal["lines", "bars"] = "lines"
     """Lines over the horizontal axis, or groups of bars with a value on each."""
     y: Literal["auto", "gflops", "tflops", "time"] = "auto"
@@ -89,7 +88,7 @@ class Throughput(Figure):
     name = "throughput"
     summary = "throughput or time of each variant over sequence length, a panel per head dim and mask"
     settings = ThroughputSettings
-    data_columns = ("skew", "status", "time_s", "tflops", "fraction_of_peak")
+    data_columns = ("seq", "skew", "status", "time_s", "tflops", "fraction_of_peak")
 
     def reading(self, settings: ThroughputSettings) -> str:
         """See `Figure.reading`."""
@@ -145,7 +144,7 @@ class Throughput(Figure):
                 draw_peaks(axes, of_panel, all_in_corner=as_bars)
             if overlay.is_far:
                 draw_on_own_axes(all_axes, grid, overlay, x, width, as_bars=as_bars)
-            label_axes(all_axes, grid, X_LABELS[x], axis.label)
+            label_axes(all_axes, grid, x_label(shown, x), axis.label)
             handle = bar_handle if as_bars else _legend_handle
             add_legend(drawing, legend, [handle(styles[label]) for label in labels])
             published_legend.add(drawing, as_bars=as_bars)

@@ -1,0 +1,120 @@
+"""Figures and tables over lengths: which lengths are lines, which are panels, and what the axis says."""
+
+from typing import Any
+
+import pytest
+from matplotlib.axes import Axes
+from synthetic_results import make_result
+
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import Figure
+from harness.reporting.figures.error_growth import ErrorGrowth
+from harness.reporting.figures.memory import Memory
+from harness.reporting.figures.operations import Operations
+from harness.reporting.figures.speedup import Speedup
+from harness.reporting.figures.throughput import Throughput
+from harness.reporting.frames import prepare
+from harness.reporting.panel_tables import panel_tables
+from harness.results.frame import results_frame
+
+KEYS, QUERIES, EQUAL = "key/value sequence length", "query sequence length", "sequence length"
+LONGER = "longer sequence length"
+
+Lengths = list[tuple[int, int]]
+SQUARE: Lengths = [(256, 256), (512, 512)]
+DECODE: Lengths = [(1, 256), (1, 512), (1, 1024)]
+
+CASES: dict[str, tuple[Lengths, str, dict[str, list[int]]]] = {
+    "square": (SQUARE, EQUAL, {"": [256, 512]}),
+    "decode": (DECODE, KEYS, {"": [256, 512, 1024]}),
+    "decode and square": (
+        DECODE + SQUARE,
+        KEYS,
+        {"seq q = seq kv": [256, 512], "seq q 1": [256, 512, 1024]},
+    ),
+    "decode and square at other places": (
+        [(1, 300), (1, 700), *SQUARE],
+        KEYS,
+        {"seq q = seq kv": [256, 512], "seq q 1": [300, 700]},
+    ),
+    "fixed queries, fewer and more keys": (
+        [(128, keys) for keys in (32, 64, 128, 256)],
+        KEYS,
+        {"": [32, 64, 128, 256]},
+    ),
+    "fixed keys": ([(queries, 512) for queries in (1, 128, 512, 1024)], QUERIES, {"": [1, 128, 512, 1024]}),
+    "two numbers of queries": (
+        [*DECODE, *((128, keys) for keys in (128, 256))],
+        KEYS,
+        {"seq q 1": [256, 512, 1024], "seq q 128": [128, 256]},
+    ),
+    "two numbers of keys": (
+        [(queries, keys) for keys in (64, 128) for queries in (128, 256, 512)],
+        QUERIES,
+        {"seq kv 128": [128, 256, 512], "seq kv 64": [128, 256, 512]},
+    ),
+    "longer queries and longer keys": (
+        [(1, 256), (1, 512), (512, 64), (1024, 64)],
+        LONGER,
+        {"seq kv 64": [512, 1024], "seq q 1": [256, 512]},
+    ),
+}
+
+
+def frame_of(lengths: Lengths) -> Any:
+    return prepare(
+        results_frame(
+            make_result(
+                variant,
+                queries,
+                seq_kv=keys,
+                case=f"{variant} {queries} {keys}",
+                time_s=queries * keys * 1e-9,
+                speedup=1.0 if variant == "unfused" else 1.5,
+                baseline="unfused",
+                recompute_factor=1.0,
+                error_ratio=0.5,
+                bytes=queries + keys,
+                workspace_bytes=queries,
+            )
+            for variant in ("flash", "unfused")
+            for queries, keys in lengths
+        )
+    )
+
+
+def ticks(axes: Axes) -> list[int]:
+    return [int(label.get_text()) for label in axes.get_xticklabels()]
+
+
+@pytest.mark.parametrize("figure", [Throughput(), Speedup(), Operations(), Memory(), ErrorGrowth()])
+@pytest.mark.parametrize("case", CASES)
+def test_lengths_that_grow_are_lines_and_those_that_stay_are_panels(figure: Figure, case: str) -> None:
+    lengths, label, panels = CASES[case]
+    drawing = figure.draw(frame_of(lengths), parse_settings(figure, {}), "")
+    shown = [axes for axes in drawing.axes if axes.get_visible()]
+    assert {axes.get_title(): ticks(axes) for axes in shown} == panels
+    assert {axes.get_xlabel() for axes in shown} - {""} == {label}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_tables_have_the_same_panels_and_say_which_length_is_above_the_columns(case: str) -> None:
+    lengths, _, panels = CASES[case]
+    tables = panel_tables(frame_of(lengths))
+    assert [list(map(int, table.places)) for table in tables] == list(panels.values())
+    for table, heading in zip(tables, panels, strict=True):
+        assert table.heading.startswith(heading)
+        assert all(cell.rate != "–" for row in table.rows for cell in row.cells)
+    is_square = [table.heading in ("", "seq q = seq kv") for table in tables]
+    assert [" sequence length" not in table.heading for table in tables] == is_square
+
+
+def test_a_length_that_is_asked_for_is_the_panel() -> None:
+    figure = Throughput()
+    drawing = figure.draw(
+        frame_of([(1, 256), (1, 512), (2, 256)]), parse_settings(figure, {"panels": ["seq_q"]}), ""
+    )
+    assert {axes.get_title(): ticks(axes) for axes in drawing.axes} == {
+        "seq q 1": [256, 512],
+        "seq q 2": [256],
+    }
