@@ -69,6 +69,8 @@ def _main(arguments: Sequence[str]) -> int:
         what = "memory" if isinstance(error, MemoryError) else "threads"
         return _fail(f"the system gives no more {what} (see 'ulimit -a'); what was measured is kept")
     except OSError as error:
+        if str(error.filename).startswith("/proc/"):
+            return _fail(f"{error.filename}: {error.strerror}; expected a system with /proc")
         if error.errno not in UNWRITABLE or error.filename is not None:
             raise
         discard_output()

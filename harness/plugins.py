@@ -5,6 +5,7 @@ its own.  A plugin that cannot be imported hurts only those who ask for it.
 """
 
 import functools
+from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,13 @@ def chip_of(target: str) -> str | None:
 
 def packages() -> set[str]:
     """Return the top-level packages that declare variants or targets."""
-    entries = [*_registered("variant").values(), *_registered("target").values()]
+    return packages_of(names("variant"), names("target"))
+
+
+def packages_of(variants: Iterable[str], targets: Iterable[str]) -> set[str]:
+    """Return the top-level packages that these variants and targets come from."""
+    entries = [_registered("variant")[name] for name in variants]
+    entries += [_registered("target")[name_of(name)] for name in targets]
     return {entry.value.partition(":")[0].partition(".")[0] for entry in entries}
 
 

@@ -32,7 +32,10 @@ def cache_root() -> Path:
 
     Raises `StorageError` where no folder can have such a path, or no description can hold it.
     """
-    root = Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness")).expanduser()
+    try:
+        root = Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness")).expanduser()
+    except RuntimeError as error:
+        raise StorageError(f"the cache's folder: no home folder is known; {ADVICE}") from error
     path = os.fsencode(root.absolute())
     if len(path) > LONGEST_PATH:
         found = f"found a path of {len(path):,} bytes, expected at most {LONGEST_PATH:,}"

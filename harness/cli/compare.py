@@ -58,6 +58,8 @@ def compare_in_turn(
     out: Path,
 ) -> None:
     """Run an experiment with two revisions in turn, compare them and tell; exits as `compare_folders`."""
+    from harness import plugins
+    from harness.comparing.code_origin import require_own_code
     from harness.comparing.revisions import checked_out, compare_revisions
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
@@ -67,10 +69,13 @@ def compare_in_turn(
     if len(runs) != 1:
         raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
     limit, file = wanted.limit, Path(find_experiment(str(runs[0]))).resolve()
-    load_experiment(file).cases(list(only))
+    cases = load_experiment(file).cases(list(only))
+    needed = plugins.packages_of({case.variant for case in cases}, {case.target for case in cases})
     ensure_writable_folder(out)
     folder = (out / RUNS_FOLDER).resolve()
     with ended_by_signals(), checked_out(revisions, Path.cwd()) as clones:
+        for clone in clones:
+            require_own_code(clone, {"harness", *needed})
         comparison = compare_revisions(
             clones,
             file,

@@ -12,7 +12,9 @@ from harness.artifact.cache import ADVICE, cache_root
 from harness.comparing.comparison import Comparison, compare_runs
 from harness.comparing.in_turn import LEAST_PAIRS, balanced_turns, is_all_identical, of_pairs
 from harness.errors import InputError
+from harness.printable import shell_line
 from harness.processes import told_of_end
+from harness.processes.git import outside_of_repositories
 from harness.results.run_folder import MANIFEST_FILE, RunFolder
 from harness.storage.folder_store import FolderStore
 
@@ -33,12 +35,14 @@ class Revision:
     """As it was asked for."""
     commit: str
     folder: Path
+    repository: Path | None = None
+    """The folder of the repository that it is of, with whatever is being edited there."""
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment, in which this revision's packages are found first."""
         paths = [str(self.folder / source) for source in SOURCES if (self.folder / source).is_dir()]
         path = os.pathsep.join(filter(None, [*paths, os.environ.get("PYTHONPATH")]))
-        return {**os.environ, "PYTHONPATH": path}
+        return {**outside_of_repositories(), "PYTHONPATH": path}
 
 
 @contextmanager
@@ -60,7 +64,7 @@ def checked_out(names: tuple[str, str], repository: Path) -> Iterator[tuple[Revi
             _git(folder, "clone", "--quiet", "--shared", "--no-checkout", top, str(clone))
             if _git(clone, "checkout", "--quiet", "--detach", commit) is None:
                 raise InputError(f"--revisions: {name} cannot be checked out")
-            clones.append(Revision(name, commit, clone))
+            clones.append(Revision(name, commit, clone, Path(top)))
         yield clones[0], clones[1]
 
 
@@ -148,8 +152,19 @@ def _git(folder: Path, *words: str) -> str | None:
     """Return what git says, None where it fails; raises `InputError` where there is no git."""
     try:
         done = subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, check=False, timeout=LONGEST_GIT_S
+            ["git", *words],
+            cwd=folder,
+            env=outside_of_repositories(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LONGEST_GIT_S,
         )
     except FileNotFoundError as error:
         raise InputError("--revisions: git was not found; expected it on the PATH") from error
+    except OSError as error:
+        raise InputError(f"--revisions: git cannot be run: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        command = shell_line(["git", *words])
+        raise InputError(f"--revisions: {command} took more than {LONGEST_GIT_S:g} s") from error
     return done.stdout.strip() if done.returncode == 0 else None

@@ -92,7 +92,10 @@ class AttentionProblem(BaseModel):
     dtype: Annotated[DTypeName, BeforeValidator(short_name)] = "f32"
     """Element type of the inputs and the output: `f32`, `f16` or `bf16`, the long names are accepted."""
     causal: bool = False
-    """Hide later keys: query i sees keys j ≤ i + seq_kv − seq_q, or as `causal_alignment` says."""
+    """Hide later keys: query i sees keys j ≤ i + seq_kv − seq_q, or as `causal_alignment` says.
+
+    Both lengths are those of a query's own sequence where sequences have lengths of their own.
+    """
     causal_alignment: Literal["bottom-right", "top-left"] = "bottom-right"
     """Bottom-right (FlashAttention 2): query i sees keys j ≤ i + seq_kv − seq_q.  Top-left: j ≤ i."""
     mask: bool = False

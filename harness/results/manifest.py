@@ -4,6 +4,7 @@ A manifest is made to be published with the results: it holds no user, host or h
 """
 
 import getpass
+import os
 import platform
 import re
 import shlex
@@ -23,6 +24,7 @@ from harness.machine.system import Machine, device_name, machine
 from harness.plugins import name_of, plugin_versions
 from harness.printable import printable
 from harness.problem.case import Case
+from harness.processes.git import outside_of_repositories
 from harness.results.format_version import FORMAT_VERSION
 
 DISTRIBUTION = "attention-harness"
@@ -197,7 +199,7 @@ def _anonymous_word(word: str) -> str:
     cwd = Path.cwd()
     if path.is_absolute() and path.is_relative_to(cwd):
         path = path.relative_to(cwd)
-    private = {"..", "~", Path.home().name, _user_name(), platform.node()} - {""}
+    private = {"..", "~", Path(os.path.expanduser("~")).name, _user_name(), platform.node()} - {""}
     if path.is_absolute() or value.startswith("~") or private.intersection(path.parts):
         path = Path(path.name)
     return f"{option}{equals}{path}"
@@ -238,7 +240,11 @@ def _git(folder: Path, *arguments: str) -> str | None:
     """Return what a git command prints, or None when there is no git, no repository or no answer."""
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=GIT_TIMEOUT_S
+            ["git", "-C", str(folder), *arguments],
+            env=outside_of_repositories(),
+            capture_output=True,
+            text=True,
+            timeout=GIT_TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

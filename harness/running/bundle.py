@@ -36,6 +36,7 @@ from harness.results.manifest import DISTRIBUTION, Manifest
 from harness.results.output_folder import ensure_writable_folder
 from harness.running.build_only import BuiltCase
 from harness.status import Status
+from harness.storage.digests import BLOCK_BYTES
 from harness.storage.reading import exists, read_bytes, read_text, unusable
 from harness.targets.executors import wanted_executor
 from harness.workers.process import WorkerFailure
@@ -358,5 +359,7 @@ def digest_of(folder: Path) -> str:
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
         digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode())
-        digest.update(file.read_bytes())
+        with file.open("rb") as content:
+            while block := content.read(BLOCK_BYTES):
+                digest.update(block)
     return digest.hexdigest()

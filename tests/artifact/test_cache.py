@@ -294,6 +294,7 @@ def test_a_build_of_another_key_is_refused(cache):
 @pytest.mark.parametrize(
     ("folder", "message"),
     [
+        ("~nosuchuser/x", "the cache's folder: no home folder is known; set HARNESS_CACHE_DIR"),
         ("/tmp/ca\udcffche", "the cache's folder: found a path that is not UTF-8; set HARNESS_CACHE_DIR"),
         ("/tmp" + "/x" * 2000, "found a path of 4,004 bytes, expected at most 3,500; set HARNESS_CACHE_DIR"),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from example_results import example_manifest, example_result
 
-from harness.comparing.revisions import Revision, compare_revisions
+from harness.comparing.revisions import Revision, checked_out, compare_revisions
 from harness.results.run_folder import RunFolder
 
 CASE = "0" * 12
@@ -96,6 +96,37 @@ def test_no_clone_outlives_a_comparison_that_is_ended(tmp_path: Path, number: in
     assert status == 130
     assert not list(cache.glob("revisions/.building/*"))
     assert not list(tmp_path.glob("harness-revisions-*"))
+
+
+def test_in_a_hook_of_git_the_user_s_index_and_branch_stay_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git tells its hooks by variables which index, and in a linked worktree which repository, is meant."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+
+    def git(*words: str) -> str:
+        identity = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+        done = subprocess.run(
+            ["git", *identity, *words], cwd=repository, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    git("init", "--quiet", "--initial-branch", "mine")
+    for number in (1, 2):
+        (repository / f"file{number}").touch()
+        git("add", ".")
+        git("commit", "--quiet", "-m", str(number))
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    with monkeypatch.context() as hook:
+        hook.setenv("GIT_DIR", str(repository / ".git"))
+        hook.setenv("GIT_INDEX_FILE", str(repository / ".git" / "index"))
+        with checked_out(("HEAD~1", "HEAD"), repository) as (old, new):
+            assert [path.name for path in sorted(old.folder.glob("file*"))] == ["file1"]
+            assert [path.name for path in sorted(new.folder.glob("file*"))] == ["file1", "file2"]
+            assert "GIT_DIR" not in old.environment()
+    assert git("symbolic-ref", "HEAD").strip() == "refs/heads/mine"
+    assert git("status", "--porcelain") == ""
 
 
 def status_of(

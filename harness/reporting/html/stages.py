@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,7 +129,8 @@ def _stages_of(row: dict[str, Any], cache: ArtifactCache) -> CaseStages | None:
 
 def _outputs(artifact: Artifact, folder: Path) -> Iterator[tuple[str, str | None]]:
     """Yield the stages with their texts, None where the output is binary, without folders of this machine."""
-    private = {str(folder.parent.resolve()): "<cache>", str(cache_root()): "<cache>", str(Path.home()): "~"}
+    caches = dict.fromkeys((str(folder.parent.resolve()), str(cache_root())), "<cache>")
+    private = {**caches, os.path.expanduser("~"): "~"}
     for name, file in artifact.stage_files.items():
         try:
             text = read_bytes(folder / file).decode()

@@ -6,6 +6,7 @@ on parts of the grid, keep all cores busy without a runtime library.
 
 import ctypes
 import itertools
+import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -93,6 +94,7 @@ class NativeCall(BoundCall):
         largest = max(kernel.scratch_bytes for kernel in launch.kernels)
         self._scratch = [placement.empty((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
         self._pool = self._new_pool()
+        self._process = os.getpid()
         self._was_left = False
         """Whether an exception has ended the last run, whose threads may still compute."""
 
@@ -120,6 +122,8 @@ class NativeCall(BoundCall):
 
     def run(self) -> None:
         """Run the kernels one after another, each on all threads."""
+        if self._process != os.getpid():  # a fork has none of its parent's threads
+            self._pool, self._process, self._was_left = self._new_pool(), os.getpid(), False
         if self._was_left:
             self._wait_for_threads()
         for points, function, pointers in self._kernels:

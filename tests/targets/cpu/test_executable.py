@@ -1,7 +1,9 @@
 """Binding, poisoning and calling kernels."""
 
 import gc
+import os
 import re
+import signal
 import threading
 import weakref
 from dataclasses import replace
@@ -174,3 +176,17 @@ def test_a_system_that_starts_no_more_threads_is_told(monkeypatch):
         call.run()
     call.run()
     assert expect(make_inputs(PROBLEM), PROBLEM).check(call.output()).ok
+
+
+def test_a_fork_calls_what_its_parent_has_called():
+    """The child has none of the parent's threads, and waiting for them would never end."""
+    inputs = make_inputs(PROBLEM)
+    call = load("flash", PROBLEM, threads=2).bind(inputs)
+    call.run()
+    call.poison()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        call.run()
+        os._exit(0 if expect(inputs, PROBLEM).check(call.output()).ok else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
