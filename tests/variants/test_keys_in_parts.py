@@ -82,7 +82,7 @@ def test_a_gpu_has_as_many_as_its_rule_says() -> None:
 
 
 def test_there_are_no_more_parts_than_key_tiles() -> None:
-    assert tiling(kv_splits=100) == (32, None)
+    assert tiling(kv_splits=100) == (32, 32)
 
 
 def test_with_one_part_there_is_one_kernel_and_no_stage_for_parts() -> None:
