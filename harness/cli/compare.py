@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from harness.cli.runs import note
 from harness.errors import InputError
 from harness.printable import printable
 
@@ -41,7 +42,7 @@ def compare_folders(runs: Sequence[Path], wanted: Wanted, *, is_run: bool) -> No
     from harness.results.loading import open_run
 
     if is_run:
-        raise InputError("--pairs and --only: found no --revisions; expected it, whose runs they are for")
+        raise InputError("--pairs, --only and --profile: found no --revisions, whose runs they are for")
     if len(runs) != 2:
         raise InputError(f"found {len(runs)} folders, expected OLD and NEW, two runs")
     old, new = runs
@@ -56,11 +57,12 @@ def compare_in_turn(
     pairs: int | None,
     only: Sequence[str],
     out: Path,
+    profile: str | None = None,
 ) -> None:
     """Run an experiment with two revisions in turn, compare them and tell; exits as `compare_folders`."""
     from harness import plugins
     from harness.comparing.code_origin import require_own_code
-    from harness.comparing.revisions import checked_out, compare_revisions
+    from harness.comparing.revisions import checked_out, compare_revisions, edited_files
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
     from harness.results.output_folder import ensure_writable_folder
@@ -69,13 +71,18 @@ def compare_in_turn(
     if len(runs) != 1:
         raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
     limit, file = wanted.limit, Path(find_experiment(str(runs[0]))).resolve()
-    cases = load_experiment(file).cases(list(only))
+    cases = load_experiment(file, profile).cases(list(only))
     needed = plugins.packages_of({case.variant for case in cases}, {case.target for case in cases})
     ensure_writable_folder(out)
     folder = (out / RUNS_FOLDER).resolve()
     with ended_by_signals(), checked_out(revisions, Path.cwd()) as clones:
         for clone in clones:
             require_own_code(clone, {"harness", *needed})
+        edited = edited_files(Path.cwd())
+        if edited:
+            note(
+                [f"{edited} files differ from the commit that is checked out: no revision has these changes"]
+            )
         comparison = compare_revisions(
             clones,
             file,
@@ -84,6 +91,7 @@ def compare_in_turn(
             pairs=DEFAULT_PAIRS if pairs is None else pairs,
             threshold=limit,
             tell=typer.echo,
+            profile=profile,
         )
     _tell(comparison, wanted)
 

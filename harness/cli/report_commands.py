@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import DEFAULT_OUT, FigureFormat, Only, Out
+from harness.cli.options import DEFAULT_OUT, FigureFormat, Only, Out, Profile
 from harness.cli.runs import note, open_page
 from harness.printable import printable
 
@@ -168,6 +168,7 @@ def compare(
         int | None, typer.Option(metavar="N", help="Runs of each revision, 3 or more; 6 if not given.")
     ] = None,
     only: Only = None,
+    profile: Profile = None,
     out: Out = DEFAULT_OUT,
     threshold: Annotated[
         str, typer.Option(metavar="SHARE", help="Smallest difference of times that matters, as 3% or 0.03.")
@@ -187,6 +188,6 @@ def compare(
 
     wanted = Wanted(threshold, markdown, json)
     if revisions is None:
-        compare_folders(runs, wanted, is_run=pairs is not None or only is not None)
+        compare_folders(runs, wanted, is_run=any(option is not None for option in (pairs, only, profile)))
     else:
-        compare_in_turn(runs, revisions, wanted, pairs=pairs, only=only or [], out=out)
+        compare_in_turn(runs, revisions, wanted, pairs=pairs, only=only or [], out=out, profile=profile)

@@ -20,7 +20,6 @@ from harness.comparing.verdicts import NORMAL_95, standard_error, verdicts
 from harness.errors import InputError
 from harness.measure.statistics import Verdict
 from harness.results.frame import arrow_texts, is_among
-from harness.results.manifest import Manifest
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_
             "variant, target and parameters)"
         )
     _require_one_machine(cases, old, new)
-    notes += [*other_checks(old, new), *_notes(cases, old.manifest, new.manifest)]
+    notes += notes_on_runs(cases, old, new)
     only_old, only_new = (table[~is_among(table["case"], cases["case"])] for table in tables)
     return Comparison(old, new, threshold, cases, only_old, only_new, tuple(notes))
 
@@ -231,7 +230,7 @@ class _Ratios:
 def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
     """Add how times compare to the table, in place; returns what is to be known of that."""
     timed = (cases["time_s_old"].notna() & cases["time_s_new"].notna() & _same_device(cases)).to_numpy()
-    identical = timed & _identical(cases)
+    identical = timed & identical_code(cases)
     paired = timed & ~identical & _paired(cases, identical)
     apart = timed & ~identical & ~paired
     times = _Ratios.of(cases.rename(columns=TIME_BOUNDS), "time_s")
@@ -276,7 +275,7 @@ def _column(cases: "pd.DataFrame", name: str) -> np.ndarray:
     return cases[name].to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _identical(cases: "pd.DataFrame") -> np.ndarray:
+def identical_code(cases: "pd.DataFrame") -> np.ndarray:
     """Return which cases have the same machine code in both runs."""
     digests = cases["binary_digest_old"], cases["binary_digest_new"]
     same = digests[0].notna() & digests[1].notna() & (digests[0] == digests[1])
@@ -292,13 +291,15 @@ def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
     return (shared & bounded).to_numpy(dtype=bool) & has_same_code
 
 
-def _notes(cases: "pd.DataFrame", old: Manifest, new: Manifest) -> list[str]:
-    notes = []
+def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
+    """Return what else differs between two runs, a line each: checks, conventions, packages."""
+    notes = list(other_checks(old, new))
     conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())
     if conventions:
         notes.append(f"{conventions} cases count FLOPs by another convention: compare times, not rates")
+    packages = old.manifest.packages, new.manifest.packages
     changed = sorted(
-        name for name in {*old.packages, *new.packages} if old.packages.get(name) != new.packages.get(name)
+        name for name in {*packages[0], *packages[1]} if packages[0].get(name) != packages[1].get(name)
     )
     if changed:
         notes.append(f"packages of other versions: {', '.join(changed)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.comparing.comparison import OUTCOME
+from harness.comparing.comparison import OUTCOME, identical_code
 from harness.comparing.verdicts import NORMAL_95, verdicts
 from harness.measure.statistics import CONFIDENCE
 from harness.measure.students_t import t_quantile
@@ -27,11 +27,12 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
     """Return `Comparison.cases` of several pairs of runs, each compared by `compare_tables`.
 
     A ratio is the geometric mean over the pairs that have one, its interval that of Student's t over the
-    logarithms; times are geometric means, too.  Cases of identical code stay as they are.  Outcomes are those
-    of the last pair, and a case that it has not checked in both runs has no verdict.  But a case that was
-    lost in any of them is lost: its outcomes are those of the first such pair, and its times do not count.
+    logarithms; times are geometric means, too.  Cases of identical code stay as they are.  A case's outcomes
+    are those of the last pair that has checked it in both runs, else of the last one, and it has no verdict.
+    But a case that was lost in any of them is lost: its outcomes are those of the first such pair, and its
+    times do not count.
     """
-    cases = pairs[-1].copy()
+    cases = _last_checked(pairs)
     ratios = np.stack([_values_of("ratio", cases, pair) for pair in pairs])
     known = np.isfinite(ratios).sum(axis=0)
     checked = (cases["was_checked"] & cases["is_checked"]).to_numpy(dtype=bool)
@@ -48,6 +49,15 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
     for pair in reversed(pairs):
         _add_lost(cases, pair)
     return cases
+
+
+def _last_checked(pairs: Sequence["pd.DataFrame"]) -> "pd.DataFrame":
+    """Return the cases of the last pair, each as the last pair has it that checked it in both runs."""
+    import pandas as pd
+
+    checked = [pair[pair["was_checked"] & pair["is_checked"]] for pair in pairs]
+    newest = pd.concat([pairs[-1], *checked]).drop_duplicates("case", keep="last").set_index("case")
+    return newest.loc[pairs[-1]["case"]].reset_index()[pairs[-1].columns]
 
 
 def _add_lost(cases: "pd.DataFrame", pair: "pd.DataFrame") -> None:
@@ -73,9 +83,9 @@ def _widened(counts: np.ndarray) -> np.ndarray:
 
 
 def is_all_identical(cases: "pd.DataFrame") -> bool:
-    """Return whether every case that has times in both runs has the same machine code in both."""
-    timed = cases[cases["how"] != ""]
-    return bool(len(timed)) and bool((timed["how"] == "identical").all())
+    """Return whether every case that is right in either run has the same machine code in both."""
+    right = cases[cases["was_checked"] | cases["is_checked"]]
+    return bool(len(right)) and bool(identical_code(right).all())
 
 
 def balanced_turns(pairs: int) -> list[tuple[int, int]]:

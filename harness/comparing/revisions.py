@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.artifact.cache import ADVICE, cache_root
-from harness.comparing.comparison import Comparison, compare_runs
+from harness.comparing.comparison import Comparison, compare_runs, notes_on_runs
 from harness.comparing.in_turn import LEAST_PAIRS, balanced_turns, is_all_identical, of_pairs
 from harness.errors import InputError
 from harness.printable import shell_line
@@ -77,8 +77,9 @@ def compare_revisions(
     pairs: int,
     threshold: float,
     tell: Callable[[str], None],
+    profile: str | None = None,
 ) -> Comparison:
-    """Run an experiment with both revisions in turn, pair by pair, and compare them.
+    """Run an experiment, or a profile of it, with both revisions in turn, pair by pair, and compare them.
 
     The runs stay below `out`, a folder for each revision.  Where all machine code is identical after the
     first pair, there are no others.  Raises `InputError` for too few pairs, and when a revision cannot run
@@ -86,24 +87,27 @@ def compare_revisions(
     """
     if pairs < LEAST_PAIRS:
         raise InputError(f"--pairs: found {pairs}, expected at least {LEAST_PAIRS}")
+    options = [word for condition in only for word in ("--only", condition)]
+    options += [] if profile is None else ["--profile", profile]
     compared: list[Comparison] = []
     for number, turns in enumerate(balanced_turns(pairs)):
         runs: dict[int, RunFolder] = {}
         for place in turns:
             revision = revisions[place]
             tell(f"pair {number + 1} of {pairs}: {revision.name} ({revision.commit[:7]})")
-            runs[place] = _run(revision, experiment, out / ("old", "new")[place], only)
+            runs[place] = _run(revision, experiment, out / ("old", "new")[place], options)
         compared.append(compare_runs(runs[0], runs[1], threshold))
-        if is_all_identical(compared[-1].cases):
-            return compared[-1]
-    cases = of_pairs([comparison.cases for comparison in compared], threshold)
-    return replace(compared[-1], cases=cases, notes=(f"{pairs} pairs of runs, in turn",))
+        if number == 0 and is_all_identical(compared[0].cases):
+            return compared[0]
+    cases, last = of_pairs([comparison.cases for comparison in compared], threshold), compared[-1]
+    notes = (f"{pairs} pairs of runs, in turn", *notes_on_runs(cases, last.old, last.new))
+    return replace(last, cases=cases, notes=notes)
 
 
-def _run(revision: Revision, experiment: Path, out: Path, only: Sequence[str]) -> RunFolder:
+def _run(revision: Revision, experiment: Path, out: Path, options: Sequence[str]) -> RunFolder:
     """Run the experiment with a revision's code; raises `InputError` where that leaves no run of its own."""
-    chosen = [word for condition in only for word in ("--only", condition)]
-    command = [sys.executable, "-m", "harness", "run", str(experiment), "--out", str(out), "--plain", *chosen]
+    run = [sys.executable, "-m", "harness", "run", str(experiment), "--out", str(out), "--plain"]
+    command = [*run, *options]
     before = _runs_below(out)
     done = _ended(command, revision)
     made = sorted(_runs_below(out) - before)
@@ -139,6 +143,13 @@ def _ended(command: Sequence[str], revision: Revision) -> "subprocess.CompletedP
                 process.kill()
             raise
     return subprocess.CompletedProcess(list(command), process.returncode, stderr=told)
+
+
+def edited_files(repository: Path) -> int:
+    """Return how many files that git knows differ from the commit that is checked out."""
+    top = _git(repository, "rev-parse", "--show-toplevel")
+    changes = None if top is None else _git(Path(top), "status", "--porcelain", "--untracked-files=no")
+    return len((changes or "").splitlines())
 
 
 def _commit(top: Path, name: str) -> str:

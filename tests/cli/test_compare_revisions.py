@@ -79,7 +79,7 @@ def test_a_slower_revision_is_found(repository: Path, capsys: pytest.CaptureFixt
             ["--revisions", "before", "HEAD", "--pairs", "1", "../revisions.toml"],
             "--pairs: found 1, expected at",
         ),
-        (["--pairs", "4", "a", "b"], "--pairs and --only: found no --revisions"),
+        (["--pairs", "4", "a", "b"], "--pairs, --only and --profile: found no --revisions"),
         (["a"], "found 1 folders, expected OLD and NEW"),
     ],
 )

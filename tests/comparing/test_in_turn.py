@@ -77,13 +77,41 @@ def test_a_case_that_both_codes_had_wrong_in_one_pair_is_not_lost():
     assert of_pairs(pairs, 0.03)["is_checked"].all()
 
 
-def test_a_case_that_both_codes_had_wrong_in_the_last_pair_has_no_verdict():
-    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=4)
-    pairs[-1].loc[5, ["was_checked", "is_checked"]] = False
-    pairs[-1].loc[5, ["time_s_old", "time_s_new", "ratio"]] = np.nan
-    pairs[-1].loc[5, "verdict"] = None
+def fail(pair: pd.DataFrame, place: int, **is_right: bool) -> None:
+    """Let a case fail in the runs of a pair in which it is not said to be right."""
+    for name in ("was_checked", "is_checked"):
+        pair.loc[place, name] = is_right.get(name, False)
+    pair.loc[place, ["time_s_old", "time_s_new", "ratio"]] = np.nan
+    pair.loc[place, "verdict"] = None
+    pair.loc[place, "how"] = ""
+
+
+@pytest.mark.parametrize("is_right", [{}, {"is_checked": True}])
+def test_a_failure_of_the_old_code_in_the_last_pair_hides_no_regression(is_right: dict[str, bool]) -> None:
+    factors = np.ones(40)
+    factors[5] = 1.5
+    pairs = pairs_of(np.random.default_rng(3), factors, count=4)
+    fail(pairs[-1], 5, **is_right)
     cases = of_pairs(pairs, 0.03)
-    assert list(np.flatnonzero(cases["verdict"].isna())) == [5]
+    assert list(cases["case"]) == list(pairs[-1]["case"])
+    assert cases["verdict"][5] == "slower"
+    assert (cases["was_checked"] & cases["is_checked"]).all()
+
+
+def test_a_case_that_no_pair_has_checked_in_both_runs_has_no_verdict() -> None:
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=4)
+    for pair in pairs:
+        fail(pair, 5, is_checked=True)
+    assert list(np.flatnonzero(of_pairs(pairs, 0.03)["verdict"].isna())) == [5]
+
+
+@pytest.mark.parametrize("is_right", [{"is_checked": True}, {"was_checked": True}])
+def test_code_that_failed_once_is_not_taken_for_identical(is_right: dict[str, bool]) -> None:
+    run = run_of(SECONDS, np.random.default_rng(4), digests=["code"] * 40)
+    cases = compare_tables(run, run)[0]
+    fail(cases, 5, **is_right)
+    cases.loc[5, "binary_digest_new"] = "other code"
+    assert not is_all_identical(cases)
 
 
 def test_code_that_is_identical_needs_no_turns():
