@@ -59,6 +59,8 @@ class Part(BaseModel):
     git_dirty: bool | None = None
     python: str
     packages: dict[str, str]
+    built: "Manifest | None" = None
+    """Where the code was built, if it came here in a bundle."""
 
 
 class Manifest(BaseModel):

@@ -239,6 +239,8 @@ def _open_folder(
     """
     wanted = [case.id for case in cases]
     described = manifest.of_experiment(experiment, cases, command)
+    if bundle is not None:
+        described = described.model_copy(update={"built": bundle.index.manifest})
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
     folder = _resumed(experiment, out, wanted, whole) if resume else None
     if folder is not None:
@@ -251,8 +253,6 @@ def _open_folder(
         if resume:
             why = why_none_is_resumed(out / experiment.name, whole, experiment.profile)
             observer.message(f"no run of {experiment.name} in {out} to resume{why}: starting a new one")
-        if bundle is not None:
-            described = described.model_copy(update={"built": bundle.index.manifest})
         folder = RunFolder.create(out, experiment.name, described)
         stack.callback(folder.release)
     folder.plan(wanted, whole)

@@ -15,6 +15,7 @@ from example_cases import example_case
 import harness
 from harness.artifact.artifact import Artifact, Loader
 from harness.errors import InputError
+from harness.results.run_folder import RunFolder, run_paths
 from harness.running.bundle import (
     BUNDLE_FILE,
     BundledBuilds,
@@ -417,3 +418,17 @@ def test_a_pipe_for_an_index_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / BUNDLE_FILE)
     with pytest.raises(InputError, match=r"--bundle: .*bundle\.json: is no regular file"):
         open_bundle(tmp_path)
+
+
+def test_a_run_that_a_bundle_goes_on_with_tells_where_the_bundle_was_built(folder: Path) -> None:
+    local = ["check", "bundled.toml", "--out", "mixed", "--plain"]
+    assert command(local, folder).returncode == 0
+    assert command(["check", "--bundle", "bundle", "--out", "mixed", "--resume"], folder).returncode == 0
+    (run,) = run_paths(folder / "mixed" / "bundled")
+    manifest = RunFolder.open(run).manifest
+    (part,) = manifest.parts
+    assert manifest.built is None
+    of_bundle = open_bundle(folder / "bundle").index.manifest
+    assert part.built is not None
+    for name in ("started", "command", "code_digest", "machine", "packages"):
+        assert getattr(part.built, name) == getattr(of_bundle, name)
