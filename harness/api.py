@@ -246,6 +246,9 @@ def run(
 ) -> "pandas.DataFrame":
     """Run an experiment and return its results table, one row per case.
 
+    `KeyboardInterrupt`, of Ctrl-C or a signal's handler, ends the run, and `resume` goes on with it.  Any
+    other exception that a handler raises meanwhile counts as a failure of the case at hand.
+
     Args:
         experiment: a TOML file, or the name of one in `experiments/`.
         only: filters such as `"variant=flash"`, one or several.
