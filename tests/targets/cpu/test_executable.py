@@ -109,14 +109,16 @@ class Interrupted(BaseException):
 class SlowKernel:
     """A kernel of two threads that the calling one leaves by an exception while the other computes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ends_by_itself: bool) -> None:
+        self.ends_by_itself = ends_by_itself
         self.begun, self.may_end = threading.Event(), threading.Event()
         self.started = self.ended = 0
 
     def __call__(self, *arguments: int) -> None:
         if threading.current_thread() is threading.main_thread():
             assert self.begun.wait(60)
-            threading.Timer(0.1, self.may_end.set).start()
+            if self.ends_by_itself:
+                threading.Timer(0.1, self.may_end.set).start()
             raise Interrupted
         self.started += 1
         self.begun.set()
@@ -133,7 +135,7 @@ def call_with(kernel: SlowKernel) -> NativeCall:
 
 
 def test_a_run_that_is_ended_early_ends_when_no_thread_computes_and_the_next_is_right():
-    kernel = SlowKernel()
+    kernel = SlowKernel(ends_by_itself=True)
     call = call_with(kernel)
     real = load("flash", PROBLEM, threads=2, params={"tile_q": 4}).bind(make_inputs(PROBLEM))._kernels
     with pytest.raises(Interrupted):
@@ -146,7 +148,7 @@ def test_a_run_that_is_ended_early_ends_when_no_thread_computes_and_the_next_is_
 
 
 def test_threads_that_a_second_signal_leaves_behind_keep_their_memory(monkeypatch):
-    kernel = SlowKernel()
+    kernel = SlowKernel(ends_by_itself=False)
     call = call_with(kernel)
     buffers = [weakref.ref(array) for array in call._buffers.values()]
 
