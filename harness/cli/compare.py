@@ -80,9 +80,7 @@ def compare_in_turn(
             require_own_code(clone, {"harness", *needed})
         edited = edited_files(Path.cwd())
         if edited:
-            note(
-                [f"{edited} files differ from the commit that is checked out: no revision has these changes"]
-            )
+            note([f"files whose changes are in no revision, since they are not committed: {edited}"])
         comparison = compare_revisions(
             clones,
             file,

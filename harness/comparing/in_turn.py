@@ -28,15 +28,17 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
 
     A ratio is the geometric mean over the pairs that have one, its interval that of Student's t over the
     logarithms; times are geometric means, too.  Cases of identical code stay as they are.  A case's outcomes
-    are those of the last pair that has checked it in both runs, else of the last one, and it has no verdict.
-    But a case that was lost in any of them is lost: its outcomes are those of the first such pair, and its
-    times do not count.
+    are those of the last pair that has checked it in both runs, else of the last one.  Fewer than
+    `LEAST_PAIRS` ratios make no verdict.  But a case that was lost in any of them is lost: its outcomes are
+    those of the first such pair, and its times do not count.
     """
     cases = _last_checked(pairs)
     ratios = np.stack([_values_of("ratio", cases, pair) for pair in pairs])
     known = np.isfinite(ratios).sum(axis=0)
     checked = (cases["was_checked"] & cases["is_checked"]).to_numpy(dtype=bool)
-    judged = checked & (cases["how"] != "identical").to_numpy() & (known >= LEAST_PAIRS)
+    differs = checked & (cases["how"] != "identical").to_numpy()
+    judged = differs & (known >= LEAST_PAIRS)
+    _forget_times(cases, differs & ~judged)
     logarithms = np.log(ratios[:, judged])
     error = np.nanstd(logarithms, axis=0, ddof=1) / np.sqrt(known[judged]) * _widened(known[judged])
     ratio, reach = np.exp(np.nanmean(logarithms, axis=0)), np.exp(NORMAL_95 * error)
@@ -67,6 +69,11 @@ def _add_lost(cases: "pd.DataFrame", pair: "pd.DataFrame") -> None:
     lost = lost.reindex(cases["case"][places])
     for name in (*OUTCOMES, "was_checked", "is_checked"):
         cases.loc[places, name] = lost[name].array
+    _forget_times(cases, places)
+
+
+def _forget_times(cases: "pd.DataFrame", places: np.ndarray) -> None:
+    """Take the verdict of times from cases, in place."""
     cases.loc[places, "verdict"] = None
     cases.loc[places, "how"] = ""
     cases.loc[places, ["ratio", "low", "high"]] = np.nan

@@ -5,9 +5,6 @@ import os
 OF_A_REPOSITORY = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
     "GIT_DIR",
     "GIT_GRAFT_FILE",
     "GIT_IMPLICIT_WORK_TREE",
@@ -20,7 +17,9 @@ OF_A_REPOSITORY = (
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
-"""What `git rev-parse --local-env-vars` lists: hooks of git have some, and they outweigh the folder."""
+"""What `git rev-parse --local-env-vars` lists: hooks of git have some, and they outweigh the folder.
+
+But for what holds the user's own configuration, such as `safe.directory`, without which git may refuse."""
 
 
 def outside_of_repositories() -> dict[str, str]:

@@ -121,10 +121,12 @@ def test_in_a_hook_of_git_the_user_s_index_and_branch_stay_as_they_are(
     with monkeypatch.context() as hook:
         hook.setenv("GIT_DIR", str(repository / ".git"))
         hook.setenv("GIT_INDEX_FILE", str(repository / ".git" / "index"))
+        hook.setenv("GIT_CONFIG_COUNT", "0")
         with checked_out(("HEAD~1", "HEAD"), repository) as (old, new):
             assert [path.name for path in sorted(old.folder.glob("file*"))] == ["file1"]
             assert [path.name for path in sorted(new.folder.glob("file*"))] == ["file1", "file2"]
             assert "GIT_DIR" not in old.environment()
+            assert old.environment()["GIT_CONFIG_COUNT"] == "0", "that is the user's own configuration"
     assert git("symbolic-ref", "HEAD").strip() == "refs/heads/mine"
     assert git("status", "--porcelain") == ""
 

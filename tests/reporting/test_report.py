@@ -80,6 +80,35 @@ def test_figures_of_times_are_one_line_where_nothing_was_timed(write_run: WriteR
     )
 
 
+def test_a_figure_of_rows_that_were_not_timed_is_told_as_such(write_run: WriteRun) -> None:
+    """Others were: that nothing was timed would be untrue."""
+    rows = [*RESULTS, make_result("naive", 256)]
+    chosen = "variants = ['naive']"
+    folder = write_run(rows, f"[figures]\nthroughput = {{ {chosen} }}\nroofline = {{ {chosen} }}\n")
+    assert write_report([folder], formats=("svg",)).notes == (
+        "figure throughput not drawn: no case that variants and where leave was timed",
+        "figure roofline not drawn: no case that variants and where leave was timed and has an intensity",
+    )
+
+
+def test_rates_of_cases_without_visible_pairs_are_told_as_missing(write_run: WriteRun) -> None:
+    row = make_result(time_s=1e-5).model_copy(update={"tflops": None, "flops": 0})
+    folder = write_run([row], "[figures]\nthroughput = {}\n")
+    assert write_report([folder], formats=("svg",)).notes == (
+        "figure throughput not drawn: no timed case has a rate, since no pair is visible; "
+        'y = "time" draws times',
+    )
+
+
+def test_a_cache_that_cannot_be_costs_a_page_no_more_than_its_stages(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", "/tmp/ca\udcffche")
+    page = write_report([write_run(RESULTS)], formats=("svg",)).html
+    assert page is not None
+    assert "IR stages" in page.read_text()
+
+
 def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> None:
     folder = write_run(RESULTS, png_only("throughput", "speedup", "matrix"))
     first = write_report([folder], tmp_path / "first", formats=("svg",))

@@ -26,7 +26,7 @@ SAME_LENGTHS = "sequence length"
 """Label of an axis of lengths where rows have as many queries as keys."""
 LENGTHS = ("seq_q", "seq_kv")
 
-FIXED_LENGTH = "fixed length"
+FIXED_LENGTH = "seq_q or seq_kv"
 """Column beside `seq`: the length that stays where the other one grows.
 
 That is `seq_q` above 0, or `seq_kv` as a number below 0; 0 is of rows whose lengths grow together.
@@ -70,15 +70,23 @@ def _fixed_lengths(frame: pd.DataFrame) -> pd.Series[int]:
     """Return `FIXED_LENGTH` of each row.
 
     Those of equal lengths grow together, unless each of them continues the rows of one number of queries, or
-    of keys.
+    of keys; and so do all rows where more keys come with more queries throughout.
     """
     queries, keys = frame["seq_q"], frame["seq_kv"]
     fixed = queries.where(queries < keys, -keys)
+    if _grow_together(frame):
+        return queries * 0
     is_equal = queries == keys
     lengths = queries[is_equal]
     if lengths.isin(queries[queries < keys]).all():
         return fixed.where(~is_equal, queries)
     return fixed if lengths.isin(keys[keys < queries]).all() else fixed.where(~is_equal, 0)
+
+
+def _grow_together(frame: pd.DataFrame) -> bool:
+    """Whether of any two pairs of lengths that there are, one has more queries and more keys."""
+    pairs = frame[list(LENGTHS)].drop_duplicates().sort_values(list(LENGTHS))
+    return all(bool((pairs[name].diff().dropna() > 0).all()) for name in LENGTHS)
 
 
 def _skew(starts: str) -> float:

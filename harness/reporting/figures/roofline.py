@@ -10,7 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.base import Figure, FigureSettings, NothingTimed, PanelColumn, choose_rows
+from harness.reporting.figures.base import (
+    Figure,
+    FigureSettings,
+    NothingTimed,
+    NothingToDraw,
+    PanelColumn,
+    choose_rows,
+)
 from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.roofs import MEMORY, Roof, intensities, roofs_of, without_roof
@@ -75,8 +82,10 @@ class Roofline(Figure):
     def rows(self, frame: pd.DataFrame, settings: RooflineSettings) -> pd.DataFrame:
         """Return the timed rows that have an arithmetic intensity."""
         shown = intensities(choose_rows(frame, settings).dropna(subset=["time_s", "tflops"]))
-        if shown.empty:
+        if not frame["time_s"].notna().any():
             raise NothingTimed("no case was timed")
+        if shown.empty:
+            raise NothingToDraw("no case that variants and where leave was timed and has an intensity")
         return shown
 
     def draw(self, frame: pd.DataFrame, settings: RooflineSettings, caption: str) -> Drawing:

@@ -14,6 +14,7 @@ from harness.reporting.figures.bars import (
 from harness.reporting.figures.base import (
     Figure,
     NothingTimed,
+    NothingToDraw,
     PanelColumn,
     choose_rows,
 )
@@ -191,8 +192,12 @@ def _placed(frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[pd.DataF
     The shortest time is the highest rate.
     """
     shown = choose_rows(frame, settings)
-    if not shown["time_s"].notna().any():
+    if not frame["time_s"].notna().any():
         raise NothingTimed("no case was timed")
+    if not shown["time_s"].notna().any():
+        raise NothingToDraw("no case that variants and where leave was timed")
+    if not shown["tflops"].notna().any() and settings.y != "time":
+        raise NothingToDraw('no timed case has a rate, since no pair is visible; y = "time" draws times')
     work = shown["tflops"] * shown["time_s"]
     rates = {"tflops_low": work / shown["time_high_s"], "tflops_high": work / shown["time_low_s"]}
     return along(shown.assign(**rates), settings.x)

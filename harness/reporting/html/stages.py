@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache, cache_root
-from harness.errors import cut
+from harness.errors import StorageError, cut
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import describe_problem, records
 from harness.reporting.html.ir_command import ir_command
@@ -77,10 +77,13 @@ def stored_stages(frame: pd.DataFrame, cache: ArtifactCache | None = None) -> St
 
     Of each variant and target the first failure comes first, or else the first case.
     """
-    cache = cache or ArtifactCache()
     built = _in_turn(frame)
     cases: list[CaseStages] = []
     example, room = None, LARGEST_PACKED
+    try:
+        cache = cache or ArtifactCache()
+    except StorageError:  # where no cache can be, no stage is kept
+        return StoredStages(cases, len(built), None)
     for row in records(frame.iloc[built[:MOST_LOOKED_UP]]):
         found = _stages_of(row, cache) if len(cases) < MOST_CASES else None
         if found is None or len(found.packed) > room:

@@ -43,6 +43,8 @@ CASES: dict[str, tuple[Lengths, str, dict[str, list[int]]]] = {
         {"": [32, 64, 128, 256]},
     ),
     "fixed keys": ([(queries, 512) for queries in (1, 128, 512, 1024)], QUERIES, {"": [1, 128, 512, 1024]}),
+    "keys that grow with queries": ([(256, 512), (512, 1024), (1024, 2048)], KEYS, {"": [512, 1024, 2048]}),
+    "a few more keys than queries": ([(64, 141), (128, 205), (129, 400)], KEYS, {"": [141, 205, 400]}),
     "two numbers of queries": (
         [*DECODE, *((128, keys) for keys in (128, 256))],
         KEYS,

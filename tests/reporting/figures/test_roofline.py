@@ -154,7 +154,9 @@ def test_a_device_without_a_known_roof_is_named() -> None:
 
 
 def test_rows_without_a_time_or_an_intensity_have_no_place() -> None:
-    with pytest.raises(NothingToDraw, match="no case was timed"):
+    with pytest.raises(
+        NothingToDraw, match="no case that variants and where leave was timed and has an intens"
+    ):
         draw(row(intensity=None))
     with pytest.raises(NothingToDraw, match="no case was timed"):
         draw(make_result("flash", 64))
