@@ -107,8 +107,8 @@ def test_a_cache_that_does_not_exist_yet_is_empty(tmp_path: Path) -> None:
     }
 
 
-def test_a_path_that_no_cache_can_have_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HARNESS_CACHE_DIR", "/tmp/ca\udcffche")
+def test_a_path_that_no_cache_can_have_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", f"{tmp_path}/ca\udcffche")
     (finding,) = doctor.cache_findings()
     assert finding.state is State.BROKEN
     assert "found a path that is not UTF-8" in finding.detail

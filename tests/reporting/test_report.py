@@ -101,9 +101,9 @@ def test_rates_of_cases_without_visible_pairs_are_told_as_missing(write_run: Wri
 
 
 def test_a_cache_that_cannot_be_costs_a_page_no_more_than_its_stages(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+    write_run: WriteRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HARNESS_CACHE_DIR", "/tmp/ca\udcffche")
+    monkeypatch.setenv("HARNESS_CACHE_DIR", f"{tmp_path}/ca\udcffche")
     page = write_report([write_run(RESULTS)], formats=("svg",)).html
     assert page is not None
     assert "IR stages" in page.read_text()
