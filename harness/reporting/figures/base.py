@@ -211,6 +211,12 @@ def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
     return shown
 
 
+def require_times(frame: pd.DataFrame) -> None:
+    """Raise `NothingTimed` where no row of a frame has a time."""
+    if not frame["time_s"].notna().any():
+        raise NothingTimed("no case was timed")
+
+
 def check_names(rows: pd.DataFrame, settings: FigureSettings, figure: str) -> None:
     """Raise `InputError` where the settings' `names` call two series of a figure's rows the same."""
     series: dict[str, str] = {}

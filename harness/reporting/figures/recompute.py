@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
-    NothingTimed,
     NothingToDraw,
     PanelColumn,
     choose_rows,
+    require_times,
 )
 from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
@@ -65,8 +65,7 @@ class Recompute(Figure):
     def rows(self, frame: pd.DataFrame, settings: RecomputeSettings) -> pd.DataFrame:
         """Return the timed rows whose executed operations are counted."""
         shown = choose_rows(frame, settings).dropna(subset=["time_s", "recompute_factor"])
-        if not frame["time_s"].notna().any():
-            raise NothingTimed("no case was timed")
+        require_times(frame)
         if shown.empty:
             raise NothingToDraw("no case was timed whose executed operations are counted")
         return shown

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
-    NothingTimed,
     NothingToDraw,
     PanelColumn,
     choose_rows,
+    require_times,
 )
 from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
@@ -82,8 +82,7 @@ class Roofline(Figure):
     def rows(self, frame: pd.DataFrame, settings: RooflineSettings) -> pd.DataFrame:
         """Return the timed rows that have an arithmetic intensity."""
         shown = intensities(choose_rows(frame, settings).dropna(subset=["time_s", "tflops"]))
-        if not frame["time_s"].notna().any():
-            raise NothingTimed("no case was timed")
+        require_times(frame)
         if shown.empty:
             raise NothingToDraw("no case that variants and where leave was timed and has an intensity")
         return shown

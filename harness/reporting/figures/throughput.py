@@ -13,10 +13,10 @@ from harness.reporting.figures.bars import (
 )
 from harness.reporting.figures.base import (
     Figure,
-    NothingTimed,
     NothingToDraw,
     PanelColumn,
     choose_rows,
+    require_times,
 )
 from harness.reporting.figures.layout import (
     PanelGrid,
@@ -192,8 +192,7 @@ def _placed(frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[pd.DataF
     The shortest time is the highest rate.
     """
     shown = choose_rows(frame, settings)
-    if not frame["time_s"].notna().any():
-        raise NothingTimed("no case was timed")
+    require_times(frame)
     if not shown["time_s"].notna().any():
         raise NothingToDraw("no case that variants and where leave was timed")
     if not shown["tflops"].notna().any() and settings.y != "time":
