@@ -3,6 +3,8 @@
 `find_key` and `build_case` run in a worker process; `build` is what the Python API calls from any process.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness import plugins
@@ -70,11 +72,24 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
         variant = _variant(case.variant)
 
         def build_into(empty: Path) -> None:
-            artifact = with_choices(variant.build(case, key, empty), variant)
+            with _parameters_named(case):
+                artifact = with_choices(variant.build(case, key, empty), variant)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 
         folder = cache.store(key, build_into)
     return Built(artifact=read_artifact(folder), folder=folder, cached=cached)
+
+
+@contextmanager
+def _parameters_named(case: Case) -> Iterator[None]:
+    """Let a refusal that comes out of here say which parameters the case asks for, unless it names one."""
+    try:
+        yield
+    except UnsupportedError as error:
+        if case.params and not any(name in str(error) for name in case.params):
+            asked = ", ".join(f"{name} {value}" for name, value in case.params.items())
+            error.args = (f"{error}; asked for: {asked}",)
+        raise
 
 
 def with_choices(artifact: Artifact, variant: Variant) -> Artifact:

@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from example_cases import PROBLEM, example_case
@@ -102,6 +102,27 @@ def test_an_unknown_option_of_the_target_is_bad_input() -> None:
 def test_a_build_that_fails_raises(variant: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         build(example_case(variant))
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("a tile has 16 rows", "a tile has 16 rows; asked for: block 4"),
+        ("block 4: expected 8", "block 4: expected 8"),
+    ],
+)
+def test_a_refusal_while_building_names_the_parameters_asked_for(
+    reason: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from attention_example.variant import NumpyAttention
+
+    def refuse(*arguments: Any) -> NoReturn:
+        raise UnsupportedError(reason)
+
+    monkeypatch.setattr(NumpyAttention, "build", refuse)
+    with pytest.raises(UnsupportedError) as caught:
+        build_case(example_case(block=4), ArtifactCache(tmp_path))
+    assert str(caught.value) == said
 
 
 def test_a_target_may_refuse_generated_kernels() -> None:
