@@ -130,6 +130,11 @@ def _check_node(node: ast.AST, text: str, names: tuple[str, ...]) -> None:
         raise ValueError(f"unexpected {type(node).__name__} in {_quoted(text)}; {EXPECTED}")
 
 
+def names_in(condition: ast.expr) -> set[str]:
+    """Return the names that a parsed condition asks for, constants such as `true` left out."""
+    return {node.id for node in ast.walk(condition) if isinstance(node, ast.Name)} - set(WORDS)
+
+
 def holds(condition: ast.expr, values: Mapping[str, Any]) -> bool:
     """Return whether a parsed condition is true of these values; raises `ValueError` without an answer."""
     try:

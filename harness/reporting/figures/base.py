@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from harness.errors import HarnessError, InputError
-from harness.experiment.condition import holds, parse_condition
+from harness.experiment.condition import holds, names_in, parse_condition
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
@@ -241,18 +241,20 @@ def absent_variants(frame: pd.DataFrame, settings: FigureSettings) -> list[str]:
 
 
 def _where(frame: pd.DataFrame, text: str) -> pd.DataFrame:
-    """Return the rows for which a condition holds; it is evaluated once for each problem."""
+    """Return the rows for which a condition holds; evaluated once for each set of values asked for."""
+    import numpy as np
+
     condition = parse_condition(text, WHERE_NAMES)
-    columns = [name for name in WHERE_NAMES if name in frame]
-    problems = numbered(frame, columns)
+    columns = sorted(names_in(condition)) or ["seq"]
+    numbers = numbered(frame, columns)
     try:
         chosen = [
             holds(condition, _problem_values(row))
-            for row in records(frame[columns].iloc[first_rows(problems)])
+            for row in records(frame[columns].iloc[first_rows(numbers)])
         ]
     except ValueError as error:
         raise InputError(f"where: {error}") from error
-    return frame[[chosen[number] for number in problems]]
+    return frame[np.array(chosen, dtype=bool)[numbers]]
 
 
 def _problem_values(row: Mapping[str, Any]) -> dict[str, Any]:

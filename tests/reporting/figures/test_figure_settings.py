@@ -1,7 +1,9 @@
+import ast
 import itertools
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 from synthetic_results import make_result
 
 from harness.errors import InputError
+from harness.experiment.condition import holds
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable, check_formats
 from harness.reporting.figures.matrix import Matrix
@@ -140,6 +143,7 @@ FORMS: dict[str, dict[str, Any]] = {
         ("kv_lengths == [3]", ["lengths"]),
         ("cu_seqlens_q == [0, 10, 40]", ["packed"]),
         ("output_projection and model_width >= 512 and scale < 1", ["projected"]),
+        ("true", list(FORMS)),
     ],
 )
 def test_rows_can_be_chosen_by_whatever_tells_problems_apart(where: str, chosen: list[str]) -> None:
@@ -147,6 +151,27 @@ def test_rows_can_be_chosen_by_whatever_tells_problems_apart(where: str, chosen:
     frame = prepare(results_frame(rows))
     shown = Throughput().rows(frame, parse_settings(Throughput(), {"where": where}))
     assert sorted(shown["case"]) == sorted(chosen)
+
+
+def test_a_condition_is_evaluated_once_for_each_set_of_values_that_it_asks_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Mapping[str, Any]] = []
+
+    def counting(condition: ast.expr, values: Mapping[str, Any]) -> bool:
+        asked.append(values)
+        return holds(condition, values)
+
+    monkeypatch.setattr("harness.reporting.figures.base.holds", counting)
+    rows = [
+        make_result(time_s=1.0, case=f"{seq} {dtype}", seq_q=seq, seq_kv=seq, dtype=dtype)
+        for seq in (256, 512, 1024)
+        for dtype in ("f16", "f32")
+    ]
+    settings = parse_settings(Throughput(), {"where": "dtype == 'f16'"})
+    shown = Throughput().rows(prepare(results_frame(rows)), settings)
+    assert sorted(shown["case"]) == ["1024 f16", "256 f16", "512 f16"]
+    assert sorted(values["dtype"] for values in asked) == ["f16", "f32"]
 
 
 def test_every_column_of_problems_can_be_asked_for() -> None:
