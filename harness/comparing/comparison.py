@@ -99,10 +99,16 @@ class Comparison:
         return self.cases[self.cases["status_old"].isin(FAILED) & self.cases["status_new"].isin(FAILED)]
 
     @property
+    def failing(self) -> "pd.DataFrame":
+        """The cases that fail now and were neither right nor failing, such as those unsupported before."""
+        was_neither = ~self.cases["was_checked"] & ~self.cases["status_old"].isin(FAILED)
+        return self.cases[was_neither & self.cases["status_new"].isin(FAILED)]
+
+    @property
     def never_checked(self) -> "pd.DataFrame":
-        """The cases that neither run has checked, for whatever other reason than that both failed."""
-        cases = self.cases[~self.cases["was_checked"] & ~self.cases["is_checked"]]
-        return cases[~cases["case"].isin(self.failed["case"])]
+        """The cases that neither run has checked, for whatever other reason than that the new one failed."""
+        failed = self.cases["status_new"].isin(FAILED)
+        return self.cases[~self.cases["was_checked"] & ~self.cases["is_checked"] & ~failed]
 
     @property
     def not_compared(self) -> dict[str, int]:

@@ -38,6 +38,7 @@ def headline(comparison: Comparison) -> str:
         why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
         told.append(f"{sum(reasons.values())} not compared by time ({why})")
     for what, table in (
+        ("failing now", comparison.failing),
         ("failed in both runs", comparison.failed),
         ("checked in neither run", comparison.never_checked),
     ):
@@ -63,8 +64,8 @@ def _verdict(comparison: Comparison) -> str:
         return "worse"
     if comparison.count(Verdict.AMBIGUOUS):
         return "undecided"
-    failed = len(comparison.failed)
-    return f"not worse, {failed} failed in both runs" if failed else "not worse"
+    counts = {"failing now": len(comparison.failing), "failed in both runs": len(comparison.failed)}
+    return ", ".join(["not worse", *(f"{count} {what}" for what, count in counts.items() if count)])
 
 
 def plain_lines(comparison: Comparison) -> Iterator[str]:
@@ -132,6 +133,7 @@ def _correctness(comparison: Comparison) -> Iterator[tuple[str, list[dict[str, A
     """Yield what was right and is not, the reverse, and what is right in neither, with the reason."""
     tables = {
         "no longer right": comparison.lost,
+        "failing now": comparison.failing,
         "failed in both runs": comparison.failed,
         "right now": comparison.won,
     }

@@ -191,6 +191,25 @@ def test_what_failed_in_both_runs_is_counted_and_named(tmp_path, capsys):
     assert f"| {CASES[1]} | flash | cpu | b1 h2 s64 d16 f32 causal | wrong: row 3 |" in text
 
 
+def test_what_fails_now_and_was_unsupported_is_counted_and_named(tmp_path, capsys):
+    def one(status: str, reason: str) -> Any:
+        return failed_result(CASES[1], device="a processor", status=status, reason=reason)
+
+    old = write(tmp_path / "old", BASELINE, one("unsupported", "no sinks"))
+    new = write(tmp_path / "new", BASELINE, one("wrong", "row 3"))
+    file = tmp_path / "pull.md"
+    status, out, _ = compare(capsys, str(old), str(new), "--markdown", str(file))
+    lines = out.splitlines()
+    assert status == 0
+    assert ", 1 failing now (1 unsupported → wrong) (differences" in lines[0]
+    assert lines[2:] == [
+        "failing now (1):",
+        f"  {CASES[1]}  flash · cpu · b1 h2 s64 d16 f32 causal: unsupported → wrong: row 3",
+    ]
+    assert file.read_text().startswith("## sweep: not worse, 1 failing now\n")
+    assert "1 checked in neither run (1 wrong → unsupported)" in compare(capsys, str(new), str(old))[1]
+
+
 CHECKED_ALIKE = 'name = "sweep"\n[check]\nsupported = ["flash"]\ndistributions = ["normal"]\n'
 MORE_DISTRIBUTIONS = 'name = "sweep"\n[check]\ndistributions = ["normal", "large-logits"]\nseed = 3\n'
 IN_A_PROFILE = 'name = "sweep"\n[profiles.small.check]\nseed = 4\n'
