@@ -279,6 +279,12 @@ def format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _exact_value(value: Any) -> str:
+    """Format a parameter as `format_value` does, with as many digits as tell it from any other number."""
+    text = format_value(value)
+    return text if not isinstance(value, float) or float(text) == value else repr(value)
+
+
 def _parameter_columns(frame: pd.DataFrame) -> list[str]:
     return [str(column) for column in frame.columns if str(column).startswith(PARAMETER_PREFIX)]
 
@@ -313,7 +319,7 @@ def _labels_without_run(members: pd.DataFrame) -> list[str]:
         words = [str(row["variant"])]
         for column in varying_parameters[str(row["variant"])]:
             if not is_missing(row[column]):
-                words.append(f"{column.removeprefix(PARAMETER_PREFIX)}={format_value(row[column])}")
+                words.append(f"{column.removeprefix(PARAMETER_PREFIX)}={_exact_value(row[column])}")
         labels.append(" ".join(words))
     return labels
 

@@ -43,6 +43,11 @@ def test_several_parameter_sets_are_labelled_by_what_differs() -> None:
     ]
 
 
+def test_parameters_that_are_nearly_equal_are_told_apart() -> None:
+    sets = [make_result("naive", params={"alpha": alpha}) for alpha in (1.0, 1.00000001, 0.5)]
+    assert labels_in(frame_of(*sets)) == ["naive alpha=0.5", "naive alpha=1", "naive alpha=1.00000001"]
+
+
 def test_a_parameter_that_only_one_set_has_is_left_out_of_the_other_label() -> None:
     frame = frame_of(make_result("naive"), make_result("naive", params={"tile_kv": 64}))
     assert labels_in(frame) == ["naive", "naive tile_kv=64"]

@@ -54,19 +54,22 @@ def compare(frame: pd.DataFrame, wanted: str | None) -> Comparison:
         raise NothingToDraw(f"{reason}; name one as figures.speedup.baseline")
     recorded = [str(variant) for variant in pairs["baseline"].drop_duplicates(keep=False)]
     name = recorded[0] if wanted is None else wanted
-    compared = next(
-        (variant for variant in recorded if name == variant or [name] == _own(frame, variant)), None
-    )
-    return _ratios_of_medians(frame, name) if compared is None else _paired(frame, compared, name)
+    for variant in recorded:
+        own = _own(frame, variant)
+        if name == variant or name in own:
+            return _paired(frame, variant, name, own if name == variant else [name])
+    return _ratios_of_medians(frame, name)
 
 
-def _paired(frame: pd.DataFrame, variant: str, wanted: str) -> Comparison:
+def _paired(frame: pd.DataFrame, variant: str, wanted: str, own: list[str]) -> Comparison:
     """Take the speed-ups that runs recorded over this baseline, and ratios of medians of all other runs.
 
-    The series that is always 1 is the baseline itself.
+    `own` are the series that are the baseline itself.  Of a series that names its run, only that run has
+    pairs.
     """
-    own = _own(frame, variant)
     is_own, is_paired = frame["label"].isin(own), frame["baseline"] == variant
+    if wanted != variant and RUN_LABEL in frame:
+        is_paired &= frame[RUN_LABEL].isin(frame[RUN_LABEL][is_own])
     has_pairs = is_paired.groupby(numbered(frame, RUN_COLUMNS)).transform("any")
     ratios = _ratios(frame[~is_own & ~has_pairs], frame[is_own], wanted, frame)
     paired = frame.assign(**{name: frame[name].where(is_paired) for name in SPEEDUPS})

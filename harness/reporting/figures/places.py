@@ -25,6 +25,7 @@ X_LABELS = {
 SAME_LENGTHS = "sequence length"
 """Label of an axis of lengths where rows have as many queries as keys."""
 LENGTHS = ("seq_q", "seq_kv")
+PACKED = ("cu_seqlens_q", "cu_seqlens_kv")
 
 FIXED_LENGTH = "seq_q or seq_kv"
 """Column beside `seq`: the length that stays where the other one grows.
@@ -37,17 +38,20 @@ def along(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
     """Return the rows that have a place along the horizontal axis `x`, and the column that says which.
 
     `seq` is the longer of `seq_q` and `seq_kv`; where all rows agree in one of both, the other one.  `skew`
-    is how many times the longest packed sequence is as long as the shortest one.  Raises `NothingToDraw`
-    where no row has a place.
+    is how many times the longest packed sequence is as long as the shortest one, in queries or in keys,
+    whichever is more uneven.  Raises `NothingToDraw` where no row has a place.
     """
     if x == "seq":
         return _along_lengths(frame)
+    import numpy as np
+
     if x != "skew":
         return frame, x
     packed = frame[frame["cu_seqlens_q"].notna()]
     if packed.empty:
         raise NothingToDraw("no row is of packed sequences, whose skew this is over")
-    return packed.assign(skew=packed["cu_seqlens_q"].map(_skew)), x
+    skews = [packed[name].map(_skew) for name in PACKED]
+    return packed.assign(skew=np.maximum(*skews)), x
 
 
 def x_label(frame: pd.DataFrame, x: str) -> str:

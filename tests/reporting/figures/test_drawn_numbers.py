@@ -154,6 +154,16 @@ def test_places_along_skew_are_in_the_table(figure: Figure) -> None:
     assert column(table, "skew") == [3.0]
 
 
+def test_skew_is_that_of_queries_or_of_keys_whichever_are_more_uneven() -> None:
+    rows = [
+        timed(case=keys, mask="lengths", cu_seqlens_q="0,1,2,3", cu_seqlens_kv=keys)
+        for keys in ("0,200,400,600", "0,17,34,578")
+    ]
+    rows.append(timed(case="q", mask="lengths", cu_seqlens_q="0,4,5,9", cu_seqlens_kv="0,64,128,192"))
+    _, table = drawn_and_table(Throughput(), *rows, x="skew")
+    assert sorted(column(table, "skew")) == [1.0, 4.0, 32.0]
+
+
 def test_the_time_of_an_ideal_operation() -> None:
     drawing, table = drawn_and_table(
         Recompute(), timed(recompute_factor=1.0), timed(seq=512, recompute_factor=2.0, time=0.8)

@@ -277,6 +277,18 @@ def test_of_runs_with_several_baselines_each_is_compared_with_the_one_that_is_na
     )
 
 
+@pytest.mark.parametrize("other", ["flash", "unfused"])
+def test_a_series_that_names_its_run_keeps_the_pairs_of_that_run(other: str) -> None:
+    frame = frame_of(*run_over("unfused", "a"), *run_over(other, "b"))
+    drawing = draw(frame, baseline="unfused (a)")
+    (axes,) = drawing.axes
+    assert shown_series(drawing) == ["flash (a)", "flash (b)", "torch (a)", "torch (b)", "unfused (b)"]
+    assert heights(axes) == pytest.approx([2.2, 2.0, 0.55, 0.5, 1.0])
+    note = "Without interval: ratios of median times, of runs whose baseline was not unfused (a)."
+    assert note in caption(drawing)
+    assert axes.get_ylabel() == "speed-up\n(unfused (a) = 1)"
+
+
 def test_a_run_without_a_baseline_is_compared_with_its_rows_of_the_baseline_of_another_run() -> None:
     alone = [make_result(variant, time_s=time, run="b") for variant, time in (("flash", 1.0), ("torch", 4.0))]
     (axes,) = draw(frame_of(*run_over("flash", "a"), *alone)).axes
