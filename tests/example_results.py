@@ -61,5 +61,6 @@ def example_round(number: int = 0, **changes: Any) -> Round:
 
 @functools.cache
 def example_manifest(experiment: str = "sweep") -> Manifest:
-    """This machine's manifest."""
-    return collect(experiment, "Which is fastest?", 'name = "sweep"\n', ["harness", "run", "sweep.toml"])
+    """This machine's manifest, of files that are those of the commit."""
+    told = collect(experiment, "Which is fastest?", 'name = "sweep"\n', ["harness", "run", "sweep.toml"])
+    return told.model_copy(update={"git_dirty": False})

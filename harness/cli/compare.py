@@ -1,7 +1,7 @@
 """What `harness compare` does: two runs, case by case, and an exit status for CI."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,7 @@ def compare_in_turn(
 
     if len(runs) != 1:
         raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
+    pairs = DEFAULT_PAIRS if pairs is None else pairs
     limit, file = wanted.limit, Path(find_experiment(str(runs[0]))).resolve()
     cases = load_experiment(file, profile).cases(list(only))
     needed = plugins.packages_of({case.variant for case in cases}, {case.target for case in cases})
@@ -86,12 +87,14 @@ def compare_in_turn(
             file,
             folder / "-".join(clone.commit[:7] for clone in clones),
             only=only,
-            pairs=DEFAULT_PAIRS if pairs is None else pairs,
+            pairs=pairs,
             threshold=limit,
             tell=typer.echo,
             profile=profile,
         )
-    _tell(comparison, wanted)
+    again = ["harness", "compare", "--revisions", *revisions, str(runs[0]), "--pairs", str(2 * pairs)]
+    again += [] if profile is None else ["--profile", profile]
+    _tell(replace(comparison, made_by=tuple(again)), wanted)
 
 
 def _tell(comparison: "Comparison", wanted: Wanted) -> None:

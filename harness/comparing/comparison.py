@@ -67,6 +67,13 @@ class Comparison:
     only_new: "pd.DataFrame"
     notes: tuple[str, ...]
     """What a person should know of how the runs compare, a line each."""
+    made_by: tuple[str, ...] = ()
+    """The command line that made the runs in turn; none where they were there before."""
+
+    @property
+    def runs(self) -> "dict[str, RunFolder]":
+        """Both runs, by what they are called."""
+        return {"old": self.old, "new": self.new}
 
     def of_verdict(self, verdict: Verdict, most: int | None = None) -> "pd.DataFrame":
         """Return the cases of a verdict, or at most so many, the largest difference first."""
@@ -300,6 +307,11 @@ def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
 def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
     """Return what else differs between two runs, a line each: checks, conventions, packages."""
     notes = list(other_checks(old, new))
+    notes += [
+        f"files of the {name} run differed from its commit {run.manifest.git_commit[:7]}"
+        for name, run in (("old", old), ("new", new))
+        if run.manifest.git_commit and run.manifest.git_dirty
+    ]
     conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())
     if conventions:
         notes.append(f"{conventions} cases count FLOPs by another convention: compare times, not rates")

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.comparing.comparison import Comparison
+from harness.comparing.deciding import deciding_commands
 from harness.measure.statistics import Verdict
-from harness.printable import markdown_code, markdown_text, shell_line
+from harness.printable import markdown_code, markdown_text
 from harness.reporting.frames import describe_problem, is_missing, records
 from harness.reporting.tables import markdown_rows
 
@@ -84,7 +85,10 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
             words = f"{row['variant']} · {row['target']} · {row['problem']}"
             yield f"  {row['case']}  {row['ratio']}  {words}  ({row['old']} → {row['new']}; {row['how']})"
         yield from hidden
-    yield from decisions(comparison)
+    commands = deciding_commands(comparison, MOST_ROWS)
+    if commands:
+        yield from ("", "to decide what is ambiguous, measure both again on a quiet machine:")
+        yield from (f"  {command}" for command in commands)
 
 
 def markdown(comparison: Comparison) -> str:
@@ -100,33 +104,10 @@ def markdown(comparison: Comparison) -> str:
         names = ("case", "variant", "target", "problem", "ratio", "old", "new", "how")
         cells = [[row[name] for name in names] for row in _timed_rows(table)]
         parts += [f"### {title}", "\n".join(_markdown_table(HEADERS, cells)), *hidden]
-    told = [markdown_code(line.strip()) for line in decisions(comparison) if line.startswith("  ")]
-    if told:
-        parts += ["To decide what is ambiguous, on a quiet machine:", *told]
+    commands = deciding_commands(comparison, MOST_ROWS)
+    if commands:
+        parts += ["To decide what is ambiguous, on a quiet machine:", *map(markdown_code, commands)]
     return "\n\n".join(parts) + "\n"
-
-
-def decisions(comparison: Comparison) -> Iterator[str]:
-    """Yield the commands that measure ambiguous cases again, each run's code in its turn."""
-    cases = list(comparison.of_verdict(Verdict.AMBIGUOUS, MOST_ROWS)["case"])
-    if not cases:
-        return
-    together = dict.fromkeys([*cases, *_baselines(comparison, cases)])
-    yield ""
-    yield "to decide what is ambiguous, measure both again on a quiet machine:"
-    for run in (comparison.old, comparison.new):
-        manifest = run.manifest
-        profile = [] if manifest.profile is None else ["--profile", manifest.profile]
-        name = manifest.source_name or run.experiment
-        command = shell_line(["harness", "run", name, *profile, "--only", f"case={','.join(together)}"])
-        commit = manifest.git_commit
-        yield f"  {shell_line(['git', 'checkout', commit])} && {command}" if commit else f"  {command}"
-
-
-def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:
-    """Return the baselines that cases are timed with: their own turns are needed again."""
-    found = comparison.cases[comparison.cases["case"].isin(cases)]["baseline_case_new"]
-    return list(found.dropna().unique())
 
 
 def _correctness(comparison: Comparison) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -95,6 +95,25 @@ def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old,
     assert all(line.endswith(f"--only case={CASES[1]},{CASES[0]}") for line in commands)
 
 
+def test_changes_that_were_not_committed_are_told_and_not_checked_out(tmp_path, capsys):
+    told = {
+        "source_name": "seq.toml",
+        "command": "harness run experiments/seq.toml --plain",
+        "git_commit": "0123456789abcdef",
+    }
+    folders = [
+        str(write(tmp_path / name, row(CASES[1], seconds, baseline_case=None), **told, git_dirty=dirty))
+        for name, seconds, dirty in (("old", 0.5, False), ("new", 0.52, True))
+    ]
+    _, out, _ = compare(capsys, *folders)
+    assert "files of the new run differed from its commit 0123456" in out.splitlines()
+    again = f"harness run experiments/seq.toml --only case={CASES[1]}"
+    assert [line.strip() for line in out.splitlines() if "harness run" in line] == [
+        f"git checkout 0123456789abcdef && {again}",
+        f"{again}  # with the files of the new run, which differed from 0123456",
+    ]
+
+
 def test_an_interval_that_nothing_bounds_is_not_known(tmp_path, capsys):
     unbounded = {"time_low_s": None, "time_high_s": None, "baseline_case": None}
     old = write(tmp_path / "old", row(CASES[1], 0.5, **unbounded))

@@ -1,0 +1,56 @@
+"""The commands that decide what is ambiguous: which experiment they name, and how runs are made again."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from example_results import example_manifest
+
+from harness.comparing.comparison import Comparison
+from harness.comparing.deciding import deciding_commands
+from harness.results.run_folder import RunFolder
+
+
+def ambiguous(folder: Path, made_by: tuple[str, ...] = (), **told: str | None) -> Comparison:
+    """Return a comparison of two runs with one ambiguous case, timed in turn with a baseline."""
+    runs = [
+        RunFolder.create(folder / name, "sweep", example_manifest().model_copy(update=told))
+        for name in ("old", "new")
+    ]
+    for run in runs:
+        run.release()
+    cases = pd.DataFrame(
+        {"case": ["a", "b"], "verdict": ["ambiguous", "same"], "ratio": [1.02, 1.0]}
+        | {"baseline_case_new": ["b", "b"]}
+    )
+    return Comparison(runs[0], runs[1], 0.03, cases, cases[:0], cases[:0], (), made_by)
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("harness run experiments/sweep.toml --plain", "experiments/sweep.toml"),
+        ("harness run --plain 'my experiments/sweep.toml'", "'my experiments/sweep.toml'"),
+        ("harness run sweep", "sweep"),
+        ("pytest --harness", "sweep.toml"),
+        ("harness run 'sweep.toml", "sweep.toml"),
+    ],
+)
+def test_the_experiment_is_named_as_the_run_s_command_line_names_it(
+    tmp_path: Path, command: str, named: str
+) -> None:
+    comparison = ambiguous(tmp_path, command=command, source_name="sweep.toml", git_commit=None)
+    assert deciding_commands(comparison, 5) == [f"harness run {named} --only case=a,b"] * 2
+
+
+def test_runs_in_turn_are_made_again_by_the_command_that_made_them(tmp_path: Path) -> None:
+    made_by = ("harness", "compare", "--revisions", "v1", "HEAD", "experiments/sweep.toml", "--pairs", "12")
+    assert deciding_commands(ambiguous(tmp_path, made_by), 5) == [
+        "harness compare --revisions v1 HEAD experiments/sweep.toml --pairs 12 --only case=a,b"
+    ]
+
+
+def test_nothing_is_to_be_decided_where_nothing_is_ambiguous(tmp_path: Path) -> None:
+    comparison = ambiguous(tmp_path)
+    comparison.cases["verdict"] = "same"
+    assert deciding_commands(comparison, 5) == []
