@@ -43,15 +43,12 @@ def along(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
     """
     if x == "seq":
         return _along_lengths(frame)
-    import numpy as np
-
     if x != "skew":
         return frame, x
     packed = frame[frame["cu_seqlens_q"].notna()]
     if packed.empty:
         raise NothingToDraw("no row is of packed sequences, whose skew this is over")
-    skews = [packed[name].map(_skew) for name in PACKED]
-    return packed.assign(skew=np.maximum(*skews)), x
+    return packed.assign(skew=packed[list(PACKED)].map(_skew).max(axis=1)), x
 
 
 def x_label(frame: pd.DataFrame, x: str) -> str:
