@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol, TextIO, cast
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Column
 from rich.text import Text
 
@@ -14,6 +14,7 @@ from harness.printable import printable
 from harness.problem.case import Case
 from harness.reporting.units import beside_limit, interval
 from harness.results.result import Result
+from harness.running.time_left import TimeLeft, in_words
 from harness.status import Status
 from harness.storage.streams import Unfailing
 
@@ -113,12 +114,16 @@ class PlainObserver:
         print(printable(text), file=self._stream, flush=True)
 
 
-class _TimeLeft(TimeRemainingColumn):
-    """The time that remains, with the word that says so."""
+class _TimeLeftColumn(ProgressColumn):
+    """The time that remains."""
+
+    def __init__(self, time_left: TimeLeft) -> None:
+        super().__init__(table_column=Column(no_wrap=True))
+        self._time_left = time_left
 
     def render(self, task: Task) -> Text:
         """Return `0:01:23 left`."""
-        return Text.assemble(super().render(task), (" left", "progress.remaining"))
+        return Text(in_words(self._time_left.seconds), "progress.remaining")
 
 
 class LiveObserver:
@@ -131,11 +136,12 @@ class LiveObserver:
         """Draw on a terminal, of this width if it does not say its own."""
         self._counts: Counter[Status] = Counter()
         self._told: set[tuple[str, str]] = set()
+        self._time_left = TimeLeft()
         console = Console(file=stream, width=width, emoji=False)
         self._progress = Progress(
             BarColumn(bar_width=WIDE_BAR if console.width >= WIDE else NARROW_BAR),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            _TimeLeft(table_column=Column(no_wrap=True)),
+            _TimeLeftColumn(self._time_left),
             TextColumn("{task.fields[counts]}", table_column=Column(no_wrap=True)),
             TextColumn(
                 "{task.description}",
@@ -150,6 +156,7 @@ class LiveObserver:
 
     def planned(self, total: int) -> None:
         """Start to draw."""
+        self._time_left.planned(total)
         self._progress.update(self._task, total=total)
         self._progress.start()
 
@@ -162,7 +169,7 @@ class LiveObserver:
 
         Why a variant cannot do something is said once, below the first case that it is true of.
         """
-        self._advance(result)
+        self._advance(result, took_time=result.status is not Status.UNSUPPORTED)
         console = self._progress.console
         colour = COLOURS.get(result.status, FAILURE_COLOUR)
         status = f"{result.status:{STATUS_WIDTH}}"
@@ -178,7 +185,7 @@ class LiveObserver:
 
     def kept(self, case: Case, result: Result) -> None:
         """Advance."""
-        self._advance(result)
+        self._advance(result, took_time=False)
 
     def round(self, group: str, number: int, widths: Mapping[str, float]) -> None:
         """Show the round, and the widest interval, which is what the round's end waits for."""
@@ -200,7 +207,8 @@ class LiveObserver:
     def _describe(self, text: str) -> None:
         self._progress.update(self._task, description=printable(text))
 
-    def _advance(self, result: Result) -> None:
+    def _advance(self, result: Result, *, took_time: bool) -> None:
+        self._time_left.ended(took_time=took_time)
         self._counts[result.status] += 1
         counts = "  ".join(
             f"[{COLOURS.get(status, FAILURE_COLOUR)}]{count} {status}[/]"
