@@ -174,13 +174,14 @@ def has_busy_cells(tables: Sequence[PanelTable]) -> bool:
 
 def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
     """Return what the marks in the tables mean, as a terminal of this width shows them, a line for each."""
-    has_unclear = any(
-        UNCLEAR in text
-        for table in tables
-        for texts in table.texts(_digits_that_fit(table, width))
-        for text in texts
-    )
-    return [BUSY_NOTE] * has_busy_cells(tables) + [UNCLEAR_NOTE] * has_unclear
+    return marks_explained([table.texts(_digits_that_fit(table, width)) for table in tables])
+
+
+def marks_explained(tables: Sequence[Sequence[Sequence[str]]]) -> list[str]:
+    """Return what the marks in the texts of tables mean, a line for each that there is."""
+    texts = [text for table in tables for row in table for text in row]
+    meanings = {BUSY: BUSY_NOTE, UNCLEAR: UNCLEAR_NOTE}
+    return [note for mark, note in meanings.items() if any(mark in text for text in texts)]
 
 
 def _heading(panel: Panel, x: str) -> str:

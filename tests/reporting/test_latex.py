@@ -12,6 +12,8 @@ from harness.reporting import write_report
 from harness.reporting.explaining import read_origin
 from harness.reporting.frames import prepare
 from harness.reporting.latex import SPECIAL, latex_text, plot_data, summary_latex
+from harness.reporting.panel_tables import BUSY_NOTE
+from harness.reporting.units import UNCLEAR_NOTE
 from harness.results.frame import results_frame
 
 
@@ -44,6 +46,17 @@ def test_tables_have_the_rules_of_booktabs_and_a_line_for_each_variant() -> None
     assert len(tables) == 2
     for line in lines:
         assert line.count("&") == 0 or line.endswith(r"\\")
+
+
+def test_marks_of_the_tables_are_explained_where_there_are_any() -> None:
+    bounds = {"speedup": 1.01, "speedup_low": 0.9, "speedup_high": 1.1, "baseline": "unfused"}
+    clear = [make_result("unfused", seq, time_s=1.0, tflops=0.1) for seq in (256, 512)]
+    unclear = [make_result("flash", seq, time_s=1.0, tflops=0.1, busy=True, **bounds) for seq in (256, 512)]
+    notes = [f"% {note}" for note in (BUSY_NOTE, UNCLEAR_NOTE)]
+    for rows, expected in ((clear, []), ([*clear, *unclear], notes)):
+        lines = list(summary_latex(prepare(results_frame(rows))))
+        assert [line for line in lines if line in notes] == expected
+        assert any("approx" in line for line in lines) == bool(expected)
 
 
 def test_a_plots_table_has_distances_to_the_ends_of_intervals() -> None:

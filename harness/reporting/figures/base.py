@@ -158,7 +158,7 @@ class Figure(ABC):
     """One line for `harness list figures`."""
     settings: ClassVar[type[FigureSettings]] = FigureSettings
     shows_rates: ClassVar[bool] = True
-    """Whether it shows FLOP/s or shares of a peak, so that its caption is to say what FLOPs and peak are."""
+    """Whether it can show FLOP/s or shares of a peak, see `is_of_rates`."""
     data_columns: ClassVar[tuple[str, ...]] = ()
     """Columns of `numbers` that are in the table of its numbers; one that ends in a dot stands for all that
     begin with it.  Without any there is no such table."""
@@ -168,6 +168,10 @@ class Figure(ABC):
     def reading(self, settings: Any) -> str:
         """Return how its numbers are read, which a caption says first: `Throughput: higher is better.`"""
         return ""
+
+    def is_of_rates(self, settings: Any) -> bool:
+        """Whether it shows FLOP/s or shares of a peak, so that its caption says what FLOPs and peak are."""
+        return self.shows_rates
 
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows of a prepared frame that it shows: its caption and `harness explain` name them.

@@ -95,6 +95,10 @@ class Throughput(Figure):
         """See `Figure.reading`."""
         return "Time: lower is better." if settings.y == "time" else "Throughput: higher is better."
 
+    def is_of_rates(self, settings: ThroughputSettings) -> bool:
+        """See `Figure.is_of_rates`."""
+        return settings.y != "time"
+
     def numbers(self, frame: pd.DataFrame, settings: ThroughputSettings) -> pd.DataFrame:
         """Return the rows of the series that are drawn, with the intervals of their rates."""
         shown, _ = _placed(frame, settings)
