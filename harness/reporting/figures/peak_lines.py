@@ -20,7 +20,7 @@ IN_SIGHT = 1.6
 MEASURED_FOR = ("target", "device", "threads", "dtype")
 """Columns that a peak may depend on, besides the run: each measures its own."""
 CROWDED = 0.07
-"""Lines that are nearer to each other than this share of the scale have no room for words between them."""
+"""The share of the scale that a line of words takes: lines nearer to each other have no room for it."""
 SHOWN = "shown_peak"
 """Column of peaks as they are written: what is equal there counts as equal."""
 TEXT_SIZE = 6.0
@@ -102,12 +102,15 @@ def height_of_words(peaks: Sequence[Sequence[Peak]]) -> float:
 def draw_peaks(axes: Axes, peaks: Sequence[Peak], *, all_in_corner: bool = False) -> None:
     """Draw a panel's peaks; its vertical limits must be final.
 
-    Words stand at the lines, or all in the corner, where lines are close or something else is written beside
-    them.
+    Words stand at the lines, or all in the corner, where lines are close to each other or to the words in the
+    corner, or something else is written beside them.
     """
     top = axes.get_ylim()[1]
     lines = sorted(peak.value for peak in peaks if peak.value <= top)
     all_in_corner |= any(upper - lower < CROWDED * top for lower, upper in pairwise(lines))
+    words_above = len(peaks) - len(lines)
+    if words_above and lines:
+        all_in_corner |= top - lines[-1] < CROWDED * top * (words_above + 1)
     for peak in peaks:
         if peak.value <= top:
             axes.axhline(peak.value, color="0.35", linewidth=0.8, linestyle=(0, (1, 1)), gid="peak")

@@ -1,3 +1,4 @@
+import itertools
 from typing import Any
 
 import pandas as pd
@@ -166,6 +167,18 @@ def test_words_at_peaks_that_are_close_do_not_collide() -> None:
     one, other = [text.get_window_extent() for text in axes.texts if text.get_gid() == "peak"]
     assert not one.overlaps(other)
     assert peak_lines(axes) == [pytest.approx(100), pytest.approx(102)]
+
+
+def test_words_at_a_peak_do_not_collide_with_those_of_peaks_out_of_sight() -> None:
+    peaks = {"monday": 0.27, "tuesday": 0.53, "friday": 0.55}
+    rows = [row.model_copy(update={"tflops": 0.2}) for row in of_runs(peaks)]
+    drawing = draw(frame_of(*rows))
+    drawing.canvas.draw()
+    (axes,) = drawing.axes
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_gid() == "peak"]
+    assert len(boxes) == 3
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert peak_lines(axes) == [pytest.approx(270)]
 
 
 def test_of_a_run_that_goes_on_the_highest_peak_counts() -> None:
