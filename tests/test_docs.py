@@ -7,6 +7,7 @@ from pathlib import Path
 import code_index
 import pytest
 
+from harness.experiment.experiment import parse_experiment
 from harness.problem.inputs import DISTRIBUTIONS
 
 ROOT = Path(__file__).parents[1]
@@ -15,10 +16,10 @@ LAYOUTS = ROOT / "harness" / "layouts"
 LOOKED_UP_FROM = (ROOT, ROOT / "harness", ROOT / "docs", LAYOUTS, LAYOUTS / "distribution")
 """docs/layouts.md shortens the paths of its two folders."""
 
-EXAMPLES = {"attention_einsum.py", "attention_peeled.py", "einsum.toml"}
-"""Files that docs/plugins.md has its reader write."""
+EXAMPLES = {"attention_einsum.py", "attention_peeled.py", "einsum.toml", "decode.toml", "decode_gpu.toml"}
+"""Files that docs/plugins.md and docs/walkthrough.md have their readers write."""
 
-WRITTEN_BY_RUNS = {"report/", "results/gallery", "results/revisions/", "summary.md"}
+WRITTEN_BY_RUNS = {"report/", "results/decode", "results/gallery", "results/revisions/", "summary.md"}
 
 
 def prose(page: Path) -> str:
@@ -81,3 +82,11 @@ def test_a_missing_path_is_found(tmp_path: Path) -> None:
 def test_a_new_kernel_is_first_checked_with_all_distributions() -> None:
     (block,) = re.findall(r"```toml\n(name = .*?)```", (ROOT / "docs/plugins.md").read_text(), re.DOTALL)
     assert tomllib.loads(block)["check"]["distributions"] == list(DISTRIBUTIONS)
+
+
+def test_the_walkthrough_s_experiment_has_the_cases_that_it_says() -> None:
+    text = (ROOT / "docs" / "walkthrough.md").read_text()
+    (source,) = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    experiment = parse_experiment(source, Path("decode.toml"))
+    assert len(experiment.cases()) == 18
+    assert "are 18 cases" in text.replace("\n", " ")
