@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, PanelColumn, choose_rows
-from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, on_scale, write_at_line
+from harness.reporting.figures.missing_points import series_with
+from harness.reporting.figures.size_lines import (
+    SizeSettings,
+    draw_size_lines,
+    left_out_note,
+    on_scale,
+    write_at_line,
+)
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
@@ -16,6 +23,7 @@ if TYPE_CHECKING:
 RATIO_NOTE = "Largest error of any output row over the tolerance of that row, against the float64 reference."
 ABSOLUTE_NOTE = "Largest absolute error against the float64 reference, in the worst of the checked inputs."
 ZERO_NOTE = "Without error, so not on the scale: {} of {} rows."
+INFINITE_NOTE = "With NaN or infinity where the reference has a number, so not on the scale: {} of {} rows."
 
 
 class ErrorGrowthSettings(SizeSettings):
@@ -33,7 +41,7 @@ class ErrorGrowth(Figure):
     name = "error_growth"
     summary = "largest error of each variant, over its tolerance, over sequence length"
     settings = ErrorGrowthSettings
-    data_columns = ("seq", "error_ratio", "max_abs_error", "tolerance")
+    data_columns = ("seq", "status", "error_ratio", "max_abs_error", "tolerance")
     shows_rates = False
     is_usual = False
 
@@ -42,15 +50,11 @@ class ErrorGrowth(Figure):
         return "Error: lower is better."
 
     def rows(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
-        """Return the rows that were checked."""
-        shown = choose_rows(frame, settings)
-        checked = shown[[is_number(error) for error in shown[_column(settings)]]]
-        if not (checked[_column(settings)] > 0).any():
-            raise NothingToDraw("no case was checked with an error above 0")
-        return checked
+        """Return the rows of the series of which any case was checked."""
+        return _shown(frame, settings)[0]
 
     def numbers(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
-        """Return the rows with an error, which alone have a place on the scale."""
+        """Return the rows with a point, or with a word in its place."""
         return on_scale(self.rows(frame, settings), _column(settings))
 
     def draw(self, frame: pd.DataFrame, settings: ErrorGrowthSettings, caption: str) -> Drawing:
@@ -59,11 +63,14 @@ class ErrorGrowth(Figure):
         Several cases of a series at one place, such as several head dims without a panel each, cannot be:
         what varies becomes a panel.
         """
-        shown = self.rows(frame, settings)
+        shown, left_out = _shown(frame, settings)
         is_ratio = settings.y == "ratio"
-        exact = int((shown[_column(settings)] == 0).sum())
+        errors = shown[_column(settings)].dropna()
+        exact, infinite = int((errors == 0).sum()), int(sum(not is_number(error) for error in errors))
         notes = [RATIO_NOTE if is_ratio else ABSOLUTE_NOTE]
-        notes += [ZERO_NOTE.format(exact, len(shown))] if exact else []
+        notes += [ZERO_NOTE.format(exact, len(errors))] if exact else []
+        notes += [INFINITE_NOTE.format(infinite, len(errors))] if infinite else []
+        notes += left_out_note({settings.display(label): why for label, why in left_out.items()})
 
         def add_limit(axes: Axes, rows: pd.DataFrame, x: str) -> None:
             axes.axhline(1, color="0.15", linewidth=0.8, linestyle=":", gid="limit")
@@ -79,6 +86,15 @@ class ErrorGrowth(Figure):
             notes,
             add_limit if is_ratio else None,
         )
+
+
+def _shown(frame: pd.DataFrame, settings: ErrorGrowthSettings) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the rows of the series of which any case was checked, and the statuses of the other series."""
+    shown = choose_rows(frame, settings)
+    errors = [error for error in shown[_column(settings)] if is_number(error)]
+    if not any(error > 0 for error in errors):
+        raise NothingToDraw("no case was checked with a finite error above 0")
+    return series_with(shown, _column(settings))
 
 
 def _column(settings: ErrorGrowthSettings) -> str:

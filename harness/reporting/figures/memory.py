@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
-from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, on_scale
+from harness.reporting.figures.missing_points import series_with
+from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, left_out_note, on_scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,7 @@ class Memory(Figure):
     name = "memory"
     summary = "memory that a call of each variant takes over sequence length, and the least it could"
     settings = MemorySettings
-    data_columns = ("seq", VALUES, "bytes", "workspace_bytes", "peak_bytes")
+    data_columns = ("seq", "status", VALUES, "bytes", "workspace_bytes", "peak_bytes")
     shows_rates = False
     is_usual = False
 
@@ -44,29 +45,23 @@ class Memory(Figure):
         return "Memory: lower is better."
 
     def rows(self, frame: pd.DataFrame, settings: MemorySettings) -> pd.DataFrame:
-        """Return the rows of which the memory is known."""
-        shown = choose_rows(frame, settings)
-        needed = ["bytes", "workspace_bytes"] if settings.y == "held" else ["peak_bytes"]
-        known = shown.dropna(subset=needed)
-        if known.empty:
-            raise NothingToDraw(f"no case has {' and '.join(needed)}")
-        return known
+        """Return the rows of the series of which the memory is known anywhere."""
+        return _shown(frame, settings)[0]
 
     def numbers(self, frame: pd.DataFrame, settings: MemorySettings) -> pd.DataFrame:
-        """Return these rows with the memory that is drawn."""
-        shown = self.rows(frame, settings)
-        is_held = settings.y == "held"
-        of_call = shown["bytes"] + shown["workspace_bytes"] if is_held else shown["peak_bytes"]
-        return on_scale(shown.assign(**{VALUES: of_call}), VALUES)
+        """Return these rows with the memory that is drawn, or with a word in its place."""
+        return on_scale(self.rows(frame, settings), VALUES)
 
     def draw(self, frame: pd.DataFrame, settings: MemorySettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
-        shown = self.numbers(frame, settings)
+        known, left_out = _shown(frame, settings)
+        shown = on_scale(known, VALUES)
         shown = shown.assign(**{MEBIBYTES: shown[VALUES].astype(float) / MEBIBYTE})
         is_held = settings.y == "held"
+        names = {settings.display(label): why for label, why in left_out.items()}
 
         def add_least(axes: Axes, rows: pd.DataFrame, x: str) -> None:
-            least = rows.groupby(x)["bytes"].min() / MEBIBYTE
+            least = rows.groupby(x)["bytes"].min().astype(float) / MEBIBYTE
             axes.plot(least.index, least, linestyle=":", color="0.15", linewidth=1.0, gid="least", zorder=3)
 
         return draw_size_lines(
@@ -76,6 +71,16 @@ class Memory(Figure):
             settings,
             "memory of a call (MiB)" if is_held else "resident memory (MiB)",
             caption,
-            [HELD_NOTE if is_held else PEAK_NOTE],
+            [HELD_NOTE if is_held else PEAK_NOTE, *left_out_note(names)],
             add_least if is_held else None,
         )
+
+
+def _shown(frame: pd.DataFrame, settings: MemorySettings) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the rows of the series of which any memory is known, with it, and the other series' statuses."""
+    chosen = choose_rows(frame, settings)
+    needed = ["bytes", "workspace_bytes"] if settings.y == "held" else ["peak_bytes"]
+    if chosen.dropna(subset=needed).empty:
+        raise NothingToDraw(f"no case has {' and '.join(needed)}")
+    of_call = chosen["bytes"] + chosen["workspace_bytes"] if settings.y == "held" else chosen["peak_bytes"]
+    return series_with(chosen.assign(**{VALUES: of_call}), VALUES)

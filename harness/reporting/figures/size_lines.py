@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import FigureSettings, PanelColumn
@@ -13,10 +14,24 @@ from harness.reporting.figures.layout import (
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.missing_points import (
+    below_for_strip,
+    missing_lines,
+    shade_strip,
+    strip_height,
+    write_missing,
+)
 from harness.reporting.figures.places import along, x_label
-from harness.reporting.figures.style import marker_properties, paper_style, series_styles
+from harness.reporting.figures.style import (
+    STATUS_WORDS,
+    SeriesStyle,
+    marker_properties,
+    paper_style,
+    series_styles,
+)
 from harness.reporting.frames import format_value, labels_in
 from harness.reporting.units import is_number
+from harness.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +46,9 @@ ROOM = 1.5
 SHORT_SCALE = 100.0
 """Ratio of the ends of a vertical scale below which there are ticks between the decades."""
 
+WORDS = {**STATUS_WORDS, Status.PASSED: "not known"}
+"""What stands where a value would be; times are not what is drawn here."""
+
 
 class SizeSettings(FigureSettings):
     """What figures over a size can be told."""
@@ -42,8 +60,17 @@ class SizeSettings(FigureSettings):
 
 
 def on_scale(frame: pd.DataFrame, values: str) -> pd.DataFrame:
-    """Return the rows that have a place on a logarithmic scale: their `values` are positive numbers."""
-    return frame[[is_number(value) and value > 0 for value in frame[values]]]
+    """Leave out the rows whose number has no place on a logarithmic scale, which is 0.
+
+    Rows without a finite number stay: a word stands in their place.
+    """
+    return frame[[not is_number(value) or value > 0 for value in frame[values]]]
+
+
+def left_out_note(names: Mapping[str, str]) -> list[str]:
+    """Return a sentence on the series that have no value anywhere; `names` are their statuses by name."""
+    named = ", ".join(f"{name} ({statuses})" for name, statuses in names.items())
+    return [f"Without any value, so not shown: {named}."] if names else []
 
 
 def draw_size_lines(
@@ -58,13 +85,15 @@ def draw_size_lines(
 ) -> Drawing:
     """Draw the column `values` of the rows `shown`, each series in its style of the whole `frame`.
 
-    All of them have a place on the scale, see `on_scale`.  `add_to_panel` draws what a panel has besides,
-    such as a limit; it is given the column of the horizontal axis.
+    All numbers have a place on the scale, see `on_scale`; a line is broken where a row has no finite number,
+    and a word says why.  `add_to_panel` draws what a panel has besides, such as a limit; it is given the
+    column of the horizontal axis.
     """
     shown, x = along(shown, settings.x)
     columns = check_readable(shown, settings.panels, x)
     grid = panel_grid(shown, columns, settings.panels_beside)
     labels, styles = labels_in(shown), series_styles(frame)
+    strip = strip_height(grid, x, values, WORDS)
     with paper_style(settings.font):
         legend = plan_legend([settings.display(label) for label in labels], settings.title, settings.inches)
         drawing, all_axes = new_drawing(
@@ -77,23 +106,31 @@ def draw_size_lines(
             heading_height=legend.height,
         )
         for panel, axes in zip(grid.panels, all_axes, strict=True):
-            for label in labels_in(panel.frame):
-                rows = panel.frame[panel.frame["label"] == label].sort_values(x)
-                axes.plot(
-                    rows[x].astype(float), rows[values], **marker_properties(styles[label]), label=label
-                )
+            _draw_lines(axes, panel.frame, x, values, styles)
             if add_to_panel is not None:
                 add_to_panel(axes, panel.frame, x)
+            write_missing(axes, missing_lines(panel.frame, x, values, WORDS), strip, styles)
             axes.set_title(panel.heading)
             _scale_sizes(axes, sorted(panel.frame[x].unique()))
-        scale_values(all_axes)
+        scale_values(all_axes, strip)
         label_axes(all_axes, grid, x_label(shown, x), y_label)
         add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
     return drawing
 
 
-def scale_values(all_axes: Sequence[Axes]) -> None:
-    """Give all panels one logarithmic vertical scale, its ticks written as numbers."""
+def _draw_lines(axes: Axes, frame: pd.DataFrame, x: str, values: str, styles: dict[str, SeriesStyle]) -> None:
+    """Draw the line of each series of a panel, broken where a row has no finite number."""
+    for label in labels_in(frame):
+        rows = frame[frame["label"] == label].sort_values(x)
+        heights = [float(value) if is_number(value) else math.nan for value in rows[values]]
+        axes.plot(rows[x].astype(float), heights, **marker_properties(styles[label]), label=label)
+
+
+def scale_values(all_axes: Sequence[Axes], strip: float = 0.0) -> None:
+    """Give all panels one logarithmic vertical scale, its ticks written as numbers.
+
+    The lowest share `strip` of each panel is for what has no place on the scale.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low = min(axes.dataLim.minposy for axes in all_axes) / ROOM
@@ -101,11 +138,21 @@ def scale_values(all_axes: Sequence[Axes]) -> None:
     is_short = high / low < SHORT_SCALE
     for axes in all_axes:
         axes.set_yscale("log")
-        axes.set_ylim(low, high)
+        axes.set_ylim(below_for_strip(low, high, strip), high)
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if is_short else (1.0,)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(axis="y")
+        if strip:
+            _keep_ticks(axes, low, high)
+        shade_strip(axes, strip)
+
+
+def _keep_ticks(axes: Axes, low: float, high: float) -> None:
+    """Keep the ticks between two heights only: there is no scale in a strip of missing points."""
+    for is_minor in (False, True):
+        ticks = [tick for tick in axes.get_yticks(minor=is_minor) if low <= tick <= high]
+        axes.set_yticks(ticks, minor=is_minor)
 
 
 def tick_text(value: float) -> str:

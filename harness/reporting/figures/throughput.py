@@ -26,6 +26,14 @@ from harness.reporting.figures.layout import (
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.missing_points import (
+    below_for_strip,
+    missing_lines,
+    series_with,
+    shade_strip,
+    strip_height,
+    write_missing,
+)
 from harness.reporting.figures.peak_lines import Peak, draw_peaks, height_of_words, peaks_of, values_in_sight
 from harness.reporting.figures.places import along, x_label
 from harness.reporting.figures.published_overlay import (
@@ -43,9 +51,8 @@ from harness.reporting.figures.style import (
     marker_properties,
     paper_style,
     series_styles,
-    text_color,
 )
-from harness.reporting.frames import format_value, labels_in, records, units_of
+from harness.reporting.frames import format_value, labels_in, units_of
 from harness.reporting.units import (
     GFLOPS,
     TFLOPS,
@@ -60,12 +67,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 PANEL_HEIGHT = 2.3
-STATUS_LINE = 0.052
-"""Height of one line of missing points, as a share of a panel."""
-STATUS_SIZE = 5.0
 INTERVAL_NOTE = "Error bars: 95 % interval of the typical time, over starts and rounds."
-MARKER_OFFSET = 9.0
-"""Points from a missing point's place to its marker on the left; its status follows the marker."""
 SIDE_MARGIN = 0.08
 """Free space left and right of the points, as a share of their extent."""
 
@@ -102,13 +104,13 @@ class Throughput(Figure):
     def numbers(self, frame: pd.DataFrame, settings: ThroughputSettings) -> pd.DataFrame:
         """Return the rows of the series that are drawn, with the intervals of their rates."""
         shown, _ = _placed(frame, settings)
-        return _without_unmeasured(shown)[0]
+        return series_with(shown, "time_s")[0]
 
     def draw(self, frame: pd.DataFrame, settings: ThroughputSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         styles = series_styles(frame)
         shown, x = _placed(frame, settings)
-        shown, never_measured = _without_unmeasured(shown)
+        shown, never_measured = series_with(shown, "time_s")
         columns = check_readable(shown, settings.panels, x)
         labels = labels_in(shown)
         as_bars = settings.style == "bars"
@@ -206,20 +208,6 @@ def _placed(frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[pd.DataF
     return along(shown.assign(**rates), settings.x)
 
 
-def _without_unmeasured(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Leave out series that have no time anywhere, and return their statuses by label."""
-    measured = set(frame.loc[frame["time_s"].notna(), "label"].unique())
-    is_measured = frame["label"].isin(measured)
-    if is_measured.all():
-        return frame, {}
-    left_out = frame.loc[~is_measured, ["label", "status"]]
-    statuses: dict[str, str] = {
-        str(label): ", ".join(dict.fromkeys(rows["status"]))
-        for label, rows in left_out.groupby("label", observed=True)
-    }
-    return frame[is_measured], statuses
-
-
 def _draw_lines(
     all_axes: Sequence[Axes],
     grid: PanelGrid,
@@ -230,7 +218,7 @@ def _draw_lines(
     overlay: Overlay,
 ) -> None:
     """Draw every panel as lines, all on one vertical scale."""
-    strip = _strip_height(grid, x)
+    strip = strip_height(grid, x, "time_s")
     for number, (panel, axes) in enumerate(zip(grid.panels, all_axes, strict=True)):
         _draw_panel(axes, panel.frame, x, axis, strip, styles)
         draw_beside_lines(axes, overlay.beside(number, {}), overlay.styles)
@@ -284,12 +272,12 @@ def _draw_panel(
             rows[x].astype(float),
             middle,
             yerr=[down, up],
-            **_marker(look),
+            **marker_properties(look),
             capsize=1.8,
             elinewidth=0.8,
             label=label,
         )
-    _write_missing(axes, _missing(frame, x), strip, styles)
+    write_missing(axes, missing_lines(frame, x, "time_s"), strip, styles)
     positions = sorted(frame[x].dropna().unique())
     margin = (positions[-1] / positions[0]) ** SIDE_MARGIN if len(positions) > 1 else 2.0
     axes.set_xscale("log", base=2)
@@ -300,55 +288,6 @@ def _draw_panel(
     axes.grid(axis="y")
 
 
-def _missing(frame: pd.DataFrame, x: str) -> list[list[tuple[Any, str, str]]]:
-    """Return place, label and status of each row without a time: one list a series that has any."""
-    rows = frame[frame["time_s"].isna()].sort_values(["label", x])
-    return [
-        [(row[x], label, str(row["status"])) for row in records(rows[rows["label"] == label])]
-        for label in labels_in(rows)
-    ]
-
-
-def _write_missing(
-    axes: Axes, lines: Sequence[Sequence[tuple[Any, str, str]]], strip: float, styles: dict[str, SeriesStyle]
-) -> None:
-    """Write marker and status of each missing point into the strip below zero, one line a series."""
-    from matplotlib.transforms import offset_copy
-
-    place = axes.get_xaxis_transform()
-    left_of_place = offset_copy(place, axes.get_figure(root=True), x=-MARKER_OFFSET, units="points")
-    for number, line in enumerate(lines):
-        height = strip - STATUS_LINE * (number + 0.75)
-        for position, label, status in line:
-            look = styles[label]
-            (marker,) = axes.plot(
-                [position], [height], transform=left_of_place, **_marker(look), gid="missing"
-            )
-            marker.set(linestyle="none", markersize=3.2, clip_on=False)
-            axes.annotate(
-                STATUS_WORDS[Status(status)],
-                (position, height),
-                xycoords=place,
-                xytext=(3.5 - MARKER_OFFSET, 0),
-                textcoords="offset points",
-                va="center_baseline",
-                fontsize=STATUS_SIZE,
-                color=text_color(look),
-                gid="missing",
-                annotation_clip=False,
-            )
-
-
-def _marker(look: SeriesStyle) -> dict[str, Any]:
-    return marker_properties(look)
-
-
-def _strip_height(grid: PanelGrid, x: str) -> float:
-    """Return the share of every panel's height that the words for missing points need."""
-    lines = max(len(_missing(panel.frame, x)) for panel in grid.panels)
-    return (lines + 0.4) * STATUS_LINE if lines else 0.0
-
-
 def _scale_vertically(
     all_axes: Sequence[Axes], axis: _Axis, strip: float, peaks: Sequence[Sequence[Peak]]
 ) -> None:
@@ -356,7 +295,7 @@ def _scale_vertically(
     bounds = [bound for axes in all_axes for bound in (axes.dataLim.y0, axes.dataLim.y1) if is_number(bound)]
     if axis.is_time:
         smallest, largest = min(bounds) / 1.3, max(bounds) * 1.3
-        low, high = smallest / (largest / smallest) ** (strip / (1 - strip)), largest
+        low, high = below_for_strip(smallest, largest, strip), largest
     else:
         high = max([*bounds, *values_in_sight(peaks, max(bounds))]) * 1.1
         low = -high * strip / (1 - strip)
@@ -370,13 +309,10 @@ def _scale_vertically(
         axes.set_ylim(low, high)
         if not axis.is_time:
             axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= high])
-        if strip:
-            edge = [strip, strip]
-            axes.fill_between([0, 1], edge, transform=axes.transAxes, color="0.95", linewidth=0, zorder=0)
-            axes.plot([0, 1], edge, transform=axes.transAxes, color="0.15", linewidth=0.6)
+        shade_strip(axes, strip)
 
 
 def _legend_handle(look: SeriesStyle) -> Any:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], **_marker(look))
+    return Line2D([], [], **marker_properties(look))

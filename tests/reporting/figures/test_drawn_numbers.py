@@ -1,5 +1,6 @@
 """A figure and the table of its numbers, `<figure>.dat`, say the same."""
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,23 @@ def test_errors_without_a_place_on_the_scale_are_not_in_the_table() -> None:
     assert "Without error, so not on the scale: 1 of 3 rows." in " ".join(
         text.get_text().replace("\n", " ") for text in drawing.texts
     )
+
+
+def test_an_infinite_error_is_in_the_table_and_in_what_a_figure_comes_from(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    errors = ((64, 0.5, Status.PASSED), (128, math.inf, Status.WRONG), (256, None, Status.CRASHED))
+    rows = [make_result(seq=seq, error_ratio=error, status=status) for seq, error, status in errors]
+    drawn = redraw([write_run(rows)], ["error_growth"], (), tmp_path, ("svg",))
+    assert not drawn.skipped
+    table = read_table((tmp_path / "error_growth.dat").read_text().splitlines())
+    assert [row["error_ratio"] for row in table] == ["0.5", "inf", "nan"]
+    assert [row["status"] for row in table] == ["{passed}", "{wrong}", "{crashed}"]
+    assert [row.status for row in read_origin(tmp_path / "error_growth.svg").rows] == [
+        "passed",
+        "wrong",
+        "crashed",
+    ]
 
 
 def test_build_times_are_means_of_a_row() -> None:

@@ -1,5 +1,6 @@
 """Figures over a size, and that of executed operations against time."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from harness.reporting.figures.recompute import Recompute
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
+from harness.status import Status
 
 
 def draw(figure: Figure, *results: Result, **settings: Any) -> Drawing:
@@ -76,6 +78,87 @@ def test_cases_without_any_error_are_said() -> None:
     assert "Without error, so not on the scale: 1 of 2 rows." in caption(draw(ErrorGrowth(), *rows))
 
 
+def words(axes: Axes) -> list[tuple[float, str]]:
+    """Return place and text of each word that stands where a point is missing."""
+    return [(float(text.xy[0]), text.get_text()) for text in axes.texts if text.get_gid() == "missing"]  # type: ignore[attr-defined]
+
+
+def is_broken_at(axes: Axes, label: str, place: float) -> bool:
+    """Whether a series' line has a gap at a place."""
+    return math.isnan(dict(points(axes, label))[place])
+
+
+def checked(variant: str, **errors: float) -> list[Result]:
+    """Return a row for each length, `seq_64=0.1`, with this error over the tolerance."""
+    return [
+        make_result(
+            variant,
+            int(name.removeprefix("seq_")),
+            status=Status.PASSED if error <= 1 else Status.WRONG,
+            error_ratio=error,
+            max_abs_error=error / 1e6,
+        )
+        for name, error in errors.items()
+    ]
+
+
+@pytest.mark.parametrize("y", ["ratio", "absolute"])
+def test_an_infinite_error_breaks_the_line_and_is_told(y: str) -> None:
+    rows = checked("flash", seq_64=0.1, seq_128=math.inf, seq_256=0.2)
+    drawing = draw(ErrorGrowth(), *rows, y=y)
+    (axes,) = drawing.axes
+    assert is_broken_at(axes, "flash", 128)
+    assert words(axes) == [(128, "wrong")]
+    assert "so not on the scale: 1 of 3 rows." in caption(drawing)
+
+
+def test_a_series_whose_errors_are_all_infinite_stays_in_the_legend() -> None:
+    rows = [*checked("flash", seq_64=0.1, seq_128=0.2), *checked("naive", seq_64=math.inf, seq_128=math.inf)]
+    drawing = draw(ErrorGrowth(), *rows)
+    (legend,) = drawing.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["flash", "naive"]
+    assert words(drawing.axes[0]) == [(64, "wrong"), (128, "wrong")]
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [(Status.CRASHED, "crashed"), (Status.TIMED_OUT, "timeout"), (Status.PASSED, "not known")],
+)
+@pytest.mark.parametrize("settings", [{"y": "peak"}, {"y": "held"}, None])
+def test_a_row_without_a_value_breaks_the_line_and_says_why(
+    status: Status, word: str, settings: dict[str, str] | None
+) -> None:
+    known = {"error_ratio": 0.5, "bytes": MIB, "workspace_bytes": 0, "peak_bytes": 900 * MIB}
+    rows = [make_result(seq=seq, **known) for seq in (64, 256)] + [make_result(seq=128, status=status)]
+    figure = ErrorGrowth() if settings is None else Memory()
+    (axes,) = draw(figure, *rows, **(settings or {})).axes
+    assert is_broken_at(axes, "flash", 128)
+    assert words(axes) == [(128, word)]
+
+
+def test_words_for_missing_points_stand_below_all_points() -> None:
+    rows = checked("flash", seq_64=0.1, seq_128=math.inf, seq_256=1e30)
+    drawing = draw(ErrorGrowth(), *rows)
+    drawing.draw_without_rendering()
+    (axes,) = drawing.axes
+    (word,) = [text for text in axes.texts if text.get_gid() == "missing"]
+    (_, lowest) = axes.transData.transform((64, 0.1))
+    assert axes.get_window_extent().y0 < word.get_window_extent().y0
+    assert word.get_window_extent().y1 < lowest
+    edge = axes.transData.inverted().transform((0, word.get_window_extent().y1))[1]
+    assert all(tick > edge for tick in axes.get_yticks())
+
+
+@pytest.mark.parametrize("figure", [Memory(), ErrorGrowth()])
+def test_a_series_without_any_value_is_named_below_instead(figure: Figure) -> None:
+    row = make_result(error_ratio=0.5, bytes=MIB, workspace_bytes=0)
+    drawing = draw(figure, row, make_result("naive", status=Status.UNSUPPORTED))
+    (legend,) = drawing.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["flash"]
+    assert words(drawing.axes[0]) == []
+    assert "Without any value, so not shown: naive (unsupported)." in caption(drawing)
+
+
 def timed(variant: str, factor: float | None, time_s: float, seq: int = 64) -> Result:
     flops = 1_000_000
     executed = None if factor is None else round(flops * factor)
@@ -124,7 +207,7 @@ def test_a_column_of_a_paper_stacks_the_panels(figure: Figure) -> None:
     ("figure", "reason"),
     [
         (Memory(), "no case has bytes and workspace_bytes"),
-        (ErrorGrowth(), "no case was checked with an error above 0"),
+        (ErrorGrowth(), "no case was checked with a finite error above 0"),
         (Recompute(), "no case was timed"),
     ],
 )
