@@ -7,22 +7,19 @@ import functools
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.artifact.artifact import Artifact, StaticMetrics
-from harness.artifact.bound_call import BoundCall, Executable
-from harness.artifact.turns import CallInTurn
+from harness.artifact.bound_call import Executable
+from harness.artifact.checked_executable import CheckedExecutable
 from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.experiment.case_settings import complete_case
-from harness.oracle.expected import require_scores_in_range
 from harness.printable import printable
-from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, check_inputs, problem_of
+from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.problem.inputs import Inputs
 from harness.problem.signature import with_arguments
 from harness.storage.reading import read_text
 from harness.validation import shown
@@ -90,51 +87,6 @@ class BuiltArtifact:
             reason = self.artifact.why_not_run or "nothing here can run it"
             raise HarnessError(f"{self.case.describe()}: built, but {reason}")
         return CheckedExecutable(self.case.problem, self.artifact.load(self.folder))
-
-
-class CheckedExecutable(Executable):
-    """Loaded code that sees arrays of its problem's shapes and dtypes only."""
-
-    def __init__(self, problem: AttentionProblem, executable: Executable) -> None:
-        self.problem = problem
-        self.executable = executable
-
-    def __repr__(self) -> str:
-        """Return whose code it is, and which problem it computes."""
-        return f"<{type(self.executable).__name__} of {self.problem.describe()}>"
-
-    def bind(self, inputs: Inputs) -> BoundCall:
-        """Check the inputs and prepare a call; raises `InputError` naming the argument that is wrong."""
-        if not isinstance(inputs, Inputs):
-            raise InputError(f"inputs: found {shown(inputs)}, expected Inputs, such as Inputs(q, k, v)")
-        check_inputs(self.problem, inputs)
-        require_scores_in_range(inputs, self.problem)
-        with self.turn():
-            return CallInTurn(self.executable.bind(inputs), self.turn)
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Return the turn of the loaded code; binding and calling take it by themselves."""
-        return self.executable.turn()
-
-    def __call__(
-        self,
-        q: ArrayLike,
-        k: ArrayLike,
-        v: ArrayLike,
-        *,
-        mask: ArrayLike | None = None,
-        bias: ArrayLike | None = None,
-        sinks: ArrayLike | None = None,
-    ) -> Any:
-        """Compute attention of arrays, or of tensors that share their memory by DLPack.
-
-        Returns the output, or of a problem with `log_sum_exp` a tuple of output and log-sum-exp.
-        """
-        operands = {"mask": mask, "bias": bias, "sinks": sinks}
-        named = {"q": q, "k": k, "v": v} | {
-            name: given for name, given in operands.items() if given is not None
-        }
-        return super().__call__(**{name: as_array(name, given) for name, given in named.items()})
 
 
 def build(

@@ -13,8 +13,9 @@ from example_cases import PROBLEM
 from example_results import example_result
 
 import harness
-from harness.api import BuiltArtifact, CheckedExecutable
+from harness.api import BuiltArtifact
 from harness.artifact.bound_call import BoundCall, Executable
+from harness.artifact.checked_executable import CheckedExecutable
 from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.arguments import CALL_FIELDS, CALL_OPTIONS

@@ -54,9 +54,10 @@ class BoundCall(ABC):
         self.poison()
 
     def take_inputs(self, inputs: Inputs) -> bool:
-        """Take other inputs of the same shapes, in the memory of those that it is bound to.
+        """Take another Q, K and V, or other tokens, of the same shapes; the other inputs are the same arrays.
 
-        By default nothing is done and False returned: the executable is then bound anew.
+        They are copied to the arrays that it is bound to, where it has not made copies of these.  By default
+        nothing is done and False returned: the executable is then bound anew.
         """
         return False
 

@@ -167,8 +167,10 @@ def _check_array(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype,
 
 
 def _check_projections(problem: AttentionProblem, given: ProjectionInputs | None) -> None:
-    """Raise `InputError` unless tokens and weights are given where the problem has them, and fit it."""
+    """Raise `InputError` unless tokens and weights are given only where the problem has them, and fit it."""
     shapes = projection_shapes(problem)
+    if not shapes and given is not None:
+        raise InputError("projections: some were given, but the problem has no model_width")
     if not shapes:
         return
     if given is None:

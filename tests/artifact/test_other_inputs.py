@@ -1,5 +1,7 @@
 """Calls that take other inputs compute what a call that is bound to them computes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_calls_of_ranks import PROBLEM, RANKS, ReferenceCode
@@ -7,9 +9,10 @@ from test_calls_of_ranks import PROBLEM, RANKS, ReferenceCode
 import harness
 from harness.artifact.bound_call import Executable
 from harness.artifact.ranks import RanksExecutable
+from harness.errors import InputError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import ChangingInputs
-from harness.problem.inputs import make_inputs
+from harness.problem.inputs import Inputs, make_inputs
 from harness.problem.outputs import OUTPUT
 
 PLAIN = {"heads": 2, "seq_q": 40, "head_dim": 16}
@@ -89,3 +92,31 @@ def test_outputs_alone_are_poisoned_before_a_sample():
     call.run()
     call.poison_outputs()
     assert np.isnan(call.outputs()[OUTPUT]).all()
+
+
+def test_a_call_bound_to_one_array_as_q_and_k_and_v_takes_no_others_and_stays_as_it_is():
+    problem = AttentionProblem(**PLAIN)
+    one = make_inputs(problem).q
+    call = harness.build(problem, variant="flash", target="cpu").executable().bind(Inputs(one, one, one))
+    call.run()
+    before, bound = call.output(), one.copy()
+    assert not call.take_inputs(make_inputs(problem, seed=1))
+    call.run()
+    assert one.tobytes() == bound.tobytes()
+    assert call.output().tobytes() == before.tobytes()
+
+
+def test_a_call_refuses_inputs_that_are_not_the_problems():
+    problem = AttentionProblem(**PLAIN)
+    inputs = make_inputs(problem)
+    call = harness.build(problem, variant="flash", target="cpu").executable().bind(inputs)
+    q, k, v = inputs.q, inputs.k, inputs.v
+    for given, found in [
+        (replace(inputs, mask=np.zeros((40, 40), bool)), "mask: one was given, but the problem has none"),
+        (Inputs(None, k, v), "q: found NoneType, expected a NumPy array"),
+        ([q, k, v], r"inputs: found \[.*, expected Inputs, such as"),
+        (Inputs(q[:, :1], k, v), r"q: found shape \[1, 1, 40, 16\], expected \[1, 2, 40, 16\]"),
+        (Inputs(q * np.float32(1e20), k * np.float32(1e20), v), "scale: scores of size"),
+    ]:
+        with pytest.raises(InputError, match=found):
+            call.take_inputs(given)

@@ -111,6 +111,13 @@ class TestTokensAndWeights:
         ):
             check_inputs(self.problem, given)
 
+    def test_a_problem_without_projections_takes_none(self) -> None:
+        plain = self.problem.model_copy(update={"model_width": None, "output_projection": False})
+        with pytest.raises(
+            InputError, match=r"projections: some were given, but the problem has no model_width"
+        ):
+            check_inputs(plain, make_inputs(self.problem))
+
     @pytest.mark.parametrize(
         ("changed", "message"),
         [

@@ -14,8 +14,8 @@ from callers import at_once
 from conftest import ATTENTION
 from iree_modules import GpuModule, compile_payload
 
-from harness.api import CheckedExecutable
 from harness.artifact.bound_call import BoundCall
+from harness.artifact.checked_executable import CheckedExecutable
 from harness.emulator.drivers.registry import load_image
 from harness.emulator.findings import FindingKind
 from harness.emulator.launching import FORWARD, REVERSED, LaunchSettings
