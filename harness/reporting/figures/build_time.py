@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
+from harness.reporting.figures.common_cases import common_cases
 from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
 from harness.reporting.figures.stacked_rows import OTHERS, draw_stacks
 from harness.reporting.units import significant, time_unit
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 STAGE = "stage_s."
 NOTE = (
-    "Build time by stage: the mean over the cases of a row, of single builds, which ran beside others where "
+    "Build time by stage: the mean over lengths, of single builds, which ran beside others where "
     "the run had several jobs. For what was found in the cache, the time of its first build."
 )
 
@@ -35,25 +36,32 @@ class BuildTime(Figure):
         return "Lower is better."
 
     def rows(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
-        """Return the rows with a build time; none has a library's code, which is not built here."""
-        shown = choose_rows(frame, settings)
-        built = shown[shown["build_s"].fillna(0) > 0]
-        if built.empty:
-            raise NothingToDraw("no case has a build time")
-        return built
+        """Return the rows whose build times are drawn."""
+        built = _built(frame, settings)
+        return common_cases(built, bar_rows(built, settings)).among(built)
 
     def numbers(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
         """Return the mean time of each stage, a line for each row of bars."""
-        shown = self.rows(frame, settings)
-        return row_numbers(shown, bar_rows(shown, settings), _times)
+        built = _built(frame, settings)
+        return row_numbers(built, common_cases(built, bar_rows(built, settings)).rows, _times)
 
     def draw(self, frame: pd.DataFrame, settings: RowSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
-        shown = self.rows(frame, settings)
-        unit = time_unit(shown["build_s"])
-        stacks = [(row, _stages(row, unit.factor)) for row in bar_rows(shown, settings)]
-        title = f"build time ({unit.symbol})"
-        return draw_stacks(frame, stacks, settings, title, significant, f"{NOTE} {caption}")
+        built = _built(frame, settings)
+        common = common_cases(built, bar_rows(built, settings))
+        unit = time_unit(built["build_s"])
+        stacks = [(row, _stages(row, unit.factor)) for row in common.rows]
+        words = " ".join([NOTE, *common.notes, caption])
+        return draw_stacks(frame, stacks, settings, f"build time ({unit.symbol})", significant, words)
+
+
+def _built(frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
+    """Return the rows with a build time; none has a library's code, which is not built here."""
+    shown = choose_rows(frame, settings)
+    built = shown[shown["build_s"].fillna(0) > 0]
+    if built.empty:
+        raise NothingToDraw("no case has a build time")
+    return built
 
 
 def _times(row: BarRow) -> dict[str, float]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
+from harness.reporting.figures.common_cases import CommonCases, common_cases, longest_cases
+from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
 from harness.reporting.figures.stacked_rows import draw_stacks
+from harness.reporting.frames import varying
 from harness.reporting.units import significant
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ PER_KEY_NOTE = (
     "Instructions of the main loop for each key of a query, all lanes together, counted in the machine code."
 )
 CODE_NOTE = "Instructions in the machine code of all kernels, each counted once however often it is executed."
+LENGTH_NOTE = "Of several lengths: the longest that all series below a heading have."
 
 
 class InstructionMixSettings(RowSettings):
@@ -45,35 +49,50 @@ class InstructionMix(Figure):
         return "Lower is better."
 
     def rows(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
-        """Return the rows whose instructions are counted."""
-        shown = choose_rows(frame, settings)
-        columns = _columns(shown, _is_per_key(shown, settings))
-        counted = shown[shown[list(columns)].notna().any(axis="columns")] if columns else shown.iloc[:0]
-        if counted.empty:
-            wanted = "of a main loop" if settings.per == "key" else "of machine code"
-            raise NothingToDraw(f"no case has its instructions {wanted} counted")
-        return counted
+        """Return the rows whose instructions are drawn."""
+        counted = _counted(frame, settings)
+        return _drawn(counted, settings).among(counted)
 
     def numbers(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
         """Return the instructions that are drawn, a line for each row of bars."""
-        shown = self.rows(frame, settings)
-        columns = _columns(shown, _is_per_key(shown, settings))
+        counted = _counted(frame, settings)
+        columns = _columns(counted, _is_per_key(counted, settings))
         names = {name: column for column, name in columns.items()}
 
         def counts(row: BarRow) -> dict[str, float]:
             return {names[part]: count for part, count in _parts(row, columns).items()}
 
-        return row_numbers(shown, bar_rows(shown, settings), counts)
+        return row_numbers(counted, _drawn(counted, settings).rows, counts)
 
     def draw(self, frame: pd.DataFrame, settings: InstructionMixSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
-        shown = self.rows(frame, settings)
-        is_per_key = _is_per_key(shown, settings)
-        columns = _columns(shown, is_per_key)
-        stacks = [(row, _parts(row, columns)) for row in bar_rows(shown, settings)]
+        counted = _counted(frame, settings)
+        is_per_key = _is_per_key(counted, settings)
+        columns = _columns(counted, is_per_key)
+        drawn = _drawn(counted, settings)
+        stacks = [(row, _parts(row, columns)) for row in drawn.rows]
         title = "instructions for each key" if is_per_key else "instructions in the code"
-        note = PER_KEY_NOTE if is_per_key else CODE_NOTE
-        return draw_stacks(frame, stacks, settings, title, significant, f"{note} {caption}")
+        notes = [PER_KEY_NOTE if is_per_key else CODE_NOTE]
+        notes += [LENGTH_NOTE] if varying(counted, LENGTHS) else []
+        return draw_stacks(
+            frame, stacks, settings, title, significant, " ".join([*notes, *drawn.notes, caption])
+        )
+
+
+def _counted(frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
+    """Return the rows whose instructions are counted."""
+    shown = choose_rows(frame, settings)
+    columns = _columns(shown, _is_per_key(shown, settings))
+    counted = shown[shown[list(columns)].notna().any(axis="columns")] if columns else shown.iloc[:0]
+    if counted.empty:
+        wanted = "of a main loop" if settings.per == "key" else "of machine code"
+        raise NothingToDraw(f"no case has its instructions {wanted} counted")
+    return counted
+
+
+def _drawn(counted: pd.DataFrame, settings: InstructionMixSettings) -> CommonCases:
+    """Return the rows of bars, each with the one case that it shows."""
+    return longest_cases(common_cases(counted, bar_rows(counted, settings)))
 
 
 def _is_per_key(frame: pd.DataFrame, settings: InstructionMixSettings) -> bool:
@@ -95,7 +114,7 @@ def _columns(frame: pd.DataFrame, is_per_key: bool) -> dict[str, str]:
 
 
 def _parts(row: BarRow, columns: dict[str, str]) -> dict[str, float]:
-    """Return the instructions of each class, in the case of a row's longest problem."""
-    longest = row.cases.sort_values(["seq_kv", "seq_q"]).iloc[-1]
-    counts = {name: longest[column] for column, name in columns.items()}
+    """Return the instructions of each class, in the one case of a row."""
+    case = row.cases.iloc[0]
+    counts = {name: case[column] for column, name in columns.items()}
     return {name: float(count) for name, count in counts.items() if count == count and count is not None}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
+from harness.reporting.figures.common_cases import common_cases
 from harness.reporting.figures.row_bars import (
     BAR,
     BarRow,
@@ -59,6 +60,7 @@ QUANTITIES = (
 LEAST = "_least"
 """Ends the name of the column that has the least value of a row's cases."""
 NOTE = "Counted in the generated code, not measured. Where the lengths of a row differ: a range."
+DIFFERENT_LENGTHS = "Not all series below a heading have the same lengths."
 
 
 class Resources(Figure):
@@ -100,7 +102,8 @@ class Resources(Figure):
         ]
         drawn = [quantity for quantity in known if (shown[quantity.column] > 0).any()]
         zero = [quantity.words for quantity in known if quantity not in drawn]
-        notes = [NOTE, *([f"0 in all rows: {', '.join(zero)}."] if zero else [])]
+        notes = [NOTE, *([DIFFERENT_LENGTHS] if common_cases(shown, rows).notes else [])]
+        notes += [f"0 in all rows: {', '.join(zero)}."] if zero else []
         columns = [_column(rows, quantity) for quantity in drawn or known[:1]]
         return draw_rows(frame, rows, columns, settings, " ".join([*notes, caption]))
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.distinct import has_one_value
+from harness.reporting.distinct import has_one_value, numbered
 from harness.reporting.figures.base import FigureSettings, PanelColumn, Unreadable
-from harness.reporting.figures.layout import CAPTION_CHARACTERS_PER_INCH, describe_value
+from harness.reporting.figures.layout import CAPTION_CHARACTERS_PER_INCH, describe_value, panel_columns
 from harness.reporting.figures.legend import text_width, wrap
+from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.style import (
     CAPTION_SIZE,
     POINTS_PER_INCH,
@@ -22,13 +23,16 @@ from harness.reporting.figures.style import (
     paper_style,
     series_styles,
 )
-from harness.reporting.frames import PROBLEM_COLUMNS, labels_in, varying
+from harness.reporting.frames import PROBLEM_COLUMNS, labels_in
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+SIZES = (*LENGTHS, "batch", "kv_lengths", "cu_seqlens_q", "cu_seqlens_kv")
+"""Columns in which the cases of a row may differ: lengths, and what may follow from them."""
 
 MOST_ROWS = 48
 """More rows than this nobody can read."""
@@ -54,7 +58,8 @@ class RowSettings(FigureSettings):
     """What figures of rows can be told."""
 
     by: tuple[PanelColumn, ...] = ("target", "dtype", "head_dim", "mask")
-    """A row of a series for each combination of these that varies; cases of several lengths share a row."""
+    """What headings say first.  A series has a row for each form of problem, cases of several lengths share
+    one; see `bar_rows`."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +97,14 @@ def bar_rows(frame: pd.DataFrame, settings: RowSettings) -> list[BarRow]:
 
     Raises `Unreadable` where there would be too many.
     """
-    columns = varying(frame, settings.by)
+    columns = _form_columns(frame, settings)
     grouped = list(frame.groupby([*columns, "label"], observed=True, dropna=False, sort=True))
     if len(grouped) > MOST_ROWS:
+        counts = [f"{len(labels_in(frame))} series"]
+        counts += [f"{frame[column].nunique(dropna=False)} of {column}" for column in columns]
         raise Unreadable(
-            f"{len(grouped)} rows ({len(labels_in(frame))} series by {', '.join(columns)}), of which at most "
-            f"{MOST_ROWS} can be read; narrow them down with variants, where or by"
+            f"{len(grouped)} rows ({', '.join(counts)}), of which at most {MOST_ROWS} can be read; "
+            "narrow them down with variants or where"
         )
     rows: list[BarRow] = []
     for (*values, label), cases in grouped:
@@ -106,6 +113,17 @@ def bar_rows(frame: pd.DataFrame, settings: RowSettings) -> list[BarRow]:
         has_heading = bool(form) and (not rows or rows[-1].form != form)
         rows.append(BarRow(str(label), form, place + has_heading, cases))
     return rows
+
+
+def _form_columns(frame: pd.DataFrame, settings: RowSettings) -> list[str]:
+    """Return the columns that tell forms apart: those that are wanted, and whatever else is no size.
+
+    A size is one, too, where cases of equal lengths differ in it; else it follows from the lengths, which
+    share a row.
+    """
+    sizes = [name for name in SIZES if name not in settings.by]
+    forms = panel_columns(frame.drop(columns=sizes), settings.by)
+    return panel_columns(frame.assign(lengths=numbered(frame, LENGTHS)), forms, "lengths")
 
 
 def row_numbers(

@@ -66,10 +66,54 @@ def test_what_is_zero_everywhere_is_said_instead_of_drawn() -> None:
     assert "0 in all rows: spilled registers. the caption" in caption(draw(Resources(), FLASH))
 
 
-def test_forms_are_headings_and_by_chooses_them() -> None:
-    rows = [FLASH, built("flash", mask="causal", registers=90)]
-    assert words(draw(Resources(), *rows).axes[0], "form") == ["causal mask", "full mask"]
-    assert words(draw(Resources(), *rows, by=["dtype"]).axes[0], "form") == []
+def test_forms_are_headings_and_by_says_what_comes_first() -> None:
+    rows = [FLASH, built("flash", mask="causal", registers=90), built("flash", dtype="f16", registers=91)]
+    forms = ["f16, full mask", "f32, causal mask", "f32, full mask"]
+    assert words(draw(Resources(), *rows).axes[0], "form") == forms
+    forms = ["causal mask, f32", "full mask, f16", "full mask, f32"]
+    assert words(draw(Resources(), *rows, by=["mask"]).axes[0], "form") == forms
+
+
+@pytest.mark.parametrize(
+    ("fields", "form"),
+    [
+        ({"softcap": 30.0}, "softcap 30"),
+        ({"bias": True}, "bias True"),
+        ({"sinks": True}, "sinks True"),
+        ({"kv_heads": 4}, "kv heads 4"),
+        ({"head_dim_v": 32}, "head dim v 32"),
+        ({"heads": 8}, "heads 8"),
+        ({"batch": 2}, "batch 2"),
+    ],
+)
+@pytest.mark.parametrize("figure", [Resources(), InstructionMix(), BuildTime()])
+def test_whatever_else_tells_problems_apart_has_rows_of_its_own(
+    figure: Figure, fields: dict[str, Any], form: str
+) -> None:
+    known: dict[str, Any] = {
+        "registers": 9,
+        "instructions": {"fma": 9},
+        "build_s": 9.0,
+        "bias": False,
+        "sinks": False,
+    }
+    rows = [built(variant, **known) for variant in ("flash", "naive")]
+    other = built("naive", case="other", **{**known, "build_s": 90.0, **fields})
+    axes = draw(figure, *rows, other).axes[0]
+    forms = words(axes, "form")
+    assert (len(forms), form in forms) == (2, True)
+    assert [label.get_text() for label in axes.get_yticklabels()].count("naive") == 2
+
+
+def test_forms_that_only_some_lengths_have_are_no_lengths() -> None:
+    longer = built("flash", 128, registers=182, softcap=30.0)
+    assert words(draw(Resources(), FLASH, longer).axes[0], "form") == ["softcap 30", "softcap –"]
+
+
+def test_a_batch_that_follows_the_length_shares_its_row() -> None:
+    longer = built("flash", 128, registers=182, batch=2)
+    axes = draw(Resources(), FLASH, longer).axes[0]
+    assert (words(axes, "form"), words(axes)) == ([], ["128–182"])
 
 
 def test_texts_stay_inside_the_figure() -> None:
@@ -81,7 +125,9 @@ def test_texts_stay_inside_the_figure() -> None:
 
 def test_too_many_rows_are_refused_with_what_to_narrow_down() -> None:
     rows = [built("flash", head_dim=8 * place, registers=9) for place in range(1, 60)]
-    with pytest.raises(Unreadable, match=r"59 rows .* narrow them down with variants, where or by"):
+    with pytest.raises(
+        Unreadable, match=r"59 rows \(1 series, 59 of head_dim\).* narrow them down with variants or where"
+    ):
         draw(Resources(), *rows)
 
 
@@ -120,6 +166,60 @@ def test_build_time_is_the_mean_of_a_rows_cases_by_stage() -> None:
     assert widths(axes, OTHERS) == pytest.approx([100])
     assert words(axes) == ["600"]
     assert axes.get_title() == "build time (ms)"
+
+
+def sized(variant: str, seq: int, amount: float, **fields: Any) -> Result:
+    """Return a row whose code has so many instructions and took so many seconds to build."""
+    return built(
+        variant, seq, instructions={"fma": int(amount)}, build_s=amount, registers=int(amount), **fields
+    )
+
+
+SHORTER_AND_LONGER = [
+    sized("flash", 64, 40),
+    sized("flash", 128, 80),
+    sized("flash", 256, 90),
+    sized("naive", 128, 50),
+]
+LEFT_OUT = "Lengths that not all series below a heading have are left out: 2 of 4 cases."
+
+
+@pytest.mark.parametrize("figure", [InstructionMix(), BuildTime()])
+def test_series_are_compared_at_the_lengths_that_all_of_them_have(figure: Figure) -> None:
+    drawing = draw(figure, *SHORTER_AND_LONGER)
+    assert words(drawing.axes[0]) == ["80.0", "50.0"]
+    assert LEFT_OUT in caption(drawing)
+
+
+@pytest.mark.parametrize("figure", [InstructionMix(), BuildTime()])
+def test_what_is_named_as_shown_are_the_cases_that_are_compared(figure: Figure) -> None:
+    frame = prepare(results_frame(SHORTER_AND_LONGER), ("flash", "naive"))
+    rows = figure.rows(frame, parse_settings(figure, {}))
+    assert list(zip(rows["label"], rows["seq_q"], strict=True)) == [("flash", 128), ("naive", 128)]
+
+
+@pytest.mark.parametrize("figure", [InstructionMix(), BuildTime()])
+def test_each_form_has_its_own_common_lengths(figure: Figure) -> None:
+    causal = [sized("flash", 64, 10, mask="causal"), sized("flash", 256, 20, mask="causal")]
+    causal.append(sized("naive", 256, 30, mask="causal"))
+    drawing = draw(figure, *SHORTER_AND_LONGER, *causal)
+    assert words(drawing.axes[0]) == ["20.0", "30.0", "80.0", "50.0"]
+
+
+@pytest.mark.parametrize("figure", [InstructionMix(), BuildTime()])
+def test_series_without_a_common_length_are_drawn_and_it_is_said(figure: Figure) -> None:
+    drawing = draw(figure, sized("flash", 64, 40), sized("naive", 128, 50))
+    assert words(drawing.axes[0]) == ["40.0", "50.0"]
+    assert "Series without a common length: each is of lengths of its own." in caption(drawing)
+    causal = [sized(variant, 64, 10, mask="causal") for variant in ("flash", "naive")]
+    drawing = draw(figure, sized("flash", 64, 40), sized("naive", 128, 50), *causal)
+    assert "Series without a common length (full mask): each" in caption(drawing)
+
+
+def test_ranges_of_different_lengths_are_told() -> None:
+    told = "Not all series below a heading have the same lengths."
+    assert told in caption(draw(Resources(), *SHORTER_AND_LONGER))
+    assert told not in caption(draw(Resources(), FLASH, NAIVE))
 
 
 @pytest.mark.parametrize(
