@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.distinct import numbered
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
@@ -16,7 +17,7 @@ from harness.reporting.figures.layout import check_readable, label_axes, new_dra
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.size_lines import line_handle, scale_values, tick_text
 from harness.reporting.figures.style import SeriesStyle, marker_properties, paper_style, series_styles
-from harness.reporting.frames import labels_in
+from harness.reporting.frames import PROBLEM_COLUMNS, labels_in
 from harness.reporting.units import significant
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 PANEL_HEIGHT = 2.3
+SIZES = ("seq_q", "seq_kv", "batch")
+"""Columns in which the points of a line differ."""
 PICO = 1e12
 VALUES = "time_per_flop_s"
 TIMES = {
@@ -78,8 +81,9 @@ class Recompute(Figure):
     def draw(self, frame: pd.DataFrame, settings: RecomputeSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         shown = self.numbers(frame, settings)
-        columns = check_readable(shown.drop(columns=["seq_q", "seq_kv", "batch"]), settings.panels)
-        grid = panel_grid(shown, columns, settings.panels_beside)
+        columns = check_readable(shown.drop(columns=list(SIZES)), settings.panels)
+        lines = _with_gaps(choose_rows(frame, settings), shown)
+        grid = panel_grid(lines, columns, settings.panels_beside)
         labels, styles = labels_in(shown), series_styles(frame)
         with paper_style(settings.font):
             names = [settings.display(label) for label in labels]
@@ -88,7 +92,7 @@ class Recompute(Figure):
                 grid,
                 PANEL_HEIGHT,
                 caption if settings.caption else None,
-                [NOTE, *_not_counted(frame, shown)],
+                [NOTE, *_not_counted(frame, shown), *_broken(lines, settings)],
                 size=settings.size,
                 width=settings.inches,
                 heading_height=legend.height,
@@ -160,6 +164,30 @@ def _scale_factors(axes: Axes, least: float, most: float) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _with_gaps(chosen: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that have a point, and those of the same lines that have none, whose values are NaN.
+
+    A line is of one series and of problems that differ in their sizes only.
+    """
+    import numpy as np
+
+    of_line = numbered(chosen, ["label", *(name for name in PROBLEM_COLUMNS if name not in SIZES)])
+    has_point = chosen.index.isin(shown.index)
+    joined = chosen[np.isin(of_line, of_line[has_point])]
+    values = {name: shown[name].astype(float).reindex(joined.index) for name in ("recompute_factor", *TIMES)}
+    return joined.assign(**values)
+
+
+def _broken(lines: pd.DataFrame, settings: RecomputeSettings) -> list[str]:
+    """Return a sentence on the series whose lines are broken."""
+    gaps = lines[lines[VALUES].isna()]
+    statuses = [
+        f"{settings.display(label)} ({', '.join(dict.fromkeys(gaps.loc[gaps['label'] == label, 'status']))})"
+        for label in labels_in(gaps)
+    ]
+    return [f"Broken where a case has no time or no count: {', '.join(statuses)}."] if statuses else []
 
 
 def _not_counted(frame: pd.DataFrame, shown: pd.DataFrame) -> list[str]:

@@ -182,6 +182,18 @@ def test_time_stands_over_executed_operations_with_the_line_of_the_best_rate() -
     assert "Not shown, or not counted: torch." in caption(drawing)
 
 
+def test_a_line_over_executed_operations_is_broken_where_a_case_has_no_time() -> None:
+    rows = [timed("flash", 1.0, 1e-5, seq=64), timed("flash", 1.2, 2e-5, seq=256)]
+    crashed = make_result("flash", 128, status=Status.CRASHED, recompute_factor=1.1)
+    of_another_line = make_result("flash", 128, mask="causal", status=Status.CRASHED)
+    drawing = draw(Recompute(), *rows, crashed, of_another_line, timed("naive", 2.0, 3e-5))
+    (axes,) = drawing.axes
+    assert [math.isnan(time) for _, time in points(axes, "flash")] == [False, True, False]
+    assert [math.isnan(time) for _, time in points(axes, "naive")] == [False]
+    assert "Broken where a case has no time or no count: flash (crashed)." in caption(drawing)
+    assert "Broken" not in caption(draw(Recompute(), *rows))
+
+
 @pytest.mark.parametrize("figure", [Memory(), ErrorGrowth(), Recompute()])
 def test_a_column_of_a_paper_stacks_the_panels(figure: Figure) -> None:
     rows = [
