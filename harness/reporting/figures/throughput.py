@@ -263,9 +263,12 @@ def _bars(rows: pd.DataFrame, x: str, axis: _Axis) -> list[Bar]:
 def _draw_panel(
     axes: Axes, frame: pd.DataFrame, x: str, axis: _Axis, strip: float, styles: dict[str, SeriesStyle]
 ) -> None:
-    """Draw one panel, the lowest share `strip` of which is for the points that are missing."""
+    """Draw one panel, the lowest share `strip` of which is for the points that are missing.
+
+    A line is broken where a point is missing.
+    """
     for label in labels_in(frame):
-        rows = frame[(frame["label"] == label) & frame["time_s"].notna()].sort_values(x)
+        rows = frame[frame["label"] == label].sort_values(x)
         middle, down, up = axis.values(rows)
         look = styles[label]
         axes.errorbar(

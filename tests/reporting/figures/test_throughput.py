@@ -1,4 +1,5 @@
 import itertools
+import math
 from typing import Any
 
 import pandas as pd
@@ -214,6 +215,13 @@ def test_a_missing_point_says_why(status: Status, word: str) -> None:
     (axes,) = draw(frame_of(*rows)).axes
     assert words(axes, "missing") == [word]
     assert points(axes, "flash")[0][0] == 256
+
+
+def test_a_line_is_broken_where_a_point_is_missing() -> None:
+    rows = [make_result("flash", seq, time_s=1.0, tflops=0.1) for seq in (256, 1024)]
+    rows.append(make_result("flash", 512, status=Status.WRONG))
+    (axes,) = draw(frame_of(*rows)).axes
+    assert points(axes, "flash") == [(256, 100), (512, pytest.approx(math.nan, nan_ok=True)), (1024, 100)]
 
 
 def test_a_series_without_any_time_is_named_below_instead() -> None:
