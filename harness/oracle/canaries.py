@@ -19,14 +19,20 @@ from harness.problem.inputs import Inputs
 TILE = 64
 """Keys of the tile that is skipped; a quarter of the keys where they are fewer than two tiles."""
 
-UNSCALED_BLOCKS = 8
-"""Blocks of rows for which attention without its scale is computed; the others are left right."""
+WRONG_BLOCKS = 8
+"""Blocks of rows that are computed another way, where that is costly; the others are left right."""
 
 LOST_BITS = 3
 """Bits of the mantissa that bf16 lacks beside f16."""
 
 FEW_KEYS = 64
 """With fewer keys, too coarse probabilities change an output by less than the steps of its own type."""
+
+SUMMED_KEYS = 16
+"""Keys of the tiles after each of which a sum is rounded."""
+
+MANY_KEYS = 4096
+"""With fewer keys, sums that are rounded to the output's type differ from it by few of its steps."""
 
 LAST_ROWS = 16
 """Rows at the end of each head that a partly written output lacks."""
@@ -73,9 +79,7 @@ def scale_left_out(inputs: Inputs, problem: AttentionProblem, expected: Expected
     """Return attention with scale 1 in some blocks of rows; the others are right, which is harder to see."""
     output = _in_dtype(expected.reference, problem)
     unscaled = problem.model_copy(update={"scale": 1.0})
-    blocks = [(head, rows) for head in heads(inputs, problem) for rows in head.blocks()]
-    for block in np.unique(np.linspace(0, len(blocks) - 1, UNSCALED_BLOCKS).round().astype(int)):
-        head, rows = blocks[block]
+    for head, rows in _some_blocks(inputs, problem):
         output[head.index][rows] = plain_rows(head, rows, unscaled)
     return output
 
@@ -164,6 +168,21 @@ def coarse_probabilities(inputs: Inputs, problem: AttentionProblem, expected: Ex
     return _in_dtype(output, problem)
 
 
+def coarse_sums(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
+    """Return what comes out when the product with V is rounded to the dtype after each of its tiles."""
+    output, dtype = _in_dtype(expected.reference, problem), numpy_dtype(problem.dtype)
+    for head, rows in _some_blocks(inputs, problem):
+        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
+        scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
+        weights, values = np.exp(scores - scores.max(axis=1, keepdims=True)), v[keys]
+        total = np.zeros((len(scores), v.shape[1]))
+        for first in range(0, len(values), SUMMED_KEYS):
+            tile = slice(first, first + SUMMED_KEYS)
+            total = (total + weights[:, tile] @ values[tile]).astype(dtype).astype(np.float64)
+        output[head.index][rows] = total / weights.sum(axis=1, keepdims=True)
+    return output
+
+
 def sinks_left_out(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
     """Return attention whose weights add up to 1."""
     output = np.zeros(problem.output_shape)
@@ -172,6 +191,13 @@ def sinks_left_out(inputs: Inputs, problem: AttentionProblem, expected: Expected
         for rows in head.blocks():
             output[head.index][rows] = plain_rows(head, rows, problem)
     return _in_dtype(output, problem)
+
+
+def _some_blocks(inputs: Inputs, problem: AttentionProblem) -> list[tuple[Head, slice]]:
+    """Return up to `WRONG_BLOCKS` blocks of rows, from the first to the last."""
+    blocks = [(head, rows) for head in heads(inputs, problem) for rows in head.blocks()]
+    chosen = np.unique(np.linspace(0, len(blocks) - 1, WRONG_BLOCKS).round().astype(int))
+    return [blocks[number] for number in chosen]
 
 
 def _in_dtype(output: np.ndarray, problem: AttentionProblem) -> np.ndarray:
@@ -282,6 +308,16 @@ CANARIES: dict[str, Canary] = {
             and _some_row(problem, lambda first, end, seq_kv: end - first >= FEW_KEYS)
         ),
         distribution="cancelling",
+    ),
+    "coarse-sums": Canary(
+        "sums over many keys are rounded to the output's type after each tile",
+        coarse_sums,
+        lambda problem: (
+            problem.dtype != "f32"
+            and not (problem.mask or problem.softcap)
+            and _some_row(problem, lambda first, end, seq_kv: end - first >= MANY_KEYS)
+        ),
+        distribution="uniform",
     ),
 }
 """All canaries by name; `problem` decides with `applies` which of them are to be refused."""

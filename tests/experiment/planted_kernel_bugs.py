@@ -41,7 +41,22 @@ GRID_ORDER = "targets/lowering/grid_order.py"
 
 CPU_FLASH = ("variant=flash", "target=cpu")
 GPU_FLASH = ("variant=flash", "target=cuda:sm_80")
+MANY_KEYS = "seq_kv=8192"
 EDGES_OF_SEQUENCES = ("variant=varlen", "page_size=none", "cu_seqlens_q=0:77:107:207:240")
+
+
+def _coarse_sums(dtype: str, experiment: str, flash: tuple[str, ...]) -> PlantedBug:
+    return PlantedBug(
+        f"sums of products with V are rounded to {dtype} after every key tile",
+        "dialect/decomposition.py",
+        "[factor], matrix, lambda scalar, x: arith.mulf(scalar, x)",
+        "[factor], matrix, lambda scalar, x: "
+        f'b.widen(b.narrow(arith.mulf(scalar, x), "{dtype}")) if width else arith.mulf(scalar, x)',
+        experiment,
+        (*flash, MANY_KEYS, f"dtype={dtype}"),
+        "normal inputs",
+    )
+
 
 BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
@@ -244,6 +259,10 @@ BUGS: tuple[PlantedBug, ...] = (
         (*GPU_FLASH, "seq_q=129", "seq_kv=129", "dtype=f16"),
         "cancelling inputs",
     ),
+    _coarse_sums("f16", "correctness", CPU_FLASH),
+    _coarse_sums("bf16", "correctness", CPU_FLASH),
+    _coarse_sums("f16", "gpu_kernels", GPU_FLASH),
+    _coarse_sums("bf16", "gpu_kernels", GPU_FLASH),
 )
 
 

@@ -58,7 +58,7 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     cases = experiment.cases()
     problems = [group[0].problem for group in Experiment.groups(cases)]
     plain = [p for p in problems if p.model_width is None and not p.is_packed]
-    assert len(plain) == 65
+    assert len(plain) == 70
     for problem in problems:
         variants = {case.variant for case in cases if case.problem == problem}
         if problem.model_width is not None:
@@ -72,8 +72,12 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     assert experiment.timing.enabled is False
     assert {problem.dtype for problem in problems} == {"f32", "f16", "bf16"}
     assert {problem.causal for problem in problems} == {False, True}
-    assert {problem.head_dim for problem in problems} == {32, 64, 128}
+    for kind in (plain, [p for p in problems if p.model_width], [p for p in problems if p.is_packed]):
+        assert {problem.head_dim for problem in kind} >= {32, 80, 256}
+    assert {problem.head_dim for problem in problems} == {32, 64, 80, 128, 256}
     assert {problem.seq_q for problem in problems} >= {1, 64, 65, 77, 256, 333, 512}
+    assert any(problem.seq_q > 1024 and problem.seq_kv > 1024 for problem in plain)
+    assert any(problem.seq_q > 1024 and problem.is_packed for problem in problems)
     assert any(problem.group_size == 4 for problem in problems)
     assert any(problem.heads >= 16 for problem in problems)
     assert any(problem.group_size > 1 and problem.seq_q == 1 for problem in problems)
@@ -86,7 +90,7 @@ def test_the_matrix_of_own_gpu_kernels_has_every_kind_of_problem() -> None:
     experiment = shipped("gpu_kernels")
     cases = experiment.cases()
     problems = list({case.problem: None for case in cases})
-    assert len(cases) <= 83
+    assert len(cases) <= 91
     assert {(case.variant, case.target) for case in cases} == {
         (variant, target)
         for variant in ("unfused", "naive", "flash")
@@ -117,12 +121,23 @@ def test_the_matrix_of_a_vendors_kernels_has_every_chip_with_whole_and_ragged_ti
     name: str, target: str, chips: Mapping[str, object]
 ) -> None:
     cases = shipped(name).cases()
-    assert len(cases) == 48 * len(chips)
+    assert len(cases) == (48 + 2) * len(chips)
     assert {case.target for case in cases} == {f"{target}:{chip}" for chip in chips}
     assert {case.variant for case in cases} == {"unfused", "naive", "flash"}
     problems = {case.problem for case in cases}
-    assert len(problems) == 16
+    assert len(problems) == 16 + 2
     assert {problem.seq_kv % 64 for problem in problems} == {0, 333 % 64}
+
+
+@pytest.mark.parametrize("name", ["correctness", "gpu_kernels", "rocm_kernels", "xegpu_kernels"])
+def test_sums_of_many_tiles_are_made_in_every_half_type(name: str) -> None:
+    experiment = shipped(name)
+    cases = [case for case in experiment.cases() if case.problem.seq_kv >= 8192]
+    assert {case.target for case in cases} == {case.target for case in experiment.cases()}
+    for target in experiment.targets:
+        of_flash = [case for case in cases if case.target == target and case.variant == "flash"]
+        assert {case.problem.dtype for case in of_flash} == {"f16", "bf16"}
+        assert {case.params["tile_kv"] for case in of_flash} == {32}
 
 
 def test_the_fused_attention_goes_both_routes_at_the_examples_context_and_at_a_small_one() -> None:

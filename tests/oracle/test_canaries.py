@@ -34,7 +34,8 @@ def accepted_canaries(problem: AttentionProblem) -> list[str]:
 def test_every_canary_is_refused(seq, dtype, causal):
     problem = AttentionProblem(heads=2, seq_q=seq, head_dim=64, dtype=dtype, causal=causal)
     unchanged = [name for name, canary in CANARIES.items() if not canary.applies(problem)]
-    assert unchanged == ["sinks-left-out", *(["coarse-probabilities"] if dtype == "f32" else [])]
+    few_keys = ["coarse-sums"]
+    assert unchanged == ["sinks-left-out", *(["coarse-probabilities"] if dtype == "f32" else []), *few_keys]
     assert accepted_canaries(problem) == []
 
 
@@ -59,6 +60,14 @@ def test_every_canary_is_refused_with_masks_and_lengths(problem):
 
 def test_every_canary_is_refused_at_16384():
     problem = AttentionProblem(heads=1, seq_q=1024, seq_kv=16384, head_dim=64, dtype="f32", causal=True)
+    assert accepted_canaries(problem) == []
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_every_canary_is_refused_where_sums_are_of_many_tiles(dtype):
+    """The problem that the matrices have for it."""
+    problem = AttentionProblem(heads=1, seq_q=32, seq_kv=8192, head_dim=64, dtype=dtype)
+    assert CANARIES["coarse-sums"].applies(problem)
     assert accepted_canaries(problem) == []
 
 
@@ -136,4 +145,5 @@ def test_canaries_that_change_nothing_do_not_apply():
         "sinks-left-out",
         "heads-swapped",
         "coarse-probabilities",
+        "coarse-sums",
     }
