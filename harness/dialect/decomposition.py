@@ -6,7 +6,8 @@ bufferization needs no copies.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import arith
@@ -216,11 +217,31 @@ def _row_mask(operation: ir.OpView) -> list[ir.Value]:
     return [b.structured(f"{row},{row}->{letters}", [mask.first, mask.end], mask.x, body, takes_init=True)]
 
 
+@dataclass(frozen=True)
+class _Remainder:
+    """A multiple of the remainder of a position, which is an offset and the index along an axis of a tile."""
+
+    axis: int | None
+    offset: ir.Value
+    modulus: int
+    coefficient: int
+
+    def value(self) -> ir.Value:
+        """Build the remainder inside a structured operation's body."""
+        position = self.offset
+        if self.axis is not None:
+            position = arith.addi(b.loop_index(self.axis), position)
+        return arith.remui(position, b.integer(self.modulus))
+
+
 class _Inequality:
     """One inequality of a mask over a tile's own indices, its constant part computed outside the loops."""
 
-    def __init__(self, coefficients: dict[int, int], base: ir.Value) -> None:
+    def __init__(
+        self, coefficients: dict[int, int], remainders: Sequence["_Remainder"], base: ir.Value
+    ) -> None:
         self.coefficients = coefficients
+        self.remainders = remainders
         self.base = base
 
     @classmethod
@@ -240,18 +261,21 @@ class _Inequality:
 
         base = b.as_i32(b.affine_value(expression, *values))
         axes = {dimension: axis for axis, dimension in enumerate(mask.dimensions)}
-        return cls({axes[d]: c for d, c in form.dimensions.items() if d in axes}, base)
+        remainders = [
+            _Remainder(axes.get(d), b.as_i32(mask.offsets[d]), modulus, c)
+            for (d, modulus), c in form.remainders.items()
+        ]
+        return cls({axes[d]: c for d, c in form.dimensions.items() if d in axes}, remainders, base)
 
     def plus(self, value: ir.Value, factor: int) -> "_Inequality":
         """Return it with a multiple of a 32-bit integer added, inside a structured operation's body."""
         term = value if factor == 1 else arith.muli(value, b.integer(factor))
-        return _Inequality(self.coefficients, arith.addi(self.base, term))
+        return _Inequality(self.coefficients, self.remainders, arith.addi(self.base, term))
 
     def holds(self) -> ir.Value:
         """Build the comparison inside a structured operation's body."""
         left, right = self.base, None
-        for axis, coefficient in self.coefficients.items():
-            term = b.loop_index(axis)
+        for term, coefficient in self._terms():
             if abs(coefficient) != 1:
                 term = arith.muli(term, b.integer(abs(coefficient)))
             if coefficient > 0:
@@ -259,6 +283,13 @@ class _Inequality:
             else:
                 right = term if right is None else arith.addi(right, term)
         return arith.cmpi(arith.CmpIPredicate.sge, left, b.integer(0) if right is None else right)
+
+    def _terms(self) -> Iterator[tuple[ir.Value, int]]:
+        """Yield what differs by element, and how many times it counts; each is built when it is needed."""
+        for axis, coefficient in self.coefficients.items():
+            yield b.loop_index(axis), coefficient
+        for remainder in self.remainders:
+            yield remainder.value(), remainder.coefficient
 
 
 _DECOMPOSITIONS: dict[str, Callable[[ir.OpView], Sequence[ir.Value]]] = {

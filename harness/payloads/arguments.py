@@ -102,7 +102,7 @@ def attention_arguments(
         KernelArgument("query", query, problem.q_shape, problem.dtype, given_shape=given.q_shape),
         KernelArgument("key", key, problem.k_shape, problem.dtype),
         KernelArgument("value", key, problem.v_shape, problem.dtype),
-        *score_arguments(problem),
+        *score_arguments(problem, given),
         *output_arguments(problem, given),
     ]
 
@@ -150,29 +150,41 @@ def output_projection_arguments(problem: AttentionProblem) -> list[KernelArgumen
     ]
 
 
-def score_arguments(problem: AttentionProblem) -> list[KernelArgument]:
+def score_arguments(problem: AttentionProblem, given: AttentionProblem | None = None) -> list[KernelArgument]:
     """Return the boolean mask, the bias, the key lengths and the sinks that a problem has.
 
     Mask and bias have no dimension along which all is the same, so that nothing is copied for it.
+    `given` is the problem whose arrays callers have, if it is another one.
     """
+    given = given or problem
     arguments = []
-    for buffer, axes, shape, dtype in (
-        ("mask", problem.mask_axes, problem.mask_shape, BOOLEAN),
-        ("bias", problem.bias_axes, problem.bias_shape, problem.dtype),
+    for buffer, axes, shape, dtype, given_shape in (
+        ("mask", problem.mask_axes, problem.mask_shape, BOOLEAN, given.mask_shape),
+        ("bias", problem.bias_axes, problem.bias_shape, problem.dtype, given.bias_shape),
     ):
         if getattr(problem, buffer):
             sizes = dict(zip(SCORE_AXES, shape, strict=True))
             dimensions = tuple(AXIS_NAMES[axis] for axis in axes)
             kept = tuple(sizes[axis] for axis in axes)
-            arguments.append(KernelArgument(buffer, dimensions, kept, dtype, given_shape=shape))
+            arguments.append(KernelArgument(buffer, dimensions, kept, dtype, given_shape=given_shape))
     if problem.kv_lengths is not None:
         arguments.append(KernelArgument("kv_lengths", ("batch",), (problem.batch,), "i32"))
-    return arguments + sink_arguments(problem)
+    return arguments + sink_arguments(problem, given)
 
 
-def sink_arguments(problem: AttentionProblem) -> list[KernelArgument]:
-    """Return the logit of each head that joins the softmax's sum, if a problem has any."""
-    return [KernelArgument("sinks", ("head",), (problem.heads,), problem.dtype)] if problem.sinks else []
+def sink_arguments(problem: AttentionProblem, given: AttentionProblem | None = None) -> list[KernelArgument]:
+    """Return the logit of each head that joins the softmax's sum, if a problem has any.
+
+    A head with the queries of several heads has several: `given` is the problem whose heads these are.
+    """
+    given = given or problem
+    if not problem.sinks:
+        return []
+    if given.heads == problem.heads:
+        return [KernelArgument("sinks", ("head",), (problem.heads,), problem.dtype)]
+    shape = (problem.heads, given.heads // problem.heads)
+    dimensions = ("head", "query" if given.seq_q == 1 else "group")
+    return [KernelArgument("sinks", dimensions, shape, problem.dtype, given_shape=(given.heads,))]
 
 
 def packed_arguments(problem: AttentionProblem, paging: Paging | None = None) -> list[KernelArgument]:

@@ -23,6 +23,7 @@ from harness.payloads.arguments import (
 )
 from harness.payloads.padded_sizes import PaddedSizes
 from harness.payloads.padding import padded, padded_rows, unpadded
+from harness.payloads.query_rows import QueryRows
 from harness.problem.attention_problem import AttentionProblem
 
 
@@ -75,6 +76,7 @@ def multi_head_attention(
                 operands,
                 others,
                 outputs_of(body, problem),
+                given=given,
                 weighs_probabilities=sinks_weigh_probabilities,
             )
             func.ReturnOp(results)
@@ -143,7 +145,7 @@ def single_attention(problem: AttentionProblem) -> ir.Module:
         query, key, value, output = body.arguments
         with ir.InsertionPoint(body):
             wide_query, wide_key, wide_value = (steps.widened(operand) for operand in (query, key, value))
-            attended = _attention(problem, wide_query, wide_key, wide_value, {})
+            attended = _attention(problem, problem, (wide_query, wide_key, wide_value), {})
             func.ReturnOp([steps.stored(attended.rows, output)])
     return module
 
@@ -187,6 +189,7 @@ def attention_of(
     outputs: Sequence[ir.Value],
     layout: str = "nt",
     *,
+    given: AttentionProblem | None = None,
     weighs_probabilities: bool = False,
 ) -> list[ir.Value]:
     """Return the outputs of a problem, each written to its place.
@@ -197,16 +200,21 @@ def attention_of(
         others: what scores are changed by, arguments of a payload.
         outputs: the places of the outputs.
         layout: of the product of Q and K.
+        given: the problem whose arrays callers have, if it is another one.
         weighs_probabilities: whether sinks change probabilities, not what these weigh.
     """
+    given = given or problem
     query, key, value = operands
     of_scores = _score_operands(problem, others)
+    if "sinks" in of_scores and given.heads > problem.heads:
+        of_rows = QueryRows.of(problem, given).of_heads(of_scores["sinks"])
+        of_scores["sinks"] = padded(of_rows, (problem.heads, query.type.shape[-2]))
     keys, values = (
         steps.for_each_query_head(operand, problem.group_size)
         for operand in (key, _without_unused(value, of_scores))
     )
     attended = _attention(
-        problem, query, keys, values, of_scores, layout, weighs_probabilities=weighs_probabilities
+        problem, given, (query, keys, values), of_scores, layout, weighs_probabilities=weighs_probabilities
     )
     rows = unpadded(attended.rows, problem.dtype, problem.attended_shape)
     has_order_of_heads = list(outputs[0].type.shape) == list(problem.attended_shape)
@@ -219,20 +227,20 @@ def attention_of(
 
 def _attention(
     problem: AttentionProblem,
-    query: ir.Value,
-    key: ir.Value,
-    value: ir.Value,
+    given: AttentionProblem,
+    factors: tuple[ir.Value, ir.Value, ir.Value],
     operands: Mapping[str, ir.Value],
     layout: str = "nt",
     *,
     weighs_probabilities: bool = False,
 ) -> _Attended:
-    """Return attention of f32 operands `[.., rows, width]`; in layout `nn` the key is `[.., width, rows]`.
+    """Return attention of f32 factors `[.., rows, width]`; in layout `nn` the key is `[.., width, rows]`.
 
     `operands` are what scores are changed by, by the names of buffers; sinks change either the probabilities
     or what they weigh.
     """
-    score = _visible_scores(problem, steps.scores(query, key, layout), operands)
+    query, key, value = factors
+    score = _visible_scores(problem, given, steps.scores(query, key, layout), operands)
     weights = steps.softmax(score)
     sinks, probability = operands.get("sinks"), weights.probability
     if sinks is not None and weighs_probabilities:
@@ -244,9 +252,15 @@ def _attention(
 
 
 def _visible_scores(
-    problem: AttentionProblem, product: ir.Value, operands: Mapping[str, ir.Value]
+    problem: AttentionProblem,
+    given: AttentionProblem,
+    product: ir.Value,
+    operands: Mapping[str, ir.Value],
 ) -> ir.Value:
-    """Return scores of `Q·Kᵀ`, in the field's order: scale, cap, bias, then −inf where something hides."""
+    """Return scores of `Q·Kᵀ`, in the field's order: scale, cap, bias, then −inf where something hides.
+
+    What the number of a query hides is that of the given problem.
+    """
     score = steps.scaled_and_capped(product, problem.scale, problem.softcap)
     pairs = list(score.type.shape)[-2:]
     if "bias" in operands:
@@ -255,18 +269,20 @@ def _visible_scores(
     if "mask" in operands:
         axes = problem.mask_axes
         score = steps.hidden(score, _padded_pairs(operands["mask"], axes, pairs), axes)
+    query = QueryRows.of(problem, given).query(ir.AffineDimExpr.get(score.type.rank - 2))
     if "kv_lengths" in operands:
-        visible = _visible_at_length(problem, score.type.rank)
+        visible = _visible_at_length(given, query, ir.AffineDimExpr.get(score.type.rank - 1))
         return steps.masked_to_lengths(score, operands["kv_lengths"], visible, -math.inf)
-    first, end = problem.hiding_window(problem.seq_q, problem.seq_kv)
-    score = steps.masked_to_band(score, first, end)
+    first, end = given.hiding_window(given.seq_q, given.seq_kv)
+    score = steps.masked_to_band(score, query, first, end)
     return score if pairs[1] == problem.seq_kv else steps.masked_to_keys(score, problem.seq_kv)
 
 
-def _visible_at_length(problem: AttentionProblem, rank: int) -> list[ir.AffineExpr]:
+def _visible_at_length(
+    problem: AttentionProblem, query: ir.AffineExpr, key: ir.AffineExpr
+) -> list[ir.AffineExpr]:
     """Return what is negative where a batch entry of some length, the symbol, hides a pair: causality and
     windows align to that length."""
-    query, key = ir.AffineDimExpr.get(rank - 2), ir.AffineDimExpr.get(rank - 1)
     length = ir.AffineSymbolExpr.get(0)
     aligned = query + length + (-problem.seq_q)
     left, right = problem.window_sides
@@ -277,7 +293,7 @@ def _visible_at_length(problem: AttentionProblem, rank: int) -> list[ir.AffineEx
         visible.append(aligned - key + right)
     if left is not None:
         visible.append(key - aligned + left)
-    return visible
+    return [each for place, each in enumerate(visible) if each not in visible[:place]]
 
 
 def _score_operands(problem: AttentionProblem, values: Sequence[ir.Value]) -> dict[str, ir.Value]:

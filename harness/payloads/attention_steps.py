@@ -112,11 +112,10 @@ def hidden(value: ir.Value, visible: ir.Value, axes: str) -> ir.Value:
     return b.structured(f"bhqk,{axes}->bhqk", [value, visible], b.empty(b.sizes_of(value)), chosen)
 
 
-def masked_to_band(value: ir.Value, first: int | None, end: int | None) -> ir.Value:
+def masked_to_band(value: ir.Value, query: ir.AffineExpr, first: int | None, end: int | None) -> ir.Value:
     """Return scores with −inf where query i does not see a key: it sees those from i + first to before
-    i + end; None where nothing is hidden on that side."""
-    rank = value.type.rank
-    query, key = ir.AffineDimExpr.get(rank - 2), ir.AffineDimExpr.get(rank - 1)
+    i + end; None where nothing is hidden on that side.  `query` is i, of a score's position."""
+    key = ir.AffineDimExpr.get(value.type.rank - 1)
     lower = [] if first is None else [key - query + (-first)]
     upper = [] if end is None else [query - key + (end - 1)]
     return _masked(value, [*lower, *upper])
@@ -168,6 +167,7 @@ def with_sinks(value: ir.Value, weights: attn.Softmax, sinks: ir.Value, axes: st
 
     With a row's maximum m and total a of e^(score − m), the sink s, and n the larger of m and s: the row is
     multiplied by a·e^(m − n) / (a·e^(m − n) + e^(s − n)).  `axes` are those of the rows, `h` among them.
+    Sinks are `[h]`, or those of each row, `[h, rows]`.
     """
     rows = axes[:-1]
 
@@ -182,7 +182,7 @@ def with_sinks(value: ir.Value, weights: attn.Softmax, sinks: ir.Value, axes: st
 
     statistics = [weights.maximum, weights.total, sinks]
     empty = b.empty(b.sizes_of(weights.total))
-    shares = b.structured(f"{rows},{rows},h->{rows}", statistics, empty, share)
+    shares = b.structured(f"{rows},{rows},{_axes_of_sinks(sinks, rows)}->{rows}", statistics, empty, share)
     return b.structured(
         f"{axes},{rows}->{axes}",
         [value, shares],
@@ -211,7 +211,13 @@ def log_sum_exp(weights: attn.Softmax, sinks: ir.Value | None, axes: str) -> ir.
     empty, statistics = b.empty(b.sizes_of(weights.total)), [weights.maximum, weights.total]
     if sinks is None:
         return b.structured(f"{axes},{axes}->{axes}", statistics, empty, of_keys)
-    return b.structured(f"{axes},{axes},h->{axes}", [*statistics, sinks], empty, of_keys_and_sink)
+    subscripts = f"{axes},{axes},{_axes_of_sinks(sinks, axes)}->{axes}"
+    return b.structured(subscripts, [*statistics, sinks], empty, of_keys_and_sink)
+
+
+def _axes_of_sinks(sinks: ir.Value, rows: str) -> str:
+    """Return the axes of sinks among those of rows: the heads, and the rows of each where these differ."""
+    return "h" if sinks.type.rank == 1 else f"h{rows[-1]}"
 
 
 def weighted_values(probability: ir.Value, value: ir.Value) -> ir.Value:

@@ -351,7 +351,8 @@ class AttentionProblem(BaseModel):
         """
         band = self.band(seq_q, seq_kv)
         hides_first = band.first is not None and band.first + seq_q > 1
-        return band.first if hides_first else None, band.end
+        hides_end = band.end is not None and band.end < seq_kv
+        return band.first if hides_first else None, band.end if hides_end else None
 
     def visible_range(self, queries: np.ndarray, seq_q: int, seq_kv: int) -> tuple[np.ndarray, np.ndarray]:
         """Return [first, past-the-end) key seen by each query index under causal and window masks.

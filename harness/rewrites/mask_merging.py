@@ -34,7 +34,7 @@ def _merge(first: attn.Mask, second: attn.Mask) -> bool:
     """Express the second mask in the first one's dimensions; its symbols follow the first one's."""
     same_axis = dict(zip(second.dimensions, first.dimensions, strict=True))
     forms = [AffineForm.of(expression) for expression in second.visible.results]
-    for dimension in {dimension for form in forms for dimension in form.dimensions}:
+    for dimension in {dimension for form in forms for dimension in form.all_dimensions()}:
         target = same_axis.get(dimension)
         if target is None or second.offsets[dimension] != first.offsets[target]:
             return False
@@ -63,6 +63,9 @@ def _moved(form: AffineForm, dimensions: dict[int, int], first_symbol: int) -> i
     expression = ir.AffineConstantExpr.get(form.constant)
     for dimension, coefficient in form.dimensions.items():
         expression = expression + ir.AffineDimExpr.get(dimensions[dimension]) * coefficient
+    for (dimension, modulus), coefficient in form.remainders.items():
+        remainder = ir.AffineExpr.get_mod(ir.AffineDimExpr.get(dimensions[dimension]), modulus)
+        expression = expression + remainder * coefficient
     for symbol, coefficient in form.symbols.items():
         expression = expression + ir.AffineSymbolExpr.get(first_symbol + symbol) * coefficient
     return expression

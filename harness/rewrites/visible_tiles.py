@@ -127,7 +127,8 @@ def _bounds(loop: ir.OpView, masks: list[ir.OpView], row_bounds: TileBounds | No
         axis = _loop_dimension(mask, ForLoop(loop).position)
         for expression in mask.visible.results:
             form = AffineForm.of(expression)
-            coefficient = form.dimensions.get(axis, 0)
+            is_bound = axis not in {dimension for dimension, _ in form.remainders}
+            coefficient = form.dimensions.get(axis, 0) if is_bound else 0
             if coefficient == -1:
                 least, most = _extremes(mask, form, axis)
                 end = minimum(end, maximum(add(most, 1), 0))
@@ -147,6 +148,7 @@ def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.S
     """Return the least and the largest value over a tile of an inequality without its loop's dimension.
 
     Constants that stand in the loop are taken as numbers: what is built here stands before it.
+    Remainders count as if the tile had all of them.
     """
     coefficients = {d: c for d, c in form.dimensions.items() if d != axis}
     value: b.Size = form.constant
@@ -162,6 +164,9 @@ def _extremes(mask: attn.Mask, form: AffineForm, axis: int) -> tuple[b.Size, b.S
             extent = mask.x.type.shape[along] - 1
             slack_up += max(0, coefficient * extent)
             slack_down += min(0, coefficient * extent)
+    for (_, modulus), coefficient in form.remainders.items():
+        slack_up += max(0, coefficient * (modulus - 1))
+        slack_down += min(0, coefficient * (modulus - 1))
     for symbol, coefficient in form.symbols.items():
         value = add(value, multiply(folded(mask.symbols[symbol]), coefficient))
     return add(value, slack_down), add(value, slack_up)

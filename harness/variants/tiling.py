@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from harness.payloads.padded_sizes import PaddedSizes, ProjectedWidths
-from harness.problem.attention_problem import AttentionProblem
+from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 from harness.problem.dtypes import itemsize
 from harness.problem.pages import Paging
 from harness.targets.base import TileSizes
@@ -61,6 +61,9 @@ class Tiling:
         if sizes.joins_groups and problem.seq_q < sizes.query:
             problem = with_joined_groups(problem)
         query = min(sizes.query, query_length(problem))
+        if problem.sinks and problem.heads < given.heads and query < query_length(problem):
+            # A sink is that of all queries of a head: tiles hold these together.
+            query -= query % given.seq_q
         padded = -(-query // sizes.query_multiple) * sizes.query_multiple
         queries = query_length(problem)
         keys = max(key_length(problem), sizes.least_keys)
@@ -167,20 +170,30 @@ def with_joined_groups(problem: AttentionProblem) -> AttentionProblem:
 
     Q and the output lie in memory as before: `[batch, kv_heads, group_size, seq_q, ..]` with the two axes in
     the middle joined.  K and V are then read once for a group, and rows that would be padding compute.
-    A problem stays as it is where a query's number decides what it sees.
+    So lie masks and biases in memory that differ along both axes, or along neither; what a query's number
+    hides is for the payload: `harness.payloads.query_rows`.
+    A problem stays as it is where a mask or a bias would have to be repeated for rows.
     """
-    is_causal = problem.causal and (problem.seq_q > 1 or problem.causal_alignment == "top-left")
-    per_query = (
-        is_causal,
-        problem.window is not None,
-        problem.mask and not set("hq").isdisjoint(problem.mask_axes),
-        problem.bias and not set("hq").isdisjoint(problem.bias_axes),
-        problem.sinks,
-    )
-    if problem.group_size == 1 or problem.is_packed or problem.model_width is not None or any(per_query):
+    if problem.group_size == 1 or problem.is_packed or problem.model_width is not None:
+        return problem
+    present = [f"{name}_axes" for name in ("mask", "bias") if getattr(problem, name)]
+    axes = {name: _axes_of_rows(getattr(problem, name), problem.seq_q) for name in present}
+    if None in axes.values():
         return problem
     rows = problem.group_size * problem.seq_q
-    return problem.model_copy(update={"heads": problem.kv_heads, "seq_q": rows, "causal": False})
+    changes = {"heads": problem.kv_heads, "seq_q": rows, "causal": False, "window": None}
+    return problem.model_copy(update={**changes, **axes})
+
+
+def _axes_of_rows(axes: str, queries: int) -> str | None:
+    """Return the axes of a mask or a bias where queries of several heads are rows of one, None where its
+    memory does not have them."""
+    along = set("hq") & set(axes)
+    if len(along) != 1:
+        return axes
+    if queries > 1:
+        return None
+    return "".join(axis for axis in SCORE_AXES if axis in axes + "q" and (axis != "q" or "h" in axes)) or None
 
 
 def query_length(problem: AttentionProblem) -> int:

@@ -195,7 +195,8 @@ def test_diagonal_matrices(shape, unknown, seed):
 def masks(draw):
     """A tile's shape, the map dimensions of its axes, offsets, symbols and inequalities.
 
-    An inequality is the coefficients of the map's dimensions, those of its symbols and a constant.
+    An inequality is the coefficients of the map's dimensions, those of their remainders by 3, those of its
+    symbols and a constant.
     """
     shape = tuple(draw(st.lists(LENGTHS, min_size=1, max_size=3)))
     count = len(shape) + draw(st.integers(0, 1))
@@ -204,6 +205,7 @@ def masks(draw):
     symbols = draw(st.lists(st.integers(-4, 4), max_size=2))
     coefficient = st.integers(-2, 2)
     inequality = st.tuples(
+        st.lists(coefficient, min_size=count, max_size=count),
         st.lists(coefficient, min_size=count, max_size=count),
         st.lists(coefficient, min_size=len(symbols), max_size=len(symbols)),
         st.integers(-5, 5),
@@ -217,10 +219,12 @@ def test_masks_keep_what_satisfies_all_inequalities(drawn, fill, unknown):
     shape, dimensions, offsets, symbols, inequalities = drawn
     x = np.random.default_rng(0).normal(size=shape)
 
-    def expression(of_dimensions, of_symbols, constant):
+    def expression(of_dimensions, of_remainders, of_symbols, constant):
         total = ir.AffineConstantExpr.get(constant)
         for position, coefficient in enumerate(of_dimensions):
             total = total + ir.AffineDimExpr.get(position) * coefficient
+        for position, coefficient in enumerate(of_remainders):
+            total = total + ir.AffineExpr.get_mod(ir.AffineDimExpr.get(position), 3) * coefficient
         for position, coefficient in enumerate(of_symbols):
             total = total + ir.AffineSymbolExpr.get(position) * coefficient
         return total
@@ -236,8 +240,9 @@ def test_masks_keep_what_satisfies_all_inequalities(drawn, fill, unknown):
         whole = list(offsets)
         for axis, dimension in enumerate(dimensions):
             whole[dimension] += position[axis]
-        for of_dimensions, of_symbols, constant in inequalities:
-            if np.dot(of_dimensions, whole) + np.dot(of_symbols, symbols) + constant < 0:
+        for of_dimensions, of_remainders, of_symbols, constant in inequalities:
+            value = np.dot(of_dimensions, whole) + np.dot(of_remainders, np.array(whole) % 3)
+            if value + np.dot(of_symbols, symbols) + constant < 0:
                 expected[position] = fill
     assert np.array_equal(found, expected)
 

@@ -26,13 +26,15 @@ def form_of(text: str) -> AffineForm:
         ("(d0 + 2) * 3", AffineForm({0: 3}, {}, 6)),
         ("2 * (d0 - s1 * 4 - 1)", AffineForm({0: 2}, {1: -8}, -2)),
         ("(d0 + d1) - (d1 + s0) + s0", AffineForm({0: 1}, {}, 0)),
+        ("d0 + d1 mod 3", AffineForm({0: 1}, {}, 0, {(1, 3): 1})),
+        ("(d1 - d0 mod 4) * 2 + d1 mod 3 + 1", AffineForm({1: 2}, {}, 1, {(0, 4): -2, (1, 3): 1})),
     ],
 )
 def test_coefficients_and_constant(text, expected):
     assert form_of(text) == expected
 
 
-@pytest.mark.parametrize("text", ["d0 floordiv 2", "d0 ceildiv 2", "d0 + d1 mod 3", "d0 * s0"])
+@pytest.mark.parametrize("text", ["d0 floordiv 2", "d0 ceildiv 2", "s0 mod 3", "(d0 + d1) mod 3", "d0 * s0"])
 def test_what_is_no_integer_combination_is_refused(text):
     with pytest.raises(ValueError, match="is not an integer combination of its dimensions and symbols"):
         form_of(text)

@@ -1,5 +1,6 @@
 import contextlib
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,6 +148,28 @@ def test_equal_problems_have_one_spelling(fields, plain):
 def test_axes_of_nothing_are_checked_all_the_same(field):
     with pytest.raises(InputError, match=field):
         AttentionProblem(heads=2, seq_q=8, head_dim=16, **{field: "kq"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "hidden"),
+    [
+        ({}, (None, None)),
+        ({"window": (2, 0)}, (1, 4)),
+        ({"window": (3, 1)}, (0, None)),
+        ({"window": (4, 2)}, (None, None)),
+        ({"window": (9, 9)}, (None, None)),
+        ({"causal": True}, (None, 4)),
+        ({"causal": True, "seq_q": 1}, (None, None)),
+        ({"causal": True, "seq_q": 1, "causal_alignment": "top-left"}, (None, 1)),
+        ({"window": (1, 0), "seq_q": 1}, (3, None)),
+    ],
+    ids=str,
+)
+def test_a_side_that_hides_nothing_from_any_query_has_no_bound(
+    changes: dict[str, Any], hidden: tuple[int | None, int | None]
+) -> None:
+    problem = AttentionProblem(**{"heads": 1, "seq_q": 2, "seq_kv": 5, "head_dim": 4, **changes})
+    assert problem.hiding_window(problem.seq_q, problem.seq_kv) == hidden
 
 
 @pytest.mark.parametrize("window", [(-1, -1), (None, None), (-1, None)])

@@ -21,9 +21,13 @@ COEFFICIENTS = st.integers(-2, 2)
 
 @dataclass(frozen=True)
 class Inequalities:
-    """Of a mask over rows and columns: `row · i + column · j + symbol · s + constant ≥ 0` for each."""
+    """Of a mask over rows and columns: `row · i' + column · j + symbol · s + constant ≥ 0` for each.
+
+    i' is i, or where there is a modulus its remainder.
+    """
 
     terms: tuple[tuple[int, int, int, int], ...]
+    modulus: int | None
     symbol: int
     order: tuple[int, int]
     """Which map dimensions rows and columns run along; a map has three, one of them for neither."""
@@ -31,6 +35,8 @@ class Inequalities:
     def visible(self) -> ir.AffineMap:
         row, column = (ir.AffineDimExpr.get(dimension) for dimension in self.order)
         symbol = ir.AffineSymbolExpr.get(0)
+        if self.modulus is not None:
+            row = ir.AffineExpr.get_mod(row, self.modulus)
         return ir.AffineMap.get(
             3, 1, [row * r + column * c + symbol * s + constant for r, c, s, constant in self.terms]
         )
@@ -43,6 +49,8 @@ class Inequalities:
         return attn.mask(x, self.visible(), offsets, symbols, dimensions=self.order, fill=-math.inf).masked
 
     def holds(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+        if self.modulus is not None:
+            row = row % self.modulus
         kept = [r * row + c * column + s * self.symbol + constant >= 0 for r, c, s, constant in self.terms]
         return np.logical_and.reduce(kept)
 
@@ -52,6 +60,7 @@ INEQUALITIES = st.builds(
     terms=st.lists(st.tuples(COEFFICIENTS, COEFFICIENTS, COEFFICIENTS, st.integers(-4, 4)), min_size=1)
     .map(lambda terms: terms[:2])
     .map(tuple),
+    modulus=st.sampled_from([None, 1, 2, 3]),
     symbol=st.integers(-3, 3),
     order=st.permutations(range(3)).map(lambda order: tuple(order[:2])),
 )

@@ -56,28 +56,41 @@ def test_skipping_what_a_causal_mask_hides_changes_nothing(problem, query_tile, 
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(1, 9), st.integers(1, 14), st.integers(-3, 3), st.integers(0, 4))
-def test_skipping_what_a_window_hides_changes_nothing(queries, keys, shift, left):
+@given(
+    st.integers(1, 9),
+    st.integers(1, 14),
+    st.integers(-3, 3),
+    st.integers(0, 4),
+    st.sampled_from([None, 1, 2, 3]),
+)
+def test_skipping_what_a_window_hides_changes_nothing(queries, keys, shift, left, period):
     problem = Attention(queries=queries, keys=keys)
     inputs = problem.inputs()
     with mlir_context():
-        module = payload(problem.arguments(), [problem.output_shape], windowed(problem, shift, left))
+        build = windowed(problem, shift, left, period)
+        module = payload(problem.arguments(), [problem.output_shape], build)
         options = TileOptions(ragged=Ragged.SHIFTED)
         tile_and_fuse(within(module, "attn.batch_matmul")[-1], [2, 0, 3], options=options)
         split(module)
         (found,) = execute(module, inputs)
     row, column = np.indices((queries, keys))
-    visible = (column <= row + shift) & (column >= row + shift - left)
+    query = row if period is None else row % period
+    visible = (column <= query + shift) & (column >= query + shift - left)
     close(found, masked_attention(visible, *inputs))
 
 
-def windowed(problem, shift, left):
-    """Return a builder of attention whose query i sees keys from i + shift − left to i + shift."""
+def windowed(problem, shift, left, period=None):
+    """Return a builder of attention whose query i sees keys from i + shift − left to i + shift.
+
+    With a period queries are numbered from 0 again after it.
+    """
     from harness.ir import builder as b
 
     def build(*values):
         steps = problem.build(*values)
         row, column = ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1)
+        if period is not None:
+            row = ir.AffineExpr.get_mod(row, period)
         visible = ir.AffineMap.get(2, 0, [row - column + shift, column - row - shift + left])
         with ir.InsertionPoint(steps.softmax.operation):
             masked = attn.mask(steps.score, visible, [b.index(0)] * 2, fill=-math.inf).masked
@@ -153,6 +166,24 @@ def refused(module: ir.Module) -> str:
         split(module)
     assert str(body_of(module)) == before
     return str(refusal.value)
+
+
+def test_a_remainder_of_the_loops_position_bounds_no_loop():
+    problem = Attention(queries=4, keys=8)
+
+    def build(*values):
+        steps = problem.build(*values)
+        key = ir.AffineDimExpr.get(1)
+        visible = ir.AffineMap.get(2, 0, [ir.AffineExpr.get_mod(key, 3) - key + 2])
+        with ir.InsertionPoint(steps.softmax.operation):
+            masked = attn.mask(steps.score, visible, [b.index(0)] * 2, fill=-math.inf).masked
+        steps.softmax.operation.operands[0] = masked
+        return [steps.output]
+
+    with mlir_context():
+        module = payload(problem.arguments(), [problem.output_shape], build)
+        tile_and_fuse(within(module, "attn.batch_matmul")[-1], [0, 0, 4])
+        assert "does not bound the loop's position" in refused(module)
 
 
 def test_a_loop_that_also_leaves_scores_visits_all_tiles():

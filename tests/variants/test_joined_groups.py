@@ -1,14 +1,24 @@
 """Query heads that share a head of K and V as rows of one tile."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from payloads.plain_execution import run_plainly
 from sweeps import sweep
 from variants.native_runs import GENERATED, build, judge, load
 
+from harness import plugins
+from harness.dialect.context import mlir_context
+from harness.dialect.decomposition import decompose_all
 from harness.errors import InputError
+from harness.oracle.expected import expect
+from harness.payloads.attention import multi_head_attention
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.variants.tiling import with_joined_groups
 
@@ -16,6 +26,24 @@ DECODING = AttentionProblem(batch=2, heads=6, kv_heads=2, seq_q=1, seq_kv=77, he
 FEW = AttentionProblem(heads=8, kv_heads=2, seq_q=3, seq_kv=65, head_dim=32, head_dim_v=16, dtype="bf16")
 LATENT = AttentionProblem(heads=2, seq_q=1, seq_kv=130, head_dim=576, head_dim_v=512)
 """Heads as wide as multi-head latent attention has them."""
+MORE_ROWS_THAN_A_TILE = AttentionProblem(heads=22, kv_heads=2, seq_q=5, seq_kv=70, head_dim=16)
+CHANGES = (
+    {"sinks": True},
+    {"window": (4, 0)},
+    {"window": (3, 2), "sinks": True},
+    {"causal": True, "log_sum_exp": True, "sinks": True},
+    {"causal": True, "causal_alignment": "top-left"},
+    {"causal": True, "window": (4, None), "kv_lengths": (50,), "sinks": True},
+    {"bias": True},
+    {"mask": True, "mask_axes": "bhqk"},
+)
+"""What differs by head or by query, and can be joined whatever the number of queries."""
+OF_ONE_QUERY = ({"mask": True}, {"mask": True, "mask_axes": "hk"}, {"bias": True, "bias_axes": "h"})
+"""What can be joined where each head has one query."""
+
+
+def changed(problem: AttentionProblem, changes: dict[str, Any]) -> AttentionProblem:
+    return AttentionProblem.model_validate(problem.model_dump() | changes)
 
 
 @pytest.mark.parametrize("variant", sweep(GENERATED, but=["flash"]))
@@ -24,19 +52,103 @@ def test_few_queries_are_right(variant: str, problem: AttentionProblem) -> None:
     assert judge(variant, problem).ok
 
 
-def test_a_group_is_computed_once() -> None:
-    problem = AttentionProblem(heads=8, kv_heads=1, seq_q=1, seq_kv=256, head_dim=64)
-    artifact, _ = build("flash", problem, target="cpu:avx2")
-    assert artifact.metrics.flops_executed == problem.flops()
+@pytest.mark.parametrize("variant", sweep(GENERATED, but=["flash"]))
+@pytest.mark.parametrize(
+    "problem",
+    [
+        *(changed(MORE_ROWS_THAN_A_TILE, changes) for changes in CHANGES),
+        *(changed(MORE_ROWS_THAN_A_TILE, {"seq_q": 1, **changes}) for changes in (*CHANGES, *OF_ONE_QUERY)),
+    ],
+    ids=lambda problem: problem.describe(),
+)
+def test_what_differs_by_head_or_by_query_is_right(variant: str, problem: AttentionProblem) -> None:
+    assert with_joined_groups(problem).heads == problem.kv_heads
+    assert judge(variant, problem).ok
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    heads=st.integers(1, 3),
+    queries=st.integers(1, 5),
+    keys=st.integers(1, 9),
+    window=st.tuples(*[st.sampled_from([None, 0, 1, 3, 4096])] * 2),
+    is_causal=st.booleans(),
+    alignment=st.sampled_from(["bottom-right", "top-left"]),
+    lengths=st.none() | st.tuples(*[st.integers(0, 1)] * 2),
+)
+def test_a_row_sees_the_keys_of_its_query(
+    heads: int,
+    queries: int,
+    keys: int,
+    window: tuple[int | None, int | None],
+    is_causal: bool,
+    alignment: str,
+    lengths: tuple[int, int] | None,
+) -> None:
+    problem = AttentionProblem(
+        batch=2,
+        heads=2 * heads,
+        kv_heads=2,
+        seq_q=queries,
+        seq_kv=keys,
+        head_dim=1,
+        window=window,
+        causal=is_causal,
+        causal_alignment=alignment,
+        kv_lengths=lengths,
+        sinks=True,
+    )
+    joined = with_joined_groups(problem)
+    assert joined.heads == 2
+    inputs = make_inputs(problem)
+    output = np.full(problem.output_shape, np.nan, np.float32)
+    with mlir_context():
+        module = multi_head_attention(joined, None, problem)
+        decompose_all(module)
+        buffers = inputs.buffers(problem)
+        names = ["query", "key", "value", *(["kv_lengths"] if lengths else []), "sinks"]
+        run_plainly(module, "attention", [*(buffers[name] for name in names), output.copy()], output)
+    assert expect(inputs, problem).check(output).ok
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"seq_q": 2}, {"causal_alignment": "top-left"}, {"window": (3, 3)}, {"mask": True}, {"kv_heads": 6}],
+    [{}, {"sinks": True}, {"window": (4096, 0)}, {"bias": True}, {"mask": True}, {"causal": True}],
     ids=str,
 )
-def test_groups_stay_apart_where_a_querys_number_counts_or_there_are_none(changes: dict) -> None:
-    problem = DECODING.model_copy(update=changes)
+def test_a_group_is_computed_once(changes: dict[str, Any]) -> None:
+    problem = AttentionProblem(heads=8, kv_heads=1, seq_q=1, seq_kv=256, head_dim=64, **changes)
+    artifact, _ = build("flash", problem, target="cpu:avx2")
+    assert artifact.metrics.flops_executed == problem.flops()
+
+
+def test_key_tiles_that_a_window_hides_from_every_row_are_skipped() -> None:
+    problem = AttentionProblem(heads=8, kv_heads=2, seq_q=4, seq_kv=1024, head_dim=16, window=(8, 0))
+    artifact, _ = build("flash", problem, target="cpu:avx2", params={"tile_kv": 32})
+    assert artifact.metrics.flops_executed == 2 * 16 * 32 * 2 * 2 * problem.head_dim
+
+
+@pytest.mark.parametrize("target", ["cpu:avx2", "cpu:avx512"])
+def test_tiles_hold_all_queries_of_a_head_together_where_there_are_sinks(target: str) -> None:
+    problem = changed(MORE_ROWS_THAN_A_TILE, {"sinks": True})
+    tiling = plugins.variant("flash").tiling(Case(problem=problem, variant="flash", target=target))
+    assert tiling.query % problem.seq_q == 0
+    assert tiling.queries % problem.seq_q == 0
+    assert 0 < tiling.query < tiling.queries
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seq_q": 2, "mask": True},
+        {"seq_q": 2, "bias": True, "bias_axes": "hk"},
+        {"bias": True, "bias_axes": "q"},
+        {"kv_heads": 6},
+    ],
+    ids=str,
+)
+def test_groups_stay_apart_where_something_would_be_repeated_or_there_are_none(changes: dict) -> None:
+    problem = changed(DECODING, changes)
     assert with_joined_groups(problem) == problem
 
 
