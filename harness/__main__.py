@@ -7,11 +7,13 @@ from pathlib import Path
 import typer
 
 from harness.cli.commands import app
-from harness.errors import HarnessError, InputError, StoppedError, cut
+from harness.errors import BuildError, HarnessError, InputError, StoppedError, cut
 from harness.printable import printable, shell_line
 from harness.running.signals import ENDING, ended_by_signals
 from harness.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
 
+FAILED = 1
+"""Exit status where a build that was asked for failed."""
 BAD_INPUT = 2
 """Exit status where what the user gave is wrong."""
 INTERRUPTED = 130
@@ -25,9 +27,9 @@ CLOSED_PIPE = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    0: all went well; 1: a checked case failed, or a figure that was asked for is not drawn; 2: bad input,
-    explained on standard error, one line a mistake; 130: interrupted, by SIGTERM and SIGHUP, too; 141: nobody
-    reads the output any more.  Output that cannot be written is bad input, too.
+    0: all went well; 1: a checked case or a build failed, or a figure that was asked for is not drawn; 2: bad
+    input, explained on standard error, one line a mistake; 130: interrupted, by SIGTERM and SIGHUP, too; 141:
+    nobody reads the output any more.  Output that cannot be written is bad input, too.
     """
     with ended_by_signals(ENDING):
         return _main(sys.argv[1:] if arguments is None else arguments)
@@ -51,6 +53,8 @@ def _main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except InputError as error:
         return _fail(*error.lines)
+    except BuildError as error:
+        return _fail(str(error), status=FAILED)
     except HarnessError as error:
         return _fail(str(error))
     except typer.TyperException as error:
@@ -80,10 +84,10 @@ def _main(arguments: Sequence[str]) -> int:
     return status or 0
 
 
-def _fail(*messages: str) -> int:
+def _fail(*messages: str, status: int = BAD_INPUT) -> int:
     for message in messages:
         tell(f"harness: {cut(printable(' '.join(message.split())))}")
-    return BAD_INPUT
+    return status
 
 
 def _usage_message(error: typer.TyperException) -> str:

@@ -9,6 +9,10 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.artifact.reached_stages import ReachedStage
 
 LONGEST_LINE = 1500
 """Characters of a mistake's line."""
@@ -18,6 +22,9 @@ MOST_LINES = 40
 
 class HarnessError(Exception):
     """Anything the harness raises on purpose; its message is one line a user can act on."""
+
+    stages: "tuple[ReachedStage, ...]" = ()
+    """Of a build that failed: what the stages that it came through have left, in order."""
 
 
 class InputError(HarnessError):
@@ -96,6 +103,12 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+def stages_of(error: BaseException) -> "tuple[ReachedStage, ...]":
+    """Return the stages that were reached by the build that an exception tells of, none for others."""
+    found = (cause.stages for cause in causes(error) if isinstance(cause, HarnessError))
+    return next((stages for stages in found if stages), ())
 
 
 PLUGIN_FAILURES = (Exception, SystemExit)

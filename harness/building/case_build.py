@@ -10,6 +10,7 @@ from pathlib import Path
 from harness import plugins
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
+from harness.artifact.reached_stages import stages_left_in
 from harness.digest import code_digest, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, StorageError, UnsupportedError
 from harness.experiment.case_settings import checked
@@ -19,7 +20,7 @@ from harness.storage.reading import read_text
 from harness.targets.base import Target, TargetOptions
 from harness.targets.executors import chosen_here
 from harness.variants.base import Variant
-from harness.workers.process import WorkerFailure, WorkerProcess
+from harness.workers.process import WorkerFailure, WorkerProcess, scratch_folder
 from harness.workers.protocol import BuildRequest, Built, KeyFound
 
 DEFAULT_BUILD_TIMEOUT_S = 600.0
@@ -113,15 +114,19 @@ def build(
 
     The folder lies in the artifact cache (`cache_root`, by default the user's) and is shared: do not write
     there.  Raises `InputError` for a bad parameter, `UnsupportedError` with the variant's reason, and
-    `BuildError` when the compiler refuses, crashes, runs out of memory or takes longer than `timeout_s`.
+    `BuildError` when the compiler refuses, crashes, runs out of memory or takes longer than `timeout_s`; the
+    error has the `stages` that were reached.
     """
     plugins.check_name("variant", case.variant)
     plugins.check_target(case.target)
-    with WorkerProcess(memory_gb=memory_gb) as worker:
+    with scratch_folder() as stages, WorkerProcess(memory_gb=memory_gb) as worker:
+        request = BuildRequest(case=case, cache_root=cache_root, stages=stages)
         try:
-            built = worker.request(BuildRequest(case=case, cache_root=cache_root), timeout_s, Built)
+            built = worker.request(request, timeout_s, Built)
         except WorkerFailure as failure:
-            raise _as_error(case, failure) from failure
+            error = _as_error(case, failure)
+            error.stages = stages_left_in(stages)
+            raise error from failure
     return built.artifact, built.folder
 
 

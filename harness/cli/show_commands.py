@@ -55,10 +55,14 @@ def ir(
 ) -> None:
     """Build one problem, or take it from the cache, and show the IR after each stage.
 
-    Of a named schedule, show the IR after each step, on a small problem and without a build.
+    Of a build that fails, show the stages that it reached; the exit status is 1 then.  Of a named schedule,
+    show the IR after each step, on a small problem and without a build.
     """
     from harness.api import build
+    from harness.errors import HarnessError, stages_of
+    from harness.experiment.case_settings import complete_case
     from harness.ir_view.bounds import bounds_text
+    from harness.ir_view.failed_build import show_reached
     from harness.ir_view.request import problem_of, settings_of
     from harness.ir_view.show import show
     from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
@@ -69,8 +73,14 @@ def ir(
         return
     params, target_options = settings_of(settings or [], variant, target)
     problem = problem_of(context.obj)
-    with schedule_hint(variant):
-        built = build(problem, variant=variant, target=target, params=params, **target_options)
+    try:
+        with schedule_hint(variant):
+            built = build(problem, variant=variant, target=target, params=params, **target_options)
+    except HarnessError as error:
+        if stages_of(error) and not bounds:
+            case = complete_case(problem, variant, target, params, target_options)
+            show_reached(case, error, stage=stage, diff=diff, counts=counts)
+        raise
     if bounds:
         typer.echo(bounds_text(built, other_options=bool(stage or diff or counts)))
         return

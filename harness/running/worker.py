@@ -24,6 +24,7 @@ from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.cache import ArtifactCache, cache_root
+from harness.artifact.reached_stages import reached_stages
 from harness.building.case_build import build_case, find_key, read_artifact, target_options
 from harness.digest import digest_of_array
 from harness.errors import (
@@ -146,7 +147,8 @@ class Worker:
         return find_key(request.case)
 
     def _build(self, request: BuildRequest) -> Built:
-        return build_case(request.case, ArtifactCache(request.cache_root), request.key)
+        with reached_stages.left_in(request.stages):
+            return build_case(request.case, ArtifactCache(request.cache_root), request.key)
 
     def _expect(self, request: ExpectRequest) -> Done:
         from harness.oracle.expected import expect

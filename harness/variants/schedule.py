@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from harness.artifact.reached_stages import ReachedStage, reached_stages
 from harness.errors import raised_in
 from harness.targets.base import Stage
 
@@ -40,8 +41,9 @@ class StageRecord:
 
     def note(self, name: str, started: float, module: "ir.Module") -> None:
         """Keep the IR as it is now."""
-        self.seconds[name] = time.perf_counter() - started
-        self.texts[name] = str(module)
+        seconds = self.seconds[name] = time.perf_counter() - started
+        text = self.texts[name] = str(module)
+        reached_stages.leave(ReachedStage(name=name, suffix="mlir", text=text, seconds=seconds))
 
 
 REWRITES = (

@@ -51,6 +51,8 @@ class BuildRequest(_Message):
     """The case's content key, if it is known already."""
     cache_root: AbsolutePath | None = None
     """Folder of the artifact cache; None is the user's."""
+    stages: AbsolutePath | None = None
+    """Folder where each stage's output is left at once, for a build that fails; None if nobody reads it."""
 
 
 class ExpectRequest(_Message):

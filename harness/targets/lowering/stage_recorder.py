@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from harness.artifact.reached_stages import ReachedStage, reached_stages
 from harness.errors import raised_in
 from harness.targets.base import Stage
 
@@ -36,9 +37,10 @@ class StageRecorder:
             text = run()
         if text is None:
             return
-        self.seconds[stage.name] = time.perf_counter() - started
+        seconds = self.seconds[stage.name] = time.perf_counter() - started
         self.files[stage.name] = f"{self._numbers[stage.name]:02}-{stage.name}.{stage.suffix}"
         (self._folder / self.files[stage.name]).write_text(text, encoding="utf-8")
+        reached_stages.leave(ReachedStage(name=stage.name, suffix=stage.suffix, text=text, seconds=seconds))
 
     def in_order(self) -> dict[str, Any]:
         """Return the artifact's fields on its stages, in the order of the pipeline."""

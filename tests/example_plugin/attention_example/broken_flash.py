@@ -25,6 +25,21 @@ class FlashWithoutRescaling(Flash):
         return [*steps, replace(last, rewrite=lambda module: _without_rescaling(last, module))]
 
 
+class FlashWithBrokenStep(Flash):
+    """Has a last step that fails."""
+
+    name = "flash-with-broken-step"
+    summary = "flash with a step that raises, for tests"
+
+    def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
+        """Return flash's steps, and one that raises."""
+        return [*super().schedule(tiling, parameters), Step("broken", "raises", _raise)]
+
+
+def _raise(module: "ir.Module") -> None:
+    raise ValueError("no such loop")
+
+
 def _without_rescaling(step: Step, module: "ir.Module") -> None:
     from harness.dialect import decomposition
     from harness.rewrites import simplifications

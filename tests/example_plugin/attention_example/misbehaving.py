@@ -15,6 +15,8 @@ from harness.errors import BuildError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.processes.programs import run_program
+from harness.targets.base import Stage
+from harness.targets.lowering.stage_recorder import StageRecorder
 
 CALLS_BEFORE_DEATH = 3
 
@@ -36,6 +38,18 @@ class Abort(Misbehaving):
         print("Loading the module", file=sys.stderr)
         print("Assertion `isa<To>(Val)' failed.", file=sys.stderr, flush=True)
         os.abort()
+
+
+class AbortInStage(Misbehaving):
+    """A compiler whose assertion fails in its second stage."""
+
+    name = "abort-in-stage"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Leave one stage, and die."""
+        stages = (Stage("begun", "", lambda _: "module {}"), Stage("ended", "", lambda _: os.abort()))
+        StageRecorder(folder, stages).run_all(stages, None)
+        return super().build(case, key, folder)
 
 
 class CompilerError(Misbehaving):
