@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from harness.cli.commands import app
-from harness.errors import BuildError, HarnessError, InputError, StoppedError, cut
+from harness.errors import BuildError, HarnessError, InputError, PluginError, StoppedError, cut
 from harness.printable import printable, shell_line
 from harness.running.signals import ENDING, ended_by_signals
 from harness.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
@@ -53,7 +53,7 @@ def _main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except InputError as error:
         return _fail(*error.lines)
-    except BuildError as error:
+    except (BuildError, PluginError) as error:
         return _fail(str(error), status=FAILED)
     except HarnessError as error:
         return _fail(str(error))

@@ -61,6 +61,10 @@ class UnsupportedError(HarnessError):
     """A variant or target cannot do this problem, or lacks a package; the message is the reason."""
 
 
+class PluginError(HarnessError):
+    """A plugin cannot be imported or made, or is not what its entry point declares; the message says why."""
+
+
 class BuildError(HarnessError):
     """A compiler refused the code that a variant generated; the message holds its diagnostics."""
 
@@ -129,6 +133,10 @@ LONGEST_MESSAGE = 1000
 """Characters of an exception's message that are kept; libraries put whole inputs into theirs."""
 
 
+TOLD_IN_FULL = (InputError, UnsupportedError, PluginError, BuildError, KilledError, EmulatorFindingsError)
+"""The harness's own errors whose messages need no type's name."""
+
+
 def one_line(error: BaseException) -> str:
     """Return an exception's message, on one line; the harness's own errors need no type's name.
 
@@ -136,7 +144,7 @@ def one_line(error: BaseException) -> str:
     raised, see `raised_in`, comes first.  A message that is too long is cut.
     """
     lines = [line.strip() for line in str(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
-    if isinstance(error, InputError | UnsupportedError | BuildError | KilledError | EmulatorFindingsError):
+    if isinstance(error, TOLD_IN_FULL):
         message = " · ".join(lines[:3])
     else:
         message = ": ".join(

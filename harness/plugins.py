@@ -1,7 +1,7 @@
 """Variants, targets and figures, found through entry points and loaded only when asked for.
 
 The built-in ones are declared in this distribution's own `pyproject.toml`; a third party declares more in
-its own.  A plugin that cannot be imported hurts only those who ask for it.
+its own.  A plugin that cannot be imported hurts only those who ask for it: their cases fail to build.
 """
 
 import functools
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import PLUGIN_FAILURES, HarnessError, InputError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, InputError, PluginError, one_line
 from harness.validation import unknown_name
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def check_name(kind: str, name: str) -> None:
 def check_target(name: str) -> None:
     """Raise `InputError` unless a target has this name, and a chip of it what follows a colon.
 
-    Raises `HarnessError` if the target cannot be loaded.
+    Raises `PluginError` if the target cannot be loaded.
     """
     check_name("target", name_of(name) if isinstance(name, str) else name)
     _, colon, chip = name.partition(":")
@@ -107,22 +107,21 @@ def check_target(name: str) -> None:
 def load(kind: str, name: str) -> Any:
     """Import and instantiate a plugin.
 
-    Raises `HarnessError` for one that cannot be imported, and for one whose code fails, whatever it raises.
+    Raises `PluginError` for one that cannot be imported, and for one whose code fails, whatever it raises.
     """
     check_name(kind, name)
     entry = _registered(kind)[name]
+    declared = f"{kind} {name!r} ({entry.value})"
     try:
         plugin = entry.load()
     except (ImportError, AttributeError) as error:
-        raise HarnessError(f"{kind} {name!r} ({entry.value}) cannot be imported: {error}") from error
+        raise PluginError(f"{declared} cannot be imported: {error}") from error
     except PLUGIN_FAILURES as error:
-        raise HarnessError(
-            f"{kind} {name!r} ({entry.value}) cannot be imported: {one_line(error)}"
-        ) from error
+        raise PluginError(f"{declared} cannot be imported: {one_line(error)}") from error
     try:
         return plugin()
     except PLUGIN_FAILURES as error:
-        raise HarnessError(f"{kind} {name!r} ({entry.value}) cannot be made: {one_line(error)}") from error
+        raise PluginError(f"{declared} cannot be made: {one_line(error)}") from error
 
 
 def variant(name: str) -> "Variant":

@@ -1,5 +1,7 @@
 """Plugins whose own code fails: only who asks for them is told, in one line."""
 
+import re
+import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -11,11 +13,12 @@ from harness import plugins
 from harness.__main__ import main
 from harness.building.alternatives import alternatives
 from harness.cli import doctor
-from harness.errors import HarnessError, InputError
+from harness.errors import InputError, PluginError
 from harness.experiment.case_settings import checked
 from harness.experiment.experiment import parse_experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.running.worker import failure_kind
 
 
 class RaisesWhenMade:
@@ -92,7 +95,7 @@ def test_the_list_of_variants_says_what_is_wrong(
 
 
 def test_what_is_no_variant_says_so() -> None:
-    with pytest.raises(HarnessError, match="variant 'none': NoVariant is no variant: it has no parameters"):
+    with pytest.raises(PluginError, match="variant 'none': NoVariant is no variant: it has no parameters"):
         checked("variant", "none", {}, "")
 
 
@@ -121,8 +124,29 @@ def test_the_doctor_goes_on() -> None:
     assert findings["flash"].state is doctor.State.OK
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("import a_package_that_is_not_installed", "No module named 'a_package_that_is_not_installed'"),
+        ("def broken(:", "SyntaxError: invalid syntax"),
+        ("", "module 'broken_plugin' has no attribute 'Broken'"),
+    ],
+)
+def test_a_variant_that_cannot_be_imported_fails_to_build(
+    text: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "broken_plugin.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "broken_plugin", raising=False)
+    entry = EntryPoint("broken", "broken_plugin:Broken", "harness.variants")
+    monkeypatch.setattr(plugins, "_registered", lambda kind: {"broken": entry})
+    with pytest.raises(PluginError, match=re.escape(f"cannot be imported: {reason}")) as raised:
+        plugins.variant("broken")
+    assert failure_kind(raised.value) == "build-failed"
+
+
 def test_a_variant_that_cannot_be_made_is_the_harness_s_error() -> None:
-    with pytest.raises(HarnessError, match=r"variant 'made' .* cannot be made: ZeroDivisionError: no luck"):
+    with pytest.raises(PluginError, match=r"variant 'made' .* cannot be made: ZeroDivisionError: no luck"):
         plugins.variant("made")
 
 
@@ -161,6 +185,17 @@ def test_other_variants_that_can_do_a_problem_are_none_that_test_the_measurement
     found = alternatives(Case(problem=problem, variant="naive", target="cpu"))
     assert "flash" in found
     assert not {"twin", "slowed-twin"} & set(found)
+
+
+def test_lists_go_on_beside_a_target_that_cannot_be_imported(
+    example_plugin: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["list", "targets"], ["list", "stages"], ["support", "--target", "cpu"]):
+        assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "not-importable" in out
+    assert "cannot be imported: No module named 'a_package_that_is_not_installed'" in out
+    assert "cpu vectorized" in out
 
 
 def test_versions_of_plugins_are_those_of_what_declares_them(example_plugin: Path) -> None:

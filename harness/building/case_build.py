@@ -17,7 +17,7 @@ from harness.experiment.case_settings import checked
 from harness.problem.case import Case, ParameterValue
 from harness.status import Status
 from harness.storage.reading import read_text
-from harness.targets.base import Target, TargetOptions
+from harness.targets.base import TargetOptions
 from harness.targets.executors import chosen_here
 from harness.variants.base import Variant
 from harness.workers.process import WorkerFailure, WorkerProcess, scratch_folder
@@ -32,10 +32,10 @@ def find_key(case: Case) -> KeyFound:
 
     The key changes with the source IR, the case, the versions of the tools, the code of this package and of
     the plugins, and the device, and with nothing else.  Raises `UnsupportedError` with the variant's
-    reason, or `InputError`.
+    reason, `PluginError` for a plugin that cannot be loaded, or `InputError`.
     """
-    variant = _variant(case.variant)
-    target = _target(case.target)
+    variant = plugins.variant(case.variant)
+    target = plugins.target(case.target)
     plugins.check_target(case.target)
     checked("variant", case.variant, case.params, f"variant {case.variant!r}: ")
     target_options(case.target, case.target_options)
@@ -56,7 +56,7 @@ def find_key(case: Case) -> KeyFound:
 
 def require_supported(case: Case) -> None:
     """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target."""
-    reason = _variant(case.variant).supports(case.problem, case.target)
+    reason = plugins.variant(case.variant).supports(case.problem, case.target)
     if reason is not None:
         raise UnsupportedError(reason)
 
@@ -64,13 +64,14 @@ def require_supported(case: Case) -> None:
 def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -> Built:
     """Build a case into the cache, or find it there; `known_key` saves computing its key again.
 
-    Raises `UnsupportedError`, `BuildError` or `InputError`; a compiler may also end the process.
+    Raises `UnsupportedError`, `BuildError`, `PluginError` or `InputError`; a compiler may also end the
+    process.
     """
     key = known_key or find_key(case).key
     folder = cache.find(key)
     cached = folder is not None
     if folder is None:
-        variant = _variant(case.variant)
+        variant = plugins.variant(case.variant)
 
         def build_into(empty: Path) -> None:
             with _parameters_named(case):
@@ -147,21 +148,3 @@ def _as_error(case: Case, failure: WorkerFailure) -> HarnessError:
     if failure.status is Status.BUILD_FAILED:
         return BuildError(failure.reason)
     return BuildError(f"building {case.describe()}: {failure.status}: {failure.reason}")
-
-
-def _variant(name: str) -> Variant:
-    try:
-        return plugins.variant(name)
-    except InputError:
-        raise
-    except HarnessError as error:
-        raise UnsupportedError(str(error)) from error
-
-
-def _target(name: str) -> Target:
-    try:
-        return plugins.target(name)
-    except InputError:
-        raise
-    except HarnessError as error:
-        raise UnsupportedError(str(error)) from error

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from harness import plugins
 from harness.building.case_build import require_supported
 from harness.errors import PLUGIN_FAILURES, HarnessError, UnsupportedError, one_line
+from harness.experiment.case_settings import settings_model
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.forms import FORMS, Form
@@ -91,10 +92,10 @@ def all_chips() -> list[str]:
 
 
 def _usable(kind: str) -> Iterator[str]:
-    """Yield the plugins of a kind that can be loaded; `harness list` says why others cannot."""
+    """Yield the plugins that can be loaded and are of their kind; `harness list` says why others are not."""
     for name in plugins.suggested(kind):
         try:
-            plugins.load(kind, name)
+            settings_model(kind, name)
         except HarnessError:
             continue
         yield name

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from harness import plugins
-from harness.errors import HarnessError, InputError
+from harness.errors import InputError, PluginError
 from harness.machine.cores import available_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
@@ -30,12 +30,13 @@ SETTINGS_ATTRIBUTES = {"variant": "parameters", "target": "options"}
 def settings_model(kind: str, name: str) -> type[BaseModel]:
     """Return the model of a variant's parameters or a target's options.
 
-    Raises `HarnessError` for a plugin that is unknown, cannot be imported or is of another kind.
+    Raises `InputError` for a plugin that is unknown, `PluginError` for one that cannot be loaded or is of
+    another kind.
     """
     plugin, attribute = plugins.load(kind, name), SETTINGS_ATTRIBUTES[kind]
     model = getattr(plugin, attribute, None)
     if not isinstance(model, type) or not issubclass(model, BaseModel):
-        raise HarnessError(f"{kind} {name!r}: {type(plugin).__name__} is no {kind}: it has no {attribute}")
+        raise PluginError(f"{kind} {name!r}: {type(plugin).__name__} is no {kind}: it has no {attribute}")
     return model
 
 
@@ -53,8 +54,8 @@ def checked(
     """Return the model of a plugin's settings made of these values.
 
     This is the only way from what somebody wrote, in a file, on the command line or in Python.  Raises
-    `InputError`, a line for each setting that is wrong, which begins with `owner`, and `HarnessError` for a
-    plugin that is unknown or cannot be loaded.
+    `InputError`, a line for each setting that is wrong, which begins with `owner`, and for a plugin
+    what `settings_model` raises.
     """
     model = settings_model(kind, name)
     try:
@@ -84,7 +85,7 @@ def complete_case(
 ) -> Case:
     """Return the case of these settings and, for what is not set, the defaults.
 
-    Raises `InputError` for a name that nothing has and for a setting that is wrong, `HarnessError` for a
+    Raises `InputError` for a name that nothing has and for a setting that is wrong, `PluginError` for a
     plugin that cannot be loaded.
     """
     plugins.check_name("variant", variant)

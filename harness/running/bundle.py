@@ -27,7 +27,7 @@ from harness.building.pool import CaseRequest, Outcome, no_more
 from harness.building.requests import OnStart
 from harness.digest import code_digest
 from harness.digest import digest as digest_of_values
-from harness.errors import HarnessError, InputError, cut, one_line
+from harness.errors import HarnessError, InputError, PluginError, cut, one_line
 from harness.experiment.experiment import Experiment, parse_experiment
 from harness.experiment.selection import select
 from harness.printable import printable
@@ -190,6 +190,8 @@ class BundledBuilds:
             raise WorkerFailure(entry.status, entry.reason or "not built")
         try:
             device = plugins.target(request.case.target).device_of(request.case)
+        except PluginError as error:
+            raise WorkerFailure(Status.BUILD_FAILED, str(error)) from error
         except HarnessError as error:
             raise WorkerFailure(Status.UNSUPPORTED, str(error)) from error
         return KeyFound(key=entry.key, device=device)

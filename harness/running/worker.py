@@ -33,6 +33,7 @@ from harness.errors import (
     EmulatorFindingsError,
     InputError,
     KilledError,
+    PluginError,
     StorageError,
     UnsupportedError,
     causes,
@@ -295,6 +296,7 @@ def failure_kind(error: Exception) -> FailureKind:
     kinds: dict[type[Exception], FailureKind] = {
         InputError: "bad-input",
         UnsupportedError: "unsupported",
+        PluginError: "build-failed",
         BuildError: "build-failed",
         EmulatorFindingsError: "wrong",
         ChangedInputsError: "wrong",

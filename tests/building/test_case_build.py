@@ -94,7 +94,7 @@ def test_an_unknown_option_of_the_target_is_bad_input() -> None:
     ("variant", "error", "message"),
     [
         ("missing-dependency", UnsupportedError, r"install attention-harness\[baselines\]"),
-        ("not-importable", UnsupportedError, "No module named 'a_package_that_is_not_installed'"),
+        ("not-importable", BuildError, "No module named 'a_package_that_is_not_installed'"),
         ("build-error", BuildError, "expected 3 operands"),
         ("abort", BuildError, "crashed: SIGABRT: Assertion"),
     ],
@@ -102,6 +102,12 @@ def test_an_unknown_option_of_the_target_is_bad_input() -> None:
 def test_a_build_that_fails_raises(variant: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         build(example_case(variant))
+
+
+def test_a_build_for_a_target_that_cannot_be_imported_fails() -> None:
+    case = example_case().model_copy(update={"target": "not-importable"})
+    with pytest.raises(BuildError, match=r"target 'not-importable' .* cannot be imported: No module named"):
+        build(case)
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,19 @@ def test_paths_are_run_beside_the_cases_and_items_are_chosen_by_their_ids(folder
     assert session.outcomes == {"test_beside": "passed", "missing-dependency": "skipped"}
 
 
+def test_a_variant_that_cannot_be_imported_fails_beside_one_that_passes(folder: Path) -> None:
+    text = TINY.replace('"missing-dependency"', '"missing-dependency", "not-importable"')
+    (folder / "tiny.toml").write_text(text)
+    session = Session(folder, "--harness", "tiny.toml", "-k", "(missing or importable or numpy-att) and s16")
+    assert session.status == 1
+    assert session.outcomes == {
+        "numpy-attention": "passed",
+        "missing-dependency": "skipped",
+        "not-importable": "failed",
+    }
+    assert "cannot be imported: No module named 'a_package_that_is_not_installed'" in session.text
+
+
 def test_what_must_be_supported_fails(folder: Path) -> None:
     (folder / "tiny.toml").write_text(TINY + '[check]\nsupported = ["missing-dependency"]\n')
     session = Session(folder, "--harness", "tiny.toml", "-k", "missing and s16")

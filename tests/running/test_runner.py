@@ -42,7 +42,7 @@ FAILURES = {
     "killed": (Status.CRASHED, "run", "the worker was killed from outside (SIGKILL)"),
     "missing-dependency": (Status.UNSUPPORTED, "plan", "install attention-harness[baselines]"),
     "mutates": (Status.WRONG, "check", "it changes its input k"),
-    "not-importable": (Status.UNSUPPORTED, "plan", "No module named 'a_package_that_is_not_installed'"),
+    "not-importable": (Status.BUILD_FAILED, "build", "No module named 'a_package_that_is_not_installed'"),
     "oom": (Status.OUT_OF_MEMORY, "run", "Unable to allocate 64.0 MiB"),
     "raises": (Status.CRASHED, "run", "RuntimeError: the launch was refused"),
     "refused": (Status.UNSUPPORTED, "build", "mycc: no registers left"),
