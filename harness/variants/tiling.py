@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from harness.payloads.padded_sizes import PaddedSizes, ProjectedWidths
-from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import itemsize
 from harness.problem.pages import Paging
 from harness.targets.base import TileSizes
@@ -59,11 +59,8 @@ class Tiling:
         """Cut a problem; no tile is larger than the problem."""
         given = problem
         if sizes.joins_groups and problem.seq_q < sizes.query:
-            problem = with_joined_groups(problem)
+            problem = with_joined_groups(problem, sizes.query)
         query = min(sizes.query, query_length(problem))
-        if problem.sinks and problem.heads < given.heads and query < query_length(problem):
-            # A sink is that of all queries of a head: tiles hold these together.
-            query -= query % given.seq_q
         padded = -(-query // sizes.query_multiple) * sizes.query_multiple
         queries = query_length(problem)
         keys = max(key_length(problem), sizes.least_keys)
@@ -165,14 +162,15 @@ def _output_columns(problem: AttentionProblem, sizes: TileSizes) -> int:
     return -(-min(columns, problem.model_width or 1) // unit) * unit
 
 
-def with_joined_groups(problem: AttentionProblem) -> AttentionProblem:
+def with_joined_groups(problem: AttentionProblem, tile: int) -> AttentionProblem:
     """Return the problem with the query heads that share a head of K and V as queries of one head.
 
     Q and the output lie in memory as before: `[batch, kv_heads, group_size, seq_q, ..]` with the two axes in
     the middle joined.  K and V are then read once for a group, and rows that would be padding compute.
     So lie masks and biases in memory that differ along both axes, or along neither; what a query's number
     hides is for the payload: `harness.payloads.query_rows`.
-    A problem stays as it is where a mask or a bias would have to be repeated for rows.
+    A problem stays as it is where a mask or a bias would have to be repeated for rows, or sinks for rows that
+    do not fit a tile of so many.
     """
     if problem.group_size == 1 or problem.is_packed or problem.model_width is not None:
         return problem
@@ -181,6 +179,8 @@ def with_joined_groups(problem: AttentionProblem) -> AttentionProblem:
     if None in axes.values():
         return problem
     rows = problem.group_size * problem.seq_q
+    if problem.sinks and problem.seq_q > 1 and rows > tile:
+        return problem
     changes = {"heads": problem.kv_heads, "seq_q": rows, "causal": False, "window": None}
     return problem.model_copy(update={**changes, **axes})
 
@@ -193,7 +193,7 @@ def _axes_of_rows(axes: str, queries: int) -> str | None:
         return axes
     if queries > 1:
         return None
-    return "".join(axis for axis in SCORE_AXES if axis in axes + "q" and (axis != "q" or "h" in axes)) or None
+    return axes.replace("h", "hq") if "h" in axes else axes.replace("q", "") or None
 
 
 def query_length(problem: AttentionProblem) -> int:
