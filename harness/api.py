@@ -168,6 +168,7 @@ def attention(
             lengths that are not those of the arrays, and a table of pages.
         UnsupportedError: the variant cannot do this; the message says why, and which variants can.  So are
             packed sequences of most variants, and pages that are no whole number of key tiles.
+        OutOfMemoryError: the system does not give the memory for an output or a workspace.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {

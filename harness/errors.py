@@ -69,6 +69,10 @@ class BuildError(HarnessError):
     """A compiler refused the code that a variant generated; the message holds its diagnostics."""
 
 
+class OutOfMemoryError(HarnessError, MemoryError):
+    """The system does not give the memory that code works on; the message says what for, and how much."""
+
+
 class KilledError(HarnessError):
     """Somebody ended a program that a build runs: no fault of the case, and the next try may succeed."""
 
@@ -133,7 +137,15 @@ LONGEST_MESSAGE = 1000
 """Characters of an exception's message that are kept; libraries put whole inputs into theirs."""
 
 
-TOLD_IN_FULL = (InputError, UnsupportedError, PluginError, BuildError, KilledError, EmulatorFindingsError)
+TOLD_IN_FULL = (
+    InputError,
+    UnsupportedError,
+    PluginError,
+    BuildError,
+    OutOfMemoryError,
+    KilledError,
+    EmulatorFindingsError,
+)
 """The harness's own errors whose messages need no type's name."""
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
-from harness.errors import HarnessError
+from harness.errors import HarnessError, OutOfMemoryError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import buffer_dtype
@@ -26,7 +26,7 @@ from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine
-from harness.targets.lowering.buffers import checked_input
+from harness.targets.lowering.buffers import Buffer, checked_input
 
 CHUNKS_PER_THREAD = 8
 """Grid ranges that each thread takes one after another, so that uneven tiles (causal) balance out."""
@@ -54,7 +54,10 @@ class NativeExecutable(Executable):
         }
 
     def bind(self, inputs: Inputs) -> "NativeCall":
-        """Check the inputs' shapes and dtypes and allocate output, workspaces and scratch memory."""
+        """Check the inputs' shapes and dtypes and allocate output, workspaces and scratch memory.
+
+        Raises `OutOfMemoryError` where the system gives none for an output or a workspace.
+        """
         given = inputs.buffers(self.problem)
         buffers: dict[str, np.ndarray] = {}
         for buffer in (buffer for kernel in self.launch.kernels for buffer in kernel.buffers):
@@ -63,7 +66,7 @@ class NativeExecutable(Executable):
             if buffer.is_input:
                 buffers[buffer.name] = checked_input(given, buffer)
             else:
-                buffers[buffer.name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
+                buffers[buffer.name] = _allocated(buffer)
         return NativeCall(self, buffers, inputs)
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
@@ -190,6 +193,18 @@ class NativeCall(BoundCall):
             for name, shape in shapes.items()
             if name in self._buffers
         }
+
+
+def _allocated(buffer: Buffer) -> np.ndarray:
+    """Return memory for an output or a workspace; raises `OutOfMemoryError` where there is none."""
+    try:
+        return placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
+    except MemoryError as error:
+        what = f"the workspace {buffer.name}" if buffer.is_workspace else f"the {buffer.name}"
+        raise OutOfMemoryError(
+            f"{what} takes {buffer.bytes / 1e9:.3g} GB, {buffer.dtype}{list(buffer.shape)}, "
+            "and the system does not give that much"
+        ) from error
 
 
 def _run_ranges(

@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 from variants.native_runs import build, load
 
-from harness.errors import HarnessError, InputError
+import harness
+from harness.errors import HarnessError, InputError, OutOfMemoryError, one_line
+from harness.machine.placement import placement
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
+from harness.running.worker import failure_kind
 from harness.targets.cpu.executable import NativeCall, _ranges
 
 PROBLEM = AttentionProblem(heads=2, seq_q=77, head_dim=32, causal=True)
@@ -192,3 +195,29 @@ def test_a_fork_calls_what_its_parent_has_called():
         call.run()
         os._exit(0 if expect(inputs, PROBLEM).check(call.output()).ok else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("variant", "refused", "told"),
+    [("unfused", 2 * 48 * 48, "the workspace"), ("flash", 2 * 48 * 8, "the output")],
+    ids=["workspace", "output"],
+)
+def test_memory_that_the_system_does_not_give_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, variant: str, refused: int, told: str
+) -> None:
+    problem = AttentionProblem(heads=2, seq_q=48, head_dim=8)
+    executable = harness.build(problem, variant=variant, target="cpu").executable()
+    given = placement.empty
+
+    def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        if np.prod(shape) >= refused:
+            raise MemoryError("Unable to allocate")
+        return given(shape, dtype)
+
+    monkeypatch.setattr(placement, "empty", empty)
+    with pytest.raises(
+        OutOfMemoryError, match=rf"^{told}.* takes .* GB, f32\[.*\], and the system"
+    ) as caught:
+        executable.bind(make_inputs(problem))
+    assert one_line(caught.value) == str(caught.value)
+    assert failure_kind(caught.value) == "out-of-memory"
