@@ -40,8 +40,15 @@ Where the output is projected (`output_projection`), E is that of the heads: err
 their squares as the components themselves do, so that their share of a row's size stays.  The sum over the
 heads' columns adds 2·√(heads·head_dim_v)·eps(f32) for the reason of √keys.
 
-A tolerance is at least the smallest number of the dtype: where sinks leave next to nothing of a row, 0 is
-right.
+Sinks can leave next to nothing of a row.  Where its probabilities are below the smallest normal number of
+f32, a kernel may take them for 0, and where they are stored in f16 they are whole multiples of its smallest
+step.  What that may change of a row is
+
+    underflow[row] = step(dtype) · (1 + max(largest|V|, 2·√keys·rms(V))) + tiny(f32) · keys · largest|V|
+
+It is added to the tolerance of rows whose scale is less than `UNDERFLOW_FACTOR` times as large, and these
+rows say nothing of E.  Where no sink takes a share, rows are larger.  Of a row that sees no key it is 0.
+No tolerance is below the smallest step of the dtype.
 
 The log-sum-exp of a row, where it is an output, is right within
 
@@ -75,6 +82,7 @@ from harness.oracle.reference import (
     heads,
     largest_product,
     plain_rows,
+    smallest_step,
 )
 from harness.oracle.wrong_rows import describe_wrong_rows
 from harness.problem.attention_problem import AttentionProblem
@@ -95,6 +103,9 @@ PROJECTION_FACTOR = 2.0
 """Of a score's size times the dtype's unit, that rounding of projected Q and K may change it by."""
 LARGEST_FACTOR = 0.9
 """Of a row's size, that an output may be wrong by at most: zeros are wrong by all of it."""
+
+UNDERFLOW_FACTOR = 64.0
+"""Rows so many times as large as what underflow may change of them are right to the digits of their type."""
 
 LARGEST_SCORE = 1e30
 """Bound of |scale|·‖q‖·rms‖k‖: running maxima of f32 kernels start at its negative."""
@@ -333,15 +344,19 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     of_row = LARGEST_FACTOR * _root_mean_square(exact.output) + summation * exact.scale
     limit = np.where(scores < LARGEST_FACTOR, LARGEST_FACTOR * exact.scale, of_row)
     tolerance = np.minimum((factor + scores) * exact.scale, limit)
-    step = float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).smallest_subnormal)
-    tolerance = np.where(exact.scale > 0, np.maximum(tolerance, step), tolerance)
+    tolerance = np.where(exact.scale > 0, np.maximum(tolerance, smallest_step(problem)), tolerance)
     return Expected(
         problem.dtype,
         exact.output,
-        tolerance,
+        tolerance + np.where(_underflows(exact.scale, exact.underflow), exact.underflow, 0.0),
         exact.log_sum_exp,
         _log_sum_exp_tolerance(problem, attended, summation) if problem.log_sum_exp else None,
     )
+
+
+def _underflows(scale: np.ndarray, underflow: np.ndarray) -> np.ndarray:
+    """Return whether rows are so small that underflow is a large part of them."""
+    return scale <= UNDERFLOW_FACTOR * underflow
 
 
 def _joined_summation(problem: AttentionProblem) -> float:
@@ -390,16 +405,17 @@ def _root_mean_square(rows: np.ndarray) -> np.ndarray:
 def _plain_error(inputs: Inputs, problem: AttentionProblem, exact: Reference) -> float:
     """Return the largest error of the plain implementation relative to its row's scale.
 
-    Rows where it overflows, as f16 scores can, say nothing of the precision and are left out.
+    Rows where it overflows, as f16 scores can, or underflows say nothing of the precision and are left out.
     """
     blocks = [(head, rows) for head in heads(inputs, problem) for rows in head.blocks()]
     largest = 0.0
     for head, rows, shuffle in _measurements(blocks):
         expected, scale = exact.output[head.index][rows], exact.scale[head.index][rows]
+        underflows = _underflows(scale, exact.underflow[head.index][rows])
         with np.errstate(over="ignore", invalid="ignore"):
             plain = plain_rows(head, rows, problem, shuffle).astype(np.float64)
             error = np.abs(plain - expected).max(axis=1)
-        usable = np.isfinite(error) & (scale > 0)
+        usable = np.isfinite(error) & ~underflows
         largest = max(largest, float(np.max(error[usable] / scale[usable], initial=0.0)))
     return largest
 

@@ -8,6 +8,7 @@ mask leaves visible is computed.  Products go through the BLAS with as many thre
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import ml_dtypes
 import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
@@ -54,6 +55,9 @@ class Reference:
     product: np.ndarray
     """|scale| · ‖q‖ · rms‖k‖ of each row, likewise: √head_dim times the size of a score of components of
     random sign.  Infinite components count as 0."""
+    underflow: np.ndarray
+    """What numbers too small for a format may change of each row, see `_underflow`; 0 where no key is
+    visible."""
 
 
 def heads(inputs: Inputs, problem: AttentionProblem) -> Iterator[Head]:
@@ -113,12 +117,15 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
     log_sum_exp = np.full(problem.attended_shape[:-1], -np.inf)
     scale = np.zeros(problem.attended_shape[:-1])
     product = np.zeros(problem.attended_shape[:-1])
+    underflow = np.zeros(problem.attended_shape[:-1])
+    step = smallest_step(problem)
     for head in heads(inputs, problem):
         k, v = head.k.astype(np.float64), head.v.astype(np.float64)
         mean_square_v = np.mean(v * v) if v.size else 0.0
         key_size = _rms_length(k)
         for rows in head.blocks():
             scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
+            underflow[head.index][rows] = _underflow(np.count_nonzero(scores > -np.inf, axis=1), v, step)
             peak, total = _exponentiate(scores, head.sink)
             seen = np.where(total > 0, total, 1.0)
             block = scores @ v[keys]
@@ -131,7 +138,7 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
             scale[head.index][rows] = np.sqrt(mean_square)
             query_size = np.sqrt(_squared_lengths(head.q[rows].astype(np.float64)))
             product[head.index][rows] = abs(problem.scale) * query_size * key_size
-    return Reference(output, log_sum_exp, scale, product)
+    return Reference(output, log_sum_exp, scale, product, underflow)
 
 
 def exact_output(attended: Reference, inputs: Inputs) -> Reference:
@@ -150,7 +157,29 @@ def exact_output(attended: Reference, inputs: Inputs) -> Reference:
     scale = np.maximum(np.sqrt(np.mean(output * output, axis=-1)), spread)
     error = np.sqrt(columns * np.sum((attended.product * attended.scale) ** 2, axis=1)) * weight_size
     product = error / np.where(scale > 0, scale, 1.0)
-    return Reference(output, attended.log_sum_exp, scale, product)
+    underflow = np.sqrt(columns * np.sum(attended.underflow**2, axis=1)) * weight_size
+    return Reference(output, attended.log_sum_exp, scale, product, underflow)
+
+
+def smallest_step(problem: AttentionProblem) -> float:
+    """Return the smallest positive number of the problem's dtype."""
+    return float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).smallest_subnormal)
+
+
+def _underflow(keys: np.ndarray, v: np.ndarray, step: float) -> np.ndarray:
+    """Return what underflow may change of rows that see so many keys.
+
+    A probability below the smallest normal number of f32 may be 0: each by as much as that, all in one
+    direction.  One that is stored in the problem's dtype is wrong by half of its smallest step, in either
+    direction: of n keys the errors add up by their squares, but never to less than those of one key.  The
+    output is stored likewise.
+    """
+    if not v.size:
+        return np.zeros(keys.shape)
+    largest, size = float(np.max(np.abs(v))), float(np.sqrt(np.mean(v * v)))
+    stored = step * (1 + np.maximum(largest, 2 * np.sqrt(keys) * size))
+    flushed = float(np.finfo(np.float32).tiny) * keys * largest
+    return np.where(keys > 0, stored + flushed, 0.0)
 
 
 def _rms_length(vectors: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import DISTRIBUTIONS, Inputs, make_inputs
 
 
-def dense_head(q, k, v, problem, mask, bias):
+def dense_head(q, k, v, problem, sink, mask=None, bias=None):
     """One head with the whole score matrix in float64, as the conventions are written."""
     seq_q, seq_kv = len(q), len(k)
     scores = problem.scale * (q @ k.T)
@@ -38,8 +38,9 @@ def dense_head(q, k, v, problem, mask, bias):
     for row in range(seq_q):
         seen = visible[row] & ~np.isneginf(scores[row])
         if seen.any():
-            weights = np.exp(scores[row, seen] - scores[row, seen].max())
-            output[row] = weights @ v[seen] / weights.sum()
+            peak = max(scores[row, seen].max(), sink)
+            weights = np.exp(scores[row, seen] - peak)
+            output[row] = weights @ v[seen] / (weights.sum() + np.exp(sink - peak))
     return output
 
 
@@ -50,19 +51,24 @@ def dense(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
     for b, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
         for h in range(problem.heads):
             g = h * problem.kv_heads // problem.heads
+            sink = -np.inf if inputs.sinks is None else float(inputs.sinks[h])
             if problem.is_packed:
                 rows, keys = slice(q_start, q_start + seq_q), slice(kv_start, kv_start + seq_kv)
-                output[rows, h] = dense_head(q[rows, h], k[keys, g], v[keys, g], problem, None, None)
+                output[rows, h] = dense_head(q[rows, h], k[keys, g], v[keys, g], problem, sink)
                 continue
             mask = None if inputs.mask is None else inputs.mask[b, 0, :, :seq_kv]
             bias = None if inputs.bias is None else inputs.bias[0, h, :, :seq_kv].astype(np.float64)
-            output[b, h] = dense_head(q[b, h], k[b, g, :seq_kv], v[b, g, :seq_kv], problem, mask, bias)
+            k_seen, v_seen = k[b, g, :seq_kv], v[b, g, :seq_kv]
+            output[b, h] = dense_head(q[b, h], k_seen, v_seen, problem, sink, mask, bias)
         q_start, kv_start = q_start + seq_q, kv_start + seq_kv
     return output
 
 
 def flash(inputs: Inputs, problem: AttentionProblem, tile: int = 64) -> np.ndarray:
-    """An honest kernel: online softmax over KV tiles, float32 accumulators, P rounded to the dtype."""
+    """An honest kernel: online softmax over KV tiles, float32 accumulators, P rounded to the dtype.
+
+    Sinks join the sum at the end.
+    """
     dtype = numpy_dtype(problem.dtype)
     output = np.zeros(problem.output_shape, dtype)
     for head in heads(inputs, problem):
@@ -83,6 +89,9 @@ def flash(inputs: Inputs, problem: AttentionProblem, tile: int = 64) -> np.ndarr
                     correction[:, None] * accumulator + weights.astype(dtype).astype(np.float32) @ v[keys]
                 )
                 peak = new_peak
+            if head.sink is not None:
+                with np.errstate(over="ignore"):
+                    total += np.exp(np.float32(head.sink) - np.where(np.isneginf(peak), head.sink, peak))
             output[head.index][rows] = accumulator / np.where(total > 0, total, 1)[:, None]
     return output
 
@@ -120,6 +129,7 @@ def problems(draw: st.DrawFn) -> AttentionProblem:
         "window": draw(st.one_of(st.none(), st.tuples(side, side))),
         "softcap": draw(st.one_of(st.none(), st.floats(0.5, 30))),
         "scale": draw(st.one_of(st.none(), st.sampled_from([-1.5, 0.0, 1e-60, 0.01, 2.0]))),
+        "sinks": draw(st.booleans()),
     }
     if draw(st.booleans()):
         lengths = draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=3))
@@ -361,6 +371,42 @@ def test_row_that_must_be_zero_allows_no_error():
     output[0, 0, 0, 0] = 1e-30
     verdict = expected.check(output)
     assert (verdict.ok, verdict.error_ratio, verdict.first_bad) == (False, np.inf, "head 0, query 0")
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize(("seq_q", "seq_kv"), [(1, 1), (5, 2), (64, 1), (64, 5)])
+def test_honest_kernels_pass_where_sinks_leave_next_to_nothing(dtype: str, seq_q: int, seq_kv: int) -> None:
+    problem = AttentionProblem(heads=4, seq_q=seq_q, seq_kv=seq_kv, head_dim=64, dtype=dtype, sinks=True)
+    for seed in range(4):
+        inputs = make_inputs(problem, "large-logits", seed)
+        right = expect(inputs, problem)
+        plain = same_precision(inputs, problem)
+        flushed = np.where(np.abs(right.reference) < 2.0**-126, 0, right.reference).astype(plain.dtype)
+        assert right.check(plain).ok
+        assert right.check(flushed).ok
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_rows_that_underflow_leave_the_others_narrow(dtype: str) -> None:
+    """The inputs of each query are a multiple of the same ones: scores fall from 0 to −40."""
+    problem = AttentionProblem(heads=1, seq_q=41, seq_kv=1, head_dim=16, scale=1.0, dtype=dtype, sinks=True)
+    inputs = make_inputs(problem)
+    inputs.q[:], inputs.k[:], inputs.sinks[:] = 0, 1, 1
+    inputs.q[0, 0, :, 0] = -np.arange(41)
+    right = expect(inputs, problem)
+    relative = right.tolerance[0, 0] / np.sqrt(np.mean(right.reference[0, 0] ** 2, axis=1))
+    assert relative[0] < {"f32": 1e-5, "f16": 0.02}[dtype]
+    assert relative[-1] < 1e-4 if dtype == "f32" else relative[-1] > 1e6
+
+
+def test_a_row_of_zeros_by_underflow_is_0_or_next_to_it_but_without_keys_it_is_0() -> None:
+    problem = AttentionProblem(heads=1, seq_q=2, seq_kv=1, head_dim=4, causal=True, scale=1.0, sinks=True)
+    inputs = make_inputs(problem)
+    inputs.q[:], inputs.k[:], inputs.v[:] = -1000, 1, 1
+    right = expect(inputs, problem)
+    assert not right.reference.any()
+    assert right.tolerance[0, 0, 0] == 0
+    assert 1e-38 < right.tolerance[0, 0, 1] < 1e-37
 
 
 def test_packed_output_names_the_token():
