@@ -34,15 +34,20 @@ class AffineForm:
             return cls.of(expression.lhs)._plus(cls.of(expression.rhs))
         if isinstance(expression, ir.AffineMulExpr):
             left, right = cls.of(expression.lhs), cls.of(expression.rhs)
-            if not right.dimensions and not right.symbols:
+            if right.is_constant:
                 return left._times(right.constant)
-            if not left.dimensions and not left.symbols:
+            if left.is_constant:
                 return right._times(left.constant)
         if isinstance(expression, ir.AffineModExpr):
             dimension, modulus = expression.lhs, expression.rhs
             if isinstance(dimension, ir.AffineDimExpr) and isinstance(modulus, ir.AffineConstantExpr):
                 return cls(remainders={(dimension.position, modulus.value): 1})
         raise ValueError(f"{expression} is not an integer combination of its dimensions and symbols")
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it depends on no dimension and no symbol."""
+        return not (self.dimensions or self.symbols or self.remainders)
 
     def all_dimensions(self) -> set[int]:
         """Return the dimensions that it depends on."""

@@ -34,7 +34,9 @@ def test_coefficients_and_constant(text, expected):
     assert form_of(text) == expected
 
 
-@pytest.mark.parametrize("text", ["d0 floordiv 2", "d0 ceildiv 2", "s0 mod 3", "(d0 + d1) mod 3", "d0 * s0"])
+@pytest.mark.parametrize(
+    "text", ["d0 floordiv 2", "d0 ceildiv 2", "s0 mod 3", "(d0 + d1) mod 3", "d0 * s0", "(d0 mod 3) * s0"]
+)
 def test_what_is_no_integer_combination_is_refused(text):
     with pytest.raises(ValueError, match="is not an integer combination of its dimensions and symbols"):
         form_of(text)
