@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.layout import PanelGrid
+from harness.reporting.figures.layout import PanelGrid, drawing_of, require_height
 from harness.reporting.figures.style import POINTS_PER_INCH, SeriesStyle, text_color
 from harness.reporting.frames import format_value
 from harness.reporting.units import significant
@@ -19,12 +19,16 @@ MOST_BARS_SIDE_BY_SIDE = 16
 """More bars than this in a panel, and panels are stacked instead of standing side by side."""
 GROUP_SHARE = 0.86
 """Share of the distance between groups that its bars fill."""
+VALUE_GAP = 2.0
+"""Points between a bar and its value."""
 LARGEST_VALUE_TEXT = 7.0
 SMALLEST_VALUE_TEXT = 3.5
 CHARACTER_WIDTH = 0.62
 """Width of a digit over the font size."""
 HEADROOM = 1.28
-"""Top of the scale over the highest bar: room for upright values."""
+"""Top of the scale over the highest bar: room for upright values where panels are as high as usual."""
+LEAST_BAR_POINTS = 20.0
+"""Height of the highest bar below which bars cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,13 @@ def draw_bar_panel(
     bars: Mapping[str, Sequence[Bar]],
     styles: Mapping[str, SeriesStyle],
     grid: PanelGrid,
-    highest: float,
     width: float,
-    words_above: float = 0.0,
     groups: Sequence[Any] | None = None,
 ) -> None:
     """Draw the bars of each series of one panel; the figure is `width` inches wide.
 
-    `highest` is the highest end of a bar or of its interval in all panels; `words_above` are points that stay
-    free above the values; `groups` are the places of the horizontal axis, by default those of the bars.
+    `groups` are the places of the horizontal axis, by default those of the bars.  `scale_bars` gives the
+    panels their vertical scale.
     """
     groups = groups or sorted({bar.group for of_series in bars.values() for bar in of_series})
     bar_width = GROUP_SHARE / len(bars)
@@ -84,8 +86,28 @@ def draw_bar_panel(
     axes.set_xticks(range(len(groups)), [format_value(group) for group in groups])
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.5, len(groups) - 0.5)
-    axes.set_ylim(0, highest * HEADROOM / (1 - min(0.5, words_above / (PANEL_HEIGHT * POINTS_PER_INCH))))
     axes.grid(axis="y")
+
+
+def scale_bars(all_axes: Sequence[Axes], rows: int, highest: float, words_above: float = 0.0) -> None:
+    """Give panels of bars one scale, with room for the values and, above these, for so many points of words.
+
+    `highest` is the highest end of a bar or of its interval in all panels, which lie in so many rows.
+    Titles and labels are there already: they take part of the height.  Raises `NothingToDraw` where next to
+    nothing of it is left for the bars.
+    """
+    for axes in all_axes:
+        axes.set_ylim(0, highest * HEADROOM)
+    drawing = drawing_of(all_axes)
+    drawing.draw_without_rendering()
+    points = POINTS_PER_INCH / drawing.dpi
+    height = points * min(axes.bbox.height for axes in all_axes)
+    values = [text for axes in all_axes for text in axes.texts if text.get_gid() == "value"]
+    taken = VALUE_GAP + points * max((text.get_window_extent().height for text in values), default=0)
+    taken += words_above
+    require_height(drawing, rows, LEAST_BAR_POINTS + taken - height)
+    for axes in all_axes:
+        axes.set_ylim(0, highest * max(HEADROOM, height / (height - taken)))
 
 
 def bar_handle(look: SeriesStyle) -> Any:
@@ -146,7 +168,7 @@ def _write_value(
     axes.annotate(
         bar.text,
         (place, bar.value + bar.up),
-        xytext=(0, 2),
+        xytext=(0, VALUE_GAP),
         textcoords="offset points",
         rotation=90 if is_upright else 0,
         ha="center",

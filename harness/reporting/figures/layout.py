@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from harness.reporting.figures.base import NothingToDraw, Unreadable
 from harness.reporting.figures.legend import SMALLEST_HEIGHT
 from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
-from harness.reporting.figures.style import CAPTION_SIZE, PAPER_WIDTH, POINTS_PER_INCH
+from harness.reporting.figures.style import CAPTION_SIZE, FONT_SIZES, PAPER_WIDTH, POINTS_PER_INCH
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
     format_value,
@@ -166,7 +167,7 @@ def new_drawing(
     if size is not None:
         least = grid.rows * (LEAST_PANEL_HEIGHT + height_above) + heading_height + below
         if size[1] < least:
-            raise NothingToDraw(f"size: {size[1]:g} inches of height, at least {least:.1f} are needed")
+            raise NothingToDraw(_too_low(size[1], least))
         height = size[1]
     drawing = Drawing(figsize=(width, height))
     drawing.set_layout_engine("constrained", rect=(0, below / height, 1, 1 - below / height))
@@ -189,14 +190,41 @@ def new_drawing(
     return drawing, [all_axes[panel.row, panel.column] for panel in grid.panels]
 
 
+def _too_low(height: float, least: float) -> str:
+    return f"size: {height:g} inches of height, at least {math.ceil(10 * least) / 10:.1f} are needed"
+
+
 def label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, y_label: str) -> None:
-    """Label the outer axes only."""
+    """Label the outer axes only; the vertical ones once for all where panels are lower than the label."""
     places = {(panel.row, panel.column) for panel in grid.panels}
     for panel, axes in zip(grid.panels, all_axes, strict=True):
         if panel.column == 0:
             axes.set_ylabel(y_label)
         if (panel.row + 1, panel.column) not in places:
             axes.set_xlabel(x_label)
+    if grid.rows > 1 and _are_lower_than_labels(all_axes):
+        for axes in all_axes:
+            axes.set_ylabel("")
+        drawing_of(all_axes).supylabel(y_label, fontsize=FONT_SIZES["axes.labelsize"])
+
+
+def _are_lower_than_labels(all_axes: Sequence[Axes]) -> bool:
+    drawing_of(all_axes).draw_without_rendering()
+    return any(axes.yaxis.label.get_window_extent().height > axes.bbox.height for axes in all_axes)
+
+
+def drawing_of(all_axes: Sequence[Axes]) -> Drawing:
+    """Return the drawing that axes are part of."""
+    drawing = all_axes[0].get_figure()
+    assert drawing is not None
+    return drawing  # type: ignore[return-value]
+
+
+def require_height(drawing: Drawing, rows: int, missing: float) -> None:
+    """Raise `NothingToDraw` where each row of panels misses so many points of height."""
+    if missing > 0:
+        height = drawing.get_figheight()
+        raise NothingToDraw(_too_low(height, height + rows * missing / POINTS_PER_INCH))
 
 
 def describe_value(column: str, value: Any) -> str:

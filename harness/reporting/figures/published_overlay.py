@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import field_validator
 
+from harness.reporting.figures import bars
 from harness.reporting.figures.bars import Bar, bar_handle, draw_bar_panel
 from harness.reporting.figures.base import FigureSettings
 from harness.reporting.figures.layout import PanelGrid
@@ -252,7 +253,8 @@ def draw_on_own_axes(
         own = _axes_above(axes)
         if as_bars and points:
             groups = sorted(panel.frame[x].dropna().unique())
-            draw_bar_panel(own, points, overlay.styles, grid, overlay.highest, width, groups=groups)
+            draw_bar_panel(own, points, overlay.styles, grid, width, groups=groups)
+            own.set_ylim(0, overlay.highest * bars.HEADROOM)
         else:
             draw_beside_lines(own, points, overlay.styles)
             own.set_ylim(0, overlay.highest * HEADROOM)

@@ -10,6 +10,7 @@ from harness.reporting.figures.bars import (
     bar_handle,
     draw_bar_panel,
     panel_columns_side_by_side,
+    scale_bars,
 )
 from harness.reporting.figures.base import (
     Figure,
@@ -100,19 +101,19 @@ class Speedup(Figure):
                 width=width,
                 heading_height=legend.height,
             )
-            highest = _highest(shown)
             for panel, axes in zip(grid.panels, all_axes, strict=True):
                 rows = records(panel.frame)
                 bars = {
                     label: [_bar(row, x) for row in rows if row["label"] == label]
                     for label in labels_in(panel.frame)
                 }
-                draw_bar_panel(axes, bars, styles, grid, highest, width)
+                draw_bar_panel(axes, bars, styles, grid, width)
                 axes.axhline(1, color="0.15", linewidth=0.7, gid="baseline")
                 axes.set_title(panel.heading)
             baseline = settings.display(comparison.baseline)
             named = wrap(f"({baseline} = 1)", AXIS_LABEL_SIZE, LONGEST_AXIS_LABEL)
             label_axes(all_axes, grid, x_label(shown, x), f"speed-up\n{named}")
+            scale_bars(all_axes, grid.rows, _highest(shown))
             add_legend(drawing, legend, [bar_handle(styles[label]) for label in labels])
         return drawing
 

@@ -10,6 +10,7 @@ from harness.reporting.figures.bars import (
     bar_handle,
     draw_bar_panel,
     panel_columns_side_by_side,
+    scale_bars,
 )
 from harness.reporting.figures.base import (
     Figure,
@@ -143,15 +144,18 @@ class Throughput(Figure):
             )
             peaks = [axis.peaks(panel.frame) for panel in grid.panels]
             if as_bars:
-                _draw_bars(all_axes, grid, x, axis, peaks, styles, width, overlay)
+                highest = _draw_bars(all_axes, grid, x, axis, peaks, styles, width, overlay)
             else:
                 _draw_lines(all_axes, grid, x, axis, peaks, styles, overlay)
-            for panel, axes, of_panel in zip(grid.panels, all_axes, peaks, strict=True):
+            for panel, axes in zip(grid.panels, all_axes, strict=True):
                 axes.set_title(panel.heading)
-                draw_peaks(axes, of_panel, all_in_corner=as_bars)
             if overlay.is_far:
                 draw_on_own_axes(all_axes, grid, overlay, x, width, as_bars=as_bars)
             label_axes(all_axes, grid, x_label(shown, x), axis.label)
+            if as_bars:
+                scale_bars(all_axes, grid.rows, highest, height_of_words(peaks))
+            for axes, of_panel in zip(all_axes, peaks, strict=True):
+                draw_peaks(axes, of_panel, all_in_corner=as_bars)
             handle = bar_handle if as_bars else _legend_handle
             add_legend(drawing, legend, [handle(styles[label]) for label in labels])
             published_legend.add(drawing, as_bars=as_bars)
@@ -234,8 +238,8 @@ def _draw_bars(
     styles: dict[str, SeriesStyle],
     width: float,
     overlay: Overlay,
-) -> None:
-    """Draw every panel as groups of bars, all on one vertical scale."""
+) -> float:
+    """Draw every panel as groups of bars; return the highest end or peak that the scale must hold."""
     panels = [
         overlay.beside(
             number,
@@ -247,9 +251,9 @@ def _draw_bars(
         for number, panel in enumerate(grid.panels)
     ]
     ends = [bar.value + bar.up for bars in panels for of_series in bars.values() for bar in of_series]
-    highest = max([*ends, *values_in_sight(peaks, max(ends))])
     for axes, bars in zip(all_axes, panels, strict=True):
-        draw_bar_panel(axes, bars, {**styles, **overlay.styles}, grid, highest, width, height_of_words(peaks))
+        draw_bar_panel(axes, bars, {**styles, **overlay.styles}, grid, width)
+    return max([*ends, *values_in_sight(peaks, max(ends))])
 
 
 def _bars(rows: pd.DataFrame, x: str, axis: _Axis) -> list[Bar]:

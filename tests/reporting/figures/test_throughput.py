@@ -347,6 +347,42 @@ def test_the_words_at_a_peak_and_the_values_of_bars_do_not_collide() -> None:
     assert not any(peak.overlaps(value) for value in values)
 
 
+@pytest.mark.parametrize("size", [(3.5, 5.5), (7.0, 5.5)])
+def test_low_panels_keep_room_for_the_values_of_bars(sweep: pd.DataFrame, size: tuple[float, float]) -> None:
+    drawing = draw(sweep, style="bars", size=size)
+    drawing.draw_without_rendering()
+    for axes in drawing.axes:
+        boxes = {
+            gid: [text.get_window_extent() for text in axes.texts if text.get_gid() == gid]
+            for gid in ("value", "peak")
+        }
+        assert boxes["peak"]
+        assert max(box.y1 for box in boxes["value"]) < min(box.y0 for box in boxes["peak"])
+
+
+def test_a_label_that_is_higher_than_the_panels_stands_once_for_all(sweep: pd.DataFrame) -> None:
+    low, usual = draw(sweep, size=(3.5, 4.5)), draw(sweep)
+    assert [low.get_supylabel(), *(axes.get_ylabel() for axes in low.axes)] == [
+        "throughput (GFLOP/s)",
+        *[""] * 4,
+    ]
+    assert [usual.get_supylabel(), usual.axes[0].get_ylabel()] == ["", "throughput (GFLOP/s)"]
+
+
+@pytest.mark.parametrize("style", ["lines", "bars"])
+def test_a_size_that_is_refused_is_told_with_one_that_is_not(sweep: pd.DataFrame, style: str) -> None:
+    height = 2.0
+    for _ in range(2):  # bars need room for their values besides, which is known once panels are there
+        try:
+            draw(sweep, style=style, size=(3.5, height))
+        except NothingToDraw as refused:
+            words = str(refused).split()
+            assert words[:5] == ["size:", f"{height:g}", "inches", "of", "height,"]
+            assert float(words[-3]) > height
+            height = float(words[-3])
+    draw(sweep, style=style, size=(3.5, height))
+
+
 def test_bars_of_times_stand_on_zero() -> None:
     rows = [make_result("flash", seq, time_s=seq / 1e6) for seq in (256, 512)]
     (axes,) = draw(frame_of(*rows), style="bars", y="time").axes
