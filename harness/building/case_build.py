@@ -13,7 +13,7 @@ from harness.artifact.cache import ArtifactCache
 from harness.artifact.reached_stages import stages_left_in
 from harness.digest import code_digest, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, StorageError, UnsupportedError
-from harness.experiment.case_settings import checked
+from harness.experiment.case_settings import asked_for, checked
 from harness.problem.case import Case, ParameterValue
 from harness.status import Status
 from harness.storage.reading import read_text
@@ -84,13 +84,17 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
 
 @contextmanager
 def _parameters_named(case: Case) -> Iterator[None]:
-    """Let a refusal that comes out of here say which parameters the case asks for, unless it names one."""
+    """Let a refusal that comes out of here say which parameters the case asks for, unless it names one.
+
+    A case has defaults among its parameters, which nobody has asked for.
+    """
     try:
         yield
     except UnsupportedError as error:
-        if case.params and not any(name in str(error) for name in case.params):
-            asked = ", ".join(f"{name} {value}" for name, value in case.params.items())
-            error.args = (f"{error}; asked for: {asked}",)
+        chosen = asked_for("variant", case.variant, case.params)
+        if chosen and not any(name in str(error) for name in case.params):
+            words = ", ".join(f"{name} {value}" for name, value in chosen.items())
+            error.args = (f"{error}; asked for: {words}",)
         raise
 
 

@@ -111,14 +111,15 @@ def test_a_build_for_a_target_that_cannot_be_imported_fails() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"),
+    ("block", "reason", "said"),
     [
-        ("a tile has 16 rows", "a tile has 16 rows; asked for: block 4"),
-        ("block 4: expected 8", "block 4: expected 8"),
+        (4, "a tile has 16 rows", "a tile has 16 rows; asked for: block 4"),
+        (4, "block 4: expected 8", "block 4: expected 8"),
+        (64, "a tile has 16 rows", "a tile has 16 rows"),
     ],
 )
 def test_a_refusal_while_building_names_the_parameters_asked_for(
-    reason: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    block: int, reason: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from attention_example.variant import NumpyAttention
 
@@ -127,7 +128,7 @@ def test_a_refusal_while_building_names_the_parameters_asked_for(
 
     monkeypatch.setattr(NumpyAttention, "build", refuse)
     with pytest.raises(UnsupportedError) as caught:
-        build_case(example_case(block=4), ArtifactCache(tmp_path))
+        build_case(example_case(block=block), ArtifactCache(tmp_path))
     assert str(caught.value) == said
 
 
