@@ -55,20 +55,27 @@ def ir(
 ) -> None:
     """Build one problem, or take it from the cache, and show the IR after each stage.
 
-    Of a build that fails, show the stages that it reached; the exit status is 1 then.  Of a named schedule,
-    show the IR after each step, on a small problem and without a build.
+    Of a build that fails, show the stages that it reached; the exit status is 1 then, and 2 where the variant
+    or the target refuses the problem.  Of a named schedule, show the IR after each step, on a small problem
+    and without a build.
     """
     from harness.api import build
-    from harness.errors import HarnessError, stages_of
+    from harness.errors import BuildError, HarnessError, stages_of
     from harness.experiment.case_settings import complete_case
     from harness.ir_view.bounds import bounds_text
-    from harness.ir_view.failed_build import show_reached
+    from harness.ir_view.failed_build import show_reached, show_reached_of_schedule
     from harness.ir_view.request import problem_of, settings_of
     from harness.ir_view.show import show
     from harness.ir_view.subject import build_subject, is_schedule, schedule_hint, schedule_subject
 
     if is_schedule(variant):
-        subject = schedule_subject(variant, settings or [], [*_given(context, FOR_SCHEDULES), *context.obj])
+        others = [*_given(context, FOR_SCHEDULES), *context.obj]
+        try:
+            subject = schedule_subject(variant, settings or [], others)
+        except BuildError as error:
+            if stages_of(error):
+                show_reached_of_schedule(variant, error, stage=stage, diff=diff, counts=counts)
+            raise
         show(subject, stage=stage, diff=diff, counts=counts)
         return
     params, target_options = settings_of(settings or [], variant, target)

@@ -70,9 +70,14 @@ def position_of(name: str, stages: Sequence[StageOutput]) -> int:
     """Return the number of a stage from 0; raises `InputError` naming the stages that exist."""
     names = [stage.name for stage in stages]
     if name not in names:
-        hint = suggestion(name, names)
-        raise InputError(f"--stage: found {name!r}{hint}, expected one of {', '.join(names)}")
+        raise unknown_stage(name, names)
     return names.index(name)
+
+
+def unknown_stage(name: str, names: Sequence[str]) -> InputError:
+    """Return the error of a stage that is none of those that there are."""
+    hint = suggestion(name, names)
+    return InputError(f"--stage: found {name!r}{hint}, expected one of {', '.join(names)}")
 
 
 def print_source(console: Console, stage: StageOutput) -> None:

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.artifact.artifact import StaticMetrics
+from harness.artifact.reached_stages import reached_stages, stages_left_in
 from harness.costs.costs import Costs
 from harness.errors import BuildError, InputError, UnsupportedError, one_line
 from harness.ir_view.request import sizes_of
 from harness.ir_view.stage_costs import count_stage, stage_costs
 from harness.ir_view.stage_output import Language, StageOutput, stage_outputs
 from harness.validation import suggestion, unknown_name
+from harness.workers.process import scratch_folder
 
 if TYPE_CHECKING:
     from harness.api import BuiltArtifact
+    from harness.named_schedules.named import NamedSchedule
 
 
 PREFIX = "schedule:"
@@ -75,20 +78,21 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
     """Return the stages of a named schedule of a small problem, whose sizes are settings `SIZE=NUMBER`.
 
     Raises `InputError` for a name or a size that does not exist, for a size that is no positive integer and
-    for `other_options`, which a schedule does not have.  Raises `BuildError` where a step fails.
+    for `other_options`, which a schedule does not have.  Raises `BuildError` where a step fails, with the
+    `stages` that were reached.
     """
     from harness.named_schedules.named import record_stages
-    from harness.named_schedules.registry import SCHEDULES
 
-    name = name.removeprefix(PREFIX)
-    if name not in SCHEDULES:
-        raise InputError(unknown_name("schedule", name, SCHEDULES))
-    schedule = SCHEDULES[name]
+    schedule = named_schedule(name)
+    name = schedule.name
     sizes = sizes_of(settings, other_options, name, list(schedule.sizes))
-    try:
-        record = record_stages(schedule, **sizes)
-    except Exception as error:
-        raise BuildError(f"schedule {name}: {one_line(error)}") from error
+    with scratch_folder() as folder, reached_stages.left_in(folder):
+        try:
+            record = record_stages(schedule, **sizes)
+        except Exception as error:
+            failure = BuildError(f"schedule {name}: {one_line(error)}")
+            failure.stages = stages_left_in(folder)
+            raise failure from error
     shown = " ".join(f"{key}={value}" for key, value in {**schedule.sizes, **sizes}.items())
     wrong = f"\nwrong, to be looked at only: {schedule.why_wrong}" if schedule.why_wrong else ""
     return Subject(
@@ -99,6 +103,16 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
         ],
         costs=count_stage,
     )
+
+
+def named_schedule(name: str) -> "NamedSchedule":
+    """Return the named schedule of a name, with `PREFIX` or without; raises `InputError` if there is none."""
+    from harness.named_schedules.registry import SCHEDULES
+
+    name = name.removeprefix(PREFIX)
+    if name not in SCHEDULES:
+        raise InputError(unknown_name("schedule", name, SCHEDULES))
+    return SCHEDULES[name]
 
 
 def is_schedule(name: str) -> bool:

@@ -1,7 +1,7 @@
 """What a variant is: one way of generating code for the attention payload."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from harness.artifact.artifact import Artifact
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.targets.base import Stage
 
 
 class Parameters(BaseModel):
@@ -59,6 +60,10 @@ class Variant(ABC):
 
         Raises `UnsupportedError` or `BuildError`; may also crash the process.
         """
+
+    def stages_of(self, case: Case) -> Sequence[str | Stage]:
+        """Return the stages that a build of a case has, in order; none where the variant does not say."""
+        return getattr(self, "stages", ())
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return the values of parameters that the case leaves open and `chooser` chooses, or cuts."""

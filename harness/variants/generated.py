@@ -1,5 +1,6 @@
 """Variants whose code this harness generates: a payload, a schedule, and a target to compile for."""
 
+import itertools
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -93,21 +94,33 @@ class GeneratedVariant(Variant):
 
     def kernels(self, case: Case, record: StageRecord | None = None) -> "ir.Module":
         """Return the tiled kernels of a case; an MLIR context is current."""
-        from harness import plugins
-
         import_rewrites()
         started = time.perf_counter()
         tiling = self.tiling(case)
-        if plugins.target(case.target).tiles_keys(case):
-            first, steps = INITIAL, self.outer_schedule(case, tiling)
-        else:
-            first, steps = PAYLOAD, self.schedule(tiling, self._parameters(case))
+        first, steps = self._way(case, tiling)
         with raised_in(f'step "{first.name}"'):
             module = self.payload(tiling)
         if record is not None:
             record.note(first.name, started, module)
         apply(steps, module, record)
         return module
+
+    def stages_of(self, case: Case) -> tuple[str | Stage, ...]:
+        """Return the steps to a case's kernels, then all stages that its target may take them through."""
+        from harness import plugins
+
+        first, steps = self._way(case, self.tiling(case))
+        target = plugins.target(case.target)
+        further = itertools.chain(target.stages, *target.other_routes.values())
+        return (first, *(Stage(step.name, step.summary) for step in steps), *further)
+
+    def _way(self, case: Case, tiling: Tiling) -> tuple[Stage, list[Step]]:
+        """Return the stage that a case begins with, and the steps from there to its kernels."""
+        from harness import plugins
+
+        if plugins.target(case.target).tiles_keys(case):
+            return INITIAL, self.outer_schedule(case, tiling)
+        return PAYLOAD, self.schedule(tiling, self._parameters(case))
 
     def source(self, case: Case) -> str:
         """Return the tiled kernels' IR."""

@@ -1,20 +1,25 @@
-"""`harness ir` of builds that fail: what the stages before have left."""
+"""`harness ir` of builds and schedules that fail: what the stages before have left."""
+
+from dataclasses import replace
 
 import pytest
 
 from harness.__main__ import main
+from harness.named_schedules import registry
+from harness.variants.schedule import Step
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
 SIZES = ("--seq", "32", "--head-dim", "8", "--set", "tile_q=16", "--set", "tile_kv=16")
 BROKEN = ("ir", "flash-with-broken-step", "--target", "cpu:avx2", *SIZES)
+REFUSED = ("ir", "flash-with-refusing-step", *BROKEN[2:])
 CRASHING = ("ir", "abort-in-stage", "--target", "numpy", "--seq", "16", "--head-dim", "8")
 WHY = 'crashed: in step "broken": ValueError: no such loop'
 
 
-def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
-    """Run a command that must end with exit status 1; return its output and its one line of error."""
-    assert main(list(arguments)) == 1
+def failure(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1) -> tuple[str, str]:
+    """Run a command that must end with this exit status; return its output and its one line of error."""
+    assert main(list(arguments)) == status
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
     return captured.out, captured.err.removeprefix("harness: ").strip()
@@ -54,6 +59,53 @@ def test_one_that_was_not_reached_says_what_failed(capsys: pytest.CaptureFixture
     assert out == ""
     assert line.startswith("--stage object was not reached, the last one was tiled: building ")
     assert line.endswith(WHY)
+
+
+@pytest.mark.parametrize("command", [BROKEN, REFUSED])
+def test_one_that_no_build_of_the_case_has_is_unknown(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, line = failure(capsys, *command, "--stage", "objekt", status=2)
+    assert out == ""
+    assert line.startswith("--stage: found 'objekt' (did you mean object?), expected one of payload, ")
+    assert line.endswith(", llvm-ir, object")
+
+
+def test_known_are_those_that_the_parameters_lead_to(capsys: pytest.CaptureFixture[str]) -> None:
+    _, line = failure(capsys, *BROKEN, "--stage", "key-splits", status=2)
+    assert line.startswith("--stage: found 'key-splits', expected one of payload, ")
+    _, line = failure(capsys, *BROKEN, "--set", "kv_splits=2", "--stage", "nonsense", status=2)
+    assert ", key-splits, " in line
+
+
+def test_a_refusal_shows_the_stages_before_it_and_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    out, line = failure(capsys, *REFUSED, status=2)
+    assert "refused after these stages" in out.splitlines()[0]
+    assert cells(out, "tiled")[1] == "tiled"
+    assert 'in step "refusing": no tile of 16 rows' in line
+    _, line = failure(capsys, *REFUSED, "--stage", "object", status=2)
+    assert line.startswith("--stage object was not reached, the last one was tiled: ")
+
+
+def test_a_schedule_shows_the_stages_before_the_step_that_failed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(module: object) -> None:
+        raise ValueError("no such loop")
+
+    schedule = registry.SCHEDULES["flash-kv-outer"]
+    steps = (*schedule.steps[:2], Step("broken", "", refuse), *schedule.steps[2:])
+    monkeypatch.setitem(registry.SCHEDULES, "flash-kv-outer", replace(schedule, steps=steps))
+    out, line = failure(capsys, "ir", "flash-kv-outer")
+    assert "a step failed after these stages" in out.splitlines()[0]
+    assert [cells(out, name)[0] for name in ("payload", steps[0].name, steps[1].name)] == ["1", "2", "3"]
+    assert line == 'schedule flash-kv-outer: in step "broken": ValueError: no such loop'
+    out, _ = failure(capsys, "ir", "flash-kv-outer", "--stage", "payload")
+    assert "func.func" in out
+    _, line = failure(capsys, "ir", "flash-kv-outer", "--stage", steps[3].name)
+    assert line.startswith(f"--stage {steps[3].name} was not reached, the last one was {steps[1].name}: ")
+    _, line = failure(capsys, "ir", "flash-kv-outer", "--stage", "nonsense", status=2)
+    assert "found 'nonsense'" in line
 
 
 def test_what_is_there_before_a_crash_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from harness.errors import UnsupportedError
 from harness.variants.flash import Flash
 from harness.variants.generated import TileParameters
 from harness.variants.schedule import Step
@@ -36,8 +37,23 @@ class FlashWithBrokenStep(Flash):
         return [*super().schedule(tiling, parameters), Step("broken", "raises", _raise)]
 
 
+class FlashWithRefusingStep(Flash):
+    """Has a last step that refuses the problem."""
+
+    name = "flash-with-refusing-step"
+    summary = "flash with a step that refuses, for tests"
+
+    def schedule(self, tiling: Tiling, parameters: TileParameters) -> list[Step]:
+        """Return flash's steps, and one that refuses."""
+        return [*super().schedule(tiling, parameters), Step("refusing", "refuses", _refuse)]
+
+
 def _raise(module: "ir.Module") -> None:
     raise ValueError("no such loop")
+
+
+def _refuse(module: "ir.Module") -> None:
+    raise UnsupportedError("no tile of 16 rows")
 
 
 def _without_rescaling(step: Step, module: "ir.Module") -> None:
