@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from harness.targets.base import Target
     from harness.variants.base import Variant
 
+SETTINGS = {"variant": "parameters", "target": "options", "figure": "settings"}
+"""By kind, the attribute that holds the model of a plugin's settings: what has none is no such plugin."""
 KINDS = {"variant": "harness.variants", "target": "harness.targets", "figure": "harness.figures"}
 
 
@@ -107,8 +109,11 @@ def check_target(name: str) -> None:
 def load(kind: str, name: str) -> Any:
     """Import and instantiate a plugin.
 
-    Raises `PluginError` for one that cannot be imported, and for one whose code fails, whatever it raises.
+    Raises `PluginError` for one that cannot be imported, for one whose code fails, whatever it raises, and
+    for what is no plugin of this kind.
     """
+    from pydantic import BaseModel
+
     check_name(kind, name)
     entry = _registered(kind)[name]
     declared = f"{kind} {name!r} ({entry.value})"
@@ -119,9 +124,13 @@ def load(kind: str, name: str) -> Any:
     except PLUGIN_FAILURES as error:
         raise PluginError(f"{declared} cannot be imported: {one_line(error)}") from error
     try:
-        return plugin()
+        made = plugin()
+        model = getattr(made, SETTINGS[kind], None)
     except PLUGIN_FAILURES as error:
         raise PluginError(f"{declared} cannot be made: {one_line(error)}") from error
+    if not isinstance(model, type) or not issubclass(model, BaseModel):
+        raise PluginError(f"{declared}: {type(made).__name__} is no {kind}: it has no {SETTINGS[kind]}")
+    return made
 
 
 def variant(name: str) -> "Variant":

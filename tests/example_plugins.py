@@ -7,7 +7,7 @@ import pytest
 from pydantic import Field, PositiveInt
 
 from harness import plugins
-from harness.errors import HarnessError
+from harness.errors import PluginError
 from harness.targets.base import Capability, TargetOptions
 from harness.variants.base import Parameters
 
@@ -62,7 +62,7 @@ def use_example_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def load(kind: str, name: str) -> Any:
         if name == "broken":
-            raise HarnessError("variant 'broken' cannot be imported: No module named 'nothing'")
+            raise PluginError("variant 'broken' cannot be imported: No module named 'nothing'")
         return _target() if kind == "target" else _variant(name)
 
     monkeypatch.setattr(plugins, "names", names.__getitem__)

@@ -19,6 +19,7 @@ from harness.experiment.experiment import parse_experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.running.worker import failure_kind
+from harness.variants.base import Parameters
 
 
 class RaisesWhenMade:
@@ -42,7 +43,10 @@ class NoVariant:
 
 
 class Faulty:
-    """A variant of which nothing can be read."""
+    """A variant of which little can be read."""
+
+    parameters = Parameters
+    is_baseline = True
 
     @property
     def summary(self) -> str:
@@ -58,7 +62,6 @@ class Faulty:
 
 @pytest.fixture(autouse=True)
 def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    own = plugins._registered("variant")
     found = {
         name: EntryPoint(name, f"{__name__}:{kind.__name__}", "harness.variants")
         for name, kind in (
@@ -69,9 +72,8 @@ def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         )
     }
     registered = plugins._registered
-    monkeypatch.setattr(
-        plugins, "_registered", lambda kind: {**own, **found} if kind == "variant" else registered(kind)
-    )
+    added = {"variant": found, "target": {"number": EntryPoint("number", "builtins:int", "harness.targets")}}
+    monkeypatch.setattr(plugins, "_registered", lambda kind: {**registered(kind), **added.get(kind, {})})
     plugins.load.cache_clear()
     yield
     plugins.load.cache_clear()
@@ -95,8 +97,28 @@ def test_the_list_of_variants_says_what_is_wrong(
 
 
 def test_what_is_no_variant_says_so() -> None:
-    with pytest.raises(PluginError, match="variant 'none': NoVariant is no variant: it has no parameters"):
+    message = r"variant 'none' \(test_plugins:NoVariant\): NoVariant is no variant: it has no parameters"
+    with pytest.raises(PluginError, match=message):
         checked("variant", "none", {}, "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ir", "none"],
+        ["ir", "flash", "--target", "number"],
+        ["ir", "flash", "--target", "number:chip"],
+        ["support", "--variant", "none"],
+        ["support", "--target", "number"],
+    ],
+)
+def test_a_command_that_names_a_plugin_of_another_kind_is_one_line(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.fullmatch(r"harness: (variant|target) .* is no (variant|target): it has no .*\n", captured.err)
 
 
 def test_an_experiment_goes_on_without_what_is_no_variant() -> None:
@@ -119,8 +141,13 @@ def test_the_list_of_stages_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_doctor_goes_on() -> None:
     findings = {finding.name: finding for finding in doctor.variant_findings()}
-    assert findings["faulty"].detail == "OSError: cannot tell"
-    assert findings["made"].state is doctor.State.ABSENT
+    faulty = doctor.State.FAULTY
+    assert (findings["faulty"].state, findings["faulty"].detail) == (faulty, "OSError: cannot tell")
+    assert findings["made"].state is faulty
+    assert "cannot be made: ZeroDivisionError: no luck" in findings["made"].detail
+    assert findings["none"].state is faulty
+    (number,) = [finding for finding in doctor.target_findings() if finding.name == "number"]
+    assert (number.state, number.detail.count("\n")) == (faulty, 0)
     assert findings["flash"].state is doctor.State.OK
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
 from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
-from harness.errors import PLUGIN_FAILURES, HarnessError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, UnsupportedError, one_line
 from harness.machine.cores import available_cores
 from harness.machine.system import machine
 from harness.printable import install_line
@@ -43,6 +43,8 @@ class State(StrEnum):
     """A fact, neither good nor bad."""
     ABSENT = "absent"
     """Something optional is not here; the detail says what to install or connect."""
+    FAULTY = "faulty"
+    """A plugin that cannot be imported, or whose own code fails; the detail says why."""
     WARNING = "warning"
     """Works, but not as it was tested."""
     BROKEN = "broken"
@@ -73,7 +75,7 @@ def diagnose() -> list[Finding]:
 
 
 def is_healthy(findings: Iterable[Finding]) -> bool:
-    """Return whether nothing is broken; what is optional may be absent."""
+    """Return whether nothing is broken; what is optional may be absent, and plugins faulty."""
     return all(finding.state is not State.BROKEN for finding in findings)
 
 
@@ -127,7 +129,7 @@ def target_findings() -> list[Finding]:
         try:
             capabilities = plugins.target(name).capabilities()
         except PLUGIN_FAILURES as error:  # a plugin's own code
-            findings.append(Finding(section="targets", name=name, state=State.ABSENT, detail=_reason(error)))
+            findings.append(_failed("targets", name, error))
             continue
         findings += [
             Finding(
@@ -162,7 +164,7 @@ def _variant_finding(name: str, targets: Sequence[str]) -> Finding:
         reasons = [variant.supports(EVERYDAY_PROBLEM, target) for target in targets]
         tools = {} if all(reasons) else variant.tool_versions()
     except PLUGIN_FAILURES as error:  # a plugin's own code
-        return Finding(section="variants", name=name, state=State.ABSENT, detail=_reason(error))
+        return _failed("variants", name, error)
     missing = [str(reason) for reason in reasons if str(reason).startswith("install ")]
     if missing:
         builds = [target for target, reason in zip(targets, reasons, strict=True) if reason is None]
@@ -227,6 +229,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
         State.OK: "green",
         State.NOTE: "",
         State.ABSENT: "yellow",
+        State.FAULTY: "red",
         State.WARNING: "yellow",
         State.BROKEN: "red",
     }
@@ -244,9 +247,13 @@ def print_findings(findings: Sequence[Finding]) -> None:
     Console().print(table)
 
 
-def _reason(error: BaseException) -> str:
-    expected = isinstance(error, HarnessError | ImportError | PackageNotFoundError)
-    return str(error) if expected else one_line(error)
+def _failed(section: str, name: str, error: BaseException) -> Finding:
+    """Return what an error of a plugin means: a package that it asks for is absent, or it is faulty."""
+    is_absent = isinstance(error, UnsupportedError | ImportError)
+    detail = str(error) if isinstance(error, ImportError) else one_line(error)
+    return Finding(
+        section=section, name=name, state=State.ABSENT if is_absent else State.FAULTY, detail=detail
+    )
 
 
 def _state(is_good: bool, otherwise: State = State.BROKEN) -> State:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from harness import plugins
-from harness.errors import InputError, PluginError
+from harness.errors import InputError
 from harness.machine.cores import available_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
@@ -24,8 +24,6 @@ ALL_CORES = "all"
 OPEN = "none"
 """What stands, in a list of values, for a setting that is left open."""
 
-SETTINGS_ATTRIBUTES = {"variant": "parameters", "target": "options"}
-
 
 def settings_model(kind: str, name: str) -> type[BaseModel]:
     """Return the model of a variant's parameters or a target's options.
@@ -33,10 +31,7 @@ def settings_model(kind: str, name: str) -> type[BaseModel]:
     Raises `InputError` for a plugin that is unknown, `PluginError` for one that cannot be loaded or is of
     another kind.
     """
-    plugin, attribute = plugins.load(kind, name), SETTINGS_ATTRIBUTES[kind]
-    model = getattr(plugin, attribute, None)
-    if not isinstance(model, type) or not issubclass(model, BaseModel):
-        raise PluginError(f"{kind} {name!r}: {type(plugin).__name__} is no {kind}: it has no {attribute}")
+    model: type[BaseModel] = getattr(plugins.load(kind, name), plugins.SETTINGS[kind])
     return model
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
-
 from harness import plugins
 from harness.errors import InputError
+from harness.experiment.case_settings import settings_model
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import ParameterValue
 from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
@@ -73,15 +72,16 @@ def settings_of(
 ) -> tuple[dict[str, ParameterValue], dict[str, ParameterValue]]:
     """Return the variant's parameters and the target's options out of a list of `KEY=VALUE`.
 
-    Raises `InputError` for a key that neither has, and for a variant, target or chip that does not exist.
+    Raises `InputError` for a key that neither has, and for a variant, target or chip that does not exist,
+    `PluginError` for one that cannot be loaded or is of another kind.
     """
     plugins.check_name("variant", variant)
     try:
         plugins.check_target(target)
     except InputError as error:
         raise InputError(f"--target: {error}") from error
-    parameters = _fields(plugins.variant(variant).parameters)
-    options = _fields(plugins.target(target).options)
+    parameters = list(settings_model("variant", variant).model_fields)
+    options = list(settings_model("target", plugins.name_of(target)).model_fields)
     params: dict[str, ParameterValue] = {}
     target_options: dict[str, ParameterValue] = {}
     for key, value in _pairs(given, "KEY=VALUE").items():
@@ -130,10 +130,6 @@ def numbers(text: str, field: ProblemField) -> tuple[int | None, ...]:
             else (f"{field.length} integers or {UNLIMITED}, such as 128,0 or {UNLIMITED},0")
         )
         raise InputError(f"{_option(field.name)}: found {shown(text)}, expected {expected}") from error
-
-
-def _fields(model: type[BaseModel]) -> list[str]:
-    return list(model.model_fields)
 
 
 def _option(field: str) -> str:

@@ -75,7 +75,7 @@ def test_variants_say_what_they_lack() -> None:
         "flash": (State.OK, "the example flash [tool 1.0]"),
         "naive": (State.OK, "the example naive [tool 1.0]"),
         "unfused": (State.ABSENT, "install attention-harness[baselines]"),
-        "broken": (State.ABSENT, "variant 'broken' cannot be imported: No module named 'nothing'"),
+        "broken": (State.FAULTY, "variant 'broken' cannot be imported: No module named 'nothing'"),
     }
 
 
