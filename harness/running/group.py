@@ -1,12 +1,11 @@
 """One group of a run: cases that are built and checked together, and timed against each other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from harness.artifact.artifact import EMULATING
 from harness.building.requests import build_cases, find_keys
 from harness.problem.case import Case
-from harness.results.result import Result
 from harness.results.row_maker import CaseRecord
 from harness.running.check_pool import TIMED_EXECUTORS, CheckPool
 from harness.running.context import RunContext
@@ -32,12 +31,7 @@ class GroupRun:
         with ExitStack() as stack:
             workers = self._check(stack)
             if workers:
-                baseline = self._baseline([record.case for record in self._records.values()])
-                if baseline is not None and baseline.id not in self._records:
-                    baseline = None
-                if baseline is not None and baseline.id not in workers:
-                    self._find_artifact_of_baseline(baseline)
-                time_group(self._context, self._records, baseline, workers, stack)
+                time_group(self._context, self._records, self._timed_baseline(workers), workers, stack)
 
     def _unfinished(self) -> list[CaseRecord]:
         return [record for case_id, record in self._records.items() if case_id not in self._context.rows]
@@ -81,16 +75,17 @@ class GroupRun:
         """Return whether the journal's row of a case has the speed-up that this run would give it.
 
         It has another where another case is the baseline now, and none where the baseline was not asked for
-        with it.
+        with it, or has failed.
         """
         row = self._context.earlier[record.case.id]
         if row.time_s is None or not self._context.timed:
             return True
+        compared = None if baseline is None else self._context.earlier.get(baseline.id)
         if row.baseline is not None:
-            return baseline is not None and row.baseline_case == baseline.id
+            has_failed = compared is not None and compared.status is not Status.PASSED
+            return baseline is not None and row.baseline_case == baseline.id and not has_failed
         if baseline is None or baseline.id not in self._records:
             return True
-        compared = self._context.earlier.get(baseline.id)
         return compared is None or compared.time_s is None
 
     def _build(self) -> None:
@@ -110,13 +105,30 @@ class GroupRun:
         context = self._context
         return build_cases(context.builders, records, context.cache_root, context.announce)
 
-    def _find_artifact_of_baseline(self, baseline: Case) -> None:
-        """Find what a baseline that keeps its row was built into, for others to be compared with it."""
-        row: Result | None = self._context.rows.get(baseline.id)
-        if row is None or row.time_s is None:
-            return
-        for _ in self._built([self._records[baseline.id]]):
-            pass  # what it was built into is in its record now
+    def _timed_baseline(self, workers: Mapping[str, WorkerProcess]) -> Case | None:
+        """Return what the checked cases are compared with: None, and a line that says why, if it has failed.
+
+        One that keeps its row from an earlier run is found again, and timed beside the others.
+        """
+        baseline = self._baseline([record.case for record in self._records.values()])
+        if baseline is None or baseline.id not in self._records:
+            return None
+        why = None if baseline.id in workers else self._why_not_timed(baseline)
+        if why is None:
+            return baseline
+        self._context.observer.message(f"no comparison with {baseline.describe()}: {why}")
+        return None
+
+    def _why_not_timed(self, baseline: Case) -> str | None:
+        """Find what a baseline with a row was built into; return why nothing is compared with it, or None.
+
+        What has not passed its check has no time, whatever it would take.
+        """
+        row = self._context.rows[baseline.id]
+        if row.status is not Status.PASSED:
+            return f"the baseline is {row.status}" + (f": {row.reason}" if row.reason else "")
+        failures = [failure for _, failure in self._built([self._records[baseline.id]])]
+        return next((str(failure) for failure in failures if failure is not None), None)
 
     def _check(self, stack: ExitStack) -> dict[str, WorkerProcess]:
         """Check built cases; return the workers of those that will be timed."""

@@ -58,8 +58,8 @@ def time_group(
     """Time cases against each other and finish their rows.
 
     `records` holds all cases of the group, `workers` the loaded workers of those to be timed, which are
-    closed afterwards.  A baseline that keeps its row from an earlier run, and whose artifact is known, takes
-    part.
+    closed afterwards.  The baseline has passed its check: one that keeps its row from an earlier run takes
+    part, too.
     """
     timing = _GroupTiming(context, records, baseline, workers, stack)
     timing.add_kept_baseline()
@@ -101,8 +101,6 @@ class _GroupTiming:
         if self._baseline is None or self._baseline.id in self._workers:
             return
         record = self._records[self._baseline.id]
-        if record.folder is None:
-            return
         worker = self._stack.enter_context(self._context.worker(record))
         try:
             load_case(worker, record, self._context.step_limit_s)

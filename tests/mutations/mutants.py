@@ -491,6 +491,15 @@ MUTANTS = {
         "row.baseline == baseline.variant",
         f"{OF_RESUMING}test_rows_of_another_parameter_set_of_the_baseline_are_compared_again",
     ),
+    "failed-baseline-timed": Mutant(
+        "speed-ups are over a baseline that is wrong for an input that is not timed",
+        f"{RUNNING}/group.py",
+        "GroupRun._why_not_timed",
+        "row.status is not Status.PASSED",
+        "False",
+        "tests/running/test_runner.py::"
+        "test_nothing_is_compared_with_a_baseline_that_has_not_passed_its_check[overflows]",
+    ),
     "another-machine-resumed": Mutant(
         "a run of another machine goes on here",
         f"{RUNNING}/resuming.py",

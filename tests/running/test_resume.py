@@ -261,6 +261,42 @@ def test_a_part_without_the_baseline_of_its_run_has_no_other(finished: RunSummar
     assert compared(finished.folder) == {4: ("4", True), 16: ("4", False)}
 
 
+def test_nothing_is_compared_with_a_baseline_that_has_failed_in_an_earlier_part(tmp_path: Path) -> None:
+    wrong_with_large = example_experiment(
+        ["overflows", "numpy-attention"],
+        baseline="overflows",
+        check={"distributions": ["normal", "large-logits"]},
+    )
+    baseline, other = wrong_with_large.cases()
+    run(wrong_with_large, tmp_path, cases=[baseline])
+    observer = Quiet()
+    failed, right = run(wrong_with_large, tmp_path, observer, resume=True).results
+    assert observer.kept_cases == ["overflows"]
+    assert (failed.status, right.case, right.baseline, right.speedup) == ("wrong", other.id, None, None)
+    assert right.time_s is not None
+    assert observer.messages[-1].startswith(
+        f"no comparison with {baseline.describe()}: the baseline is wrong: error inf"
+    )
+
+
+def test_a_row_that_is_compared_with_a_baseline_that_has_failed_since_is_timed_again(
+    finished: RunSummary, tmp_path: Path
+) -> None:
+    path = finished.folder / "results.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    (crashed,) = [row for row in rows if row["variant"] == "raises"]
+    baseline, compared_with_it = finished.results[:2]
+    failed = {**crashed, **baseline.model_dump(include={"case", "key", "variant", "params"})}
+    rows = [failed if row["case"] == baseline.case else row for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    summary = run(experiment(), tmp_path, resume=True)
+    assert journaled(finished.folder) == [*(row["case"] for row in rows), compared_with_it.case]
+    assert (summary.results[1].time_s is not None, summary.results[1].speedup) == (True, None)
+    written = journaled(finished.folder)
+    run(experiment(), tmp_path, resume=True)
+    assert journaled(finished.folder) == written
+
+
 @pytest.mark.sweep
 def test_a_check_is_not_enough_for_a_run_with_times(tmp_path: Path) -> None:
     checked = run(experiment(), tmp_path, timed=False)

@@ -238,6 +238,34 @@ def test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end(tmp_path:
     assert (right.baseline, right.speedup) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("variant", "why"),
+    [
+        pytest.param("overflows", "wrong: error inf, ", id="overflows"),
+        pytest.param("raises", "crashed: RuntimeError: the launch was refused", marks=pytest.mark.sweep),
+        pytest.param("hang", "timed-out: no answer within the limit of 1 s", marks=pytest.mark.sweep),
+        pytest.param("build-error", "build-failed: error: 'linalg.generic' op", marks=pytest.mark.sweep),
+    ],
+)
+def test_nothing_is_compared_with_a_baseline_that_has_not_passed_its_check(
+    tmp_path: Path, variant: str, why: str
+) -> None:
+    """Also with one whose output is right for the inputs of timing."""
+    experiment = example_experiment(
+        [variant, "numpy-attention"],
+        baseline=variant,
+        check={"distributions": ["normal", "large-logits"]},
+        limits={"run_timeout_s": 1.0},
+    )
+    observer = Quiet()
+    failed, right = run(experiment, tmp_path, observer).results
+    assert failed.time_s is None
+    assert right.time_s is not None
+    assert (right.baseline, right.baseline_case, right.speedup) == (None, None, None)
+    told = f"no comparison with {experiment.cases()[0].describe()}: the baseline is {why}"
+    assert [line[: len(told)] for line in observer.messages] == [told]
+
+
 def test_the_log_of_a_failure_is_kept(sweep: RunSummary) -> None:
     (row,) = [result for result in sweep.results if result.variant == "abort"]
     assert str(row.reason).endswith(f"(log: logs/{row.case}.log)")

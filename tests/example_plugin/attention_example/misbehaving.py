@@ -206,6 +206,21 @@ class Wrong(Misbehaving):
             self.result[-1, -1, -2:] += 0.5
 
 
+class Overflows(Misbehaving):
+    """A softmax without its maximum subtracted: right for the usual scores, NaN for large ones."""
+
+    name = "overflows"
+
+    class Call(NumpyCall):
+        """Computes exponentials of the scores themselves."""
+
+        def run(self) -> None:
+            """Compute all rows at once."""
+            q, k, v = (array.astype(np.float32) for array in (self.inputs.q, self.inputs.k, self.inputs.v))
+            weights = np.exp(self.problem.scale * (q @ k.swapaxes(-1, -2)))
+            self.result[...] = (weights @ v) / weights.sum(axis=-1, keepdims=True)
+
+
 class Stale(Misbehaving):
     """Code that writes one part of the output only when it runs for the first time in a process."""
 
@@ -298,6 +313,7 @@ CALLS: dict[str, type[NumpyCall]] = {
         Killed,
         Raises,
         Wrong,
+        Overflows,
         Stale,
         Accumulates,
         Drifts,
