@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import PurePath
 
 from harness.comparing.comparison import Comparison
 from harness.measure.statistics import Verdict
@@ -32,8 +32,7 @@ def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:
 
 
 def _of_run(name: str, manifest: Manifest, only: str) -> str:
-    profile = [] if manifest.profile is None else ["--profile", manifest.profile]
-    command = shell_line(["harness", "run", _experiment(manifest), *profile, "--only", only])
+    command = shell_line(["harness", "run", *(manifest.named_by or _named_by(manifest)), "--only", only])
     commit = manifest.git_commit
     if commit is None:
         return command
@@ -42,15 +41,19 @@ def _of_run(name: str, manifest: Manifest, only: str) -> str:
     return f"{shell_line(['git', 'checkout', commit])} && {command}"
 
 
-def _experiment(manifest: Manifest) -> str:
-    """Return how a run's command line names its experiment, else the file's name.
+def _named_by(manifest: Manifest) -> list[str]:
+    """Return what names the experiment of a run of an older version, and its profile.
 
-    A command line holds only paths below the folder where it was given.
+    It is the path in the run's command line that ends in the file's name, or the bare name that stands where
+    experiments usually do, right after the command; else the file's name.
     """
-    name = manifest.source_name or manifest.experiment
-    names = {name, name.removesuffix(".toml")}
+    file = manifest.source_name or manifest.experiment
     try:
-        words = shlex.split(manifest.command)[2:]
+        words = shlex.split(manifest.command)
     except ValueError:  # not a command line
         words = []
-    return next((word for word in words if Path(word).name in names), name)
+    paths = [word for word in words if file.endswith(".toml") and PurePath(word).name == file]
+    usual = words[2:3] if words[:1] == ["harness"] else words[1:2]
+    bare = [word for word in usual if f"{word}.toml" == file]
+    named = next((word for word in [*paths, *bare] if not word.startswith("-")), file)
+    return [named] if manifest.profile is None else [named, "--profile", manifest.profile]

@@ -79,6 +79,9 @@ class Manifest(BaseModel):
     """The profile of that file that was run."""
     command: str
     """The command line, absolute paths reduced to names."""
+    named_by: tuple[str, ...] = ()
+    """What the command line of another run names the cases by: the experiment's file and its profile, or
+    `--bundle` and its folder; absolute paths reduced to names.  Older versions did not note it."""
     started: str
     finished: str | None = None
     """When the run last ended, complete or interrupted; None while it goes on, or after a kill."""
@@ -146,14 +149,21 @@ def collect(
     )
 
 
-def of_experiment(experiment: Experiment, cases: Iterable[Case], command: Sequence[str]) -> Manifest:
-    """Describe a run, or a build, of an experiment's cases that starts now."""
+def of_experiment(
+    experiment: Experiment, cases: Iterable[Case], command: Sequence[str], named_by: Sequence[str] = ()
+) -> Manifest:
+    """Describe a run, or a build, of an experiment's cases that starts now.
+
+    `named_by` is what a command line names the cases by, if it is not the experiment.
+    """
     manifest = collect(
         experiment.name, experiment.question, experiment.text, list(command), source_name=experiment.path
     )
     names = dict.fromkeys(name_of(case.target) for case in cases)
     gpus = [gpu for name in names if name in GPU_TARGETS for gpu in devices(name) or ()]
-    return manifest.model_copy(update={"gpus": tuple(gpus), "profile": experiment.profile})
+    words = tuple(_anonymous_word(word) for word in named_by or experiment.command_words)
+    update = {"gpus": tuple(gpus), "profile": experiment.profile, "named_by": words}
+    return manifest.model_copy(update=update)
 
 
 def part_of(described: Manifest) -> Part:

@@ -133,6 +133,11 @@ class Bundle:
         built_by = f"{manifest.harness_version}, commit {(manifest.git_commit or 'unknown')[:12]}"
         return f"{self.folder} was built by other code than runs it ({built_by})"
 
+    @property
+    def command_words(self) -> tuple[str, ...]:
+        """What names it on a command line."""
+        return ("--bundle", str(self.folder))
+
     def experiment(self) -> Experiment:
         """Return the experiment that was built."""
         manifest = self.index.manifest

@@ -112,9 +112,7 @@ class RunContext:
     @property
     def _source(self) -> tuple[str, ...]:
         """What the command line names the cases by."""
-        if self.bundle is not None:
-            return ("--bundle", str(self.bundle.folder))
-        return self.experiment.command_words
+        return (self.bundle or self.experiment).command_words
 
     @property
     def step_limit_s(self) -> float:

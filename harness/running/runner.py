@@ -238,8 +238,10 @@ def _open_folder(
     It is locked until the stack is closed.
     """
     wanted = [case.id for case in cases]
-    described = manifest.of_experiment(experiment, cases, command)
-    if bundle is not None:
+    if bundle is None:
+        described = manifest.of_experiment(experiment, cases, command)
+    else:
+        described = manifest.of_experiment(experiment, cases, command, bundle.command_words)
         described = described.model_copy(update={"built": bundle.index.manifest})
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
     folder = _resumed(experiment, out, wanted, whole) if resume else None

@@ -1,6 +1,7 @@
 """The commands that decide what is ambiguous: which experiment they name, and how runs are made again."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,7 +12,7 @@ from harness.comparing.deciding import deciding_commands
 from harness.results.run_folder import RunFolder
 
 
-def ambiguous(folder: Path, made_by: tuple[str, ...] = (), **told: str | None) -> Comparison:
+def ambiguous(folder: Path, made_by: tuple[str, ...] = (), **told: Any) -> Comparison:
     """Return a comparison of two runs with one ambiguous case, timed in turn with a baseline."""
     runs = [
         RunFolder.create(folder / name, "sweep", example_manifest().model_copy(update=told))
@@ -32,14 +33,37 @@ def ambiguous(folder: Path, made_by: tuple[str, ...] = (), **told: str | None) -
         ("harness run experiments/sweep.toml --plain", "experiments/sweep.toml"),
         ("harness run --plain 'my experiments/sweep.toml'", "'my experiments/sweep.toml'"),
         ("harness run sweep", "sweep"),
+        ("harness run --out results/sweep experiments/sweep.toml", "experiments/sweep.toml"),
+        ("harness run --out=results/sweep.toml experiments/sweep.toml", "experiments/sweep.toml"),
+        ("harness run --out sweep experiments/sweep.toml", "experiments/sweep.toml"),
+        ("harness run --profile sweep sweep.toml", "sweep.toml"),
+        ("harness run --bundle bundles/sweep", "sweep.toml"),
+        ("harness.run experiments/sweep.toml", "experiments/sweep.toml"),
+        ("harness.run sweep", "sweep"),
         ("pytest --harness", "sweep.toml"),
         ("harness run 'sweep.toml", "sweep.toml"),
     ],
 )
-def test_the_experiment_is_named_as_the_run_s_command_line_names_it(
+def test_the_experiment_of_an_older_run_is_named_as_its_command_line_names_it(
     tmp_path: Path, command: str, named: str
 ) -> None:
     comparison = ambiguous(tmp_path, command=command, source_name="sweep.toml", git_commit=None)
+    assert deciding_commands(comparison, 5) == [f"harness run {named} --only case=a,b"] * 2
+
+
+@pytest.mark.parametrize(
+    ("named_by", "named"),
+    [
+        (("experiments/sweep.toml",), "experiments/sweep.toml"),
+        (("my sweeps/sweep.toml", "--profile", "gpu"), "'my sweeps/sweep.toml' --profile gpu"),
+        (("--bundle", "built/sweep"), "--bundle built/sweep"),
+    ],
+)
+def test_the_cases_are_named_as_the_run_notes_it(
+    tmp_path: Path, named_by: tuple[str, ...], named: str
+) -> None:
+    told = {"command": "harness run --out sweep.toml x.toml", "source_name": "sweep.toml", "git_commit": None}
+    comparison = ambiguous(tmp_path, named_by=named_by, profile="gpu", **told)
     assert deciding_commands(comparison, 5) == [f"harness run {named} --only case=a,b"] * 2
 
 

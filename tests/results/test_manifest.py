@@ -10,10 +10,18 @@ import pytest
 import harness
 from harness.digest import code_digest
 from harness.errors import InputError
+from harness.experiment.experiment import load_experiment
 from harness.machine.system import device_name, machine
 from harness.results import manifest as manifests
 from harness.results.format_version import FORMAT_VERSION
-from harness.results.manifest import Manifest, Part, anonymous_command, collect, package_versions
+from harness.results.manifest import (
+    Manifest,
+    Part,
+    anonymous_command,
+    collect,
+    of_experiment,
+    package_versions,
+)
 from harness.results.run_folder import RunFolder
 
 
@@ -90,6 +98,31 @@ def test_a_path_in_the_working_folder_becomes_relative(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     expected = "harness run experiments/a.toml"
     assert anonymous_command(["harness", "run", str(tmp_path / "experiments" / "a.toml")]) == expected
+
+
+EXPERIMENT = """
+name = "sweep"
+question = "Which is fastest?"
+variants = ["flash"]
+problem = {seq = 64, heads = 2, head_dim = 32}
+profiles.small.problem.seq = 32
+"""
+
+
+def test_a_run_notes_what_names_its_experiment_wherever_it_was_started(tmp_path, monkeypatch):
+    folder = tmp_path / "here"
+    file = folder / "experiments" / "sweep.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(EXPERIMENT)
+    command = ["harness.run", "sweep"]
+    monkeypatch.chdir(folder)
+    for path in (file, file.relative_to(folder)):
+        named_by = of_experiment(load_experiment(path, "small"), [], command).named_by
+        assert named_by == ("experiments/sweep.toml", "--profile", "small")
+    monkeypatch.chdir(tmp_path)
+    assert of_experiment(load_experiment(file), [], command).named_by == ("here/experiments/sweep.toml",)
+    bundle = ("--bundle", str(tmp_path / "built"))
+    assert of_experiment(load_experiment(file), [], command, bundle).named_by == ("--bundle", "built")
 
 
 def _repository(folder: Path) -> Path:

@@ -121,6 +121,8 @@ def test_a_bundle_is_checked_on_a_machine_without_compilers(folder: Path, tmp_pa
     assert set(rows.loc[["unfused", "flash"], "status"]) == {"emulated"}
     assert set(rows.loc[["varlen"], "status"]) == {"unsupported"}
     assert rows.loc[("varlen", True), "reason"].startswith("varlen is about packed sequences")
+    manifest = json.loads(next(tmp_path.glob("bundled/*/manifest.json")).read_text())
+    assert manifest["named_by"] == ["--bundle", "bundle"]
 
 
 def for_stub(built: Path, bundle: Path, loader: str = "stub_machine:load") -> None:
