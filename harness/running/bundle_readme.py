@@ -11,7 +11,8 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.printable import markdown_code, markdown_text, shell_line
 from harness.results.manifest import Manifest
-from harness.running.bundle import REQUIREMENTS_FILE, Bundle
+from harness.running.bundle import REQUIREMENTS_FILE, Bundle, BundledCase
+from harness.status import Status
 
 README_FILE = "README.md"
 UNKNOWN_DIGEST = "DIGEST"
@@ -62,10 +63,21 @@ def _contents(bundle: Bundle) -> Iterator[str]:
     yield f"Experiment: {markdown_text(manifest.experiment)} ({file}{profile})"
     counts = Counter(entry.status.value for entry in entries)
     yield f"Cases: {len(entries)} ({', '.join(f'{count} {status}' for status, count in counts.items())})"
+    yield from _not_built(entries)
     targets = dict.fromkeys(entry.case.target for entry in entries)
     yield f"Targets: {', '.join(map(markdown_code, targets))}"
     yield f"Built: {markdown_text(manifest.started)}, with {markdown_text(manifest.python)}"
     yield f"Harness: version {markdown_text(manifest.harness_version)}, {_commit(manifest)}"
+
+
+def _not_built(entries: Sequence[BundledCase]) -> Iterator[str]:
+    """Yield why cases have no artifact, a line for each reason."""
+    missing = Counter(
+        (entry.status, entry.case.variant, entry.reason) for entry in entries if entry.status != Status.BUILT
+    )
+    for (status, variant, reason), count in missing.items():
+        why = f": {markdown_text(reason)}" if reason else ""
+        yield f"Not in it: {count} of {markdown_code(variant)}, {status}{why}"
 
 
 def _commit(manifest: Manifest) -> str:

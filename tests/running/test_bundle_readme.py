@@ -55,6 +55,7 @@ def test_it_says_what_the_bundle_holds_and_how_it_is_run(tmp_path: Path) -> None
         "# sweep: a bundle",
         "- Experiment: sweep (`sweep.toml`)",
         "- Cases: 2 (1 built, 1 unsupported)",
+        "- Not in it: 1 of `numpy-attention`, unsupported: no such width",
         "- Targets: `numpy`",
         f"- Built: 2026-01-02T03:04:05+00:00, with {bundle.index.manifest.python}",
         f"- Harness: version {bundle.index.manifest.harness_version}, commit `{COMMIT}`",
@@ -93,6 +94,22 @@ def test_names_are_quoted(tmp_path: Path) -> None:
     assert "(`` a`b.toml ``, profile ````" in text
     assert words_in_bash(commands(text)[-1])[3] == "./a; touch b\n```\nc"
     assert text.count("\n```") == 6
+
+
+def test_cases_without_an_artifact_are_counted_by_reason(tmp_path: Path) -> None:
+    bundle = bundle_of(tmp_path / "sweep")
+    told = {"too <wide>": 2, None: 1}
+    more = [
+        BundledCase(case=example_case(seq=length), key=None, status=Status.BUILD_FAILED, reason=reason)
+        for length, reason in enumerate([reason for reason, count in told.items() for _ in range(count)], 8)
+    ]
+    index = bundle.index.model_copy(update={"cases": (*bundle.index.cases, *more)})
+    lines = [line for line in readme(Bundle(bundle.folder, index)).splitlines() if "Not in it" in line]
+    assert lines == [
+        "- Not in it: 1 of `numpy-attention`, unsupported: no such width",
+        "- Not in it: 2 of `numpy-attention`, build-failed: too &lt;wide&gt;",
+        "- Not in it: 1 of `numpy-attention`, build-failed",
+    ]
 
 
 def test_the_digest_is_the_same_whatever_it_says(tmp_path: Path) -> None:
