@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from harness.cli.options import DEFAULT_OUT, DEFAULT_THRESHOLD
 from harness.cli.runs import note
 from harness.errors import InputError
 from harness.printable import printable
@@ -94,6 +95,8 @@ def compare_in_turn(
         )
     again = ["harness", "compare", "--revisions", *revisions, str(runs[0]), "--pairs", str(2 * pairs)]
     again += [] if profile is None else ["--profile", profile]
+    again += [] if out == DEFAULT_OUT else ["--out", str(out)]
+    again += [] if wanted.threshold == DEFAULT_THRESHOLD else ["--threshold", wanted.threshold]
     _tell(replace(comparison, made_by=tuple(again)), wanted)
 
 

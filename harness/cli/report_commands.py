@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import DEFAULT_OUT, FigureFormat, Only, Out, Profile
+from harness.cli.options import DEFAULT_OUT, DEFAULT_THRESHOLD, FigureFormat, Only, Out, Profile
 from harness.cli.runs import note, open_page
 from harness.printable import printable
 
@@ -172,7 +172,7 @@ def compare(
     out: Out = DEFAULT_OUT,
     threshold: Annotated[
         str, typer.Option(metavar="SHARE", help="Smallest difference of times that matters, as 3% or 0.03.")
-    ] = "3%",
+    ] = DEFAULT_THRESHOLD,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write it in Markdown, for a pull request.")
     ] = None,

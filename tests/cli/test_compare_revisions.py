@@ -1,13 +1,19 @@
 """`harness compare --revisions A B EXPERIMENT`: two commits of a repository, run in turn."""
 
 import os
+import shlex
 import shutil
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from test_compare import BASELINE, CASES, row, write
 
 from harness.__main__ import main
+from harness.comparing import revisions
+from harness.comparing.comparison import compare_runs
+from harness.results.loading import open_run
 
 EXPERIMENT = """
 name = "revisions"
@@ -65,6 +71,22 @@ def test_a_slower_revision_is_found(repository: Path, capsys: pytest.CaptureFixt
     assert "3 pairs of runs, in turn" in out
     assert len(list((repository / "results" / "revisions").glob("*/old/revisions/*/manifest.json"))) == 3
     assert not list(Path(os.environ["HARNESS_CACHE_DIR"]).glob("revisions/.building/*"))
+
+
+def test_what_decides_ambiguous_cases_asks_for_the_same(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = write(tmp_path / "old", BASELINE, row(CASES[1], 0.5))
+    new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.52, speedup_low=1.7, speedup_high=2.1))
+    found = compare_runs(open_run(old), open_run(new), 0.02)
+    monkeypatch.setattr(revisions, "checked_out", lambda *_: nullcontext(()))
+    monkeypatch.setattr(revisions, "compare_revisions", lambda *_, **__: found)
+    asked = ["compare", "--revisions", "before", "HEAD", "../revisions.toml"]
+    for given in ([], ["--out", "my results", "--threshold", "0.02"]):
+        assert main([*asked, *given, "--pairs", "5"]) == 0
+        commands = [line.strip() for line in capsys.readouterr().out.splitlines() if "--revisions" in line]
+        words = ["harness", *asked, "--pairs", "10", *given, "--only", f"case={CASES[1]},{CASES[0]}"]
+        assert commands == [shlex.join(words)]
 
 
 @pytest.mark.parametrize(
