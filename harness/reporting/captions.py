@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.distinct import has_one_value
-from harness.reporting.frames import RUN_COLUMNS, RunLabels, format_value, is_missing, run_names, varying
+from harness.reporting.frames import (
+    RUN_COLUMNS,
+    RunLabels,
+    distinct_texts,
+    format_value,
+    is_missing,
+    run_names,
+    varying,
+)
 from harness.reporting.measurement_notes import measurement_notes, peak_notes
 from harness.reporting.summary_columns import SAME_UNLESS_SAID
 
@@ -175,7 +183,8 @@ def _values(frame: pd.DataFrame, column: str) -> str:
         words = [f"{found[0][:LONGEST_TEXT]} …" if len(found) == 1 else f"of {len(found)} kinds"]
     else:
         ordered = found if any(isinstance(value, str) for value in found) else sorted(found)
-        words = [TRUTHS[value] if isinstance(value, bool) else format_value(value) for value in ordered]
+        text_of = distinct_texts(found)
+        words = [TRUTHS[value] if isinstance(value, bool) else text_of(value) for value in ordered]
     if frame[column].isna().any():
         words.append(NOT_RECORDED if column == "threads" else "none")
     return ", ".join(words)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.distinct import first_rows, has_one_value, last_rows, numbered
@@ -250,7 +251,7 @@ def describe_problem(row: dict[str, Any]) -> str:
     words += [name for name in ("bias", "sinks", "log_sum_exp", "output_projection") if row.get(name) is True]
     for key in ("softcap", "model_width", "threads"):
         if not is_missing(row.get(key)):
-            words.append(f"{key}={format_value(row[key])}")
+            words.append(f"{key}={_exact_value(row[key])}")
     return " ".join(words)
 
 
@@ -279,10 +280,20 @@ def format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def distinct_texts(values: Iterable[Any]) -> Callable[[Any], str]:
+    """Return what formats values as `format_value` does, and exactly where two of them would look alike."""
+    counts = Counter(format_value(value) for value in set(values) if not is_missing(value))
+
+    def text_of(value: Any) -> str:
+        return _exact_value(value) if counts[format_value(value)] > 1 else format_value(value)
+
+    return text_of
+
+
 def _exact_value(value: Any) -> str:
     """Format a parameter as `format_value` does, with as many digits as tell it from any other number."""
     text = format_value(value)
-    return text if not isinstance(value, float) or float(text) == value else repr(value)
+    return text if not isinstance(value, float) or float(text) == value else repr(float(value))
 
 
 def _parameter_columns(frame: pd.DataFrame) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.reporting.frames import (
     BASELINE_LABEL,
     PROBLEM_COLUMNS,
+    distinct_texts,
     format_value,
     is_missing,
     records,
@@ -84,12 +85,16 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
     return [
         Column(
             header=HEADERS.get(name, name),
-            cell=lambda row, name=name: EMPTY if is_missing(row[name]) else format_value(row[name]),  # type: ignore[misc]
+            cell=_cell_of(name, distinct_texts(frame[name].unique())),
             source=name,
             is_number=is_numeric_dtype(frame[name].dtype) and not is_bool_dtype(frame[name].dtype),
         )
         for name in changing
     ]
+
+
+def _cell_of(name: str, text_of: Callable[[Any], str]) -> Callable[[dict[str, Any]], str]:
+    return lambda row: EMPTY if is_missing(row[name]) else text_of(row[name])
 
 
 def measured_columns(frame: pd.DataFrame) -> list[Column]:

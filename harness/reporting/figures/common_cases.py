@@ -39,11 +39,11 @@ def common_cases(frame: pd.DataFrame, rows: Sequence[BarRow]) -> CommonCases:
     lengths = frame.assign(lengths=numbered(frame, [name for name in SIZES if name not in known]))["lengths"]
     kept: list[BarRow] = []
     apart: list[str] = []
-    for form, group in itertools.groupby(rows, key=lambda row: row.form):
+    for _, group in itertools.groupby(rows, key=lambda row: row.values):
         of_form = list(group)
         common = set.intersection(*(set(lengths[row.cases.index]) for row in of_form))
         if not common:
-            apart.append(form)
+            apart.append(of_form[0].form)
             kept += of_form
             continue
         kept += [

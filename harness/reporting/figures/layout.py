@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
 from harness.reporting.figures.style import CAPTION_SIZE, FONT_SIZES, PAPER_WIDTH, POINTS_PER_INCH
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
+    distinct_texts,
     format_value,
     is_missing,
     labels_in,
@@ -119,7 +120,7 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
     side_by_side = 1 < len(across) <= most_columns
     down = sorted({(values[0], *values[2:]) for values in keys}, key=lambda v: [sort_key(x) for x in v])
     panels = []
-    for index, values in enumerate(keys):
+    for index, (values, heading) in enumerate(zip(keys, describe_forms(columns, keys), strict=True)):
         if side_by_side:
             place = down.index((values[0], *values[2:])), across.index(values[1])
         else:
@@ -127,7 +128,7 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
         rows = frame
         for column, value in zip(columns, values, strict=True):
             rows = rows[rows[column].isna()] if is_missing(value) else rows[rows[column] == value]
-        panels.append(Panel(*place, heading=_heading(columns, values), frame=rows))
+        panels.append(Panel(*place, heading=heading, frame=rows))
     return PanelGrid(
         tuple(panels),
         rows=1 + max(panel.row for panel in panels),
@@ -227,7 +228,16 @@ def require_height(drawing: Drawing, rows: int, missing: float) -> None:
         raise NothingToDraw(_too_low(height, height + rows * missing / POINTS_PER_INCH))
 
 
-def describe_value(column: str, value: Any) -> str:
+def describe_forms(columns: Sequence[str], forms: Sequence[Sequence[Any]]) -> list[str]:
+    """Return combinations of values of the columns in words, `f32, causal mask, scale 0.125`.
+
+    Numbers that would look alike are exact.
+    """
+    texts = [distinct_texts(values) for values in zip(*forms, strict=True)]
+    return [", ".join(map(describe_value, columns, form, texts)) for form in forms]
+
+
+def describe_value(column: str, value: Any, text_of: Callable[[Any], str] = format_value) -> str:
     """Return a panel's value in words: `head dim 64`, `causal mask`, `f32`."""
     if column == "mask":
         return f"{value} mask"
@@ -238,8 +248,4 @@ def describe_value(column: str, value: Any) -> str:
     if column == FIXED_LENGTH:
         return f"seq {'q' if value > 0 else 'kv'} {abs(value)}" if value else "seq q = seq kv"
     name = column.replace("_", " ")
-    return f"{name} –" if is_missing(value) else f"{name} {format_value(value)}"
-
-
-def _heading(columns: Sequence[str], values: Sequence[Any]) -> str:
-    return ", ".join(describe_value(column, value) for column, value in zip(columns, values, strict=True))
+    return f"{name} –" if is_missing(value) else f"{name} {text_of(value)}"

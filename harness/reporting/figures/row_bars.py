@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.reporting.distinct import has_one_value, numbered
 from harness.reporting.figures.base import FigureSettings, PanelColumn, Unreadable
-from harness.reporting.figures.layout import CAPTION_CHARACTERS_PER_INCH, describe_value, panel_columns
+from harness.reporting.figures.layout import CAPTION_CHARACTERS_PER_INCH, describe_forms, panel_columns
 from harness.reporting.figures.legend import text_width, wrap
 from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.style import (
@@ -23,7 +23,7 @@ from harness.reporting.figures.style import (
     paper_style,
     series_styles,
 )
-from harness.reporting.frames import PROBLEM_COLUMNS, labels_in
+from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ class BarRow:
     """One row: a series, the form of its problems, and its cases."""
 
     label: str
+    values: tuple[Any, ...]
+    """What tells its form from others: its values where forms differ, None where missing."""
     form: str
-    """What tells it from the series' other rows, `cuda:sm_80, causal mask`."""
+    """That in words, `cuda:sm_80, causal mask`."""
     place: int
     """How many lines below the top it stands."""
     cases: pd.DataFrame
@@ -106,12 +108,13 @@ def bar_rows(frame: pd.DataFrame, settings: RowSettings) -> list[BarRow]:
             f"{len(grouped)} rows ({', '.join(counts)}), of which at most {MOST_ROWS} can be read; "
             "narrow them down with variants or where"
         )
+    forms = [tuple(None if is_missing(value) else value for value in values) for (*values, _), _ in grouped]
+    described = describe_forms(columns, forms)
     rows: list[BarRow] = []
-    for (*values, label), cases in grouped:
-        form = ", ".join(describe_value(*pair) for pair in zip(columns, values, strict=True))
+    for ((*_, label), cases), values, form in zip(grouped, forms, described, strict=True):
         place = rows[-1].place + 1 if rows else 0
-        has_heading = bool(form) and (not rows or rows[-1].form != form)
-        rows.append(BarRow(str(label), form, place + has_heading, cases))
+        has_heading = bool(form) and (not rows or rows[-1].values != values)
+        rows.append(BarRow(str(label), values, form, place + has_heading, cases))
     return rows
 
 
@@ -229,9 +232,9 @@ def _write_forms(axes: Axes, rows: Sequence[BarRow]) -> None:
     """Write the heading above the rows of each form, over the columns on the right."""
     axes.set_zorder(1)
     axes.patch.set_visible(False)
-    for form, group in itertools.groupby(rows, key=lambda row: row.form):
-        if form:
-            place = next(group).place - 1
-            text = axes.annotate(form, (0, place), xycoords=("axes fraction", "data"))
+    for _, group in itertools.groupby(rows, key=lambda row: row.values):
+        first = next(group)
+        if first.form:
+            text = axes.annotate(first.form, (0, first.place - 1), xycoords=("axes fraction", "data"))
             text.set(fontsize=NAME_SIZE, fontweight="bold", va="center_baseline", gid="form")
             text.set_in_layout(False)

@@ -105,6 +105,35 @@ def test_whatever_else_tells_problems_apart_has_rows_of_its_own(
     assert [label.get_text() for label in axes.get_yticklabels()].count("naive") == 2
 
 
+ALIKE = (0.1234567, 0.1234568)
+"""Numbers that agree in six digits."""
+
+
+@pytest.mark.parametrize("column", ["scale", "softcap"])
+def test_forms_that_agree_in_six_digits_are_forms_of_their_own(column: str) -> None:
+    fields: dict[str, Any] = {"build_s": 9.0}
+    first, second = ({**fields, column: value} for value in ALIKE)
+    rows = [
+        *(built("flash", seq, case=f"first {seq}", **first) for seq in (64, 128)),
+        built("naive", 64, case="first", **first),
+        *(built(variant, 128, case=f"second {variant}", **second) for variant in ("flash", "naive")),
+    ]
+    drawing = draw(BuildTime(), *rows)
+    axes = drawing.axes[0]
+    assert words(axes, "form") == [f"{column} {value}" for value in ALIKE]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["flash", "naive"] * 2
+    assert "are left out: 1 of 5 cases" in caption(drawing)
+
+
+def test_forms_without_a_value_are_one_form() -> None:
+    rows = [
+        built(variant, case=f"{variant} {softcap}", build_s=9.0, softcap=softcap)
+        for variant in ("flash", "naive")
+        for softcap in (None, 30.0)
+    ]
+    assert words(draw(BuildTime(), *rows).axes[0], "form") == ["softcap 30", "softcap –"]
+
+
 def test_forms_that_only_some_lengths_have_are_no_lengths() -> None:
     longer = built("flash", 128, registers=182, softcap=30.0)
     assert words(draw(Resources(), FLASH, longer).axes[0], "form") == ["softcap 30", "softcap –"]

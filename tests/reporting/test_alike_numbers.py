@@ -1,0 +1,38 @@
+"""Numbers that agree in six digits are told apart wherever problems are named."""
+
+import pandas as pd
+from synthetic_results import make_result
+
+from harness.reporting.captions import problem_words
+from harness.reporting.figures.layout import panel_grid
+from harness.reporting.frames import distinct_texts, prepare, records
+from harness.reporting.summary_columns import problem_columns
+from harness.results.frame import results_frame
+
+ALIKE = (0.1234567, 0.1234568, 0.25)
+EXACT = ["0.1234567", "0.1234568", "0.25"]
+
+
+def frame() -> pd.DataFrame:
+    rows = [make_result("flash", 64, case=str(value), softcap=value) for value in ALIKE]
+    return prepare(results_frame(rows))
+
+
+def test_only_numbers_that_would_look_alike_are_exact() -> None:
+    text_of = distinct_texts([*ALIKE, 1 / 3, 2.0, float("nan"), None])
+    assert [text_of(value) for value in (*ALIKE, 1 / 3, 2.0)] == [*EXACT, "0.333333", "2"]
+
+
+def test_headings_of_panels_tell_them_apart() -> None:
+    grid = panel_grid(frame(), ["softcap"])
+    assert [panel.heading for panel in grid.panels] == [f"softcap {text}" for text in EXACT]
+
+
+def test_cells_of_the_summary_tell_rows_apart() -> None:
+    shown = frame()
+    (column,) = problem_columns(shown)
+    assert [column.cell(row) for row in records(shown)] == EXACT
+
+
+def test_captions_tell_them_apart() -> None:
+    assert problem_words(frame(), ["softcap"])[-1].endswith(", ".join(EXACT))
