@@ -44,7 +44,10 @@ def along(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
     if x == "seq":
         return _along_lengths(frame)
     if x != "skew":
-        return frame, x
+        placed = frame[frame[x].notna()]
+        if placed.empty:
+            raise NothingToDraw(f"no row has {x}, which this is over")
+        return placed, x
     packed = frame[frame["cu_seqlens_q"].notna()]
     if packed.empty:
         raise NothingToDraw("no row is of packed sequences, whose skew this is over")

@@ -134,7 +134,9 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, styles: dict[str, SeriesStyle])
 
 def _draw_rate(axes: Axes, frame: pd.DataFrame, least: float, most: float) -> None:
     """Draw what the best executed rate of a panel would take; it changes no scale."""
-    rates = frame["flops_executed"].fillna(frame["flops"] * frame["recompute_factor"]) / frame["time_s"]
+    # whole numbers that can be missing take no fractions
+    executed = frame["flops_executed"].astype(float).fillna(frame["flops"] * frame["recompute_factor"])
+    rates = executed / frame["time_s"]
     best = float(rates.max())
     axes.plot(
         [least, most],

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.reporting.figures.base import FigureSettings, PanelColumn
+from harness.reporting.figures.base import FigureSettings, NothingToDraw, PanelColumn
 from harness.reporting.figures.layout import (
     check_readable,
     label_axes,
@@ -90,6 +90,8 @@ def draw_size_lines(
     column of the horizontal axis.
     """
     shown, x = along(shown, settings.x)
+    if not any(is_number(value) for value in shown[values]):
+        raise NothingToDraw(f"no case that has {x}, which this is over, has such a value")
     columns = check_readable(shown, settings.panels, x)
     grid = panel_grid(shown, columns, settings.panels_beside)
     labels, styles = labels_in(shown), series_styles(frame)

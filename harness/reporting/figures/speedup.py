@@ -123,7 +123,10 @@ def _drawn(comparison: Comparison, settings: SpeedupSettings) -> tuple[pd.DataFr
     shown = choose_rows(comparison.frame, settings)
     if not shown["speedup"].notna().any():
         raise NothingToDraw(f"no case was timed together with {comparison.baseline}")
-    return along(shown, settings.x)
+    placed, x = along(shown, settings.x)
+    if not placed["speedup"].notna().any():
+        raise NothingToDraw(f"no case that has {x}, which this is over, was timed with {comparison.baseline}")
+    return placed, x
 
 
 def _highest(frame: pd.DataFrame) -> float:

@@ -201,15 +201,18 @@ def _placed(frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[pd.DataF
 
     The shortest time is the highest rate.
     """
-    shown = choose_rows(frame, settings)
+    chosen = choose_rows(frame, settings)
     require_times(frame)
-    if not shown["time_s"].notna().any():
+    if not chosen["time_s"].notna().any():
         raise NothingToDraw("no case that variants and where leave was timed")
+    shown, x = along(chosen, settings.x)
+    if not shown["time_s"].notna().any():
+        raise NothingToDraw(f"no case that has {x}, which this is over, was timed")
     if not shown["tflops"].notna().any() and settings.y != "time":
         raise NothingToDraw('no timed case has a rate, since no pair is visible; y = "time" draws times')
     work = shown["tflops"] * shown["time_s"]
     rates = {"tflops_low": work / shown["time_high_s"], "tflops_high": work / shown["time_low_s"]}
-    return along(shown.assign(**rates), settings.x)
+    return shown.assign(**rates), x
 
 
 def _draw_lines(
