@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.comparing.check_settings import other_checks
-from harness.comparing.verdicts import NORMAL_95, standard_error, verdicts
+from harness.comparing.verdicts import standard_error, verdicts
 from harness.errors import InputError
-from harness.measure.statistics import Verdict
+from harness.measure.statistics import NORMAL_95, RUN_TO_RUN, Verdict
 from harness.results.frame import arrow_texts, is_among
 from harness.status import FAILURES, Status
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from harness.results.run_folder import RunFolder
 
-RUN_TO_RUN = 0.03
-"""Standard deviation of the logarithm of a time between runs of which nothing is known: on a shared machine
-runs of the same code differ by a few percent."""
 LEAST_CONTROLS = 3
 """Cases of identical code that tell how two runs differ; fewer may share their luck."""
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.comparing.comparison import OUTCOME, identical_code
-from harness.comparing.verdicts import NORMAL_95, verdicts
-from harness.measure.statistics import CONFIDENCE
+from harness.comparing.verdicts import verdicts
+from harness.measure.statistics import CONFIDENCE, NORMAL_95
 from harness.measure.students_t import t_quantile
 
 if TYPE_CHECKING:

@@ -15,10 +15,8 @@ import math
 
 import numpy as np
 
-from harness.measure.statistics import CONFIDENCE, Verdict
+from harness.measure.statistics import CONFIDENCE, NORMAL_95, Verdict
 
-NORMAL_95 = 1.959963984540054
-"""Standard errors that a 95 % interval reaches to either side."""
 FALSE_DISCOVERIES = 1 - CONFIDENCE
 """Share of the differences found that may be none."""
 

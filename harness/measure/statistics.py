@@ -18,6 +18,11 @@ from harness.measure.students_t import t_quantile
 
 CONFIDENCE = 0.95
 """Probability with which intervals hold what they are of."""
+NORMAL_95 = 1.959963984540054
+"""Standard errors that a 95 % interval reaches to either side."""
+RUN_TO_RUN = 0.03
+"""Standard deviation of the logarithm of a time between runs of which nothing is known: on a shared machine
+runs of the same code differ by a few percent."""
 RESAMPLES = 2000
 """Drawings of a bootstrap."""
 MIN_SAMPLES_FOR_QUARTILES = 4

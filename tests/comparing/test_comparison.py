@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from comparing.runs_of_cases import run_of
 
-from harness.comparing.comparison import RUN_TO_RUN, Comparison, compare_tables
+from harness.comparing.comparison import Comparison, compare_tables
 from harness.comparing.text import headline
-from harness.measure.statistics import Verdict
+from harness.measure.statistics import RUN_TO_RUN, Verdict
 from harness.status import Status
 
 SECONDS = np.geomspace(1e-4, 1e-2, 20)

@@ -4,7 +4,8 @@ The page's script divides them for the two that a reader chooses.  Two rows are 
 
 - *in turns*, where one is the baseline of the other: by the speed-up of the row itself;
 - *over the baseline*, where both were timed in turns with the same one: by the ratio of their speed-ups;
-- *by times*, where they are of one device and no more: nothing was paired.
+- *by times*, where they are of one device and no more: nothing was paired.  Of two runs the interval holds
+  what runs of the same code differ by, too, as in `harness compare`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import cut
+from harness.measure.statistics import NORMAL_95, RUN_TO_RUN
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
     RUN_COLUMNS,
@@ -67,7 +69,12 @@ class PairedSeries:
     @property
     def data(self) -> dict[str, Any]:
         """What the page's script takes."""
-        return {"labels": self.labels, "problems": self.problems, "rows": self.rows}
+        return {
+            "labels": self.labels,
+            "problems": self.problems,
+            "rows": self.rows,
+            "between_runs": NORMAL_95 * RUN_TO_RUN,
+        }
 
 
 def paired_series(frame: pd.DataFrame) -> PairedSeries | None:
@@ -76,7 +83,7 @@ def paired_series(frame: pd.DataFrame) -> PairedSeries | None:
     if len(labels) < 2 or not frame["time_s"].notna().any():
         return None
     shown = frame.head(MOST_ROWS)
-    numbers, devices, groups = _Numbers(), _Numbers(), _Numbers()
+    numbers, devices, groups, runs = _Numbers(), _Numbers(), _Numbers(), _Numbers()
     names: dict[int, str] = {}
     rows = []
     for row in records(shown):
@@ -89,6 +96,7 @@ def paired_series(frame: pd.DataFrame) -> PairedSeries | None:
                 "label": labels.index(str(row["label"])),
                 "status": str(row["status"]),
                 "device": devices(_value(row["device"])),
+                "run": runs(tuple(row[name] for name in RUN_COLUMNS)),
                 "group": group,
                 "own": not is_missing(row["baseline"]) and is_own_baseline(row),
                 "time": [raw_number(row[name]) for name in MEASURED[:3]],

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 from chromium import Page
 from html_pages import HOSTILE, Written
-from synthetic_results import sweep_results
+from synthetic_results import example_manifest, make_result, sweep_results
+
+from harness.comparing.comparison import compare_runs
+from harness.reporting import write_report
+from harness.results.run_folder import RunFolder
 
 PHONE = (390, 844)
 STATUS = "[...document.querySelectorAll('#results-table tbody .badge')].map((cell) => cell.textContent)"
@@ -168,6 +172,55 @@ def test_the_inverse_comparison_is_the_inverse(page: Page, sweep_page: Written) 
     assert float(ratio.rstrip("×")) == pytest.approx(1 / ours.speedup, rel=0.01)
     assert json.loads(interval) == pytest.approx([1 / ours.speedup_high, 1 / ours.speedup_low], rel=0.01)
     assert verdict == "second is faster"
+
+
+def lopsided_run(folder: Path, seconds: float) -> RunFolder:
+    """A run of which each interval reaches far to one side: of `flash` upwards, of `torch` downwards."""
+    run = RunFolder.create(folder, "seq_sweep", example_manifest("", "seq_sweep"))
+    for case, low, high in (("flash", 0.99, 1.3), ("torch", 0.8, 1.01), ("unfused", 1.0, 1.0)):
+        speedup = 1.0 if case == "unfused" else 2.0
+        times = {"time_s": seconds, "time_low_s": low * seconds, "time_high_s": high * seconds}
+        bounds = {"speedup": speedup, "speedup_low": low * speedup, "speedup_high": high * speedup}
+        of_baseline = {"baseline": "unfused", "baseline_case": "unfused"}
+        run.append_result(make_result(case, case=case, run=run.run, **times, **bounds, **of_baseline))
+    run.finish()
+    run.release()
+    return run
+
+
+def page_of(*runs: RunFolder) -> Path:
+    out = runs[0].path.parents[2] / "report"
+    html = write_report([run.path for run in runs], out, formats=("svg",)).html
+    assert html is not None
+    return html
+
+
+def test_an_interval_reaches_as_far_as_the_lopsided_ones_that_it_is_made_of(
+    page: Page, tmp_path: Path
+) -> None:
+    page.show(page_of(lopsided_run(tmp_path / "results", 0.5)))
+    page.choose("compare-first", "flash")
+    page.choose("compare-second", "torch")
+    _, _, interval, verdict, how = compare_rows(page)[0]
+    halves = [math.log(1.3 / 0.99) / 2, math.log(1.01 / 0.8) / 2]
+    below, above = math.hypot(*halves), math.hypot(math.log(1.3), math.log(1 / 0.8))
+    assert json.loads(interval) == pytest.approx([math.exp(-below), math.exp(above)], rel=0.006)
+    assert (verdict, how) == ("≈ no clear difference", "over the baseline")
+
+
+def test_times_of_two_runs_are_known_no_better_than_where_runs_are_compared(
+    page: Page, tmp_path: Path
+) -> None:
+    runs = [lopsided_run(tmp_path / name, seconds) for name, seconds in (("old", 0.5), ("new", 0.5))]
+    page.show(page_of(*runs))
+    names = page.value("[...document.getElementById('compare-first').options].map((option) => option.text)")
+    old, new = (name for name in names if name.startswith("unfused"))
+    page.choose("compare-first", old)
+    page.choose("compare-second", new)
+    (row,) = compare_rows(page)
+    cases = compare_runs(*runs, 0.03).cases.set_index("case")
+    assert (row[-1], cases.loc["unfused", "how"]) == ("by times", "apart")
+    assert json.loads(row[2]) == pytest.approx(cases.loc["unfused", ["low", "high"]].tolist(), rel=0.006)
 
 
 def test_what_was_not_timed_says_what_became_of_it(page: Page, sweep_page: Written) -> None:

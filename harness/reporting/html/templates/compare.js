@@ -7,15 +7,21 @@ function inverse([value, low, high]) {
   return [1 / value, high === null ? null : 1 / high, low === null ? null : 1 / low];
 }
 
-// The ratio of two values that are known within intervals; what both scatter by is added in squares.
-function ratio(first, second) {
+// How far an interval reaches below and above its value, in logarithms: at least half of it to either side.
+function reaches([value, low, high]) {
+  const half = Math.log(high / low) / 2;
+  return { below: Math.max(half, Math.log(value / low)), above: Math.max(half, Math.log(high / value)) };
+}
+
+// The ratio of two values that are known within intervals; what both scatter by is added in squares, and so is
+// a further reach.
+function ratio(first, second, further = 0) {
   const value = first[0] / second[0];
-  const halves = [first, second].map(([, low, high]) =>
-    low > 0 && high > 0 ? Math.log(high / low) / 2 : null,
-  );
-  if (halves.includes(null)) return [value, null, null];
-  const reach = Math.exp(Math.hypot(...halves));
-  return [value, value / reach, value * reach];
+  if (![first, second].every(([, low, high]) => low > 0 && high > 0)) return [value, null, null];
+  const [over, under] = [first, second].map(reaches);
+  const below = Math.hypot(over.below, under.above, further);
+  const above = Math.hypot(over.above, under.below, further);
+  return [value, value / Math.exp(below), value * Math.exp(above)];
 }
 
 // Returns how much faster the first row is than the second, and how that is known; null where it is not.
@@ -28,7 +34,8 @@ function compared(first, second) {
   if (together && first.speedup[0] !== null && second.speedup[0] !== null)
     return { ratio: ratio(first.speedup, second.speedup), how: "over the baseline" };
   if (first.device !== second.device) return null;
-  return { ratio: ratio(second.time, first.time), how: "by times" };
+  const further = first.run === second.run ? 0 : series.between_runs;
+  return { ratio: ratio(second.time, first.time, further), how: "by times" };
 }
 
 function verdict([, low, high]) {
