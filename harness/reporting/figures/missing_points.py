@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.reporting.figures.legend import text_width
 from harness.reporting.figures.style import STATUS_WORDS, SeriesStyle, marker_properties, text_color
 from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number
@@ -22,6 +23,10 @@ STATUS_LINE = 0.052
 STATUS_SIZE = 5.0
 MARKER_OFFSET = 9.0
 """Points from a missing point's place to its marker on the left; its status follows the marker."""
+WORD_OFFSET = 3.5
+"""Points from the marker to its word."""
+ROOM_AT_EDGE = 10.0
+"""Points right of a panel's last place that a word may take: a panel has little more there."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +79,24 @@ def strip_height(grid: PanelGrid, x: str, values: str, words: Mapping[Status, st
     return (lines + 0.4) * STATUS_LINE if lines else 0.0
 
 
-def write_missing(axes: Axes, lines: MissingLines, strip: float, styles: dict[str, SeriesStyle]) -> None:
-    """Write marker and word of each missing point into the strip at a panel's foot, one line a series."""
+def write_missing(
+    axes: Axes, lines: MissingLines, strip: float, styles: dict[str, SeriesStyle], last: Any
+) -> None:
+    """Write marker and word of each missing point into the strip at a panel's foot, one line a series.
+
+    At the `last` place of the panel both move to the left, as far as a long word needs to stay inside.
+    """
     from matplotlib.transforms import offset_copy
 
     place = axes.get_xaxis_transform()
-    left_of_place = offset_copy(place, axes.get_figure(root=True), x=-MARKER_OFFSET, units="points")
     for number, line in enumerate(lines):
         height = strip - STATUS_LINE * (number + 0.75)
         for point in line:
             look = styles[point.label]
+            left = MARKER_OFFSET
+            if point.place == last:
+                left = max(left, text_width(point.word, STATUS_SIZE) + WORD_OFFSET - ROOM_AT_EDGE)
+            left_of_place = offset_copy(place, axes.get_figure(root=True), x=-left, units="points")
             (marker,) = axes.plot(
                 [point.place], [height], transform=left_of_place, **marker_properties(look), gid="missing"
             )
@@ -92,7 +105,7 @@ def write_missing(axes: Axes, lines: MissingLines, strip: float, styles: dict[st
                 point.word,
                 (point.place, height),
                 xycoords=place,
-                xytext=(3.5 - MARKER_OFFSET, 0),
+                xytext=(WORD_OFFSET - left, 0),
                 textcoords="offset points",
                 va="center_baseline",
                 fontsize=STATUS_SIZE,

@@ -111,7 +111,8 @@ def draw_size_lines(
             _draw_lines(axes, panel.frame, x, values, styles)
             if add_to_panel is not None:
                 add_to_panel(axes, panel.frame, x)
-            write_missing(axes, missing_lines(panel.frame, x, values, WORDS), strip, styles)
+            words = missing_lines(panel.frame, x, values, WORDS)
+            write_missing(axes, words, strip, styles, last=panel.frame[x].max())
             axes.set_title(panel.heading)
             _scale_sizes(axes, sorted(panel.frame[x].unique()))
         scale_values(all_axes, strip)

@@ -287,8 +287,8 @@ def _draw_panel(
             elinewidth=0.8,
             label=label,
         )
-    write_missing(axes, missing_lines(frame, x, "time_s"), strip, styles)
-    positions = sorted(frame[x].dropna().unique())
+    write_missing(axes, missing_lines(frame, x, "time_s"), strip, styles, last=frame[x].max())
+    positions = sorted(frame[x].unique())
     margin = (positions[-1] / positions[0]) ** SIDE_MARGIN if len(positions) > 1 else 2.0
     axes.set_xscale("log", base=2)
     # Explicit, since places where nothing was measured do not count in automatic limits.

@@ -14,6 +14,7 @@ from harness.reporting.figures.base import Figure, NothingToDraw
 from harness.reporting.figures.error_growth import ErrorGrowth
 from harness.reporting.figures.memory import Memory
 from harness.reporting.figures.recompute import Recompute
+from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
@@ -134,6 +135,23 @@ def test_a_row_without_a_value_breaks_the_line_and_says_why(
     (axes,) = draw(figure, *rows, **(settings or {})).axes
     assert is_broken_at(axes, "flash", 128)
     assert words(axes) == [(128, word)]
+
+
+@pytest.mark.parametrize("settings", [{"width": "column"}, {"panels": ["mask"]}])
+@pytest.mark.parametrize("figure", [ErrorGrowth(), Memory(), Throughput()])
+def test_words_at_the_last_place_stay_inside_their_panel(figure: Figure, settings: dict[str, Any]) -> None:
+    known = {"time_s": 1e-3, "error_ratio": 0.5, "bytes": 10**6, "workspace_bytes": 0}
+    rows = []
+    for mask in ("full", "causal"):
+        rows += [make_result("flash", seq, mask=mask, **known) for seq in (256, 512)]
+        rows += [make_result("naive", 256, mask=mask, **known), make_result("naive", 512, mask=mask)]
+    drawing = draw(figure, *rows, **settings)
+    drawing.draw_without_rendering()
+    words = [(axes, text) for axes in drawing.axes for text in axes.texts if text.get_gid() == "missing"]
+    assert len(words) == 2
+    for axes, text in words:
+        assert text.get_text() in ("not known", "not timed")
+        assert text.get_window_extent().x1 <= axes.bbox.x1
 
 
 def test_words_for_missing_points_stand_below_all_points() -> None:
