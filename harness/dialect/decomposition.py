@@ -113,7 +113,8 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
         softmax.correction_out,
         lambda old, new: mlir_math.exp2(arith.mulf(arith.subf(old, new), b.constant(factor, dtype))),
     )
-    probability = _exponentials(softmax.x, maximum, f"{rows}->{full}", factor)
+    is_fused = not softmax.subtracts_first and abs(factor) <= LARGEST_FUSED_FACTOR
+    probability = _exponentials(softmax.x, maximum, f"{rows}->{full}", factor, is_fused=is_fused)
     carried = rescaled_rows(softmax.initial_total, correction)
     total = b.structured(f"{full}->{rows}", [probability], carried, arith.addf)
     if not softmax.is_normalized:
@@ -125,13 +126,15 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
     return [divided, maximum, total, kept]
 
 
-def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float) -> ir.Value:
+def _exponentials(
+    x: ir.Value, maximum: ir.Value, subscripts: str, factor: float, *, is_fused: bool
+) -> ir.Value:
     """Return `2^(factor · (x − maximum))` in place: one fused multiply-add and one exponential each.
 
-    Beyond `LARGEST_FUSED_FACTOR` it is a subtraction and a multiplication.
+    Where it is not fused it is a subtraction and a multiplication.
     """
     dtype = b.dtype_of(x)
-    if abs(factor) > LARGEST_FUSED_FACTOR:
+    if not is_fused:
         return b.structured(
             subscripts,
             [maximum],

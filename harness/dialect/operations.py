@@ -11,6 +11,8 @@ from mlir import ir
 
 LAYOUTS = ("nn", "nt", "tn", "tt")
 SOFTMAX_NAMES = ("attn.softmax", "attn.unnormalized_softmax")
+SUBTRACTS_FIRST = "subtracts_first"
+"""An attribute that a softmax may have, see `Softmax.subtracts_first`."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,11 @@ class Softmax:
     def scale(self) -> float:
         """c of e^(c·(x − m))."""
         return ir.FloatAttr(self.operation.attributes["scale"]).value
+
+    @property
+    def subtracts_first(self) -> bool:
+        """Whether exponents are differences times c: right whatever scores are, for one operation more."""
+        return SUBTRACTS_FIRST in self.operation.attributes
 
     @property
     def is_normalized(self) -> bool:
@@ -269,8 +276,12 @@ def softmax(
     dimension: int,
     scale: float = 1.0,
     normalized: bool = True,
+    subtracts_first: bool = False,
 ) -> Softmax:
-    """Build a softmax over one dimension, continued from a maximum and a total."""
+    """Build a softmax over one dimension, continued from a maximum and a total.
+
+    See `Softmax` for what it says besides.
+    """
     operands = [x, probability_out, initial_maximum, initial_total, correction_out]
     types = [probability_out.type, initial_maximum.type, initial_total.type, correction_out.type]
     element = x.type.element_type
@@ -278,6 +289,8 @@ def softmax(
         "dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension),
         "scale": ir.FloatAttr.get(element, scale),
     }
+    if subtracts_first:
+        attributes[SUBTRACTS_FIRST] = ir.UnitAttr.get()
     return Softmax(create(SOFTMAX_NAMES[0 if normalized else 1], types, operands, attributes))
 
 

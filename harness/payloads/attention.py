@@ -241,7 +241,7 @@ def _attention(
     """
     query, key, value = factors
     score = _visible_scores(problem, given, steps.scores(query, key, layout), operands)
-    weights = steps.softmax(score)
+    weights = steps.softmax(score, takes_any_score=problem.bias)
     sinks, probability = operands.get("sinks"), weights.probability
     if sinks is not None and weighs_probabilities:
         probability = steps.with_sinks(probability, weights, sinks, "bhqk")

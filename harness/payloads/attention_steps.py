@@ -7,6 +7,7 @@ narrowed last.
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 from mlir.dialects import math as mlir_math
@@ -18,7 +19,10 @@ from harness.ir.logarithm import natural_logarithm
 from harness.ir.tangent import tanh
 
 LOWEST = -1e30
-"""First value of a running maximum: finite, so that subtracting it from −inf gives no NaN."""
+"""First value of a running maximum: finite, so that subtracting it from −inf gives no NaN, however it is
+multiplied."""
+LEAST = float(np.finfo(np.float32).min)
+"""First value of a running maximum of scores with a bias, which can be the least number to hide a pair."""
 
 
 def widened(value: ir.Value) -> ir.Value:
@@ -148,17 +152,21 @@ def _masked(value: ir.Value, inequalities: list[ir.AffineExpr]) -> ir.Value:
     return attn.mask(value, visible, [b.index(0)] * rank, fill=-math.inf).masked
 
 
-def softmax(value: ir.Value, first_maximum: float = LOWEST) -> attn.Softmax:
-    """Return the softmax over the last dimension, started from nothing."""
+def softmax(value: ir.Value, *, takes_any_score: bool = False) -> attn.Softmax:
+    """Return the softmax over the last dimension, started from nothing.
+
+    Scores of more than about 2·10⁹, as a bias can make them, are right only where it `takes_any_score`.
+    """
     shape = b.sizes_of(value)
     rows = shape[:-1]
     return attn.softmax(
         value,
         b.empty(shape),
-        b.filled(first_maximum, rows),
+        b.filled(LEAST if takes_any_score else LOWEST, rows),
         b.filled(0.0, rows),
         b.empty(rows),
         dimension=len(shape) - 1,
+        subtracts_first=takes_any_score,
     )
 
 

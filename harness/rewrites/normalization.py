@@ -45,7 +45,11 @@ def defer_division(softmax: ir.OpView) -> ir.OpView:
         )
     with ir.InsertionPoint(softmax), softmax.location:
         unnormalized = attn.softmax(
-            *softmax.operands, dimension=view.dimension, scale=view.scale, normalized=False
+            *softmax.operands,
+            dimension=view.dimension,
+            scale=view.scale,
+            normalized=False,
+            subtracts_first=view.subtracts_first,
         )
     for old, new in zip(softmax.results, unnormalized.operation.results, strict=True):
         old.replace_all_uses_with(new)

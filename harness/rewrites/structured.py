@@ -301,6 +301,7 @@ def _build_softmax(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Range
         dimension=softmax.dimension - dropped_before,
         scale=softmax.scale,
         normalized=softmax.is_normalized,
+        subtracts_first=softmax.subtracts_first,
     )
     return list(tiled.operation.results)
 
