@@ -233,7 +233,7 @@ class _GroupTiming:
         self, case_id: str, failure: WorkerFailure, claimed_s: float, launch_s: float
     ) -> None:
         """Drop a candidate whose time is not to be trusted, if that is so whenever its calls are timed."""
-        clock = OutsideClock(self._workers[case_id], self._context.step_limit_s, self._numbers)
+        clock = OutsideClock(self._workers[case_id], self._context.step_limit_s, self._numbers, confirms=True)
         try:
             with self._records[case_id].elapsing():
                 is_wrong = persists(clock, claimed_s, launch_s)

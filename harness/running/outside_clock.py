@@ -33,8 +33,17 @@ WINDOW_S = 0.002
 """Calls are repeated until they take this long together, so that the time of a request does not count."""
 WINDOWS = 5
 """The shortest of so many counts: whatever disturbs makes calls longer."""
+SHORT_WINDOW_S = 0.0003
+"""Windows of confirmations: on a crowded machine a process is interrupted every few milliseconds, and waits
+for as long as several of these.  Many short windows lie between two interruptions, hardly any long ones."""
+MANY_WINDOWS = 40
+"""Of confirmations, of which the shortest counts."""
 ENOUGH_S = 0.005
-"""A call that takes this long is timed alone, twice in each start."""
+"""A call that takes this long is timed alone."""
+LONG_CALLS = 2
+"""So often in each start."""
+MORE_LONG_CALLS = 8
+"""So often in confirmations, or until one takes less."""
 MOST_CALLS = 1 << 14
 GROWTH = 4
 """By how much more calls make a window, until it is long enough."""
@@ -85,29 +94,48 @@ class OutsideClock:
         limit_s: float,
         numbers: Iterable[int],
         clock: Callable[[], float] = time.perf_counter,
+        *,
+        confirms: bool = False,
     ) -> None:
-        """Take inputs of `numbers`, which are others each time (`harness.problem.changing_inputs`)."""
+        """Take inputs of `numbers`, which are others each time (`harness.problem.changing_inputs`).
+
+        One that `confirms` takes many short windows instead of few long ones.
+        """
         self._worker = worker
         self._limit_s = limit_s
         self._numbers = iter(numbers)
         self._clock = clock
+        self._windows = MANY_WINDOWS if confirms else WINDOWS
+        self._window_s = SHORT_WINDOW_S if confirms else WINDOW_S
+        self._long_calls = MORE_LONG_CALLS if confirms else LONG_CALLS
         self._request_s = self._copy_s = self._give_s = 0.0
 
     def times(self) -> OutsideTimes:
         """Time calls; raises `CheckFailure` when the worker fails."""
-        self._request_s = min(self._asked(CallRequest(calls=0)) for _ in range(WINDOWS))
-        self._copy_s = min(self._beyond_a_request(CopyInputsRequest()) for _ in range(WINDOWS))
+        self._request_s = min(self._asked(CallRequest(calls=0)) for _ in range(self._windows))
+        self._copy_s = min(self._beyond_a_request(CopyInputsRequest()) for _ in range(self._windows))
         self._give_s = float("inf")
-        first = min(self._first_call() for _ in range(2))
+        first = self._first_of_long_calls()
         if first >= ENOUGH_S:
             poison_s = min(self._beyond_a_request(PoisonRequest()) for _ in range(2))
             return OutsideTimes(first, first, first, self._give_s, poison_s, self._copy_s)
-        seconds = _per_call(self._calls)
-        new = min(self._first_call() for _ in range(WINDOWS))
-        poison_s = _per_call(lambda times: self._beyond_a_request(PoisonRequest(times=times)))
-        poisoned = _per_call(lambda calls: self._beyond_a_request(CallRequest(calls=calls, poisons=True)))
+        seconds = self._per_call(self._calls)
+        new = min(self._first_call() for _ in range(self._windows))
+        poison_s = self._per_call(lambda times: self._beyond_a_request(PoisonRequest(times=times)))
+        poisoned = self._per_call(
+            lambda calls: self._beyond_a_request(CallRequest(calls=calls, poisons=True))
+        )
         after_poison_s = max(0.0, poisoned - poison_s)
         return OutsideTimes(seconds, new, after_poison_s, self._give_s, poison_s, self._copy_s)
+
+    def _first_of_long_calls(self) -> float:
+        """Return what the shortest of a few first calls takes; at least two are made."""
+        first = float("inf")
+        for number in range(self._long_calls):
+            first = min(first, self._first_call())
+            if number + 1 >= LONG_CALLS and first < ENOUGH_S:
+                break
+        return first
 
     def _first_call(self) -> float:
         """Return what the first call on other inputs takes, and note what giving them takes."""
@@ -129,6 +157,18 @@ class OutsideClock:
         waited = self._asked(FetchRequest()) - self._asked(FetchRequest()) - MOST_COPIES * self._copy_s
         return max(0.0, called) + (waited if waited > called + self._request_s else 0.0)
 
+    def _per_call(self, window: Callable[[int], float]) -> float:
+        """Return what a call takes, of windows of more and more calls until one is long.
+
+        Of each length the shortest of some windows counts: one alone may be long by chance.
+        """
+        calls = 1
+        while True:
+            seconds = min(window(calls) for _ in range(self._windows))
+            if seconds >= self._window_s or calls >= MOST_CALLS:
+                return seconds / calls
+            calls *= GROWTH
+
     def _beyond_a_request(self, request: Request) -> float:
         return max(0.0, self._asked(request) - self._request_s)
 
@@ -142,17 +182,6 @@ class OutsideClock:
             return self._worker.request(request, self._limit_s, answer)
         except WorkerFailure as failure:
             raise CheckFailure("time", failure) from failure
-
-
-def _per_call(window: Callable[[int], float]) -> float:
-    """Return what a call takes, of windows of more and more calls until one is long.
-
-    Of each length the shortest of some windows counts: one alone may be long by chance.
-    """
-    calls = 1
-    while (seconds := min(window(calls) for _ in range(WINDOWS))) < WINDOW_S and calls < MOST_CALLS:
-        calls *= GROWTH
-    return seconds / calls
 
 
 def typical(taken: Iterable[OutsideTimes]) -> float:
@@ -222,7 +251,8 @@ def persists(clock: OutsideClock, claimed_s: float, launch_s: float) -> bool:
     """Return whether there is a reason for distrust each time that calls are timed again.
 
     On a machine with more to do than it has processors, a call may wait several times as long as it takes:
-    that happens to honest code, but not again and again.  Code that deceives is found out each time.
+    that happens to honest code, but not again and again to a `clock` that confirms.  Code that deceives is
+    found out each time.
     """
     return all(distrust([clock.times()], claimed_s, launch_s) is not None for _ in range(CONFIRMATIONS))
 

@@ -1,6 +1,7 @@
 """Code that looks fast and is not gets no time."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ CHEATING = (
 SHORT, MIDDLE, LONG = 16, 64, 256
 """Sequence lengths of calls of some microseconds, of many of these, and of milliseconds."""
 
+COMPUTES_ELSEWHERE = "GFLOP/s are computed|: it computes there"
+"""On a busy machine the time outside of calls is long enough to be seen itself."""
+
 Outcomes = dict[tuple[str, int], Result]
 
 
@@ -47,9 +51,9 @@ def outcomes(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         ("caches", LONG, "right when it was checked, and wrong after the calls that were timed"),
         ("calls-it-launching", LONG, "until its output is there"),
         ("computes-now-and-then", MIDDLE, "where its output was poisoned"),
-        ("computes-when-given", LONG, "GFLOP/s are computed"),
-        ("computes-when-given", MIDDLE, "GFLOP/s are computed"),
-        ("computes-when-poisoned", LONG, "GFLOP/s are computed"),
+        ("computes-when-given", LONG, COMPUTES_ELSEWHERE),
+        ("computes-when-given", MIDDLE, COMPUTES_ELSEWHERE),
+        ("computes-when-poisoned", LONG, COMPUTES_ELSEWHERE),
         ("keeps-probabilities", SHORT, "they give what was computed before"),
         ("patches-timer", LONG, "until its output is there"),
         ("remembers", SHORT, "they give what was computed before"),
@@ -60,7 +64,7 @@ def outcomes(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_code_that_cheats_has_no_time(outcomes: Outcomes, variant: str, seq: int, reason: str) -> None:
     row = outcomes[variant, seq]
     assert (row.status, row.time_s) == (Status.WRONG, None)
-    assert reason in str(row.reason)
+    assert re.search(reason, str(row.reason))
 
 
 @pytest.mark.parametrize("seq", [SHORT, MIDDLE, LONG])

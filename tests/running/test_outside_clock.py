@@ -64,7 +64,13 @@ class CrowdedWorker(SimulatedWorker):
 
 
 def is_distrusted(worker: SimulatedWorker, claimed_s: float) -> bool:
-    clock = OutsideClock(worker, 1.0, itertools.count(2), clock=lambda: worker.now)  # type: ignore[arg-type]
+    clock = OutsideClock(
+        worker,  # type: ignore[arg-type]
+        1.0,
+        itertools.count(2),
+        clock=lambda: worker.now,
+        confirms=True,
+    )
     return persists(clock, claimed_s, 0.0)
 
 
@@ -72,6 +78,25 @@ def test_honest_code_on_a_crowded_machine_is_timed_again_until_it_is_seen_alone(
     crowded = CrowdedWorker(1e-4, crowded_for_s=0.05)
     assert times_of(CrowdedWorker(1e-4, crowded_for_s=0.05)).seconds > 3 * 1e-4
     assert not is_distrusted(crowded, claimed_s=1e-4)
+
+
+class InterruptedWorker(SimulatedWorker):
+    """Beside three others on its processor all the time: it gets 3 ms, then waits for 9."""
+
+    def request(self, request: Request, limit_s: float, answer: type[Done | InputsGiven]) -> object:
+        before = self.now
+        result = super().request(request, limit_s, answer)
+        self._worked = getattr(self, "_worked", 0.0) + self.now - before
+        interruptions, self._worked = divmod(self._worked, 3e-3)
+        self.now += interruptions * 9e-3
+        return result
+
+
+@pytest.mark.parametrize("call_s", [6e-6, 15e-6, 100e-6, 2e-3])
+def test_honest_code_on_a_machine_that_stays_crowded_is_not_distrusted(call_s: float) -> None:
+    for seed in range(20):
+        assert not is_distrusted(InterruptedWorker(call_s, seed), claimed_s=call_s)
+        assert is_distrusted(InterruptedWorker(4 * call_s + 10e-6, seed), claimed_s=call_s)
 
 
 def test_what_takes_longer_than_it_says_is_found_out_each_time() -> None:
