@@ -58,23 +58,26 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     cases = experiment.cases()
     problems = [group[0].problem for group in Experiment.groups(cases)]
     plain = [p for p in problems if p.model_width is None and not p.is_packed]
-    assert len(plain) == 70
+    assert len(plain) == 90
     for problem in problems:
         variants = {case.variant for case in cases if case.problem == problem}
+        baselines = variants & {"torch", "torch-unfused", "iree", "iree-unfused"}
+        own = variants - baselines
         if problem.model_width is not None:
-            assert variants == {"split-head", "torch"}
+            assert own == {"split-head"}
         elif problem.is_packed:
-            assert variants == {"varlen", "torch"}
+            assert own == {"varlen"}
         else:
-            assert len(variants) == 7
-            assert not variants & {"split-head", "varlen"}
+            assert own == {"unfused", "naive", "flash"}
+        expected = 4 if problem in plain else 1
+        assert len(baselines) == (0 if problem.sinks or problem.log_sum_exp else expected)
     assert any(0 in np.diff(problem.cu_seqlens_q) for problem in problems if problem.is_packed)
     assert experiment.timing.enabled is False
     assert {problem.dtype for problem in problems} == {"f32", "f16", "bf16"}
     assert {problem.causal for problem in problems} == {False, True}
     for kind in (plain, [p for p in problems if p.model_width], [p for p in problems if p.is_packed]):
         assert {problem.head_dim for problem in kind} >= {32, 80, 256}
-    assert {problem.head_dim for problem in problems} == {32, 64, 80, 128, 256}
+    assert {problem.head_dim for problem in problems} == {32, 40, 64, 80, 128, 136, 256}
     assert {problem.seq_q for problem in problems} >= {1, 64, 65, 77, 256, 333, 512}
     assert any(problem.seq_q > 1024 and problem.seq_kv > 1024 for problem in plain)
     assert any(problem.seq_q > 1024 and problem.is_packed for problem in problems)

@@ -1,0 +1,82 @@
+"""The shipped experiments have every two forms together that a variant supports together."""
+
+import pytest
+from form_pairs import CHIPS, FORMS, ON_GPUS, covered, forms_of, is_supported, shipped_cases, uncovered
+
+from harness.experiment.case_settings import complete_case
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return shipped_cases()
+
+
+def told(cases: list[Case]) -> list[str]:
+    """Return what no case has, as text."""
+    return [
+        f"{variant} on {kind}: {' + '.join(pair)}"
+        for (variant, kind), pairs in uncovered(cases).items()
+        for pair in pairs
+    ]
+
+
+def test_every_two_forms_that_a_variant_supports_are_together_in_a_case(cases: list[Case]) -> None:
+    missing = told(cases)
+    assert not missing, "no shipped case has these forms together:\n" + "\n".join(missing)
+
+
+def test_every_kind_of_machine_and_every_own_variant_has_cases(cases: list[Case]) -> None:
+    asked = covered(cases).keys()
+    on_cpu = {"unfused", "naive", "flash", "split-head", "varlen"}
+    assert asked >= {(variant, "cpu") for variant in on_cpu}
+    assert asked >= {(variant, kind) for variant in ON_GPUS for kind in CHIPS}
+
+
+def test_every_form_is_had_by_a_case(cases: list[Case]) -> None:
+    had = {name for pairs in covered(cases).values() for pair in pairs for name in pair}
+    assert had == {form.name for form in FORMS}
+
+
+def test_a_pair_that_loses_its_cases_is_named(cases: list[Case]) -> None:
+    pair = {"packed keys", "sinks"}
+    fewer = [case for case in cases if not pair <= forms_of(case)]
+    assert len(fewer) < len(cases)
+    assert "varlen on cpu: sinks + packed keys" in told(
+        [case for case in fewer if case.variant == "varlen" and case.target == CHIPS["cpu"]]
+    )
+
+
+def forms(variant: str = "flash", params: dict | None = None, **fields: object) -> frozenset[str]:
+    """Return the forms of a case on the processor."""
+    problem = AttentionProblem(**{"heads": 1, "seq_q": 48, "head_dim": 64, **fields})
+    return forms_of(complete_case(problem, variant, CHIPS["cpu"], params or {}, {}))
+
+
+def test_heads_that_share_keys_are_joined_where_the_variant_joins_them() -> None:
+    few = {"heads": 4, "kv_heads": 2, "seq_q": 3, "seq_kv": 65}
+    assert "few queries of grouped heads, joined" in forms(**few, causal=True)
+    assert "few queries of grouped heads, apart" in forms(**few, mask=True)
+
+
+def test_what_hides_nothing_is_no_mask() -> None:
+    one = {"seq_q": 1, "seq_kv": 65}
+    assert not {"causal", "window to both sides"} & forms(**one, causal=True, window=(5, 0))
+    assert "window to the left" not in forms(window=(47, None))
+    assert "causal, top-left" not in forms(causal=True, causal_alignment="top-left")
+
+
+def test_a_case_in_which_no_query_sees_a_key_has_no_form() -> None:
+    assert not forms(heads=2, kv_lengths=(0,))
+
+
+def test_forms_that_contradict_each_other_are_not_supported() -> None:
+    by_name = {form.name: form for form in FORMS}
+    for first, second, variant in (
+        ("f16", "f32", "flash"),
+        ("sinks", "packed keys", "flash"),
+        ("ranks", "few queries of grouped heads, joined", "split-head"),
+    ):
+        assert not is_supported(by_name[first], by_name[second], variant, CHIPS["cpu"])
+    assert is_supported(by_name["sinks"], by_name["packed keys"], "varlen", CHIPS["cpu"])
