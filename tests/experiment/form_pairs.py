@@ -11,6 +11,8 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from harness import plugins
 from harness.building.support import own_variants
 from harness.errors import HarnessError
@@ -29,8 +31,11 @@ On a processor tiles, and with them pairs, are those of its chip: this one's sta
 the same everywhere.
 """
 
+LEAST_KEYS = 8
+"""Keys that one query of a case sees at least, for its forms to count."""
+
 ON_GPUS = ("flash", "varlen")
-"""Variants whose pairs are to be covered on GPUs, too, where a case takes long; others have their payloads."""
+"""Variants whose pairs are to be covered on GPUs, too, where cases take long; others have their payloads."""
 
 
 @dataclass(frozen=True)
@@ -295,12 +300,22 @@ def cut(case: Case) -> Cut | None:
 def forms_of(case: Case) -> frozenset[str]:
     """Return the names of the forms that a case has.
 
-    There are none where its variant does not support it, or no query sees a key.
+    There are none where its variant does not support it, or all queries see few keys: too little is left of the
+    forms then for a bug to show.
     """
     found = cut(case)
-    if found is None or case.problem.visible_pairs() == 0:
+    if found is None or not _sees(case.problem, LEAST_KEYS):
         return frozenset()
     return frozenset(form.name for form in FORMS if form.has(found))
+
+
+def _sees(problem: AttentionProblem, keys: int) -> bool:
+    """Return whether a query sees so many keys, whatever the boolean mask hides besides."""
+    for queries, length in problem.different_lengths():
+        first, end = problem.visible_range(np.arange(queries), queries, length)
+        if np.any(end - first >= keys):
+            return True
+    return False
 
 
 Pair = tuple[str, str]

@@ -67,8 +67,10 @@ def test_what_hides_nothing_is_no_mask() -> None:
     assert "causal, top-left" not in forms(causal=True, causal_alignment="top-left")
 
 
-def test_a_case_in_which_no_query_sees_a_key_has_no_form() -> None:
-    assert not forms(heads=2, kv_lengths=(0,))
+def test_a_case_in_which_all_queries_see_few_keys_has_no_form() -> None:
+    assert not forms(kv_lengths=(0,))
+    assert not forms(seq_q=3, seq_kv=2, heads=4, kv_heads=2)
+    assert not forms(seq_q=1, seq_kv=65, causal=True, causal_alignment="top-left")
 
 
 def test_forms_that_contradict_each_other_are_not_supported() -> None:
