@@ -300,8 +300,8 @@ def cut(case: Case) -> Cut | None:
 def forms_of(case: Case) -> frozenset[str]:
     """Return the names of the forms that a case has.
 
-    There are none where its variant does not support it, or all queries see few keys: too little is left of the
-    forms then for a bug to show.
+    There are none where its variant does not support it, or all queries see few keys: too little is left of
+    the forms then for a bug to show.
     """
     found = cut(case)
     if found is None or not _sees(case.problem, LEAST_KEYS):
