@@ -126,7 +126,8 @@ def test_the_matrix_of_a_vendors_kernels_has_every_chip_with_whole_and_ragged_ti
     cases = shipped(name).cases()
     of_f32 = {case.target for case in cases if case.problem.dtype == "f32"}
     assert of_f32 == ({"rocm:gfx90a", "rocm:gfx942", "rocm:gfx950"} if target == "rocm" else set())
-    assert len(cases) == (48 + 2) * len(chips) + 3 * len(of_f32)
+    not_naive = 2 * len(of_f32) + ("rocm:gfx950" in of_f32)
+    assert len(cases) == (48 + 2) * len(chips) + not_naive
     assert {case.target for case in cases} == {f"{target}:{chip}" for chip in chips}
     assert {case.variant for case in cases} == {"unfused", "naive", "flash"}
     problems = {case.problem for case in cases if case.problem.dtype != "f32"}
