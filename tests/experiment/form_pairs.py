@@ -55,6 +55,11 @@ class Cut:
         """Whether query heads that share K and V are computed as more queries of one head."""
         return self.tiling.problem.heads < self.tiling.given.heads
 
+    @property
+    def has_several_steps(self) -> bool:
+        """Whether a part of the keys has more than one tile."""
+        return self.tiling.key_tiles > self.tiling.key_splits
+
 
 Fields = Mapping[str, Any]
 
@@ -259,8 +264,9 @@ FORMS: tuple[Form, ...] = (
     Form("division at the end", lambda cut: cut.case.params.get("division") == "final"),
     Form(
         "division in every step",
-        lambda cut: cut.case.params.get("division") == "every-step",
-        params={"division": "every-step"},
+        lambda cut: cut.case.params.get("division") == "every-step" and cut.has_several_steps,
+        ({}, {"seq_kv": 300}),
+        params={"division": "every-step", "tile_kv": 32},
     ),
     Form("keys in one part", lambda cut: "kv_splits" in _parameters(cut) and not _split(cut)),
     Form("keys in several parts", _split, params={"kv_splits": 2, "tile_kv": 32}),

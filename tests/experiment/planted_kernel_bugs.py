@@ -35,6 +35,8 @@ class PlantedBug:
 
 VISIBLE_TILES = "rewrites/visible_tiles.py"
 PACKED = "rewrites/packed_sequences.py"
+PACKED_PAYLOAD = "payloads/packed_attention.py"
+QUERY_ROWS = "payloads/query_rows.py"
 SPLIT_REDUCTION = "rewrites/split_reduction.py"
 LOOP_DISTRIBUTION = "rewrites/loop_distribution.py"
 GRID_ORDER = "targets/lowering/grid_order.py"
@@ -42,6 +44,7 @@ GRID_ORDER = "targets/lowering/grid_order.py"
 CPU_FLASH = ("variant=flash", "target=cpu")
 GPU_FLASH = ("variant=flash", "target=cuda:sm_80")
 MANY_KEYS = "seq_kv=8192"
+JOINED = (*CPU_FLASH, "seq_q=3", "seq_kv=97")
 EDGES_OF_SEQUENCES = ("variant=varlen", "page_size=none", "cu_seqlens_q=0:77:107:207:240")
 
 
@@ -259,6 +262,90 @@ BUGS: tuple[PlantedBug, ...] = (
         (*GPU_FLASH, "seq_q=129", "seq_kv=129", "dtype=f16"),
         "cancelling inputs",
     ),
+    PlantedBug(
+        "the number of a query is that of its row, which queries of several heads share",
+        QUERY_ROWS,
+        "if self.queries == 1 else ir.AffineExpr.get_mod(row, self.queries)",
+        "if self.queries == 1 else row",
+        "correctness",
+        (*JOINED, "dtype=bf16", "causal=true", "kv_heads=1"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "rows of several heads have the sinks of these heads in turn",
+        QUERY_ROWS,
+        "        return steps.for_each_query_head(value, self.queries, axis=value.type.rank - 1)\n",
+        "        from mlir.dialects import linalg, tensor\n"
+        "        static, last = list(value.type.shape), value.type.rank - 1\n"
+        "        shape = [*static[:-1], self.queries, static[-1]]\n"
+        "        new = tensor.empty(shape, value.type.element_type)\n"
+        "        new = steps.result_of(linalg.broadcast(value, outs=[new], dimensions=[last]))\n"
+        "        joined = [*static[:-1], self.queries * static[-1]]\n"
+        "        groups = [*([axis] for axis in range(last)), [last, last + 1]]\n"
+        "        kind = ir.RankedTensorType.get(joined, value.type.element_type)\n"
+        "        return tensor.CollapseShapeOp(kind, new, groups).result\n",
+        "correctness",
+        (*JOINED, "dtype=f16", "sinks=true", "kv_heads=2", "bias_axes=k"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "packed sequences are aligned to the bottom right where the top left is asked for",
+        PACKED_PAYLOAD,
+        "arith.subi(key, query) if is_top_left",
+        "arith.subi(key_end, query_end) if is_top_left",
+        "correctness",
+        ("variant=varlen", "causal_alignment=top-left", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "packed sequences have no sinks",
+        PACKED_PAYLOAD,
+        'sinks = [values["sinks"]] if problem.sinks else []',
+        "sinks = []",
+        "correctness",
+        ("variant=varlen", "causal_alignment=top-left", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a division in every step keeps another part of the total than what is carried",
+        "dialect/decomposition.py",
+        "[carried, total], softmax.correction_out, safe_quotient)",
+        "[correction, total], softmax.correction_out, safe_quotient)",
+        "correctness",
+        (*CPU_FLASH, "division=every-step", "dtype=f32", "seq_kv=105", "kv_heads=1"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "keys of batch entries' own lengths are aligned to the bottom right where the top left is asked for",
+        "payloads/attention.py",
+        '(aligned if problem.causal_alignment == "bottom-right" else query) - key',
+        "aligned - key",
+        "correctness",
+        (*CPU_FLASH, "causal_alignment=top-left", "seq_q=150", "head_dim=136", "dtype=f16"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "a negative scale loses its sign",
+        "rewrites/normalization.py",
+        "np.float32(size if is_taken_without_its_sign else scaled.factor) >=",
+        "np.float32(size) >=",
+        "correctness",
+        (*CPU_FLASH, "seq_q=37", "scale=-0.2"),
+        "normal inputs",
+    ),
+    PlantedBug(
+        "f32 passes through bf16 on its way to AMD's matrix instructions",
+        "layouts/instructions/amd.py",
+        "        return tuple(vector_dialect.extract(fragment, [], [number]) for number in range(count))\n",
+        "        from mlir import ir\n"
+        "        from mlir.dialects import arith\n"
+        "        coarse = ir.VectorType.get(fragment.type.shape, ir.BF16Type.get())\n"
+        "        fragment = arith.extf(fragment.type, arith.truncf(coarse, fragment))\n"
+        "        return tuple(vector_dialect.extract(fragment, [], [number]) for number in range(count))\n",
+        "rocm_kernels",
+        ("variant=flash", "target=rocm:gfx90a", "dtype=f32"),
+        "normal inputs",
+    ),
     _coarse_sums("f16", "correctness", CPU_FLASH),
     _coarse_sums("bf16", "correctness", CPU_FLASH),
     _coarse_sums("f16", "gpu_kernels", GPU_FLASH),
@@ -289,11 +376,11 @@ def case_of(bug: PlantedBug) -> Case:
 INTRODUCTION = """\
 # Bugs that the shipped experiments notice
 
-Bugs planted into code generation, one at a time, and a case of `experiments/correctness.toml` or
-`experiments/gpu_kernels.toml` that each of them makes wrong. `pytest -m slow
-tests/experiment/test_planted_kernel_bugs.py` plants them into a copy of the package and runs `harness check`.
-*Shown by* is what the case's row says: the first inputs whose result is outside of the tolerance, or what the
-emulator finds. Written by `python -m planted_kernel_bugs` in `tests/experiment`.
+Bugs planted into code generation, one at a time, and a case of `experiments/correctness.toml`,
+`experiments/gpu_kernels.toml` or `experiments/rocm_kernels.toml` that each of them makes wrong.
+`pytest -m slow tests/experiment/test_planted_kernel_bugs.py` plants them into a copy of the package and runs
+`harness check`. *Shown by* is what the case's row says: the first inputs whose result is outside of the
+tolerance, or what the emulator finds. Written by `python -m planted_kernel_bugs` in `tests/experiment`.
 """
 
 
