@@ -89,6 +89,11 @@ def _hides(cut: Cut) -> tuple[bool, bool]:
     )
 
 
+def _is_scaled_before_others(cut: Cut) -> bool:
+    """Whether scores are changed after they are scaled, so that their scale is not one of the exponent."""
+    return cut.problem.softcap is not None or cut.problem.bias
+
+
 def _is_packed(cut: Cut) -> bool:
     return cut.problem.is_packed
 
@@ -179,18 +184,18 @@ FORMS: tuple[Form, ...] = (
     ),
     Form(
         "softcap",
-        lambda cut: cut.problem.softcap is not None and cut.problem.scale > 0,
+        lambda cut: cut.problem.softcap is not None,
         ({"softcap": 5.0},),
     ),
     Form(
         "negative scale",
-        lambda cut: cut.problem.softcap is None and cut.problem.scale < 0,
+        lambda cut: cut.problem.scale < 0 and not _is_scaled_before_others(cut),
         ({"scale": -0.2},),
     ),
     Form(
-        "softcap, negative scale",
-        lambda cut: cut.problem.softcap is not None and cut.problem.scale < 0,
-        ({"softcap": 5.0, "scale": -0.2},),
+        "negative scale under a cap or a bias",
+        lambda cut: cut.problem.scale < 0 and _is_scaled_before_others(cut),
+        ({"softcap": 5.0, "scale": -0.2}, {"bias": True, "scale": -0.2}),
     ),
     *_operand("mask"),
     *_operand("bias"),

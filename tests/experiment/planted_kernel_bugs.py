@@ -321,7 +321,7 @@ BUGS: tuple[PlantedBug, ...] = (
         '(aligned if problem.causal_alignment == "bottom-right" else query) - key',
         "aligned - key",
         "correctness",
-        (*CPU_FLASH, "causal_alignment=top-left", "seq_q=150", "head_dim=136", "dtype=f16"),
+        (*CPU_FLASH, "causal_alignment=top-left", "head_dim=136", "dtype=f16", "bias=true"),
         "normal inputs",
     ),
     PlantedBug(
@@ -330,7 +330,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "np.float32(size if is_taken_without_its_sign else scaled.factor) >=",
         "np.float32(size) >=",
         "correctness",
-        (*CPU_FLASH, "seq_q=37", "scale=-0.2"),
+        (*CPU_FLASH, "seq_q=150", "scale=-0.2", "head_dim=40"),
         "normal inputs",
     ),
     PlantedBug(
