@@ -90,8 +90,8 @@ def _hides(cut: Cut) -> tuple[bool, bool]:
 
 
 def _is_scaled_before_others(cut: Cut) -> bool:
-    """Whether scores are changed after they are scaled, so that their scale is not one of the exponent."""
-    return cut.problem.softcap is not None or cut.problem.bias
+    """Whether operands or a cap change scaled scores: the scale does not become the exponent's then."""
+    return cut.problem.softcap is not None or cut.problem.bias or cut.problem.mask
 
 
 def _is_packed(cut: Cut) -> bool:
@@ -193,9 +193,9 @@ FORMS: tuple[Form, ...] = (
         ({"scale": -0.2},),
     ),
     Form(
-        "negative scale under a cap or a bias",
+        "negative scale under a cap, a bias or a mask",
         lambda cut: cut.problem.scale < 0 and _is_scaled_before_others(cut),
-        ({"softcap": 5.0, "scale": -0.2}, {"bias": True, "scale": -0.2}),
+        tuple({**change, "scale": -0.2} for change in ({"softcap": 5.0}, {"bias": True}, {"mask": True})),
     ),
     *_operand("mask"),
     *_operand("bias"),

@@ -330,7 +330,7 @@ BUGS: tuple[PlantedBug, ...] = (
         "np.float32(size if is_taken_without_its_sign else scaled.factor) >=",
         "np.float32(size) >=",
         "correctness",
-        (*CPU_FLASH, "seq_q=150", "scale=-0.2", "head_dim=40"),
+        (*CPU_FLASH, "seq_q=150", "scale=-0.2", "head_dim=64"),
         "normal inputs",
     ),
     PlantedBug(
