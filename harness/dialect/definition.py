@@ -32,6 +32,8 @@ irdl.dialect @attn {
   //   probability = e^(c (x - maximum)) / total
   //   correction  = initial_total * e^(c (initial_maximum - maximum)) / total
   // 0 / 0 is 0: a row without any weight yet has probability and correction 0.
+  // With a unit attribute `subtracts_first` exponents are c times a difference, which is right whatever x is;
+  // without it c x - c maximum may be one fused multiply-add.
   irdl.operation @softmax {
     %full_type = irdl.base "!builtin.tensor"
     %row_type = irdl.base "!builtin.tensor"
