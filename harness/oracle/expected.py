@@ -46,8 +46,9 @@ step.  What that may change of a row is
 
     underflow[row] = step(dtype) · (1 + max(largest|V|, 2·√keys·rms(V))) + tiny(f32) · keys · largest|V|
 
-It is added to the tolerance of rows whose scale is less than `UNDERFLOW_FACTOR` times as large, and these
-rows say nothing of E.  Where no sink takes a share, rows are larger.  Of a row that sees no key it is 0.
+It is added to the tolerance of rows whose scale is less than `UNDERFLOW_FACTOR` times as large.  What the
+plain implementation is wrong by beyond it in these rows counts for these rows alone: E of other rows knows
+nothing of it.  Where no sink takes a share, rows are larger.  Of a row that sees no key it is 0.
 No tolerance is below the smallest step of the dtype.
 
 The log-sum-exp of a row, where it is an output, is right within
@@ -65,7 +66,7 @@ A row that sees no key must be exactly 0.  NaN or infinity anywhere is an infini
 refuses what is wrong is proven with `harness.oracle.canaries`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -74,8 +75,8 @@ import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
+from harness.oracle.plain_errors import plain_errors, rows_that_underflow
 from harness.oracle.reference import (
-    Head,
     Reference,
     exact_attention,
     exact_output,
@@ -104,19 +105,9 @@ PROJECTION_FACTOR = 2.0
 LARGEST_FACTOR = 0.9
 """Of a row's size, that an output may be wrong by at most: zeros are wrong by all of it."""
 
-UNDERFLOW_FACTOR = 64.0
-"""Rows so many times as large as what underflow may change of them are right to the digits of their type."""
-
 LARGEST_SCORE = 1e30
 """Bound of |scale|·‖q‖·rms‖k‖: running maxima of f32 kernels start at its negative."""
 
-MIN_ROWS = 512
-"""Fewer rows than this are measured in several orders of summation."""
-
-MAX_ORDERS = 16
-"""Orders of summation in which few rows are measured at most."""
-MAX_SCORES = 2**24
-"""Scores up to which the plain implementation is measured on every row; beyond, on a sample of blocks."""
 CHECK_ROWS = 4096
 """Rows compared at once, so that a mapped reference need not fit into memory."""
 
@@ -334,8 +325,10 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     _require_in_range(float(np.max(exact.product, initial=0.0)))
     float32_eps = float(np.finfo(np.float32).eps)
     summation = SUMMATION_FACTOR * np.sqrt(problem.seq_kv) * float32_eps
+    underflows = rows_that_underflow(exact)
+    plain = plain_errors(inputs, problem, attended)
     factor = (
-        PLAIN_ERROR_FACTOR * _plain_error(inputs, problem, attended)
+        PLAIN_ERROR_FACTOR * np.where(underflows, max(plain.in_range, plain.underflowing), plain.in_range)
         + OUTPUT_ULPS * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
         + summation
         + _joined_summation(problem)
@@ -348,15 +341,10 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     return Expected(
         problem.dtype,
         exact.output,
-        tolerance + np.where(_underflows(exact.scale, exact.underflow), exact.underflow, 0.0),
+        tolerance + np.where(underflows, exact.underflow, 0.0),
         exact.log_sum_exp,
         _log_sum_exp_tolerance(problem, attended, summation) if problem.log_sum_exp else None,
     )
-
-
-def _underflows(scale: np.ndarray, underflow: np.ndarray) -> np.ndarray:
-    """Return whether rows are so small that underflow is a large part of them."""
-    return scale <= UNDERFLOW_FACTOR * underflow
 
 
 def _joined_summation(problem: AttentionProblem) -> float:
@@ -400,36 +388,3 @@ def _largest(array: np.ndarray) -> float:
 def _root_mean_square(rows: np.ndarray) -> np.ndarray:
     squares: np.ndarray = np.einsum("...i,...i->...", rows, rows)
     return np.sqrt(squares / max(1, rows.shape[-1]))
-
-
-def _plain_error(inputs: Inputs, problem: AttentionProblem, exact: Reference) -> float:
-    """Return the largest error of the plain implementation relative to its row's scale.
-
-    Rows where it overflows, as f16 scores can, or underflows say nothing of the precision and are left out.
-    """
-    blocks = [(head, rows) for head in heads(inputs, problem) for rows in head.blocks()]
-    largest = 0.0
-    for head, rows, shuffle in _measurements(blocks):
-        expected, scale = exact.output[head.index][rows], exact.scale[head.index][rows]
-        underflows = _underflows(scale, exact.underflow[head.index][rows])
-        with np.errstate(over="ignore", invalid="ignore"):
-            plain = plain_rows(head, rows, problem, shuffle).astype(np.float64)
-            error = np.abs(plain - expected).max(axis=1)
-        usable = np.isfinite(error) & ~underflows
-        largest = max(largest, float(np.max(error[usable] / scale[usable], initial=0.0)))
-    return largest
-
-
-def _measurements(
-    blocks: list[tuple[Head, slice]],
-) -> Iterator[tuple[Head, slice, np.random.Generator | None]]:
-    """Yield which blocks of rows to measure, and in which order of summation (None: as it comes)."""
-    if not blocks:
-        return
-    largest = max((rows.stop - rows.start) * len(head.k) for head, rows in blocks)
-    affordable = max(8, MAX_SCORES // max(1, largest))
-    chosen = np.unique(np.linspace(0, len(blocks) - 1, min(affordable, len(blocks))).round().astype(int))
-    row_count = sum(blocks[block][1].stop - blocks[block][1].start for block in chosen)
-    for order in range(min(MAX_ORDERS, -(-MIN_ROWS // row_count))):
-        for block in chosen:
-            yield *blocks[block], (np.random.default_rng(order) if order else None)

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from sweeps import sweep
 
 from harness.errors import InputError
-from harness.oracle import expected
+from harness.oracle import expected, plain_errors
 from harness.oracle.expected import Expected, expect, reference, same_precision
+from harness.oracle.plain_errors import PlainErrors
 from harness.oracle.reference import exact_attention, heads, masked_scores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
@@ -304,7 +305,7 @@ def test_sampled_tolerance_is_never_looser(monkeypatch):
     problem = AttentionProblem(heads=2, seq_q=2048, seq_kv=64, head_dim=16, dtype="bf16")
     inputs = make_inputs(problem)
     complete = expect(inputs, problem).tolerance
-    monkeypatch.setattr(expected, "MAX_SCORES", 0)
+    monkeypatch.setattr(plain_errors, "MAX_SCORES", 0)
     assert (expect(inputs, problem).tolerance <= complete).all()
 
 
@@ -375,7 +376,7 @@ def test_row_that_must_be_zero_allows_no_error():
 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize(("seq_q", "seq_kv"), [(1, 1), (5, 2), (64, 1), (64, 5)])
-def test_honest_kernels_pass_where_sinks_leave_next_to_nothing(dtype: str, seq_q: int, seq_kv: int) -> None:
+def test_right_outputs_pass_where_sinks_leave_next_to_nothing(dtype: str, seq_q: int, seq_kv: int) -> None:
     problem = AttentionProblem(heads=4, seq_q=seq_q, seq_kv=seq_kv, head_dim=64, dtype=dtype, sinks=True)
     for seed in range(4):
         inputs = make_inputs(problem, "large-logits", seed)
@@ -384,6 +385,39 @@ def test_honest_kernels_pass_where_sinks_leave_next_to_nothing(dtype: str, seq_q
         flushed = np.where(np.abs(right.reference) < 2.0**-126, 0, right.reference).astype(plain.dtype)
         assert right.check(plain).ok
         assert right.check(flushed).ok
+
+
+@pytest.mark.parametrize(
+    ("seq_q", "seq_kv", "head_dim", "seed"),
+    [(2, 1, 4, 36), (1, 2, 8, 264), (64, 1, 8, 121), (5, 1, 64, 2), (5, 1, 64, 312)],
+)
+def test_scores_rounded_to_their_dtype_pass_where_only_rows_that_underflow_tell_of_it(
+    seq_q: int, seq_kv: int, head_dim: int, seed: int
+) -> None:
+    problem = AttentionProblem(
+        heads=1,
+        seq_q=seq_q,
+        seq_kv=seq_kv,
+        head_dim=head_dim,
+        dtype="bf16",
+        sinks=True,
+        causal=seq_q == 64,
+    )
+    inputs = make_inputs(problem, "large-logits", seed)
+    right = expect(inputs, problem)
+    assert right.check(same_precision(inputs, problem)).ok
+
+
+def test_rounded_scores_of_rows_that_underflow_say_nothing_of_the_others() -> None:
+    """A score of −95.3 is rounded by 0.2, one of 0 by nothing."""
+    problem = AttentionProblem(heads=1, seq_q=2, seq_kv=1, head_dim=16, scale=1.0, dtype="bf16", sinks=True)
+    inputs = make_inputs(problem)
+    inputs.q[:], inputs.k[:], inputs.sinks[:] = 0, 1, 1
+    inputs.q[0, 0, 1, :2] = -95, -0.3
+    right = expect(inputs, problem)
+    relative = right.tolerance[0, 0] / np.sqrt(np.mean(right.reference[0, 0] ** 2, axis=1))
+    assert relative[0] < 0.1
+    assert relative[1] > 0.3
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
@@ -467,6 +501,6 @@ def test_each_term_of_the_tolerance_weighs_what_is_documented(
 ) -> None:
     problem = AttentionProblem(heads=1, seq_q=2, seq_kv=seq_kv, head_dim=4, dtype=dtype)
     inputs = make_inputs(problem)
-    monkeypatch.setattr(expected, "_plain_error", lambda *of_problem: plain_error)
+    monkeypatch.setattr(expected, "plain_errors", lambda *of_problem: PlainErrors(in_range=plain_error))
     scale = exact_attention(inputs, problem).scale
     assert expected.expect(inputs, problem).tolerance == pytest.approx(scale * largest_term, rel=0.25)
