@@ -5,9 +5,13 @@ How the times of a case compare depends on what else the runs have in common, be
 - *identical*: the machine code and its launch are the same (`binary_digest`): the same, without its times;
 - *paired*: both runs timed it in turn with a baseline whose code is the same in both; what is compared are
   the two speed-ups over it, of rounds in which both took turns, so that what was different for all is gone;
-- *controlled*: other cases have identical code in both runs; what the runs differ by for these, the median of
-  their ratios, is taken off, and what they scatter by is added to the error;
+- *controlled*: other cases of its kind have identical code in both runs; what the runs differ by for these,
+  the median of their ratios, is taken off, and what they scatter by is added to the error;
 - *apart*: nothing is known of how the machine was, and `RUN_TO_RUN` is added to the error.
+
+Cases are of a kind that have device, target and number of threads in common (`KIND`).  Controls tell in which
+state the machine was: its clocks, its heat, and what else ran on it.  A processor's state says nothing of a
+GPU's, that of one busy core little of all cores', and vectors of another width may run at another clock.
 """
 
 from dataclasses import dataclass
@@ -28,7 +32,9 @@ if TYPE_CHECKING:
     from harness.results.run_folder import RunFolder
 
 LEAST_CONTROLS = 3
-"""Cases of identical code that tell how two runs differ; fewer may share their luck."""
+"""Cases of a kind with identical code that tell how two runs differ for it; fewer may share their luck."""
+KIND = ("device_new", "target", "threads")
+"""Columns that say which controls a case has: those with the same values; a missing one counts as a value."""
 
 TIME_BOUNDS = {
     f"time_{bound}_s_{run}": f"time_s_{bound}_{run}" for bound in ("low", "high") for run in ("old", "new")
@@ -245,7 +251,7 @@ def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
     apart = timed & ~identical & ~paired
     times = _Ratios.of(cases.rename(columns=TIME_BOUNDS), "time_s")
     speedups = _Ratios.of(cases, "speedup", is_rate=True)
-    corrected, how, notes = _corrected(times, identical, apart)
+    corrected, how, notes = _corrected(times, identical, apart, _Kinds.of(cases))
     kinds = [identical, paired, apart]
     ratio = np.select(kinds, [np.ones(len(cases)), speedups.values, corrected.values], np.nan)
     error = np.select(kinds, [np.zeros(len(cases)), speedups.errors, corrected.errors], np.nan)
@@ -260,24 +266,65 @@ def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
     return notes
 
 
-def _corrected(times: _Ratios, identical: np.ndarray, apart: np.ndarray) -> tuple[_Ratios, str, list[str]]:
-    """Return ratios of times without what the runs differ by for all cases, how that is known, and notes."""
-    controls = np.log(times.values[identical])
-    if len(controls) < LEAST_CONTROLS:
-        note = (
-            "nothing says how the machine was in both runs, no common baseline and few other cases of "
-            f"identical code: {100 * RUN_TO_RUN:.0f} % are added to errors"
+def _corrected(
+    times: _Ratios, identical: np.ndarray, apart: np.ndarray, kinds: "_Kinds"
+) -> tuple[_Ratios, np.ndarray, list[str]]:
+    """Return ratios of times without what the runs differ by for all cases of a kind, how, and notes.
+
+    How a ratio is known is *controlled* or *apart*, for each case.  The notes tell of kinds with cases that
+    are judged by their times.
+    """
+    values, errors = times.values.copy(), np.hypot(times.errors, RUN_TO_RUN)
+    how = np.full(len(values), "apart", dtype=object)
+    notes, without = [], []
+    for kind in np.unique(kinds.numbers[apart]):
+        of_kind = kinds.numbers == kind
+        controls = np.log(times.values[of_kind & identical])
+        if len(controls) < LEAST_CONTROLS:
+            without.append(kinds.name(kind))
+            continue
+        drift = float(np.median(controls))
+        scatter = float(np.sqrt(np.mean((controls - drift) ** 2)))
+        values[of_kind] /= np.exp(drift)
+        errors[of_kind] = np.hypot(times.errors[of_kind], scatter)
+        how[of_kind] = "controlled"
+        notes.append(
+            f"{len(controls)} cases of identical code took {np.exp(drift):.3f} of their time in the new run, "
+            f"give or take {100 * scatter:.1f} % ({kinds.name(kind)}): that is taken off others of this "
+            "device, target and number of threads, and added to their errors"
         )
-        widened = _Ratios(times.values, np.hypot(times.errors, RUN_TO_RUN))
-        return widened, "apart", [note] if apart.any() else []
-    drift = float(np.median(controls))
-    scatter = float(np.sqrt(np.mean((controls - drift) ** 2)))
-    note = (
-        f"{len(controls)} cases of identical code took {np.exp(drift):.3f} of their time in the new run, "
-        f"give or take {100 * scatter:.1f} %: that is taken off others, and added to their errors"
-    )
-    corrected = _Ratios(times.values / np.exp(drift), np.hypot(times.errors, scatter))
-    return corrected, "controlled", [note] if apart.any() else []
+    if without:
+        notes.append(
+            f"nothing says how the machine was in both runs ({'; '.join(without)}), no common baseline and "
+            "few other cases of identical code of the same device, target and number of threads: "
+            f"their times are not corrected, {100 * RUN_TO_RUN:.0f} % are added to errors"
+        )
+    return _Ratios(values, errors), how, notes
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Of which kind cases are, see `KIND`."""
+
+    cases: "pd.DataFrame"
+    numbers: np.ndarray
+    """The kind of each case, as a number."""
+
+    @classmethod
+    def of(cls, cases: "pd.DataFrame") -> "_Kinds":
+        """Return the kinds of cases; those that another device timed in the old run do not matter."""
+        from harness.reporting.distinct import numbered
+
+        return cls(cases, numbered(cases, KIND))
+
+    def name(self, number: int) -> str:
+        """Return what a kind is called: its device, its target and, where they are known, its threads."""
+        from harness.reporting.frames import is_missing
+
+        first = int(np.argmax(self.numbers == number))
+        device, target, threads = (self.cases[name].iloc[first] for name in KIND)
+        told = [str(target), *([] if is_missing(threads) else [f"threads={int(threads)}"]), str(device)]
+        return ", ".join(told)
 
 
 def _column(cases: "pd.DataFrame", name: str) -> np.ndarray:

@@ -76,6 +76,35 @@ def test_cases_of_identical_code_tell_what_the_runs_differ_by() -> None:
     assert not by_case.drop("case000015")["verdict"].isin(["slower", "faster"]).any()
     (note,) = notes
     assert note.startswith("10 cases of identical code took 1.1")
+    assert "(cpu, a processor)" in note
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"device": "a GPU", "target": "cuda"},
+        {"device": "a GPU", "target": "cpu"},
+        {"device": "a processor", "target": "cpu:avx2"},
+        {"device": "a processor", "target": "cpu", "threads": 4},
+    ],
+)
+def test_what_drifts_elsewhere_is_not_taken_off(other: dict[str, Any]) -> None:
+    """Ten cases take as long as before; ten of another kind drift by a fifth, nine of which are controls."""
+    random, digests = np.random.default_rng(11), [*(f"code{number}" for number in range(9)), *[None] * 11]
+    old, new = (run_of(SECONDS, random, noise=1e-4, digests=digests, with_baseline=False) for _ in range(2))
+    for table in (old, new):
+        table["threads"] = 1
+        for name, value in other.items():
+            table.loc[:9, name] = value
+    drifting = ["time_s", "time_low_s", "time_high_s"]
+    new.loc[:9, drifting] *= 0.8
+    cases, notes = compare_tables(old, new)
+    assert list(cases["how"]) == [*["identical"] * 9, "controlled", *["apart"] * 10]
+    assert cases["ratio"].to_numpy() == pytest.approx(1.0, rel=2e-3)
+    assert not cases["verdict"].isin(["slower", "faster"]).any()
+    controlled, apart = notes
+    assert controlled.startswith("9 cases of identical code took 0.8")
+    assert apart.startswith("nothing says how the machine was in both runs (cpu, threads=1, a processor)")
 
 
 def test_without_anything_in_common_errors_are_wide() -> None:
