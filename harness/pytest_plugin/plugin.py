@@ -26,8 +26,8 @@ MARKER = (
     "a case of an experiment; select with -m \"harness(variant='flash')\""
 )
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
-FOLDERS = "harness_folders"
-"""Where the controller of pytest-xdist tells its workers the folders of the runs."""
+RUNS = "harness_runs"
+"""Where the controller of pytest-xdist tells its workers the folder of each run, and the id of its file."""
 
 
 def register(config: pytest.Config) -> None:
@@ -86,6 +86,29 @@ def _is_distributed(config: pytest.Config) -> bool:
     )
 
 
+def _node_id(config: pytest.Config, file: Path) -> str:
+    """Return the id of an experiment's file among pytest's nodes, which those of its items begin with.
+
+    It is the path from pytest's root, or the whole one of a file that lies elsewhere.  Workers of
+    pytest-xdist are told it, for their root may be another one: pytest finds it from all words of the command
+    line that name a file or folder, also where such a word is an option's value and was not there before.
+    """
+    path = Path(os.path.abspath(config.invocation_params.dir / file))
+    if path.is_relative_to(config.rootpath):
+        path = path.relative_to(config.rootpath)
+    return path.as_posix()
+
+
+def named_among(run: ExperimentRun, ids: Iterable[str]) -> list[str]:
+    """Return the cases of a run, by their ids, whose items are among those that pytest calls by these.
+
+    With `--dist loadgroup` the group of an item stands behind its name, which ends in a bracket.
+    """
+    start = f"{run.node_id}::"
+    names = {word[len(start) : word.rfind("]") + 1] for word in ids if word.startswith(start)}
+    return [case.id for name, case in names_of(run.asked.cases).items() if name in names]
+
+
 class HarnessPlugin:
     """Collects the cases of experiments, and tells what became of them."""
 
@@ -102,13 +125,16 @@ class HarnessPlugin:
     def _run(config: pytest.Config, file: str, asked: Asked) -> ExperimentRun:
         shared = getattr(config, "workerinput", None)
         if shared is not None:
+            folder, node_id = shared[RUNS][file]
             return WorkersPart(
                 asked,
-                path=Path(shared[FOLDERS][file]),
+                node_id,
+                path=Path(folder),
                 worker=shared["workerid"],
                 workers=shared["workercount"],
             )
-        return WorkersRun(asked) if _is_distributed(config) else OwnRun(asked)
+        node_id = _node_id(config, Path(file))
+        return WorkersRun(asked, node_id) if _is_distributed(config) else OwnRun(asked, node_id)
 
     def pytest_report_header(self) -> list[str]:
         """Return a line for each experiment."""
@@ -127,7 +153,7 @@ class HarnessPlugin:
             return None
         with_benchmarks = self._with_benchmarks and run.asked.experiment.timing.enabled
         file: ExperimentFile = ExperimentFile.from_parent(
-            parent, path=file_path, run=run, with_benchmarks=with_benchmarks
+            parent, path=file_path, nodeid=run.node_id, run=run, with_benchmarks=with_benchmarks
         )
         return file
 
@@ -140,9 +166,9 @@ class HarnessPlugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where its rows go."""
-        node.workerinput[FOLDERS] = {
-            str(run.asked.experiment.path): str(run.open())
+        """Tell a worker of pytest-xdist where its rows go, and what its items are called."""
+        node.workerinput[RUNS] = {
+            str(run.asked.experiment.path): (str(run.open()), run.node_id)
             for run in self._runs.values()
             if isinstance(run, WorkersRun)
         }
@@ -150,15 +176,8 @@ class HarnessPlugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         """Learn from a worker which cases are left: the controller collects nothing."""
-        found = {tuple(word.split("::", 1)) for word in ids if "::" in word}
-        for file, run in self._runs.items():
-            own = {name for path, name in found if self._is_path_of(path, file)}
-            run.select(case.id for name, case in names_of(run.asked.cases).items() if name in own)
-
-    def _is_path_of(self, path: str, file: Path) -> bool:
-        """Return whether the path in an item's id is a file's: it is empty of files beyond pytest's root."""
-        root = self._config.rootpath
-        return (root / path).resolve() == file if path else not file.is_relative_to(root)
+        for run in self._runs.values():
+            run.select(named_among(run, ids))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -59,6 +59,8 @@ class ExperimentRun:
     """The run of an experiment in a pytest session, as the process sees it that reports the outcome."""
 
     asked: Asked
+    node_id: str
+    """Of the experiment's file among pytest's nodes, in all processes of the session."""
     notes: Notes = field(default_factory=Notes)
     folder: RunFolder | None = None
     """The run's folder, once there is one."""
@@ -156,6 +158,18 @@ class WorkersRun(ExperimentRun):
         if self.folder is not None:
             whole = [case.id for case in self.asked.experiment.cases()]
             self.folder.plan(list(self._selected), whole)
+
+    def close(self) -> None:
+        """End the run; cases that ran although no worker had named them are counted, and told of."""
+        ran = {row.case for row in self.folder.results()} if self.folder is not None else set()
+        unknown = ran - self._selected.keys()
+        if unknown:
+            self.select(case.id for case in self.asked.cases if case.id in ran | self._selected.keys())
+            self.notes.message(
+                f"cases that ran without being planned: {len(unknown)}, whose items another plugin has "
+                "perhaps renamed; they are counted, but such cases that have not run are not"
+            )
+        super().close()
 
 
 @dataclass

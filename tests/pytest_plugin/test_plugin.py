@@ -82,7 +82,12 @@ class Session:
     @property
     def run(self) -> RunFolder:
         """The only run in the folder of results."""
-        (path,) = (self.folder / "results" / "tiny").iterdir()
+        return self.run_in(self.folder / "results" / "tiny")
+
+    @staticmethod
+    def run_in(runs: Path) -> RunFolder:
+        """The only run of an experiment."""
+        (path,) = runs.iterdir()
         return RunFolder.open(path)
 
 
@@ -173,6 +178,39 @@ def test_an_experiment_beyond_the_root_has_all_its_cases_planned(
     file = shutil.move(folder / "tiny.toml", tmp_path_factory.mktemp("elsewhere") / "tiny.toml")
     session = Session(folder, "-n", "2", "--harness", str(file), "--rootdir", str(folder))
     assert (len(session.run.manifest.planned or ()), session.run.manifest.left_out) == (10, 0)
+
+
+def test_results_in_a_new_folder_beyond_the_root_have_their_cases_planned(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The folder is there when the workers start, whose root is then above both."""
+    out = tmp_path_factory.mktemp("elsewhere") / "new"
+    summary = ["--harness-summary", "summary.md", "--harness-only", "seq=16"]
+    session = Session(folder, "-n", "2", "--harness", "tiny.toml", "--harness-out", str(out), *summary)
+    manifest = session.run_in(out / "tiny").manifest
+    assert (len(manifest.planned or ()), manifest.left_out) == (5, 5)
+    assert (folder / "summary.md").read_text().startswith("## tiny: 2 of 5 cases failed\n")
+    assert "2 of 5 cases checked" in session.text
+
+
+def test_experiments_beyond_the_root_are_told_apart(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    files = [tmp_path_factory.mktemp(name) / "tiny.toml" for name in ("first", "second")]
+    for file, text in zip(files, (TINY, TINY.replace('"tiny"', '"other"')), strict=True):
+        file.write_text(text)
+    named = [word for file in files for word in ("--harness", str(file))]
+    chosen = [
+        "--harness-only",
+        "variant=numpy-attention",
+        "--deselect",
+        f"{files[0]}::numpy-attention[numpy-b1-h2-s16",
+    ]
+    session = Session(folder, "-n", "2", *named, "--rootdir", str(folder), *chosen)
+    assert session.status == 0, session.text
+    results = folder / "results"
+    assert len(session.run_in(results / "tiny").manifest.planned or ()) == 1
+    assert len(session.run_in(results / "other").manifest.planned or ()) == 2
 
 
 @pytest.mark.sweep
