@@ -1,13 +1,18 @@
 """The commands that decide what a comparison leaves ambiguous: they measure those cases again."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from harness.comparing.comparison import Comparison
 from harness.measure.statistics import Verdict
 from harness.printable import shell_line
 from harness.results.manifest import Manifest
+
+OF_PYTEST = "--harness"
+"""The option of the pytest plugin that names an experiment."""
+BEFORE_ARGUMENTS = ("--plain", "--resume", "--strict", OF_PYTEST)
+"""Options of `harness run`, `harness check` and the pytest plugin whose next word is no other value."""
 
 
 def deciding_commands(comparison: Comparison, most: int) -> list[str]:
@@ -44,8 +49,8 @@ def _of_run(name: str, manifest: Manifest, only: str) -> str:
 def _named_by(manifest: Manifest) -> list[str]:
     """Return what names the experiment of a run of an older version, and its profile.
 
-    It is the path in the run's command line that ends in the file's name, or the bare name that stands where
-    experiments usually do, right after the command; else the file's name.
+    It is the path in the run's command line that ends in the file's name, or the bare name that stands there
+    where an experiment may, no value of an option; else the file's name.
     """
     file = manifest.source_name or manifest.experiment
     try:
@@ -53,7 +58,22 @@ def _named_by(manifest: Manifest) -> list[str]:
     except ValueError:  # not a command line
         words = []
     paths = [word for word in words if file.endswith(".toml") and PurePath(word).name == file]
-    usual = words[2:3] if words[:1] == ["harness"] else words[1:2]
-    bare = [word for word in usual if f"{word}.toml" == file]
+    arguments = _arguments(words[2:] if words[:1] == ["harness"] else words[1:])
+    bare = [word for word in arguments if f"{word}.toml" == file]
     named = next((word for word in [*paths, *bare] if not word.startswith("-")), file)
     return [named] if manifest.profile is None else [named, "--profile", manifest.profile]
+
+
+def _arguments(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command line that are neither options nor their values."""
+    is_value = False
+    for word in words:
+        option, equals, value = word.partition("=")
+        if not word.startswith("-"):
+            if not is_value:
+                yield word
+            is_value = False
+        elif option == OF_PYTEST and equals:
+            yield value
+        else:
+            is_value = not equals and option not in BEFORE_ARGUMENTS
