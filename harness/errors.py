@@ -133,6 +133,18 @@ def raised_in(place: str) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def memory_for(what: str) -> Iterator[None]:
+    """Raise `OutOfMemoryError` where what is done in here gets no memory.
+
+    `what` says what takes how much, "the output takes 3 GB".
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise OutOfMemoryError(f"{what}, and the system does not give that much") from error
+
+
 LONGEST_MESSAGE = 1000
 """Characters of an exception's message that are kept; libraries put whole inputs into theirs."""
 

@@ -11,7 +11,7 @@ from harness.emulator.findings import Finding, FindingKind, Report, place
 from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import library
 from harness.emulator.structures import CLaunchOptions, CLaunchOutcome
-from harness.errors import HarnessError, InputError
+from harness.errors import HarnessError, InputError, OutOfMemoryError
 
 FORWARD, REVERSED = 0, 1
 """Orders of lanes and warps; any larger number is the seed of a random one."""
@@ -44,7 +44,7 @@ class DeviceBuffer:
         if not address and not runtime.emulator_has_room():
             raise HarnessError(f"{name}: the emulator has no room for more buffers")
         if not address:
-            raise HarnessError(f"no memory for {bytes_} bytes of {name}")
+            raise OutOfMemoryError(f"no memory for {bytes_} bytes of {name}")
         self.address: int = address
         self.bytes = bytes_
         self.name = name

@@ -18,7 +18,7 @@ from harness.emulator.devices import device
 from harness.emulator.findings import FindingKind, Report
 from harness.emulator.launching import DeviceBuffer, LaunchSettings, launch
 from harness.emulator.loading import LoadedKernel
-from harness.errors import HarnessError, InputError
+from harness.errors import HarnessError, InputError, OutOfMemoryError
 
 Value = TypeVar("Value")
 
@@ -99,6 +99,11 @@ def test_buffers_begin_as_nan() -> None:
     data = DeviceBuffer(10, "data")
     assert (data.view(np.dtype(np.uint8), (10,)) == 0xFF).all()
     data.free()
+
+
+def test_memory_that_the_system_does_not_give_is_told() -> None:
+    with pytest.raises(OutOfMemoryError, match=f"no memory for {2**60} bytes of data"):
+        DeviceBuffer(2**60, "data")
 
 
 def test_a_view_fits_into_its_buffer() -> None:

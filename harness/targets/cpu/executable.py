@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
-from harness.errors import HarnessError, OutOfMemoryError
+from harness.errors import HarnessError, memory_for
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import buffer_dtype
@@ -26,7 +26,7 @@ from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
 from harness.targets.cpu.chip import chip
 from harness.targets.cpu.launch import OBJECT_FILE, Kernel, Launch
 from harness.targets.cpu.object_code import target_machine
-from harness.targets.lowering.buffers import Buffer, checked_input
+from harness.targets.lowering.buffers import checked_input
 
 CHUNKS_PER_THREAD = 8
 """Grid ranges that each thread takes one after another, so that uneven tiles (causal) balance out."""
@@ -56,7 +56,7 @@ class NativeExecutable(Executable):
     def bind(self, inputs: Inputs) -> "NativeCall":
         """Check the inputs' shapes and dtypes and allocate output, workspaces and scratch memory.
 
-        Raises `OutOfMemoryError` where the system gives none for an output or a workspace.
+        Raises `OutOfMemoryError` where the system gives none for one of these.
         """
         given = inputs.buffers(self.problem)
         buffers: dict[str, np.ndarray] = {}
@@ -66,7 +66,8 @@ class NativeExecutable(Executable):
             if buffer.is_input:
                 buffers[buffer.name] = checked_input(given, buffer)
             else:
-                buffers[buffer.name] = _allocated(buffer)
+                with memory_for(buffer.need):
+                    buffers[buffer.name] = placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
         return NativeCall(self, buffers, inputs)
 
     def function(self, kernel: Kernel) -> "ctypes._FuncPointer":
@@ -95,7 +96,9 @@ class NativeCall(BoundCall):
             for kernel in launch.kernels
         ]
         largest = max(kernel.scratch_bytes for kernel in launch.kernels)
-        self._scratch = [placement.empty((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
+        gigabytes = f"{largest * launch.threads / 1e9:.3g} GB"
+        with memory_for(f"the scratch memory of threads={launch.threads} takes {gigabytes}"):
+            self._scratch = [placement.empty((largest,), np.dtype(np.uint8)) for _ in range(launch.threads)]
         self._pool = self._new_pool()
         self._process = os.getpid()
         self._was_left = False
@@ -193,18 +196,6 @@ class NativeCall(BoundCall):
             for name, shape in shapes.items()
             if name in self._buffers
         }
-
-
-def _allocated(buffer: Buffer) -> np.ndarray:
-    """Return memory for an output or a workspace; raises `OutOfMemoryError` where there is none."""
-    try:
-        return placement.empty(buffer.shape, buffer_dtype(buffer.dtype))
-    except MemoryError as error:
-        what = f"the workspace {buffer.name}" if buffer.is_workspace else f"the {buffer.name}"
-        raise OutOfMemoryError(
-            f"{what} takes {buffer.bytes / 1e9:.3g} GB, {buffer.dtype}{list(buffer.shape)}, "
-            "and the system does not give that much"
-        ) from error
 
 
 def _run_ranges(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Executable, Sample
+from harness.errors import memory_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import CHANGING
 from harness.problem.dtypes import buffer_dtype
@@ -27,11 +28,15 @@ class GpuKernels(Executable):
         self.driver = driver
 
     def bind(self, inputs: Inputs) -> "GpuCall":
-        """Copy the inputs to the device, and allocate output and workspaces there."""
+        """Copy the inputs to the device, and allocate output and workspaces there.
+
+        Raises `OutOfMemoryError` where there is no memory for one of these.
+        """
         given = inputs.buffers(self.problem)
         memory: dict[str, DeviceMemory] = {}
         for name, buffer in self.plan.buffers.items():
-            memory[name] = self.driver.allocate(buffer.bytes, name, is_input=buffer.is_input)
+            with memory_for(buffer.need):
+                memory[name] = self.driver.allocate(buffer.bytes, name, is_input=buffer.is_input)
             if buffer.is_input:
                 memory[name].write(checked_input(given, buffer))
         return GpuCall(self, memory, inputs.paging)

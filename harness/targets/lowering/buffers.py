@@ -39,6 +39,12 @@ class Buffer(BaseModel):
         return math.prod(self.shape) * itemsize(self.dtype)
 
     @property
+    def need(self) -> str:
+        """What it takes of memory, in words."""
+        what = f"workspace {self.name}" if self.is_workspace else self.name
+        return f"the {what} takes {self.bytes / 1e9:.3g} GB, {self.dtype}{list(self.shape)}"
+
+    @property
     def is_input(self) -> bool:
         """Whether a caller gives it."""
         return self.name not in OUTPUTS and not self.is_workspace

@@ -221,3 +221,21 @@ def test_memory_that_the_system_does_not_give_is_told_in_one_line(
         executable.bind(make_inputs(problem))
     assert one_line(caught.value) == str(caught.value)
     assert failure_kind(caught.value) == "out-of-memory"
+
+
+def test_scratch_memory_that_the_system_does_not_give_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = AttentionProblem(heads=2, seq_q=48, head_dim=8)
+    executable = harness.build(problem, variant="flash", target="cpu", threads=2).executable()
+    given = placement.empty
+
+    def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        if dtype == np.uint8:
+            raise MemoryError("Unable to allocate")
+        return given(shape, dtype)
+
+    monkeypatch.setattr(placement, "empty", empty)
+    told = "^the scratch memory of threads=2 takes .* GB, and the system does not give that much$"
+    with pytest.raises(OutOfMemoryError, match=told):
+        executable.bind(make_inputs(problem))
