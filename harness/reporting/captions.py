@@ -80,7 +80,7 @@ def figure_caption(
     devices = _distinct(frame["device"].unique()) or _distinct(manifest.device for manifest in manifests)
     named = [column for column in CAPTION_COLUMNS if _is_named(frame, column)]
     differing = _differing_columns(frame, named)
-    shared = _words(frame, [column for column in named if column not in differing])
+    shared = values_in_words(frame, [column for column in named if column not in differing])
     words = [*([", ".join(devices)] if devices else []), *shared]
     sentences = ["; ".join(words)] if words else []
     if differing:
@@ -127,7 +127,7 @@ def problem_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     That leaves out what is as usual: queries and keys of equal heads, widths and lengths, the default scale,
     no mask, and what has no value at all.
     """
-    return _words(
+    return values_in_words(
         frame, [column for column in CAPTION_COLUMNS if column in columns and _is_named(frame, column)]
     )
 
@@ -165,12 +165,12 @@ def _run_sentence(name: str, rows: pd.DataFrame, columns: Iterable[str]) -> str:
     return f"{name}: {'; '.join(CAPTION_COLUMNS[column].format(_values(rows, column)) for column in columns)}"
 
 
-def _words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    """Return the values of columns in words; a column without any value is left out."""
+def values_in_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Return the values of columns in words; one without any value, or without a name, is left out."""
     return [
         CAPTION_COLUMNS[column].format(_values(frame, column))
         for column in columns
-        if frame[column].notna().any()
+        if column in CAPTION_COLUMNS and frame[column].notna().any()
     ]
 
 

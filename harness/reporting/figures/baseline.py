@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import InputError
+from harness.reporting.captions import values_in_words
 from harness.reporting.distinct import numbered
 from harness.reporting.figures.base import NothingTimed, NothingToDraw
 from harness.reporting.frames import (
@@ -15,6 +17,8 @@ from harness.reporting.frames import (
     RUN_LABEL,
     labels_in,
     runs_must_be_told_apart,
+    several_values,
+    varying,
 )
 
 if TYPE_CHECKING:
@@ -24,8 +28,12 @@ PAIRED_NOTE = (
     "Error bars: 95 % interval of the typical ratio, paired by timing round, over starts and rounds."
 )
 MEDIANS_NOTE = "Ratios of median times: the run's baseline was not {}, so there are no paired intervals."
-SOME_MEDIANS_NOTE = "Without interval: ratios of median times, of runs whose baseline was not {}."
+SOME_MEDIANS_NOTE = "Without interval: ratios of median times, of {} whose baseline was not {}."
 SPEEDUPS = ("speedup", "speedup_low", "speedup_high")
+OVER = "baseline"
+"""Column of compared rows: the series that a row's speed-up is over."""
+SEVERAL = "baseline"
+"""What 1 stands for where speed-ups are over several series, of which a note says when."""
 
 
 @dataclass(frozen=True)
@@ -33,78 +41,76 @@ class Comparison:
     """Rows with speed-ups over one baseline, which is itself left out."""
 
     frame: pd.DataFrame
+    """The column `OVER` names the series that each speed-up is over."""
     baseline: str
-    """The baseline's variant or, where that is not enough, its series."""
+    """What 1 stands for, in the words of a figure."""
     note: str
     """What the speed-ups and their intervals are."""
 
 
-def compare(frame: pd.DataFrame, wanted: str | None) -> Comparison:
+def compare(frame: pd.DataFrame, wanted: str | None, display: Callable[[str], str] = str) -> Comparison:
     """Compare a prepared frame with a baseline: a variant, a series, or by default the experiment's.
 
-    Raises `NothingToDraw` when no baseline is named and none was timed, and `InputError` when the one
-    named is not in the frame or has several parameter sets.
+    A variant stands for the parameter set that a row's own run compared it with: it may be another one for
+    each problem, and in each run.  `display` returns what the figure calls a series.
+
+    Raises `NothingToDraw` when no baseline is named and none was timed, or several were that cannot stand
+    beside each other, and `InputError` when the one named is not in the frame or has several parameter sets.
     """
     if not frame["time_s"].notna().any():
         raise NothingTimed("nothing was timed")
-    pairs = frame[["baseline", BASELINE_LABEL]].dropna().drop_duplicates()
-    series = sorted(map(str, pairs[BASELINE_LABEL]))
-    if wanted is None and len(series) != 1:
-        reason = "no baseline was timed" if not series else f"several baselines: {', '.join(series)}"
-        raise NothingToDraw(f"{reason}; name one as figures.speedup.baseline")
-    recorded = [str(variant) for variant in pairs["baseline"].drop_duplicates(keep=False)]
-    name = recorded[0] if wanted is None else wanted
-    for variant in recorded:
-        own = _own(frame, variant)
-        if name == variant or name in own:
-            return _paired(frame, variant, name, own if name == variant else [name])
-    return _ratios_of_medians(frame, name)
+    name = _usual(frame) if wanted is None else wanted
+    for variant in map(str, frame["baseline"].dropna().unique()):
+        is_own = _is_baseline(frame, variant)
+        over = _series_compared_with(frame, variant, is_own)
+        if name == variant:
+            return _paired(frame, name, is_own, over, display)
+        is_named = frame["label"] == name
+        if bool((is_own & is_named).any()):
+            return _paired(frame, name, is_named, over.where(over == name), display)
+    return _ratios_of_medians(frame, name, display)
 
 
-def _paired(frame: pd.DataFrame, variant: str, wanted: str, own: list[str]) -> Comparison:
-    """Take the speed-ups that runs recorded over this baseline, and ratios of medians of all other runs.
+def _usual(frame: pd.DataFrame) -> str:
+    """Return the variant that all rows are compared with, those of one problem with one parameter set."""
+    compared = frame[frame["baseline"].notna()]
+    series = sorted(map(str, compared[BASELINE_LABEL].unique()))
+    variants = [str(variant) for variant in compared["baseline"].unique()]
+    if len(variants) == 1 and not several_values(compared, PROBLEM_COLUMNS, BASELINE_LABEL):
+        return variants[0]
+    reason = "no baseline was timed" if not series else f"several baselines: {', '.join(series)}"
+    raise NothingToDraw(f"{reason}; name one as figures.speedup.baseline")
 
-    `own` are the series that are the baseline itself.  Of a series that names its run, only that run has
-    pairs.
+
+def _paired(
+    frame: pd.DataFrame,
+    wanted: str,
+    is_baseline: pd.Series[bool],
+    over: pd.Series[str],
+    display: Callable[[str], str],
+) -> Comparison:
+    """Take the speed-ups that runs recorded over this baseline, and ratios of medians of all other rows.
+
+    `over` is the series that a row is paired with.  A row that its run could not pair with this baseline,
+    since that has no time, has neither.
     """
-    is_own, is_paired = frame["label"].isin(own), frame["baseline"] == variant
-    if wanted != variant and RUN_LABEL in frame:
-        is_paired &= frame[RUN_LABEL].isin(frame[RUN_LABEL][is_own])
+    is_paired = over.notna()
     has_pairs = is_paired.groupby(numbered(frame, RUN_COLUMNS)).transform("any")
-    ratios = _ratios(frame[~is_own & ~has_pairs], frame[is_own], wanted, frame)
-    paired = frame.assign(**{name: frame[name].where(is_paired) for name in SPEEDUPS})
-    paired["speedup"] = paired["speedup"].fillna(ratios)
-    baseline = own[0] if len(own) == 1 else variant
-    notes = [PAIRED_NOTE, *([SOME_MEDIANS_NOTE.format(baseline)] if ratios.notna().any() else [])]
-    return Comparison(paired[~is_own], baseline, " ".join(notes))
+    is_other = ~is_baseline & ~is_paired & (frame["baseline"].notna() | ~has_pairs)
+    ratios = _ratios(frame[is_other], frame[is_baseline], wanted, frame)
+    series = over.fillna(ratios["series"])
+    speedups = {name: frame[name].where(is_paired) for name in SPEEDUPS}
+    speedups["speedup"] = speedups["speedup"].fillna(ratios["speedup"])
+    rows = frame.assign(**speedups, **{OVER: series})[~is_baseline]
+    called, notes = _what_is_1(rows, wanted, display)
+    others = ratios.index[ratios["speedup"].notna()]
+    if len(others):
+        what = "cases" if bool(has_pairs[others].any()) else "runs"
+        notes.append(SOME_MEDIANS_NOTE.format(what, display(_only_series(rows) or wanted)))
+    return Comparison(rows, called, " ".join([PAIRED_NOTE, *notes]))
 
 
-def _own(frame: pd.DataFrame, variant: str) -> list[str]:
-    """Return the series of a variant that are the baseline itself: their speed-ups are always 1.
-
-    A series without any is the baseline where it has its name, in a run where the baseline failed.  Others
-    without any are parameter sets that failed.
-    """
-    rows = frame.loc[frame["variant"] == variant, ["label", "baseline", "speedup"]]
-    speedups = rows["speedup"].where(rows["baseline"] == variant)
-    names = _names_of_baseline(frame, variant)
-    return [
-        label
-        for label in labels_in(rows)
-        if ((own == 1).all() if len(own := speedups[rows["label"] == label].dropna()) else label in names)
-    ]
-
-
-def _names_of_baseline(frame: pd.DataFrame, variant: str) -> set[str]:
-    """Return the series that a baseline can have, with the name of each run where series carry it."""
-    recorded = frame.loc[frame["baseline"] == variant, BASELINE_LABEL].dropna().unique()
-    names = {str(name) for name in recorded}
-    if RUN_LABEL not in frame:
-        return names
-    return {f"{name} ({run})" for name in names for run in frame[RUN_LABEL].unique()}
-
-
-def _ratios_of_medians(frame: pd.DataFrame, wanted: str) -> Comparison:
+def _ratios_of_medians(frame: pd.DataFrame, wanted: str, display: Callable[[str], str]) -> Comparison:
     """Divide the baseline's median time by each row's."""
     labels = labels_in(frame)
     is_baseline = frame["label" if wanted in labels else "variant"] == wanted
@@ -113,16 +119,16 @@ def _ratios_of_medians(frame: pd.DataFrame, wanted: str) -> Comparison:
     rows = frame[~is_baseline]
     unknown: dict[str, Any] = dict.fromkeys(SPEEDUPS, float("nan"))
     ratios = _ratios(rows, frame[is_baseline], wanted, frame)
-    return Comparison(rows.assign(**{**unknown, "speedup": ratios}), wanted, MEDIANS_NOTE.format(wanted))
+    rows = rows.assign(**{**unknown, "speedup": ratios["speedup"], OVER: ratios["series"]})
+    called, notes = _what_is_1(rows, wanted, display)
+    return Comparison(rows, called, " ".join([MEDIANS_NOTE.format(display(wanted)), *notes]))
 
 
-def _ratios(rows: pd.DataFrame, baseline: pd.DataFrame, wanted: str, frame: pd.DataFrame) -> pd.Series[float]:
-    """Return the median time of the baseline's row of the same problem over each row's.
+def _ratios(rows: pd.DataFrame, baseline: pd.DataFrame, wanted: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the median time of the baseline's row of the same problem over each row's, and its series.
 
     That is one of the same run, unless the baseline is a series that names its run.
     """
-    import pandas as pd
-
     keys = [column for column in PROBLEM_COLUMNS if column in frame]
     if not (wanted in labels_in(frame) and runs_must_be_told_apart(frame)):
         keys += RUN_COLUMNS
@@ -132,5 +138,138 @@ def _ratios(rows: pd.DataFrame, baseline: pd.DataFrame, wanted: str, frame: pd.D
         raise InputError(
             f"figures.speedup.baseline: {wanted!r} has several parameter sets, expected one of {expected}"
         )
-    joined = rows[[*keys, "time_s"]].merge(times, on=keys, how="left")
-    return pd.Series((joined["baseline_time_s"] / joined["time_s"]).to_numpy(), index=rows.index)
+    times = times.assign(series=baseline["label"].astype("str"))
+    joined = rows[[*keys, "time_s"]].merge(times, on=keys, how="left").set_index(rows.index)
+    return joined.assign(speedup=joined["baseline_time_s"] / joined["time_s"])[["speedup", "series"]]
+
+
+def _is_baseline(frame: pd.DataFrame, variant: str) -> pd.Series[bool]:
+    """Say of each row whether it is what its run compared others of its problem with.
+
+    Rows of older versions do not say which case that was: there it is the series whose speed-ups are all 1.
+    A row without a speed-up, since it failed, is one where it has a baseline's name.
+    """
+    is_compared = (frame["baseline"] == variant) & frame["speedup"].notna()
+    is_of_variant = frame["variant"] == variant
+    is_baseline = is_of_variant & is_compared & (frame["baseline_case"] == frame["case"]).fillna(False)
+    older = frame[is_of_variant & is_compared & frame["baseline_case"].isna()]
+    is_alone = (older["speedup"] == 1).groupby(older["label"], observed=True).transform("all")
+    is_baseline |= is_alone.reindex(frame.index, fill_value=False)
+    others = is_of_variant & ~is_compared
+    return (is_baseline | _has_name_of_baseline(frame, others, variant, is_baseline)).astype(bool)
+
+
+def _has_name_of_baseline(
+    frame: pd.DataFrame, asked: pd.Series[bool], variant: str, is_baseline: pd.Series[bool]
+) -> pd.Series[bool]:
+    """Say which of the rows asked for are of a series that others of their problem are compared with.
+
+    Where none of the problem is compared with anything, those of the run count, else those of all runs.
+    """
+    import pandas as pd
+
+    if not asked.any():
+        return asked
+    found: list[Hashable] = []
+    is_compared = frame["baseline"] == variant
+    labels, over = frame["label"].astype("str"), _series_of_baselines(frame)
+    in_other_runs = _in_other_runs(frame, frame.loc[is_compared, BASELINE_LABEL])
+    undecided = asked.copy()
+    for keys in ((*RUN_COLUMNS, *PROBLEM_COLUMNS), RUN_COLUMNS, ()):
+        places = pd.Series(numbered(frame, keys), index=frame.index)
+        named = pd.concat(
+            [
+                pd.DataFrame({"place": places[is_compared], "name": over[is_compared]}),
+                pd.DataFrame({"place": places[is_baseline], "name": labels[is_baseline]}),
+                *([] if keys else [pd.DataFrame({"place": 0, "name": in_other_runs})]),
+            ]
+        ).drop_duplicates()
+        names = set(named.itertuples(index=False, name=None))
+        now = undecided & places.isin(named["place"])
+        pairs = zip(now.index[now], places[now], labels[now], strict=True)
+        found += [row for row, place, label in pairs if (place, label) in names]
+        undecided &= ~now
+    return pd.Series(frame.index.isin(found), index=frame.index)
+
+
+def _series_compared_with(frame: pd.DataFrame, variant: str, is_baseline: pd.Series[bool]) -> pd.Series[str]:
+    """Return the series that each row's recorded speed-up over a variant is over.
+
+    For rows of older versions, which do not say it, it is the one row of the baseline that their run has of
+    their problem.
+    """
+    import pandas as pd
+
+    is_compared = frame["baseline"] == variant
+    over = _series_of_baselines(frame).where(is_compared)
+    is_older = is_compared & frame["baseline_case"].isna()
+    if not is_older.any():
+        return over
+    places = pd.Series(numbered(frame, (*RUN_COLUMNS, *PROBLEM_COLUMNS)), index=frame.index)
+    known = frame.loc[is_baseline, "label"].astype("str").groupby(places[is_baseline])
+    labels = known.first()[known.nunique() == 1]
+    return over.where(~is_older, places.map(labels).fillna(over))
+
+
+def _series_of_baselines(frame: pd.DataFrame) -> pd.Series[str]:
+    """Return the series that each row's recorded speed-up is over, with its run where series name that."""
+    names = frame[BASELINE_LABEL]
+    return names + " (" + frame[RUN_LABEL] + ")" if RUN_LABEL in frame else names
+
+
+def _in_other_runs(frame: pd.DataFrame, names: pd.Series[str]) -> list[str]:
+    """Return what baselines are called in any run, where series carry its name."""
+    runs = frame[RUN_LABEL].unique() if RUN_LABEL in frame else ()
+    return [f"{name} ({run})" for name in names.dropna().unique() for run in runs]
+
+
+def _only_series(rows: pd.DataFrame) -> str | None:
+    """Return what the speed-ups of compared rows are over, without a run; None for several series."""
+    names = list(_without_runs(rows[rows["speedup"].notna()])[OVER].dropna().unique())
+    return str(names[0]) if len(names) == 1 else None
+
+
+def _what_is_1(rows: pd.DataFrame, wanted: str, display: Callable[[str], str]) -> tuple[str, list[str]]:
+    """Return what 1 stands for, and a sentence where that is several series."""
+    drawn = rows[rows["speedup"].notna() & rows[OVER].notna()]
+    if drawn.empty or (drawn[OVER].nunique() == 1 and RUN_LABEL not in rows):
+        return display(wanted if drawn.empty else str(drawn[OVER].iloc[0])), []
+    if bool((drawn[OVER] == wanted).all()):
+        return display(wanted), []
+    only = _only_series(drawn)
+    if only is not None:
+        return f"{display(only)} of the same run", []
+    return SEVERAL, [f"Baseline: {'; '.join(_described(_without_runs(drawn), display))}."]
+
+
+def _without_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return compared rows with what they are over named without its run, which is the row's own."""
+    if RUN_LABEL not in rows:
+        return rows
+    names = [
+        name.removesuffix(f" ({run})") if isinstance(name, str) else name
+        for name, run in zip(rows[OVER], rows[RUN_LABEL], strict=True)
+    ]
+    return rows.assign(**{OVER: names})
+
+
+def _described(rows: pd.DataFrame, display: Callable[[str], str]) -> list[str]:
+    """Return each series that rows are compared with and where, `unfused tile_q=16 (head dim 64)`."""
+    places = [RUN_LABEL] if RUN_LABEL in rows else []
+    words = []
+    for series, of_series in rows.groupby(OVER, sort=False):
+        names = [str(name) for name in of_series[RUN_LABEL].unique()] if places else []
+        where = [", ".join(names)] if names else []
+        where += values_in_words(of_series, _telling(rows, places))
+        words.append(f"{display(str(series))} ({'; '.join(where)})")
+    return words
+
+
+def _telling(rows: pd.DataFrame, places: Sequence[str]) -> list[str]:
+    """Return the fewest problem columns that, besides the run, tell what rows are compared with."""
+    if places and not several_values(rows, places, OVER):
+        return []
+    columns = varying(rows, PROBLEM_COLUMNS)
+    alone = (column for column in columns if not several_values(rows, [*places, column], OVER))
+    first = next(alone, None)
+    return columns if first is None else [first]

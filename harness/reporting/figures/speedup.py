@@ -75,13 +75,12 @@ class Speedup(Figure):
 
     def numbers(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
         """Return the rows with their speed-ups over the figure's baseline, which has no bar itself."""
-        comparison = compare(frame, settings.baseline)
-        shown, _ = _drawn(comparison, settings)
-        return shown.assign(baseline=comparison.baseline)
+        shown, _ = _drawn(compare(frame, settings.baseline), settings)
+        return shown
 
     def draw(self, frame: pd.DataFrame, settings: SpeedupSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
-        comparison = compare(frame, settings.baseline)
+        comparison = compare(frame, settings.baseline, settings.display)
         shown, x = _drawn(comparison, settings)
         columns = check_readable(shown, settings.panels, x)
         styles = series_styles(frame)
@@ -110,8 +109,7 @@ class Speedup(Figure):
                 draw_bar_panel(axes, bars, styles, grid, width)
                 axes.axhline(1, color="0.15", linewidth=0.7, gid="baseline")
                 axes.set_title(panel.heading)
-            baseline = settings.display(comparison.baseline)
-            named = wrap(f"({baseline} = 1)", AXIS_LABEL_SIZE, LONGEST_AXIS_LABEL)
+            named = wrap(f"({comparison.baseline} = 1)", AXIS_LABEL_SIZE, LONGEST_AXIS_LABEL)
             label_axes(all_axes, grid, x_label(shown, x), f"speed-up\n{named}")
             scale_bars(all_axes, grid.rows, _highest(shown))
             add_legend(drawing, legend, [bar_handle(styles[label]) for label in labels])

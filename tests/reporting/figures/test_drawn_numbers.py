@@ -125,7 +125,11 @@ def test_speedups_of_merged_runs_are_those_of_the_table(write_run: WriteRun, tmp
     folders = [write_run(compared(), name=name) for name in ("old", "new")]
     axes, table = drawn_again(folders, tmp_path, "baseline=flash")
     assert sorted(column(table, "speedup")) == sorted(heights(axes)) == [0.25, 0.25, 0.5, 0.5]
-    assert {row["baseline"] for row in table} == {"{flash}"}
+    assert {(row["series"], row["baseline"]) for row in table} == {
+        (f"{{{variant} ({run})}}", f"{{flash ({run})}}")
+        for variant in ("torch", "unfused")
+        for run in ("old", "new")
+    }
 
 
 def timed(variant: str = "flash", seq: int = 256, time: float = 0.5, **fields: Any) -> Result:

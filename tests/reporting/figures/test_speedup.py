@@ -246,7 +246,11 @@ def test_runs_whose_baselines_are_other_parameter_sets_have_no_speedups_in_commo
         NothingToDraw, match="several baselines: unfused tile_q=4, unfused tile_q=64; name one"
     ):
         draw(frame_of(*rows))
-    assert "Ratios of median times" in caption(draw(frame_of(*rows), baseline="unfused"))
+    drawing = draw(frame_of(*rows), baseline="unfused")
+    assert heights(drawing.axes[0]) == [2.0, 2.0]
+    assert drawing.axes[0].get_ylabel() == "speed-up\n(baseline = 1)"
+    assert "Baseline: unfused tile_q=4 (monday); unfused tile_q=64 (tuesday)." in caption(drawing)
+    assert "median" not in caption(drawing)
 
 
 def run_over(baseline: str, run: str) -> list[Result]:
@@ -298,3 +302,135 @@ def test_a_run_without_a_baseline_is_compared_with_its_rows_of_the_baseline_of_a
 def test_where_all_runs_have_the_baseline_nothing_is_said_of_medians() -> None:
     frame = frame_of(*run_over("flash", "a"), *run_over("flash", "b"))
     assert "median" not in caption(draw(frame, baseline="flash"))
+
+
+def tiled_run(tiles: dict[int, int], run: str = "a", other: int | None = None, **fields: Any) -> list[Result]:
+    """Rows of a run whose baseline has a tile of its own for each head dimension, and perhaps another tile.
+
+    Recorded speed-ups are a tenth more than those of median times.
+    """
+    rows = []
+    for head_dim, tile in tiles.items():
+        for variant, params, time in (
+            ("unfused", {"tile_q": tile}, 2.0 + head_dim / 1000),
+            *([("unfused", {"tile_q": other}, 4.0)] if other is not None else []),
+            ("flash", {}, 1.0 + head_dim / 500),
+            ("torch", {}, 3.0),
+        ):
+            baseline_s = 2.0 + head_dim / 1000
+            speedup = 1.0 if params == {"tile_q": tile} else 1.1 * baseline_s / time
+            rows.append(
+                make_result(
+                    variant,
+                    head_dim=head_dim,
+                    run=run,
+                    params=params,
+                    case=f"{variant} {params} {head_dim}",
+                    time_s=time,
+                    baseline="unfused",
+                    baseline_case=f"unfused {{'tile_q': {tile}}} {head_dim}",
+                    speedup=speedup,
+                    speedup_low=speedup * 0.9,
+                    speedup_high=speedup * 1.2,
+                    **fields,
+                )
+            )
+    return rows
+
+
+def drawn_bars(drawing: Drawing) -> dict[float, tuple[float, float] | None]:
+    """Return the heights of all bars with the ends of their intervals, as the drawing has them."""
+    found: dict[float, tuple[float, float] | None] = {}
+    for axes in drawing.axes:
+        found |= dict.fromkeys(heights(axes))
+        for bars in axes.containers:
+            if hasattr(bars, "has_yerr") and bars.has_yerr:
+                for segment in bars.lines[2][0].get_segments():
+                    low, high = sorted(map(float, segment[:, 1]))
+                    middle = min(heights(axes), key=lambda height: abs(height - (low / 0.9)))
+                    found[middle] = (low, high)
+    return found
+
+
+def recorded_bars(rows: list[Result]) -> dict[float, tuple[float, float]]:
+    """Return the same of the speed-ups that rows have recorded, those of baselines left out."""
+    return {
+        row.speedup: (row.speedup * 0.9, row.speedup * 1.2)
+        for row in rows
+        if row.speedup is not None and row.case != row.baseline_case
+    }
+
+
+def assert_are(drawn: dict[float, Any], expected: dict[float, Any]) -> None:
+    assert sorted(drawn) == pytest.approx(sorted(expected))
+    for (_, ends), (_, wanted) in zip(sorted(drawn.items()), sorted(expected.items()), strict=True):
+        assert ends == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("settings", [{}, {"baseline": "unfused"}])
+def test_a_baseline_with_a_parameter_set_for_each_problem_keeps_all_pairs(settings: dict[str, Any]) -> None:
+    rows = tiled_run({64: 16, 128: 32})
+    drawing = draw(frame_of(*rows), **settings)
+    assert_are(drawn_bars(drawing), recorded_bars(rows))
+    assert shown_series(drawing) == ["flash", "torch"]
+    assert drawing.axes[0].get_ylabel() == "speed-up\n(baseline = 1)"
+    note = "Baseline: unfused tile_q=16 (head dim 64); unfused tile_q=32 (head dim 128)."
+    assert note in caption(drawing)
+    assert "median" not in caption(drawing)
+
+
+def test_one_of_the_parameter_sets_of_a_baseline_keeps_the_pairs_of_its_problems() -> None:
+    rows = tiled_run({64: 16, 128: 32})
+    drawing = draw(frame_of(*rows), baseline="unfused tile_q=16")
+    assert_are(drawn_bars(drawing), recorded_bars([row for row in rows if row.head_dim == 64]))
+    assert drawing.axes[0].get_ylabel() == "speed-up\n(unfused tile_q=16 = 1)"
+    assert [words(axes, "missing") for axes in drawing.axes] == [[], ["no baseline"] * 3]
+    assert "was not" not in caption(drawing)
+
+
+def test_unpaired_ratios_beside_pairs_of_one_run_are_said() -> None:
+    rows = tiled_run({64: 16, 128: 32}, other=8)
+    rows += tiled_run({256: 8})
+    drawing = draw(frame_of(*rows), baseline="unfused tile_q=8")
+    pairs = recorded_bars([row for row in rows if row.head_dim == 256])
+    medians = {
+        4.0 / row.time_s: None
+        for row in rows
+        if row.head_dim != 256 and row.params.get("tile_q") != 8 and row.time_s is not None
+    }
+    assert_are({bar: ends for bar, ends in drawn_bars(drawing).items() if ends}, pairs)
+    assert sorted(drawn_bars(drawing)) == pytest.approx(sorted([*pairs, *medians]))
+    note = "Without interval: ratios of median times, of cases whose baseline was not unfused tile_q=8."
+    assert note in caption(drawing)
+
+
+def test_what_1_is_beside_other_parameter_sets_of_the_baseline_is_said_of_merged_runs() -> None:
+    rows = [*tiled_run({64: 16}, "a", other=32), *tiled_run({64: 16}, "b", other=32)]
+    drawing = draw(frame_of(*rows), names={"unfused": "kernels"})
+    assert shown_series(drawing)[-2:] == ["kernels tile_q=32 (a)", "kernels tile_q=32 (b)"]
+    label = drawing.axes[0].get_ylabel()
+    assert " ".join(label.split()) == "speed-up (kernels tile_q=16 of the same run = 1)"
+
+
+def test_in_runs_that_swap_baseline_and_candidate_each_keeps_its_pairs() -> None:
+    rows = [
+        *tiled_run({64: 16}, "a", other=32, mask="full"),
+        *tiled_run({64: 32}, "b", other=16, mask="full"),
+    ]
+    rows = [row.model_copy(update={"experiment": row.run}) for row in rows]
+    drawing = draw(frame_of(*rows), baseline="unfused")
+    assert sorted(heights(drawing.axes[0])) == pytest.approx(
+        sorted(row.speedup for row in rows if row.case != row.baseline_case and row.speedup is not None)
+    )
+    assert "Baseline: unfused tile_q=16 (a); unfused tile_q=32 (b)." in caption(drawing)
+    assert shown_series(drawing)[-2:] == ["unfused tile_q=16 (b)", "unfused tile_q=32 (a)"]
+
+
+def test_runs_that_complete_each_other_may_swap_them() -> None:
+    rows = [
+        *tiled_run({64: 16}, "a", other=32),
+        *tiled_run({128: 32}, "b", other=16),
+    ]
+    drawing = draw(frame_of(*rows))
+    assert_are(drawn_bars(drawing), recorded_bars(rows))
+    assert shown_series(drawing) == ["flash", "torch", "unfused tile_q=16", "unfused tile_q=32"]
