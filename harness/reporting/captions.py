@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.distinct import has_one_value
@@ -10,7 +10,6 @@ from harness.reporting.frames import (
     RUN_COLUMNS,
     RunLabels,
     distinct_texts,
-    format_value,
     is_missing,
     run_names,
     varying,
@@ -23,9 +22,18 @@ if TYPE_CHECKING:
 
     from harness.results.manifest import Manifest, Part
 
+RunKey = tuple[Hashable, Hashable]
+"""Experiment and run."""
+
 SHORT_COMMIT = 7
 MOST_VALUES = 4
 """More values of a column than this are given as a range."""
+
+DEVICE = "device"
+"""What stands first in a caption: the devices, and the machine where they are not it."""
+
+NATIVE = "native"
+"""What runs code of processors, in threads."""
 
 NOT_RECORDED = "not recorded"
 TRUTHS = {False: "no", True: "yes"}
@@ -69,22 +77,29 @@ def figure_caption(
     manifests: Sequence[Manifest],
     labels: RunLabels | None = None,
     *,
+    names: Sequence[str] = (),
     shows_rates: bool = True,
 ) -> str:
     """Return `CPU; threads 1; f32; batch 1; heads 16. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
 
-    What differs between merged runs is said of each of them, by its label or else by `run_names`.  Where
-    something was timed, what is to be known of the measurement follows, and where the figure shows rates, the
-    FLOP convention and what is to be known of the peak.
+    What differs between merged runs is said of each of them, by its label or else by `run_names`; `names` are
+    what the column `run` calls the run of each manifest.  Where something was timed, what is to be known of
+    the measurement follows, and where the figure shows rates, the FLOP convention and what is to be known of
+    the peak.
     """
-    devices = _distinct(frame["device"].unique()) or _distinct(manifest.device for manifest in manifests)
     named = [column for column in CAPTION_COLUMNS if _is_named(frame, column)]
-    differing = _differing_columns(frame, named)
-    shared = values_in_words(frame, [column for column in named if column not in differing])
-    words = [*([", ".join(devices)] if devices else []), *shared]
-    sentences = ["; ".join(words)] if words else []
-    if differing:
-        sentences += [_run_sentence(name, rows, differing) for name, rows in _by_run(frame, labels or {})]
+    machines = _machines(manifests, names)
+    words = {
+        run: _words(rows, named, machines.get(run), even_unknown=True) for run, rows in _rows_of_runs(frame)
+    }
+    differing = [part for part in (DEVICE, *named) if len({of_run[part] for of_run in words.values()}) > 1]
+    shared = _words(frame, named)
+    if not shared[DEVICE]:
+        shared[DEVICE] = ", ".join(_distinct(manifest.device for manifest in manifests))
+    sentences = ["; ".join(text for part, text in shared.items() if text and part not in differing)]
+    for run, name in run_names(frame).items() if differing else ():
+        told = "; ".join(text for part in differing if (text := words[run][part]))
+        sentences += [f"{(labels or {}).get(run, name)}: {told}"] if told else []
     if manifests:
         sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
     if frame["time_s"].notna().any():
@@ -93,7 +108,7 @@ def figure_caption(
         sentences += measurement_notes(frame)
         if shows_rates:
             sentences += peak_notes(frame)
-    return " ".join(f"{sentence}." for sentence in sentences)
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
 def describe_code(manifest: Manifest) -> str:
@@ -146,45 +161,84 @@ def _is_named(frame: pd.DataFrame, column: str) -> bool:
     return not bool(values.isin(USUAL_VALUES).all())
 
 
-def _differing_columns(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    """Return the columns that hold other values in one run than in another."""
-    if not varying(frame, RUN_COLUMNS):
+def _machines(manifests: Sequence[Manifest], names: Sequence[str]) -> dict[RunKey, str]:
+    """Return the machine of each run, where runs are of several."""
+    if len({manifest.device for manifest in manifests}) < 2:
+        return {}
+    return {
+        (manifest.experiment, name): manifest.device for manifest, name in zip(manifests, names, strict=False)
+    }
+
+
+def _rows_of_runs(frame: pd.DataFrame) -> Iterator[tuple[RunKey, pd.DataFrame]]:
+    """Yield each of several runs and its rows."""
+    for run in run_names(frame) if varying(frame, RUN_COLUMNS) else ():
+        yield run, frame[(frame[list(RUN_COLUMNS)] == list(run)).all(axis="columns")]
+
+
+def _words(
+    frame: pd.DataFrame, columns: Sequence[str], machine: str | None = None, *, even_unknown: bool = False
+) -> dict[str, str]:
+    """Return the device and the values of columns of some rows in words, empty where there are none.
+
+    A machine is named where it is none of the devices.
+    """
+    devices = _distinct(frame["device"].unique())
+    of_targets = _devices_of_targets(frame)
+    named = of_targets or devices
+    named = [*named, f"machine {machine}"] if machine is not None and machine not in devices else named
+    words = {DEVICE: ", ".join(named)}
+    for column in columns:
+        is_told = bool(of_targets) and column == "target"
+        words[column] = (
+            "" if is_told else "".join(values_in_words(frame, [column], even_unknown=even_unknown))
+        )
+    return words
+
+
+def _devices_of_targets(frame: pd.DataFrame) -> list[str]:
+    """Return the devices with their targets, where not all targets are of the same ones."""
+    pairs = frame[["target", "device"]].dropna().drop_duplicates()
+    if pairs["device"].nunique() < 2 or len(pairs) == pairs["target"].nunique() * pairs["device"].nunique():
         return []
-    runs = list(_by_run(frame, {}))
-    return [column for column in columns if len({_values(rows, column) for _, rows in runs}) > 1]
-
-
-def _by_run(frame: pd.DataFrame, labels: RunLabels) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the short name and the rows of each run."""
-    for run, name in run_names(frame).items():
-        yield labels.get(run, name), frame[(frame[list(RUN_COLUMNS)] == list(run)).all(axis="columns")]
-
-
-def _run_sentence(name: str, rows: pd.DataFrame, columns: Iterable[str]) -> str:
-    """Return what one run has in the columns in which runs differ."""
-    return f"{name}: {'; '.join(CAPTION_COLUMNS[column].format(_values(rows, column)) for column in columns)}"
-
-
-def values_in_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    """Return the values of columns in words; one without any value, or without a name, is left out."""
     return [
-        CAPTION_COLUMNS[column].format(_values(frame, column))
+        f"{device} (target {', '.join(targets)})"
+        for device, targets in pairs.groupby("device", sort=False)["target"]
+    ]
+
+
+def values_in_words(frame: pd.DataFrame, columns: Iterable[str], *, even_unknown: bool = False) -> list[str]:
+    """Return the values of columns in words; one without a name is left out.
+
+    So is one without any value, unless it is to be said that it has none.
+    """
+    return [
+        CAPTION_COLUMNS[column].format(values)
         for column in columns
-        if column in CAPTION_COLUMNS and frame[column].notna().any()
+        if column in CAPTION_COLUMNS and (even_unknown or frame[column].notna().any())
+        if (values := _values(frame, column))
     ]
 
 
 def _values(frame: pd.DataFrame, column: str) -> str:
-    """Return the values of a column, as a list or as a range where there are many."""
-    found = frame[column].dropna().unique().tolist()
+    """Return a column's values as a list, or as a range where there are many; empty where none can be."""
+    rows = _with_threads(frame) if column == "threads" else frame
+    found = rows[column].dropna().unique().tolist()
     if len(found) > MOST_VALUES and not isinstance(found[0], str):
-        words = [f"{format_value(min(found))} … {format_value(max(found))}"]
+        ends = (min(found), max(found))
+        words = [" … ".join(map(distinct_texts(ends), ends))]
     elif any(len(str(value)) > LONGEST_TEXT for value in found):
         words = [f"{found[0][:LONGEST_TEXT]} …" if len(found) == 1 else f"of {len(found)} kinds"]
     else:
         ordered = found if any(isinstance(value, str) for value in found) else sorted(found)
         text_of = distinct_texts(found)
         words = [TRUTHS[value] if isinstance(value, bool) else text_of(value) for value in ordered]
-    if frame[column].isna().any():
+    if rows[column].isna().any():
         words.append(NOT_RECORDED if column == "threads" else "none")
-    return ", ".join(words)
+    told = ", ".join(words)
+    return f"{told} (target {', '.join(_distinct(rows['target']))})" if 0 < len(rows) < len(frame) else told
+
+
+def _with_threads(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of what has threads: what a device, an emulator or nothing ran has none."""
+    return frame[frame["threads"].notna() | (frame["executor"] == NATIVE)]

@@ -73,7 +73,9 @@ def draw_figures(
             rows = figure.rows(runs.frame, settings)
             check_names(rows, settings, name)
             is_of_rates = figure.is_of_rates(settings)
-            facts = figure_caption(rows, runs.manifests, runs.labels, shows_rates=is_of_rates)
+            facts = figure_caption(
+                rows, runs.manifests, runs.labels, names=runs.names, shows_rates=is_of_rates
+            )
             caption = f"{figure.reading(settings)} {facts}".strip()
             drawing = figure.draw(runs.frame, settings, caption)
             origin = origin_of(runs, name, chosen, rows).text()

@@ -275,6 +275,7 @@ def is_missing(value: Any) -> bool:
 
 def format_value(value: Any) -> str:
     """Format a parameter or problem value; whole numbers that a column with gaps made floats stay whole."""
+    value = _of_python(value)
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         return str(int(value))
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -292,8 +293,15 @@ def distinct_texts(values: Iterable[Any]) -> Callable[[Any], str]:
 
 def _exact_value(value: Any) -> str:
     """Format a parameter as `format_value` does, with as many digits as tell it from any other number."""
-    text = format_value(value)
-    return text if not isinstance(value, float) or float(text) == value else repr(float(value))
+    value, text = _of_python(value), format_value(value)
+    return text if not isinstance(value, float) or float(text) == value else repr(value)
+
+
+def _of_python(value: Any) -> Any:
+    """Return a number of NumPy, such as a `float32`, as the equal one of Python; other values as they are."""
+    import numpy as np
+
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _parameter_columns(frame: pd.DataFrame) -> list[str]:

@@ -1,5 +1,6 @@
 """Numbers that agree in six digits are told apart wherever problems are named."""
 
+import numpy as np
 import pandas as pd
 from synthetic_results import make_result
 
@@ -36,3 +37,19 @@ def test_cells_of_the_summary_tell_rows_apart() -> None:
 
 def test_captions_tell_them_apart() -> None:
     assert problem_words(frame(), ["softcap"])[-1].endswith(", ".join(EXACT))
+
+
+def test_the_ends_of_a_range_are_told_apart() -> None:
+    scales = [0.1234567 + 1e-8 * number for number in range(5)]
+    rows = [make_result("flash", 64, case=str(value), softcap=value) for value in scales]
+    (words,) = (text for text in problem_words(prepare(results_frame(rows)), ["softcap"]) if "…" in text)
+    low, high = words.removeprefix("softcap ").split(" … ")
+    assert (float(low), float(high)) == (scales[0], scales[-1])
+
+
+def test_numbers_of_numpy_are_told_apart_from_those_of_python_that_they_are() -> None:
+    alike = np.array([0.12345671, 0.12345675, 0.25, 3.0], dtype=np.float32)
+    text_of = distinct_texts(alike)
+    assert [text_of(value) for value in alike] == [text_of(value) for value in alike.tolist()]
+    assert [float(text_of(value)) for value in alike] == alike.tolist()
+    assert [text_of(value) for value in alike[2:]] == ["0.25", "3"]

@@ -87,3 +87,47 @@ def test_a_caption_names_whatever_is_not_as_usual_or_varies(
 def test_a_caption_says_which_rows_were_busy() -> None:
     frame = prepare(results_frame([make_result(time_s=1.0, starts=5, busy=True)]))
     assert figure_caption(frame, [MANIFEST]).endswith("meanwhile: 1 of 1 rows.")
+
+
+CUDA = {"target": "cuda:sm_90", "executor": "device", "device": "NVIDIA H100", "threads": None}
+
+
+def test_merged_runs_say_which_is_of_which_device() -> None:
+    rows = [
+        make_result(experiment="a", device="CPU 1"),
+        make_result(experiment="b", device="CPU 2", threads=2, case="2"),
+    ]
+    caption = figure_caption(prepare(results_frame(rows)), [MANIFEST])
+    assert caption.startswith("f32; batch 1; heads 16; head dim 64; seq 256. ")
+    assert "a: CPU 1; threads 1. b: CPU 2; threads 2. harness" in caption
+
+
+def test_merged_runs_of_one_kind_of_device_say_which_machine_has_it() -> None:
+    rows = [make_result(experiment=name, case=name, **CUDA) for name in ("a", "b")]
+    machines = [MANIFEST.model_copy(update={"experiment": name, "device": f"CPU {name}"}) for name in "ab"]
+    frame = prepare(results_frame(rows))
+    caption = figure_caption(frame, machines, names=["run-1", "run-1"])
+    assert "a: NVIDIA H100, machine CPU a. b: NVIDIA H100, machine CPU b. harness" in caption
+    same = figure_caption(frame, [MANIFEST, MANIFEST], names=["run-1", "run-1"])
+    assert same.startswith("NVIDIA H100; f32;")
+    assert "machine" not in same
+
+
+def test_devices_of_one_run_are_told_with_their_targets_and_threads_of_processors_alone() -> None:
+    frame = prepare(results_frame([make_result(), make_result(case="2", **CUDA)]))
+    assert figure_caption(frame, [MANIFEST]).startswith(
+        "Example CPU (target cpu), NVIDIA H100 (target cuda:sm_90); threads 1 (target cpu); f32; batch 1;"
+    )
+
+
+def test_nothing_is_said_of_the_threads_of_devices() -> None:
+    frame = prepare(results_frame([make_result(**CUDA)]))
+    assert figure_caption(frame, [MANIFEST]).startswith("NVIDIA H100; f32; batch 1;")
+    merged = prepare(results_frame([make_result(experiment="a"), make_result(experiment="b", **CUDA)]))
+    caption = figure_caption(merged, [MANIFEST])
+    assert "a: Example CPU; target cpu; threads 1. b: NVIDIA H100; target cuda:sm_90. harness" in caption
+
+
+def test_a_processor_s_threads_that_nobody_noted_are_not_recorded() -> None:
+    frame = prepare(results_frame([make_result(), make_result(case="2", threads=None)]))
+    assert "; threads 1, not recorded;" in figure_caption(frame, [MANIFEST])
