@@ -23,6 +23,8 @@ CROWDED = 0.07
 """The share of the scale that a line of words takes: lines nearer to each other have no room for it."""
 SHOWN = "shown_peak"
 """Column of peaks as they are written: what is equal there counts as equal."""
+TOO_LOW = "is_above_peak"
+"""Column of whether a row is faster than its peak."""
 TEXT_SIZE = 6.0
 TEXT_LINE = 8.0
 """Points from one line of text in the corner to the next."""
@@ -35,7 +37,7 @@ class Peak:
     value: float
     unit: Unit
     owner: str = ""
-    """What it is the peak of, where a panel has several."""
+    """What it is the peak of, where a panel has rows that have another one, or none."""
 
     @property
     def text(self) -> str:
@@ -47,14 +49,10 @@ class Peak:
 def peaks_of(frame: pd.DataFrame, unit: Unit) -> list[Peak]:
     """Return the peaks that a panel's rows were compared with, each a measured one; equal ones count once.
 
-    They are told apart by what they were measured for and, where that is not enough, by their runs.  While a
-    run goes on, its highest peak so far counts.  A peak below a row that it is the peak of is none, and is
-    left out.
+    They are told apart, and from rows that have none, by what they were measured for and, where that is not
+    enough, by their runs.  One without an owner is the peak of all rows that have a rate.
     """
-    peak_tflops = frame["peak_tflops"].fillna(frame["tflops"] / frame["fraction_of_peak"])
-    rows = frame.assign(peak_tflops=peak_tflops)[peak_tflops.gt(0) & peak_tflops.lt(float("inf"))]
-    rows[RUN_LABEL] = _run_names(rows)
-    rows[SHOWN] = rows["peak_tflops"].map(significant)
+    rows = _with_peaks(frame)
     names: list[str] = []
     for column in varying(rows, (*MEASURED_FOR, RUN_LABEL)):
         if several_values(rows, names, SHOWN):
@@ -62,15 +60,29 @@ def peaks_of(frame: pd.DataFrame, unit: Unit) -> list[Peak]:
     groups = rows.groupby(names, dropna=False, observed=True, sort=False) if names else [((), rows)]
     peaks: dict[str, Peak] = {}
     for values, members in groups:
-        if not len(members) or (members["tflops"] > members["peak_tflops"]).any():
+        if members["peak_tflops"].isna().all():
             continue
         owner = ", ".join(_owner(name, value) for name, value in zip(names, values, strict=True))
         peak = Peak(float(members["peak_tflops"].max()) * unit.factor, unit, owner)
         equal = peaks.get(significant(peak.value))
         peaks[significant(peak.value)] = peak if equal is None else _joined(equal, peak)
-    if len(peaks) == 1:
-        return [replace(peak, owner="") for peak in peaks.values()]
     return sorted(peaks.values(), key=lambda peak: peak.value)
+
+
+def _with_peaks(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that have a rate, each with the peak of what it ran on, also as it is written.
+
+    While a run goes on, its highest peak so far counts.  A peak below one of its rows is none.
+    """
+    rows = frame[frame["tflops"].notna()]
+    found = rows["peak_tflops"].fillna(rows["tflops"] / rows["fraction_of_peak"]).astype(float)
+    rows = rows.assign(peak_tflops=found.where(found.gt(0) & found.lt(float("inf"))))
+    rows[RUN_LABEL] = _run_names(rows)
+    rows[TOO_LOW] = rows["tflops"] > rows["peak_tflops"]
+    alike = rows.groupby([*MEASURED_FOR, RUN_LABEL], dropna=False, observed=True, sort=False)
+    peaks = alike["peak_tflops"].transform("max").where(~alike[TOO_LOW].transform("any").astype(bool))
+    rows["peak_tflops"], rows[SHOWN] = peaks, peaks.map(significant)
+    return rows
 
 
 def _run_names(rows: pd.DataFrame) -> list[str]:

@@ -110,8 +110,9 @@ class Roofline(Figure):
             )
             for panel, axes, of_panel in zip(grid.panels, all_axes, roofs, strict=True):
                 _scale(axes, scales)
+                names_device = panel.frame["device"].nunique(dropna=False) > 1
                 for roof in of_panel:
-                    _draw_roof(axes, roof, scales, names_device=len(of_panel) > 1)
+                    _draw_roof(axes, roof, scales, names_device=names_device)
                 _draw_points(axes, panel.frame, styles, scales.unit)
                 axes.set_title(panel.heading)
             label_axes(

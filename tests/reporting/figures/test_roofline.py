@@ -145,6 +145,12 @@ def test_a_data_sheet_is_of_one_device_and_of_the_types_that_it_states() -> None
     assert found.memory_gb_s == 4800
 
 
+def test_a_roof_says_whose_it_is_beside_points_of_a_device_without_one() -> None:
+    unknown = {"peak_tflops": None, "bandwidth_gb_s": {}, "device": "something else", "case": "other"}
+    (axes,) = draw(row(), row(variant="naive", **unknown)).axes
+    assert words(axes) == ["memory 20.0 GB/s (a processor)", "measured peak 100 GFLOP/s (a processor)"]
+
+
 def test_a_device_without_a_known_roof_is_named() -> None:
     unknown = {"peak_tflops": None, "bandwidth_gb_s": {}, "device": "something else"}
     drawing = draw(row(**unknown))

@@ -10,8 +10,10 @@ from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import NothingToDraw
+from harness.reporting.figures.peak_lines import peaks_of
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
+from harness.reporting.units import GFLOPS
 from harness.results.frame import results_frame
 from harness.results.result import Result
 from harness.status import Status
@@ -161,6 +163,37 @@ def test_runs_of_equal_peaks_share_a_line() -> None:
     ]
 
 
+MEASURED = {"tflops": 0.08, "peak_tflops": 0.1}
+OTHERS = {
+    "of another machine": ({"device": "Other CPU", "run": "run-2"}, "Example CPU"),
+    "of another target": ({"target": "cuda:sm_80"}, "cpu"),
+    "of another number of threads": ({"threads": 2, "experiment": "other"}, "threads 1"),
+    "of another type": ({"dtype": "f16", "head_dim": 128}, "f32"),
+    "of another run": ({"run": "run-2"}, "run-1"),
+}
+
+
+@pytest.mark.parametrize("peak", [{}, {"peak_tflops": 0.01}], ids=["without a peak", "above their peak"])
+@pytest.mark.parametrize("others", OTHERS)
+def test_a_peak_says_whose_it_is_beside_rows_that_it_is_not_of(others: str, peak: dict[str, float]) -> None:
+    fields, owner = OTHERS[others]
+    rows = [
+        make_result("flash", time_s=1.0, **MEASURED),
+        make_result("torch", time_s=1.0, **{"case": "other", "tflops": 0.02, **fields, **peak}),
+    ]
+    peaks = peaks_of(frame_of(*rows), GFLOPS)
+    assert [peak.text for peak in peaks] == [f"measured peak 100 GFLOP/s ({owner})"]
+
+
+def test_a_peak_of_all_rows_that_have_a_rate_needs_no_owner() -> None:
+    rows = [
+        make_result("flash", time_s=1.0, **MEASURED),
+        make_result("torch", time_s=1.0, tflops=0.05),
+        make_result("torch", 512, status=Status.CRASHED, target="cuda:sm_80"),
+    ]
+    assert [peak.text for peak in peaks_of(frame_of(*rows), GFLOPS)] == ["measured peak 100 GFLOP/s"]
+
+
 def test_words_at_peaks_that_are_close_do_not_collide() -> None:
     drawing = draw(frame_of(*of_runs({"monday": 0.1, "tuesday": 0.102})))
     drawing.canvas.draw()
@@ -261,7 +294,7 @@ def test_what_else_varies_becomes_a_panel_not_a_mixture() -> None:
         ({"softcap": (None, 30.0)}, ["softcap –", "softcap 30"]),
         ({"scale": (0.25, 0.5)}, ["scale 0.25", "scale 0.5"]),
         ({"head_dim_v": (64, 32)}, ["head dim v 32", "head dim v 64"]),
-        ({"bias": (False, True)}, ["bias False", "bias True"]),
+        ({"bias": (False, True)}, ["bias no", "bias yes"]),
     ],
 )
 @pytest.mark.parametrize("variants", [("flash", "torch"), ("flash", "flash")])
