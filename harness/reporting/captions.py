@@ -10,6 +10,7 @@ from harness.reporting.frames import (
     RUN_COLUMNS,
     RunLabels,
     distinct_texts,
+    in_words,
     is_missing,
     run_names,
     varying,
@@ -36,7 +37,6 @@ NATIVE = "native"
 """What runs code of processors, in threads."""
 
 NOT_RECORDED = "not recorded"
-TRUTHS = {False: "no", True: "yes"}
 SAME_SCALE = 1e-9
 """Scales that differ by less, relatively, are the same."""
 
@@ -232,7 +232,7 @@ def _values(frame: pd.DataFrame, column: str) -> str:
     else:
         ordered = found if any(isinstance(value, str) for value in found) else sorted(found)
         text_of = distinct_texts(found)
-        words = [TRUTHS[value] if isinstance(value, bool) else text_of(value) for value in ordered]
+        words = [in_words(value, text_of) for value in ordered]
     if rows[column].isna().any():
         words.append(NOT_RECORDED if column == "threads" else "none")
     told = ", ".join(words)

@@ -56,6 +56,9 @@ PROBLEM_COLUMNS = (
 FIRST_WORDS = ("full", "causal", "f32", "f16", "bf16")
 """Masks and dtypes in their usual order; other words follow by the alphabet."""
 
+TRUTHS = {"False": "no", "True": "yes"}
+"""What stands for truth values, Python's and NumPy's."""
+
 RUN_COLUMNS = ("experiment", "run")
 
 START = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)T(?P<time>\d\d-\d\d-\d\d(-\d+)?)")
@@ -279,6 +282,11 @@ def format_value(value: Any) -> str:
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         return str(int(value))
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def in_words(value: Any, text_of: Callable[[Any], str] = format_value) -> str:
+    """Return a problem value as people read it: `yes` and `no` for truth values, else what `text_of` says."""
+    return TRUTHS.get(str(value)) or text_of(value)
 
 
 def distinct_texts(values: Iterable[Any]) -> Callable[[Any], str]:

@@ -10,7 +10,7 @@ from harness.reporting.frames import (
     BASELINE_LABEL,
     PROBLEM_COLUMNS,
     distinct_texts,
-    format_value,
+    in_words,
     is_missing,
     records,
     several_values,
@@ -66,9 +66,7 @@ def summary_title(frame: pd.DataFrame) -> str:
             continue
         if is_missing(value) or value is False:
             continue
-        words.append(
-            str(value) if column in (*ALWAYS_IN_TITLE, "mask") else f"{column} {format_value(value)}"
-        )
+        words.append(str(value) if column in (*ALWAYS_IN_TITLE, "mask") else f"{column} {in_words(value)}")
     return " · ".join(words)
 
 
@@ -94,7 +92,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
 
 
 def _cell_of(name: str, text_of: Callable[[Any], str]) -> Callable[[dict[str, Any]], str]:
-    return lambda row: EMPTY if is_missing(row[name]) else text_of(row[name])
+    return lambda row: EMPTY if is_missing(row[name]) else in_words(row[name], text_of)
 
 
 def measured_columns(frame: pd.DataFrame) -> list[Column]:

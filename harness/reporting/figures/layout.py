@@ -16,6 +16,7 @@ from harness.reporting.frames import (
     PROBLEM_COLUMNS,
     distinct_texts,
     format_value,
+    in_words,
     is_missing,
     labels_in,
     said_of_runs,
@@ -114,15 +115,16 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
         return PanelGrid((Panel(0, 0, "", frame),), 1, 1)
     keys = sorted(
         set(frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)),
-        key=lambda values: [sort_key(value) for value in values],
+        key=lambda values: _order(columns, values),
     )
-    across = sorted({values[1] for values in keys}, key=sort_key) if len(columns) > 1 else []
+    across = sorted({values[1:2] for values in keys}, key=lambda v: _order(columns[1:2], v))
     side_by_side = 1 < len(across) <= most_columns
-    down = sorted({(values[0], *values[2:]) for values in keys}, key=lambda v: [sort_key(x) for x in v])
+    rest = [*columns[:1], *columns[2:]]
+    down = sorted({(values[0], *values[2:]) for values in keys}, key=lambda v: _order(rest, v))
     panels = []
     for index, (values, heading) in enumerate(zip(keys, describe_forms(columns, keys), strict=True)):
         if side_by_side:
-            place = down.index((values[0], *values[2:])), across.index(values[1])
+            place = down.index((values[0], *values[2:])), across.index(values[1:2])
         else:
             place = divmod(index, min(most_columns, len(keys)))
         rows = frame
@@ -134,6 +136,14 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
         rows=1 + max(panel.row for panel in panels),
         columns=1 + max(panel.column for panel in panels),
     )
+
+
+def _order(columns: Sequence[str], values: Sequence[Any]) -> list[Any]:
+    """Return what panels are sorted by: numbers grow, also those of `FIXED_LENGTH`, those of keys first."""
+    return [
+        ((value > 0) - (value < 0), abs(value)) if column == FIXED_LENGTH else sort_key(value)
+        for column, value in zip(columns, values, strict=True)
+    ]
 
 
 def new_drawing(
@@ -238,7 +248,10 @@ def describe_forms(columns: Sequence[str], forms: Sequence[Sequence[Any]]) -> li
 
 
 def describe_value(column: str, value: Any, text_of: Callable[[Any], str] = format_value) -> str:
-    """Return a panel's value in words: `head dim 64`, `causal mask`, `f32`."""
+    """Return a panel's value in words: `head dim 64`, `causal mask`, `f32`, `sinks no`."""
+    name = column.replace("_", " ")
+    if is_missing(value):
+        return f"{name} –"
     if column == "mask":
         return f"{value} mask"
     if column == "causal":
@@ -247,5 +260,4 @@ def describe_value(column: str, value: Any, text_of: Callable[[Any], str] = form
         return str(value)
     if column == FIXED_LENGTH:
         return f"seq {'q' if value > 0 else 'kv'} {abs(value)}" if value else "seq q = seq kv"
-    name = column.replace("_", " ")
-    return f"{name} –" if is_missing(value) else f"{name} {text_of(value)}"
+    return f"{name} {in_words(value, text_of)}"

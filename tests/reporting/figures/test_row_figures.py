@@ -78,8 +78,8 @@ def test_forms_are_headings_and_by_says_what_comes_first() -> None:
     ("fields", "form"),
     [
         ({"softcap": 30.0}, "softcap 30"),
-        ({"bias": True}, "bias True"),
-        ({"sinks": True}, "sinks True"),
+        ({"bias": True}, "bias yes"),
+        ({"sinks": True}, "sinks yes"),
         ({"kv_heads": 4}, "kv heads 4"),
         ({"head_dim_v": 32}, "head dim v 32"),
         ({"heads": 8}, "heads 8"),
