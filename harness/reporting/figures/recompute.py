@@ -15,7 +15,8 @@ from harness.reporting.figures.base import (
 )
 from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
-from harness.reporting.figures.size_lines import line_handle, scale_values, tick_text
+from harness.reporting.figures.log_ticks import write_log_ticks
+from harness.reporting.figures.size_lines import line_handle, scale_values
 from harness.reporting.figures.style import SeriesStyle, marker_properties, paper_style, series_styles
 from harness.reporting.frames import PROBLEM_COLUMNS, labels_in
 from harness.reporting.units import significant
@@ -159,13 +160,9 @@ def _draw_rate(axes: Axes, frame: pd.DataFrame, least: float, most: float) -> No
 
 
 def _scale_factors(axes: Axes, least: float, most: float) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     axes.set_xscale("log")
     axes.set_xlim(least, most)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    write_log_ticks(axes.xaxis, least, most)
 
 
 def _with_gaps(chosen: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:

@@ -20,8 +20,9 @@ from harness.reporting.figures.base import (
 )
 from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.log_ticks import write_log_ticks
 from harness.reporting.figures.roofs import MEMORY, Roof, intensities, roofs_of, without_roof
-from harness.reporting.figures.size_lines import line_handle, tick_text
+from harness.reporting.figures.size_lines import line_handle
 from harness.reporting.figures.style import DOTTED, SeriesStyle, marker_properties, paper_style, series_styles
 from harness.reporting.frames import PROBLEM_COLUMNS, labels_in, varying
 from harness.reporting.units import Unit, rate_unit, significant
@@ -140,16 +141,13 @@ def _scales(shown: pd.DataFrame, roofs: Sequence[Roof]) -> _Scales:
 
 def _scale(axes: Axes, scales: _Scales) -> None:
     """Give both scales of a panel their ends and ticks that are written as numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlim(scales.left, scales.right)
-    axes.set_ylim(scales.low * scales.unit.factor, scales.high * scales.unit.factor)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
-        axis.set_minor_formatter(NullFormatter())
+    low, high = scales.low * scales.unit.factor, scales.high * scales.unit.factor
+    axes.set_ylim(low, high)
+    write_log_ticks(axes.xaxis, scales.left, scales.right, base=2)
+    write_log_ticks(axes.yaxis, low, high)
     axes.grid(axis="both")
 
 

@@ -14,6 +14,7 @@ from harness.reporting.figures.layout import (
     panel_grid,
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
+from harness.reporting.figures.log_ticks import write_log_ticks
 from harness.reporting.figures.missing_points import (
     below_for_strip,
     missing_lines,
@@ -29,7 +30,7 @@ from harness.reporting.figures.style import (
     paper_style,
     series_styles,
 )
-from harness.reporting.frames import format_value, labels_in
+from harness.reporting.frames import labels_in
 from harness.reporting.units import is_number
 from harness.status import Status
 
@@ -43,8 +44,6 @@ SIDE_MARGIN = 0.08
 """Free space left and right of the points, as a share of their extent."""
 ROOM = 1.5
 """Ends of the vertical scale over and under the points."""
-SHORT_SCALE = 100.0
-"""Ratio of the ends of a vertical scale below which there are ticks between the decades."""
 
 WORDS = {**STATUS_WORDS, Status.PASSED: "not known"}
 """What stands where a value would be; times are not what is drawn here."""
@@ -134,33 +133,14 @@ def scale_values(all_axes: Sequence[Axes], strip: float = 0.0) -> None:
 
     The lowest share `strip` of each panel is for what has no place on the scale.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     low = min(axes.dataLim.minposy for axes in all_axes) / ROOM
     high = max(axes.dataLim.y1 for axes in all_axes) * ROOM
-    is_short = high / low < SHORT_SCALE
     for axes in all_axes:
         axes.set_yscale("log")
         axes.set_ylim(below_for_strip(low, high, strip), high)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if is_short else (1.0,)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.grid(axis="y")
-        if strip:
-            _keep_ticks(axes, low, high)
+        write_log_ticks(axes.yaxis, low, high)
+        axes.grid(visible=True, axis="y")
         shade_strip(axes, strip)
-
-
-def _keep_ticks(axes: Axes, low: float, high: float) -> None:
-    """Keep the ticks between two heights only: there is no scale in a strip of missing points."""
-    for is_minor in (False, True):
-        ticks = [tick for tick in axes.get_yticks(minor=is_minor) if low <= tick <= high]
-        axes.set_yticks(ticks, minor=is_minor)
-
-
-def tick_text(value: float) -> str:
-    """Return what stands at a tick: no digits that say nothing."""
-    return format_value(value) if 1e-3 <= value < 1e5 else f"{value:.0e}"
 
 
 def line_handle(properties: dict[str, Any]) -> Any:

@@ -28,7 +28,6 @@ from harness.reporting.figures.layout import (
 )
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.missing_points import (
-    below_for_strip,
     missing_lines,
     series_with,
     shade_strip,
@@ -46,6 +45,7 @@ from harness.reporting.figures.published_overlay import (
     overlay_notes,
     overlay_of,
 )
+from harness.reporting.figures.size_lines import scale_values
 from harness.reporting.figures.style import (
     STATUS_WORDS,
     SeriesStyle,
@@ -301,24 +301,16 @@ def _draw_panel(
 def _scale_vertically(
     all_axes: Sequence[Axes], axis: _Axis, strip: float, peaks: Sequence[Sequence[Peak]]
 ) -> None:
-    """Give all panels one scale, with room below zero for the missing points and for peaks that are near."""
-    bounds = [bound for axes in all_axes for bound in (axes.dataLim.y0, axes.dataLim.y1) if is_number(bound)]
+    """Give all panels one scale, with room below for the missing points and above for peaks that are near."""
     if axis.is_time:
-        smallest, largest = min(bounds) / 1.3, max(bounds) * 1.3
-        low, high = below_for_strip(smallest, largest, strip), largest
-    else:
-        high = max([*bounds, *values_in_sight(peaks, max(bounds))]) * 1.1
-        low = -high * strip / (1 - strip)
+        scale_values(all_axes, strip)
+        return
+    bounds = [bound for axes in all_axes for bound in (axes.dataLim.y0, axes.dataLim.y1) if is_number(bound)]
+    high = max([*bounds, *values_in_sight(peaks, max(bounds))]) * 1.1
+    low = -high * strip / (1 - strip)
     for axes in all_axes:
-        if axis.is_time:
-            axes.set_yscale("log")
-            decades = [10.0**power for power in range(-9, 10)]
-            ticks = [decade for decade in decades if smallest <= decade <= high]
-            axes.set_yticks(ticks, [format_value(tick) for tick in ticks])
-            axes.set_yticks([], minor=True)
         axes.set_ylim(low, high)
-        if not axis.is_time:
-            axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= high])
+        axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= high])
         shade_strip(axes, strip)
 
 

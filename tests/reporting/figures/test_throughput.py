@@ -82,6 +82,12 @@ def test_the_vertical_axis_can_be_chosen(y: str, value: float, label: str) -> No
     assert axes.get_ylabel() == label
 
 
+@pytest.mark.parametrize("y", ["gflops", "time"])
+def test_lines_across_make_values_readable(y: str) -> None:
+    (axes,) = draw(frame_of(make_result("flash", time_s=0.004)), y=y).axes
+    assert all(line.get_visible() for line in axes.yaxis.get_gridlines())
+
+
 def test_error_bars_reach_the_ends_of_the_interval() -> None:
     row = make_result("flash", time_s=0.010, time_low_s=0.008, time_high_s=0.0125, tflops=0.1)
     (axes,) = draw(frame_of(row)).axes
