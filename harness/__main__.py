@@ -33,7 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     be written is bad input, too.
     """
     with ended_by_signals(ENDING):
-        return _main(sys.argv[1:] if arguments is None else arguments)
+        try:
+            return _main(sys.argv[1:] if arguments is None else arguments)
+        except (BrokenPipeError, SystemExit) as error:
+            # typer and rich make an exit with status 1 of a closed pipe
+            if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+                raise
+            discard_output()
+            return CLOSED_PIPE
 
 
 def _main(arguments: Sequence[str]) -> int:
@@ -62,12 +69,6 @@ def _main(arguments: Sequence[str]) -> int:
         return _fail(_usage_message(error))
     except KeyboardInterrupt:
         status = INTERRUPTED
-    except (BrokenPipeError, SystemExit) as error:
-        # typer and rich make an exit with status 1 of a closed pipe
-        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
-            raise
-        discard_output()
-        return CLOSED_PIPE
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and NO_THREAD not in str(error):
             raise

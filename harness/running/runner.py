@@ -166,7 +166,8 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
     What the oracle expects of them stays in the context, for other cases of the same problems.
 
     What the system refuses this process, files or processes, ends the run in one line (`StorageError`): no
-    case is to blame.  An exception that no code expects becomes the rows of the cases that have none yet.
+    case is to blame.  So does an observer whose lines nobody reads any more (`BrokenPipeError`).  What no
+    code expects becomes the rows of the cases that have none yet.
     """
     context.ending.require_none()
     try:
@@ -174,7 +175,7 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
     except Exception as error:
         if context.ending.asked:  # what was being ended has failed
             raise KeyboardInterrupt from error
-        if isinstance(error, HarnessError):
+        if isinstance(error, HarnessError | BrokenPipeError):
             raise
         if isinstance(error, OSError):
             where = error.filename or context.folder.path

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.results.run_folder import RunFolder
+
 FULL = "/dev/full"
 
 CHECK = ["check", "smoke", "--only", "variant=unfused", "--only", "seq=64", "--only", "causal=false"]
@@ -43,6 +45,30 @@ def test_letters_that_a_terminal_does_not_have_are_escaped() -> None:
     done = harness("", "list", "variants", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     assert done.stdout.isascii()
+
+
+def test_a_run_whose_progress_nobody_reads_any_more_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
+    """As of `harness check … 2>&1 | head -1`: the case's own line finds no reader."""
+    words = [sys.executable, "-m", "harness", *CHECK, "--out", str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"1 case\n"
+        process.stdout.close()
+        assert process.wait() == 141
+    (manifest,) = tmp_path.glob("*/*/manifest.json")
+    run = RunFolder.open(manifest.parent)
+    assert [row.status for row in run.results()] == ["passed"]
+    assert run.manifest.finished is not None
+    assert (run.path / "results.parquet").exists()
+
+
+def test_an_error_that_nobody_reads_is_a_closed_pipe() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-m", "harness", "list", "nothing"]
+    done = subprocess.run(words, stderr=writer, check=False)
+    os.close(writer)
+    assert done.returncode == 141
 
 
 def test_a_full_log_does_not_end_a_run(tmp_path: Path) -> None:
