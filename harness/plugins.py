@@ -97,12 +97,25 @@ def check_name(kind: str, name: str) -> None:
 def check_target(name: str) -> None:
     """Raise `InputError` unless a target has this name, and a chip of it what follows a colon.
 
-    Raises `PluginError` if the target cannot be loaded.
+    Raises `PluginError` if the target cannot be loaded, or cannot say its chips.
     """
     check_name("target", name_of(name) if isinstance(name, str) else name)
     _, colon, chip = name.partition(":")
-    if colon and chip not in (chips := target(name).chips()):
-        raise InputError(unknown_name(f"chip of {name_of(name)}", chip, chips))
+    if colon and chip not in (known := chips(name)):
+        raise InputError(unknown_name(f"chip of {name_of(name)}", chip, known))
+
+
+def chips(target_name: str) -> dict[str, str]:
+    """Return each chip of a target and what it means.
+
+    Raises `PluginError` if the target cannot be loaded, or cannot say its chips.
+    """
+    made = target(target_name)
+    try:
+        return dict(made.chips())
+    except PLUGIN_FAILURES as error:
+        declared = _declared("target", name_of(target_name))
+        raise PluginError(f"{declared} cannot say its chips: {one_line(error)}") from error
 
 
 @functools.cache
@@ -115,8 +128,7 @@ def load(kind: str, name: str) -> Any:
     from pydantic import BaseModel
 
     check_name(kind, name)
-    entry = _registered(kind)[name]
-    declared = f"{kind} {name!r} ({entry.value})"
+    entry, declared = _registered(kind)[name], _declared(kind, name)
     try:
         plugin = entry.load()
     except (ImportError, AttributeError) as error:
@@ -128,9 +140,20 @@ def load(kind: str, name: str) -> Any:
         model = getattr(made, SETTINGS[kind], None)
     except PLUGIN_FAILURES as error:
         raise PluginError(f"{declared} cannot be made: {one_line(error)}") from error
-    if not isinstance(model, type) or not issubclass(model, BaseModel):
+    if model is None:
         raise PluginError(f"{declared}: {type(made).__name__} is no {kind}: it has no {SETTINGS[kind]}")
+    if not isinstance(model, type) or not issubclass(model, BaseModel):
+        found = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+        raise PluginError(
+            f"{declared}: {type(made).__name__}.{SETTINGS[kind]} is {found}; "
+            "expected a class, a model of pydantic's with a field for each"
+        )
     return made
+
+
+def _declared(kind: str, name: str) -> str:
+    """Return what a plugin is called in messages: its name, and where it is."""
+    return f"{kind} {name!r} ({_registered(kind)[name].value})"
 
 
 def variant(name: str) -> "Variant":

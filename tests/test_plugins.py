@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import computed_field
 
 from harness import plugins
 from harness.__main__ import main
 from harness.building.alternatives import alternatives
+from harness.building.support import all_chips
 from harness.cli import doctor
 from harness.errors import InputError, PluginError
-from harness.experiment.case_settings import checked
+from harness.experiment.case_settings import asked_for, checked, complete_case
 from harness.experiment.experiment import parse_experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.running.worker import failure_kind
+from harness.targets.base import Capability, TargetOptions
 from harness.variants.base import Parameters
 
 
@@ -60,6 +63,47 @@ class Faulty:
         raise OSError("cannot tell")
 
 
+class InsteadOfModel:
+    """A variant that has values where the model of its parameters is expected."""
+
+    summary = "instead"
+    parameters = Parameters()
+
+
+class ComputedParameters(Parameters):
+    """Parameters of which one follows from another, which has no default."""
+
+    tile: int
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def padded(self) -> int:
+        """The tile and what it is padded by."""
+        return self.tile + 1
+
+
+class Computes(Faulty):
+    """A variant whose parameters compute one more value."""
+
+    parameters = ComputedParameters
+
+
+class WithoutChips:
+    """A target that cannot say its chips."""
+
+    summary = "no chips"
+    options = TargetOptions
+
+    def capabilities(self) -> list[Capability]:
+        return [Capability(action="build", available=True, detail="always")]
+
+    def chips(self) -> dict[str, str]:
+        raise OSError("no driver")
+
+    def why_unsupported(self, chip: object, problem: object) -> str | None:
+        return "it has no chips"
+
+
 @pytest.fixture(autouse=True)
 def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     found = {
@@ -69,10 +113,16 @@ def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             ("faulty", Faulty),
             ("exits", Exits),
             ("none", NoVariant),
+            ("instead", InsteadOfModel),
+            ("computes", Computes),
         )
     }
     registered = plugins._registered
-    added = {"variant": found, "target": {"number": EntryPoint("number", "builtins:int", "harness.targets")}}
+    targets = {
+        "number": EntryPoint("number", "builtins:int", "harness.targets"),
+        "without-chips": EntryPoint("without-chips", f"{__name__}:WithoutChips", "harness.targets"),
+    }
+    added = {"variant": found, "target": targets}
     monkeypatch.setattr(plugins, "_registered", lambda kind: {**registered(kind), **added.get(kind, {})})
     plugins.load.cache_clear()
     yield
@@ -100,6 +150,31 @@ def test_what_is_no_variant_says_so() -> None:
     message = r"variant 'none' \(test_plugins:NoVariant\): NoVariant is no variant: it has no parameters"
     with pytest.raises(PluginError, match=message):
         checked("variant", "none", {}, "")
+
+
+def test_values_instead_of_a_model_say_so() -> None:
+    with pytest.raises(PluginError, match=r"InsteadOfModel\.parameters is a Parameters; expected a class,"):
+        checked("variant", "instead", {}, "")
+
+
+def test_what_parameters_compute_is_no_parameter() -> None:
+    case = complete_case(AttentionProblem(heads=1, seq_q=64, head_dim=16), "computes", "cpu", {"tile": 3}, {})
+    assert case.params == {"tile": 3}
+    assert asked_for("variant", "computes", case.params) == {"tile": 3}
+
+
+def test_a_target_that_cannot_say_its_chips_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    reason = "target 'without-chips' (test_plugins:WithoutChips) cannot say its chips: OSError: no driver"
+    with pytest.raises(PluginError, match=re.escape(reason)):
+        plugins.check_target("without-chips:one")
+    assert main(["ir", "flash", "--target", "without-chips:one"]) == 1
+    assert capsys.readouterr().err == f"harness: {reason}\n"
+    assert main(["list", "targets"]) == 0
+    listed = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ["without-chips", reason] in listed
+    found = [finding for finding in doctor.target_findings() if finding.name == "without-chips"]
+    assert [(finding.state, finding.detail) for finding in found] == [(doctor.State.FAULTY, reason)]
+    assert "without-chips" not in " ".join(all_chips())
 
 
 @pytest.mark.parametrize(

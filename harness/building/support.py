@@ -4,14 +4,14 @@ Nothing is built: what only a build finds out, such as a kernel that needs too m
 memory, is not here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from harness import plugins
 from harness.building.case_build import require_supported
-from harness.errors import PLUGIN_FAILURES, HarnessError, UnsupportedError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, PluginError, UnsupportedError, one_line
 from harness.experiment.case_settings import settings_model
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -83,12 +83,15 @@ def own_targets() -> list[str]:
 
 def all_chips() -> list[str]:
     """Return each chip of each target, by its full name."""
-    return [
-        f"{name}:{chip}"
-        for name in _usable("target")
-        for chip in plugins.target(name).chips()
-        if chip != THIS_MACHINE
-    ]
+    return [f"{name}:{chip}" for name in _usable("target") for chip in _chips(name) if chip != THIS_MACHINE]
+
+
+def _chips(target: str) -> Iterable[str]:
+    """Return a target's chips, none where it cannot say them; `harness list` says why."""
+    try:
+        return plugins.chips(target)
+    except PluginError:
+        return ()
 
 
 def _usable(kind: str) -> Iterator[str]:

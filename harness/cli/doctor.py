@@ -123,11 +123,12 @@ def _package(name: str, state: State, detail: str) -> Finding:
 
 
 def target_findings() -> list[Finding]:
-    """Return what each target's plugin says it can do here: build, run, emulate."""
+    """Return what each target's plugin says it can do here: build, run, emulate; it must know its chips."""
     findings = []
     for name in plugins.names("target"):
         try:
             capabilities = plugins.target(name).capabilities()
+            plugins.chips(name)
         except PLUGIN_FAILURES as error:  # a plugin's own code
             findings.append(_failed("targets", name, error))
             continue

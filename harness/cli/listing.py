@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
-from harness.errors import PLUGIN_FAILURES, HarnessError, one_line
+from harness.errors import PLUGIN_FAILURES, HarnessError, PluginError, one_line
 from harness.experiment.shipped import experiment_files, find_experiment, question
 
 
@@ -29,8 +29,10 @@ def targets() -> list[Entry]:
     for entry in _plugins("target"):
         entries.append(entry)
         try:
-            chips = plugins.target(entry.name).chips()
-        except PLUGIN_FAILURES:  # a plugin's own code; the target's own line says what is wrong with it
+            chips = plugins.chips(entry.name)
+        except PluginError as error:
+            if str(error) != entry.summary:  # the target's own line says why it cannot be loaded
+                entries.append(Entry(name=entry.name, summary=str(error)))
             continue
         entries += [Entry(name=f"{entry.name}:{chip}", summary=text) for chip, text in chips.items()]
     return entries

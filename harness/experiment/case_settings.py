@@ -35,8 +35,12 @@ def settings_model(kind: str, name: str) -> type[BaseModel]:
     return model
 
 
-def concrete(values: Mapping[str, Any]) -> Settings:
-    """Return the values that a case can hold; `threads = "all"` as the number of cores here."""
+def concrete(settings: BaseModel) -> Settings:
+    """Return the values of fields that a case can hold; `threads = "all"` as the number of cores here.
+
+    What a model computes of its fields is no setting.
+    """
+    values = settings.model_dump(mode="json", include=set(type(settings).model_fields))
     kept = {name: value for name, value in values.items() if isinstance(value, ParameterValue)}
     if kept.get("threads") == ALL_CORES:
         kept["threads"] = available_cores()
@@ -77,7 +81,7 @@ def asked_for(kind: str, name: str, values: Mapping[str, ParameterValue]) -> Set
     Raises what `settings_model` raises.
     """
     # without validation, since settings that have no default are not known here
-    defaults = concrete(settings_model(kind, name).model_construct().model_dump(mode="json"))
+    defaults = concrete(settings_model(kind, name).model_construct())
     return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
 
 
@@ -105,4 +109,4 @@ def complete_case(
 
 
 def _completed(kind: str, name: str, values: Mapping[str, Any]) -> Settings:
-    return concrete(checked(kind, name, values, f"{kind} {name!r}: ").model_dump(mode="json"))
+    return concrete(checked(kind, name, values, f"{kind} {name!r}: "))

@@ -289,7 +289,7 @@ class Experiment(BaseModel):
             values = dict(zip(axes, point, strict=True))
             try:
                 settings = checked(kind, name, values, setting, extra_keys)
-                combinations.append(concrete(settings.model_dump(mode="json")))
+                combinations.append(concrete(settings))
             except InputError as error:
                 mistakes += error.mistakes
             except HarnessError as error:
