@@ -68,11 +68,14 @@ def _seconds_by_case(run: "RunFolder") -> dict[str, list[float]]:
     """Return the time of each round of each case, the median of its samples, of the last group that holds it.
 
     A resumed run may hold rounds of older code, too, which are of another group; its rows are of the last.
+    Rounds in which a case was timed beside others, after its row was made, are left out.
     """
     taken: dict[str, dict[str, list[float]]] = {}
     last: dict[str, str] = {}
     for one in run.round_lines():
         for case, samples in one.seconds.items():
+            if case in one.beside:
+                continue
             taken.setdefault(case, {}).setdefault(one.group, []).append(float(np.median(samples)))
             last[case] = one.group
     return {case: by_group[last[case]] for case, by_group in taken.items()}

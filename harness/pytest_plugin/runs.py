@@ -16,6 +16,7 @@ from harness.reporting.outcomes import Demands
 from harness.results.manifest import of_experiment
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
+from harness.results.timing_rounds import groups_of_rows
 from harness.running.context import RunContext
 from harness.running.progress import PlainObserver
 from harness.running.runner import RunSettings, joined_run, run_group, started_run, together
@@ -93,9 +94,11 @@ class ExperimentRun:
         return None if row is None else row.elapsed_s
 
     def samples(self, case: Case) -> list[float]:
-        """Return the seconds of each timed sample of a case."""
+        """Return the seconds of each sample that a case's row is made of."""
         rounds = self.folder.rounds() if self.folder is not None else []
-        return [seconds for taken in rounds for seconds in taken.seconds.get(case.id, ())]
+        group = groups_of_rows(rounds).get(case.id)
+        counted = [taken for taken in rounds if taken.group == group and case.id not in taken.beside]
+        return [seconds for taken in counted for seconds in taken.seconds.get(case.id, ())]
 
     def close(self) -> None:
         """End the run in an orderly way, and write its tables."""

@@ -20,6 +20,7 @@ SAMPLE_COLUMNS = {
     "load": "float64",
     "launch_s": "float64",
     "clock_mhz": "float64",
+    "counted": "bool",
 }
 """Columns of the table of samples and their types."""
 
@@ -36,6 +37,8 @@ class Round(BaseModel):
     """Which start of the candidates it belongs to; all of a start ran in the same processes."""
     seconds: dict[str, Annotated[list[MeasuredSeconds], Field(min_length=1)]]
     """Case id to seconds per call, one value per sample of this round."""
+    beside: list[str] = []
+    """Cases whose earlier row stands: they were timed only so that others are compared with them."""
     load: Share
     """Share of the machine's processors that others used during the round."""
     launch_s: dict[str, Duration] = {}
@@ -53,9 +56,14 @@ class Round(BaseModel):
 
 
 def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
-    """Return one row per timing sample, with the columns of `SAMPLE_COLUMNS`; `seconds` are of a call."""
+    """Return one row per timing sample, with the columns of `SAMPLE_COLUMNS`.
+
+    `seconds` are of a call; `counted` says whether the times of the case's row are made of it.
+    """
     import pandas
 
+    rounds = list(rounds)
+    groups = groups_of_rows(rounds)
     rows = [
         (
             case,
@@ -66,12 +74,21 @@ def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
             entry.load,
             entry.launch_s.get(case, math.nan),
             entry.clock_mhz.get(case, math.nan),
+            entry.group == groups.get(case) and case not in entry.beside,
         )
         for entry in rounds
         for case, samples in entry.seconds.items()
         for seconds in samples
     ]
     return pandas.DataFrame(rows, columns=list(SAMPLE_COLUMNS)).astype(SAMPLE_COLUMNS)
+
+
+def groups_of_rows(rounds: Iterable[Round]) -> dict[str, str]:
+    """Return of each case the group whose rounds its row is made of: the last one that timed it for that.
+
+    A resumed run may hold rounds of older code, too, which are of another group.
+    """
+    return {case: entry.group for entry in rounds for case in entry.seconds if case not in entry.beside}
 
 
 def paired_samples(rounds: Iterable[Round], *cases: str) -> list[list[list[float]]]:

@@ -325,6 +325,7 @@ class _GroupTiming:
             round=number,
             start=taken.start,
             seconds={case_id: [seconds] for case_id, seconds in taken.seconds.items()},
+            beside=[case_id for case_id in taken.seconds if case_id in self._context.rows],
             load=taken.load,
             launch_s=taken.launch_s,
             clock_mhz=taken.clock_mhz,
@@ -340,10 +341,17 @@ class _GroupTiming:
         self._context.observer.round(problem.describe(), number, widths)
 
     def _journaled_rounds(self) -> list[TimedRound]:
-        """Return the rounds of this group that an interrupted run has taken."""
+        """Return the rounds of this group that an interrupted run has taken.
+
+        Those that a case spent beside others count for its own row as little as they do in the journal.
+        """
         return [
             TimedRound(
-                seconds={case: times[0] for case, times in taken.seconds.items() if case in self._workers},
+                seconds={
+                    case: times[0]
+                    for case, times in taken.seconds.items()
+                    if case in self._workers and (case in self._context.rows or case not in taken.beside)
+                },
                 load=taken.load,
                 start=taken.start,
                 launch_s=taken.launch_s,

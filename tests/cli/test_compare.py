@@ -133,6 +133,8 @@ def test_rounds_of_older_code_are_none_of_the_row_that_a_resumed_run_made(tmp_pa
     run = RunFolder.open(new)
     for group, seconds in (("newer", 0.5), ("older", 9.0), ("newer", 0.7)):
         run.append_round(example_round(group=group, seconds={CASES[1]: [seconds]}))
+    for group in ("newer", "newest"):
+        run.append_round(example_round(group=group, seconds={CASES[1]: [8.0]}, beside=[CASES[1]]))
     run.release()
     file = tmp_path / "times.json"
     compare(capsys, str(old), str(new), "--json", str(file))

@@ -201,13 +201,13 @@ def test_samples_table_has_one_row_per_sample(folder):
     folder.append_round(example_round(1, seconds={"b": [0.4]}, load=0.25, **on_device))
     folder.finish()
     samples = pandas.read_parquet(folder.path / "samples.parquet")
-    columns = ["case", "group", "start", "round", "seconds", "load", "launch_s", "clock_mhz"]
+    columns = ["case", "group", "start", "round", "seconds", "load", "launch_s", "clock_mhz", "counted"]
     assert samples.columns.tolist() == columns
     assert samples.fillna(0).values.tolist() == [
-        ["a", "g", 0, 0, 0.1, 0.5, 0, 0],
-        ["b", "g", 0, 0, 0.2, 0.5, 0, 0],
-        ["b", "g", 0, 0, 0.3, 0.5, 0, 0],
-        ["b", "g", 0, 1, 0.4, 0.25, 1e-6, 1980],
+        ["a", "g", 0, 0, 0.1, 0.5, 0, 0, True],
+        ["b", "g", 0, 0, 0.2, 0.5, 0, 0, True],
+        ["b", "g", 0, 0, 0.3, 0.5, 0, 0, True],
+        ["b", "g", 0, 1, 0.4, 0.25, 1e-6, 1980, True],
     ]
     pandas.testing.assert_frame_equal(samples, samples_frame(folder.rounds()))
 

@@ -1,14 +1,17 @@
 """What a resumed run keeps and what it does again, after it was killed or its cases have changed."""
 
 import json
+import math
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas
 import pytest
 from example_cases import example_experiment
 from sweeps import sweep
@@ -237,6 +240,42 @@ def test_rows_of_another_parameter_set_of_the_baseline_are_compared_again(
     written = journaled(after.folder)
     run(experiment([16, 4]), tmp_path, resume=True)
     assert journaled(after.folder) == written
+
+
+def times_of_samples(folder: Path) -> dict[str, tuple[float, int]]:
+    """Return each case's time, and how many samples it is of, as the counted samples of a run give them."""
+    samples = pandas.read_parquet(folder / "samples.parquet")
+    counted = samples[samples["counted"]]
+    times = {}
+    for case, of_case in counted.groupby("case"):
+        starts = of_case.groupby("start")["seconds"]
+        logarithms = [statistics.median(map(math.log, seconds)) for _, seconds in starts]
+        times[str(case)] = (math.exp(statistics.fmean(logarithms)), len(of_case))
+    return times
+
+
+@pytest.mark.parametrize("is_of_one_group", [True, False])
+def test_samples_that_a_kept_baseline_spent_beside_others_are_not_counted_for_its_row(
+    tmp_path: Path, is_of_one_group: bool
+) -> None:
+    whole = experiment()
+    baseline, other = whole.cases()[:2]
+    half = whole.timing.model_copy(update={"min_rounds": 2, "max_rounds": 2})
+    first = [baseline, other] if is_of_one_group else [baseline]
+    folder = run(whole.model_copy(update={"timing": half}), tmp_path, cases=first).folder
+    kept = RunFolder.open(folder).results()[0]
+    lines = (folder / "results.jsonl").read_text().splitlines()
+    assert len(lines) == len(first)
+    (folder / "results.jsonl").write_text(f"{lines[0]}\n")
+    run(whole, tmp_path, cases=[baseline, other], resume=True)
+    rows = {row.case: row for row in RunFolder.open(folder).results()}
+    assert (rows[baseline.id].time_s, rows[baseline.id].samples) == (kept.time_s, kept.samples)
+    assert rows[other.id].speedup is not None
+    samples = pandas.read_parquet(folder / "samples.parquet")
+    assert set(samples.loc[~samples["counted"], "case"]) == {baseline.id}
+    assert times_of_samples(folder) == {
+        case: (pytest.approx(row.time_s), row.samples) for case, row in rows.items()
+    }
 
 
 def test_parts_of_a_run_have_the_baseline_of_the_whole(tmp_path: Path) -> None:
