@@ -20,6 +20,7 @@ from harness.reporting.figures.base import (
     Unreadable,
     absent_variants,
     check_names,
+    draw_figure,
     save,
 )
 from harness.reporting.figures.origin import origin_of
@@ -77,7 +78,7 @@ def draw_figures(
                 rows, runs.manifests, runs.labels, names=runs.names, shows_rates=is_of_rates
             )
             caption = f"{figure.reading(settings)} {facts}".strip()
-            drawing = figure.draw(runs.frame, settings, caption)
+            drawing = draw_figure(figure, runs.frame, settings, caption)
             origin = origin_of(runs, name, chosen, rows).text()
             drawn.files[name] = save(drawing, folder / name, formats, origin)
             if figure.data_columns:

@@ -27,6 +27,8 @@ CHARACTER_WIDTH = 0.62
 """Width of a digit over the font size."""
 HEADROOM = 1.28
 """Top of the scale over the highest bar: room for upright values where panels are as high as usual."""
+MOST_LAYOUTS = 4
+"""How often the scale is fitted to the panels' heights, which change with it: tick labels take room."""
 LEAST_BAR_POINTS = 20.0
 """Height of the highest bar below which bars cannot be compared."""
 
@@ -93,21 +95,35 @@ def scale_bars(all_axes: Sequence[Axes], rows: int, highest: float, words_above:
     """Give panels of bars one scale, with room for the values and, above these, for so many points of words.
 
     `highest` is the highest end of a bar or of its interval in all panels, which lie in so many rows.
-    Titles and labels are there already: they take part of the height.  Raises `NothingToDraw` where next to
-    nothing of it is left for the bars.
+    Legend, titles and labels are there already: they take part of the height.  Raises `TooLow` where next to
+    nothing of it is left for the bars, or not enough for a word in a bar's place.
     """
-    for axes in all_axes:
-        axes.set_ylim(0, highest * HEADROOM)
+    top = HEADROOM
+    for _ in range(MOST_LAYOUTS):
+        for axes in all_axes:
+            axes.set_ylim(0, highest * top)
+        height, value, word = _heights(all_axes)
+        taken = VALUE_GAP + value + words_above
+        least = taken + max(LEAST_BAR_POINTS, word - value)
+        require_height(drawing_of(all_axes), rows, least - height)
+        needed = height / (height - taken)
+        if needed <= top:
+            return
+        top = needed
+
+
+def _heights(all_axes: Sequence[Axes]) -> tuple[float, float, float]:
+    """Return how many points the lowest panel, the highest value, and the highest word have as laid out."""
     drawing = drawing_of(all_axes)
     drawing.draw_without_rendering()
     points = POINTS_PER_INCH / drawing.dpi
-    height = points * min(axes.bbox.height for axes in all_axes)
-    values = [text for axes in all_axes for text in axes.texts if text.get_gid() == "value"]
-    taken = VALUE_GAP + points * max((text.get_window_extent().height for text in values), default=0)
-    taken += words_above
-    require_height(drawing, rows, LEAST_BAR_POINTS + taken - height)
-    for axes in all_axes:
-        axes.set_ylim(0, highest * max(HEADROOM, height / (height - taken)))
+    texts = [text for axes in all_axes for text in axes.texts]
+    values, words = (
+        [text.get_window_extent().height for text in texts if text.get_gid() == kind]
+        for kind in ("value", "missing")
+    )
+    panel = min(axes.bbox.height for axes in all_axes)
+    return points * panel, points * max(values, default=0), points * max(words, default=0)
 
 
 def bar_handle(look: SeriesStyle) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,6 +46,15 @@ PanelColumn = Literal[
 
 class NothingToDraw(HarnessError):  # noqa: N818 - an outcome, not an error
     """A figure does not apply to these results; the message is the reason."""
+
+
+class TooLow(NothingToDraw):
+    """A figure's size leaves its panels no room; `least` are inches of height that do."""
+
+    def __init__(self, height: float, least: float) -> None:
+        self.height = height
+        self.least = math.ceil(10 * least) / 10
+        super().__init__(f"size: {height:g} inches of height, at least {self.least:.1f} are needed")
 
 
 class NothingTimed(NothingToDraw):
@@ -200,6 +210,32 @@ class Figure(ABC):
     def notes(self, frame: pd.DataFrame, settings: Any) -> list[str]:
         """Return what a person who asked for the figure should know and cannot see in it, a line each."""
         return []
+
+
+def draw_figure(figure: Figure, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
+    """Draw a figure; see `Figure.draw`.
+
+    What a figure needs is known once it is drawn: a size that is too low is refused with the least that has
+    been drawn.
+    """
+    try:
+        return figure.draw(frame, settings, caption)
+    except TooLow as refused:
+        least = _least_height(figure, frame, settings, caption, refused.least)
+        raise TooLow(refused.height, least) from None
+
+
+def _least_height(
+    figure: Figure, frame: pd.DataFrame, settings: FigureSettings, caption: str, height: float
+) -> float:
+    """Return the least height, from one on, that a figure is drawn with."""
+    while True:
+        try:
+            figure.draw(frame, settings.model_copy(update={"size": (settings.inches, height)}), caption)
+        except TooLow as refused:
+            height = max(refused.least, round(height + 0.1, 1))
+        else:
+            return height
 
 
 def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:

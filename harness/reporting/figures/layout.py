@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.reporting.figures.base import NothingToDraw, Unreadable
+from harness.reporting.figures.base import TooLow, Unreadable
 from harness.reporting.figures.legend import SMALLEST_HEIGHT
 from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
 from harness.reporting.figures.style import CAPTION_SIZE, FONT_SIZES, PAPER_WIDTH, POINTS_PER_INCH
@@ -165,7 +164,7 @@ def new_drawing(
     the legend or title above the panels, `footer_height` that of what stands between panels and caption,
     `height_above` that of what each panel has above its axes besides its title.
     Where the whole `size` is given, panels take what is left of it.  Without caption there are no notes
-    either.  Raises `NothingToDraw` where the size leaves panels no room.
+    either.  Raises `TooLow` where the size leaves panels no room.
     """
     from matplotlib.figure import Figure as Drawing
 
@@ -178,7 +177,7 @@ def new_drawing(
     if size is not None:
         least = grid.rows * (LEAST_PANEL_HEIGHT + height_above) + heading_height + below
         if size[1] < least:
-            raise NothingToDraw(_too_low(size[1], least))
+            raise TooLow(size[1], least)
         height = size[1]
     drawing = Drawing(figsize=(width, height))
     drawing.set_layout_engine("constrained", rect=(0, below / height, 1, 1 - below / height))
@@ -199,10 +198,6 @@ def new_drawing(
         gid="caption",
     )
     return drawing, [all_axes[panel.row, panel.column] for panel in grid.panels]
-
-
-def _too_low(height: float, least: float) -> str:
-    return f"size: {height:g} inches of height, at least {math.ceil(10 * least) / 10:.1f} are needed"
 
 
 def label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, y_label: str) -> None:
@@ -232,10 +227,10 @@ def drawing_of(all_axes: Sequence[Axes]) -> Drawing:
 
 
 def require_height(drawing: Drawing, rows: int, missing: float) -> None:
-    """Raise `NothingToDraw` where each row of panels misses so many points of height."""
+    """Raise `TooLow` where each row of panels misses so many points of height."""
     if missing > 0:
         height = drawing.get_figheight()
-        raise NothingToDraw(_too_low(height, height + rows * missing / POINTS_PER_INCH))
+        raise TooLow(height, height + rows * missing / POINTS_PER_INCH)
 
 
 def describe_forms(columns: Sequence[str], forms: Sequence[Sequence[Any]]) -> list[str]:

@@ -109,8 +109,8 @@ class Recompute(Figure):
             scale_values(all_axes)
             for panel, axes in zip(grid.panels, all_axes, strict=True):
                 _draw_rate(axes, panel.frame, float(least), float(most))
-            label_axes(all_axes, grid, "executed / ideal FLOPs", "time / ideal FLOPs (ps)")
             add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
+            label_axes(all_axes, grid, "executed / ideal FLOPs", "time / ideal FLOPs (ps)")
         return drawing
 
 

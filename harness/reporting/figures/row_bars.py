@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.distinct import has_one_value, numbered
-from harness.reporting.figures.base import FigureSettings, PanelColumn, Unreadable
+from harness.reporting.figures.base import FigureSettings, PanelColumn, TooLow, Unreadable
 from harness.reporting.figures.layout import CAPTION_CHARACTERS_PER_INCH, describe_forms, panel_columns
 from harness.reporting.figures.legend import text_width, wrap
 from harness.reporting.figures.places import LENGTHS
@@ -43,6 +43,8 @@ INCHES_OF_LINE = 0.115
 """Of a row whose name has several lines."""
 INCHES_BESIDES = 0.55
 """Height besides rows and caption: titles."""
+LEAST_INCHES_OF_LINE = 0.09
+"""Of a line of a row's name, below which it runs into the next."""
 WIDEST_NAMES = 0.26
 """Share of the figure's width for the names of the series, which are wrapped if longer."""
 MOST_TEXT = 0.8
@@ -162,7 +164,8 @@ def draw_rows(
 ) -> Drawing:
     """Make a drawing of rows with columns of bars, names on the left and the caption below.
 
-    Series have their styles of the whole `frame`.  `heading_height` are inches for a legend.
+    Series have their styles of the whole `frame`.  `heading_height` are inches for a legend.  Raises `TooLow`
+    where the settings' size has no room for the rows.
     """
     from matplotlib.figure import Figure as Drawing
 
@@ -174,7 +177,11 @@ def draw_rows(
     heading = heading_height or (0.3 if settings.title else 0.0)
     height = caption_height + heading + INCHES_BESIDES + row_inches * lines_of_rows
     if settings.size:
+        lines_of_names = max(name.count("\n") + 1 for name in names)
+        least = height - (row_inches - LEAST_INCHES_OF_LINE * lines_of_names) * lines_of_rows
         height = settings.size[1]
+        if height < least:
+            raise TooLow(height, least)
     with paper_style(settings.font):
         styles = series_styles(frame)
         drawing = Drawing(figsize=(width, height))

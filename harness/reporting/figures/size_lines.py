@@ -115,8 +115,8 @@ def draw_size_lines(
             axes.set_title(panel.heading)
             _scale_sizes(axes, sorted(panel.frame[x].unique()))
         scale_values(all_axes, strip)
-        label_axes(all_axes, grid, x_label(shown, x), y_label)
         add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
+        label_axes(all_axes, grid, x_label(shown, x), y_label)
     return drawing
 
 

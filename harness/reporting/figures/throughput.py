@@ -151,13 +151,13 @@ class Throughput(Figure):
                 axes.set_title(panel.heading)
             if overlay.is_far:
                 draw_on_own_axes(all_axes, grid, overlay, x, width, as_bars=as_bars)
+            handle = bar_handle if as_bars else _legend_handle
+            add_legend(drawing, legend, [handle(styles[label]) for label in labels])
             label_axes(all_axes, grid, x_label(shown, x), axis.label)
             if as_bars:
                 scale_bars(all_axes, grid.rows, highest, height_of_words(peaks))
             for axes, of_panel in zip(all_axes, peaks, strict=True):
                 draw_peaks(axes, of_panel, all_in_corner=as_bars)
-            handle = bar_handle if as_bars else _legend_handle
-            add_legend(drawing, legend, [handle(styles[label]) for label in labels])
             published_legend.add(drawing, as_bars=as_bars)
         return drawing
 

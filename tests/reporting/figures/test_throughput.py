@@ -408,20 +408,6 @@ def test_a_label_that_is_higher_than_the_panels_stands_once_for_all(sweep: pd.Da
     assert [usual.get_supylabel(), usual.axes[0].get_ylabel()] == ["", "throughput (GFLOP/s)"]
 
 
-@pytest.mark.parametrize("style", ["lines", "bars"])
-def test_a_size_that_is_refused_is_told_with_one_that_is_not(sweep: pd.DataFrame, style: str) -> None:
-    height = 2.0
-    for _ in range(2):  # bars need room for their values besides, which is known once panels are there
-        try:
-            draw(sweep, style=style, size=(3.5, height))
-        except NothingToDraw as refused:
-            words = str(refused).split()
-            assert words[:5] == ["size:", f"{height:g}", "inches", "of", "height,"]
-            assert float(words[-3]) > height
-            height = float(words[-3])
-    draw(sweep, style=style, size=(3.5, height))
-
-
 def test_bars_of_times_stand_on_zero() -> None:
     rows = [make_result("flash", seq, time_s=seq / 1e6) for seq in (256, 512)]
     (axes,) = draw(frame_of(*rows), style="bars", y="time").axes

@@ -1,0 +1,104 @@
+"""Sizes of figures: what is too low is refused with a height that is drawn; low panels have room for all."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from synthetic_results import PEAK_TFLOPS, make_result
+
+from harness import plugins
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting.figures.base import TooLow, draw_figure
+from harness.reporting.frames import prepare
+from harness.results.frame import results_frame
+from harness.results.result import Result
+from harness.status import Status
+
+WIDTHS = (3.4, 7.0)
+MODEL = {"fraction_of_peak": 0.6, "bound": "tensor", "cycles": 2e3, "scores": 4e3, "tensor_cycles": 1.2e3}
+KNOWN: dict[str, Any] = {
+    "max_abs_error": 1e-5,
+    "bytes": 10**6,
+    "workspace_bytes": 10**5,
+    "flops_executed": 10**9,
+    "registers": 128,
+    "build_s": 1.0,
+    "instructions": {"matrix": 10, "float": 20},
+    "model": MODEL,
+    "baseline": "unfused",
+}
+VARIANTS = {"unfused": 1.0, "naive": 2.0, "flash": 3.0}
+BARS = ("operations", "speedup", "throughput bars")
+
+
+def rows() -> Iterator[Result]:
+    """Yield rows of two panels that every figure can draw; in one of them a case failed."""
+    for variant, factor in VARIANTS.items():
+        for seq in (256, 512):
+            for mask in ("full", "causal"):
+                fields = {**KNOWN, "mask": mask, "recompute_factor": 1000 / factor}
+                rate = 0.07 * factor
+                row = make_result(variant, seq, time_s=1e-3 / factor, tflops=rate, **fields)
+                measured = {
+                    "fraction_of_peak": rate / PEAK_TFLOPS,
+                    "intensity": seq / 8,
+                    "error_ratio": seq / 1e3,
+                    "speedup": factor,
+                    "speedup_low": 0.9 * factor,
+                    "speedup_high": 1.2 * factor,
+                }
+                yield row.model_copy(update=measured)
+    yield make_result("flash", 1024, status=Status.UNSUPPORTED, mask="full", baseline="unfused")
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return prepare(results_frame(list(rows())), tuple(VARIANTS))
+
+
+def draw(frame: pd.DataFrame, name: str, **settings: Any) -> Drawing:
+    name, _, style = name.partition(" ")
+    figure, chosen = plugins.load("figure", name), {"style": style} if style else {}
+    return draw_figure(figure, frame, parse_settings(figure, {**chosen, **settings}), "the caption")
+
+
+def least_height(frame: pd.DataFrame, name: str, width: float, height: float) -> float:
+    """Return the height that is told where one is refused."""
+    told = rf"^size: {height:g} inches of height, at least \d+\.\d are needed$"
+    with pytest.raises(TooLow, match=told) as refused:
+        draw(frame, name, size=(width, height))
+    return float(str(refused.value).split()[-3])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", [*plugins.names("figure"), "throughput bars"])
+def test_a_size_that_is_refused_is_told_with_one_that_is_drawn(
+    frame: pd.DataFrame, name: str, width: float
+) -> None:
+    least = least_height(frame, name, width, 1.0)
+    draw(frame, name, size=(width, least))
+    assert least_height(frame, name, width, round(least - 0.3, 1)) == least
+
+
+def tops(axes: Axes, kind: str) -> list[float]:
+    """Return how many points texts of a kind end above a panel."""
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_gid() == kind]
+    return [float(box.y1 - axes.bbox.y1) for box in boxes]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", BARS)
+def test_values_and_words_of_bars_stay_inside_panels_of_any_height(
+    frame: pd.DataFrame, name: str, width: float
+) -> None:
+    least = least_height(frame, name, width, 1.0)
+    for more in (0.0, 0.4, 1.1):
+        drawing = draw(frame, name, size=(width, round(least + more, 1)))
+        drawing.draw_without_rendering()
+        for axes in drawing.axes:
+            if axes.get_visible():
+                assert max(tops(axes, "value")) <= 0
+                assert max([0, *tops(axes, "missing")]) <= 0
