@@ -24,6 +24,11 @@ def program(name: str) -> str | None:
     return next((str(path) for folder in folders for path in sorted(folder.glob(f"*/bin/{name}"))), None)
 
 
+def no_reader(name: str) -> str:
+    """Return why nothing is known of machine code without a program."""
+    return f"no {name}, which the model reads machine code with: install {INSTALL}"
+
+
 @functools.cache
 def version(name: str) -> str | None:
     """Return a program's version as it states it, `V13.0.88`, or None without the program."""

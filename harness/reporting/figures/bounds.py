@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.plugins import name_of
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
@@ -19,12 +20,16 @@ from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.style import paper_style
 from harness.reporting.frames import labels_in, records
 from harness.reporting.units import is_number, percent
+from harness.toolchains.nvidia import no_reader
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+CUDA = "cuda"
+"""The target whose code there is a model of."""
+INSTRUCTIONS = "instructions."
 COLUMN = "model."
 CYCLES = "_cycles"
 BUSY = "busy_cycles."
@@ -139,8 +144,22 @@ def _modelled(frame: pd.DataFrame) -> pd.DataFrame:
     missing = [name for name in needed if name not in frame]
     known = frame.dropna(subset=needed) if not missing else frame.iloc[:0]
     if known.empty:
-        raise NothingToDraw("no case has a model of what bounds its code")
+        reason = "no case has a model of what bounds its code"
+        tool = _missing_reader(frame)
+        raise NothingToDraw(reason if tool is None else f"{reason}: built with {no_reader(tool)}")
     return known
+
+
+def _missing_reader(frame: pd.DataFrame) -> str | None:
+    """Return the program that kernels for NVIDIA's GPUs were built without, by what is not known of them."""
+    kernels = frame[[name_of(str(target)) == CUDA for target in frame["target"]]]
+    kernels = kernels[kernels["intrinsics"].notna()]
+    if kernels.empty:
+        return None
+    if kernels["registers"].isna().all():
+        return "ptxas"
+    counts = [name for name in frame.columns if str(name).startswith(INSTRUCTIONS)]
+    return "nvdisasm" if kernels[counts].isna().all(axis=None) else None
 
 
 def _parts(frame: pd.DataFrame) -> list[str]:

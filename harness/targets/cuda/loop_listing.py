@@ -11,7 +11,7 @@ from harness.targets.cuda.kernel_bounds import kernel_bounds
 from harness.targets.cuda.modelled_chips import modelled_chip
 from harness.targets.cuda.nvdisasm import class_of, disassembled
 from harness.targets.gpu.launch import GpuLaunch
-from harness.toolchains.nvidia import INSTALL, program
+from harness.toolchains.nvidia import no_reader, program
 
 
 def loop_listing(artifact: Artifact, folder: Path) -> LoopListing:
@@ -22,9 +22,7 @@ def loop_listing(artifact: Artifact, folder: Path) -> LoopListing:
     """
     for tool in ("ptxas", "nvdisasm"):
         if program(tool) is None:
-            raise Unmodelled(
-                f"--bounds: no {tool}, which the model reads machine code with: install {INSTALL}"
-            )
+            raise Unmodelled(f"--bounds: {no_reader(tool)}")
     file = folder / CUBIN_FILE
     if not file.exists():
         chip = chip_of(artifact.case.target)

@@ -105,3 +105,32 @@ def test_cases_without_a_model_are_left_out() -> None:
 def test_without_any_model_there_is_nothing_to_draw(model: dict[str, Any]) -> None:
     with pytest.raises(NothingToDraw, match="no case has a model of what bounds its code"):
         draw(modelled("flash", 0.5, model=model))
+
+
+ASSEMBLED = {"intrinsics": "mma.sync", "registers": 128, "model": {}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"registers": None}, "ptxas, which the model reads machine code with: install attention-harness"),
+        ({}, "nvdisasm, which the model reads machine code with: install attention-harness"),
+    ],
+)
+def test_a_program_that_code_was_built_without_is_the_reason(fields: dict[str, Any], reason: str) -> None:
+    torch = make_result("torch", target="cuda:sm_80", time_s=1.0)
+    with pytest.raises(NothingToDraw, match=f"no case has a model .*: built with no {reason}"):
+        draw(modelled("flash", 0.5, **{**ASSEMBLED, **fields}), torch)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"instructions": {"matrix": 3}},
+        {"target": "rocm:gfx942"},
+        {"intrinsics": None, "registers": None},
+    ],
+)
+def test_no_program_is_missed_where_code_was_read_or_is_somebody_else_s(fields: dict[str, Any]) -> None:
+    with pytest.raises(NothingToDraw, match=r"no case has a model of what bounds its code$"):
+        draw(modelled("flash", 0.5, **{**ASSEMBLED, **fields}))
