@@ -5,10 +5,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
+from harness.errors import NotCopiableError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT, OUTPUTS
@@ -39,10 +40,21 @@ class Part:
     outputs: dict[str, np.ndarray]
 
 
-class BoundCall(ABC):
+class _OfThisProcess:
+    """What holds code and memory of this process, of which there are no copies."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Raise `NotCopiableError`, for `copy` and `pickle`."""
+        raise NotCopiableError(
+            f"{type(self).__name__}: found a copy, or pickling, of code and memory of this process; "
+            "expected another one to be loaded or bound"
+        )
+
+
+class BoundCall(_OfThisProcess, ABC):
     """An executable bound to concrete inputs: what the checker and the timer call.
 
-    It is for one thread at a time.
+    It is for one thread at a time, and cannot be copied or pickled.
     """
 
     @abstractmethod
@@ -89,8 +101,8 @@ class BoundCall(ABC):
         return Sample(seconds=elapsed / calls, calls=calls)
 
 
-class Executable(ABC):
-    """Code loaded into this process, ready to be called any number of times."""
+class Executable(_OfThisProcess, ABC):
+    """Code loaded into this process, ready to be called any number of times; there are no copies of it."""
 
     @abstractmethod
     def bind(self, inputs: Inputs) -> BoundCall:
@@ -105,7 +117,7 @@ class Executable(ABC):
         """
         return nullcontext()
 
-    def take_process(self) -> None:  # noqa: B027 - most set nothing
+    def take_process(self) -> None:
         """Set a process up for what is timed: a worker's, which does nothing else; by default nothing."""
 
     def __call__(

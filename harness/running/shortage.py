@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.artifact.cache import cache_root
+from harness.artifact.cache import ADVICE, cache_root
 from harness.errors import NO_ROOM_WORDS, StorageError
 from harness.status import Status
 from harness.storage.room import full_folder
@@ -23,7 +23,8 @@ def stop_if_no_room(failure: WorkerFailure, folders: Iterable[Path] = ()) -> Non
     full = full_folder([cache_root(), *folders]) if failure.status in LIKELY else None
     if told or full is not None:
         where = f"{full}: the disk is full" if full is not None else failure.reason
-        raise StorageError(f"{where}: make room where nothing can be written, and go on with --resume")
+        advice = "" if ADVICE in where else ": make room where nothing can be written"
+        raise StorageError(f"{where}{advice}, and go on with --resume")
 
 
 def _tells(failure: WorkerFailure) -> bool:

@@ -215,12 +215,13 @@ def test_pruning_a_cache_that_does_not_exist_frees_nothing(cache):
     assert cache.prune(max_bytes=0) == 0
 
 
-def test_a_cache_that_cannot_be_written_is_refused_in_one_line(tmp_path):
+@pytest.mark.parametrize(("name", "found"), [("file", "a file"), ("link", "a link that leads nowhere")])
+def test_a_cache_that_cannot_be_written_is_refused_in_one_line(tmp_path, name, found):
     (tmp_path / "file").touch()
-    with pytest.raises(
-        StorageError, match="cache: cannot write: File exists; set HARNESS_CACHE_DIR to a folder"
-    ):
-        ArtifactCache(tmp_path / "file" / "cache").store("k", _unexpected_build)
+    (tmp_path / "link").symlink_to(tmp_path / "nothing" / "here")
+    told = f"cache: found {found} at .*/{name}, expected a folder; set HARNESS_CACHE_DIR to a folder"
+    with pytest.raises(StorageError, match=told):
+        ArtifactCache(tmp_path / name / "cache").store("k", _unexpected_build)
 
 
 @pytest.mark.parametrize(

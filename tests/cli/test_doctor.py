@@ -118,7 +118,7 @@ def test_a_cache_that_cannot_be_made_is_broken(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     state, detail = stated(doctor.cache_findings(tmp_path / "file"))["artifacts"]
     assert state is State.BROKEN
-    assert detail.startswith(f"{tmp_path / 'file'}: cannot write")
+    assert detail.startswith(f"{tmp_path / 'file'}: found a file at {tmp_path / 'file'}, expected a folder")
 
 
 def test_a_target_that_cannot_be_made_spoils_no_variant(monkeypatch: pytest.MonkeyPatch) -> None:

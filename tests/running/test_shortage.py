@@ -61,8 +61,9 @@ def test_a_run_goes_on_when_there_is_room_again(tmp_path: Path, monkeypatch: pyt
 def test_a_cache_that_cannot_be_written_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    with pytest.raises(StorageError, match=r"cache: cannot write: .*; set HARNESS_CACHE_DIR"):
+    with pytest.raises(StorageError, match=r"cache: found a file at .*, expected a folder; set") as raised:
         run(example_experiment(["numpy-attention"]), tmp_path)
+    assert str(raised.value).endswith("can be written and has room, and go on with --resume")
     assert variants_with_rows(tmp_path) == []
 
 

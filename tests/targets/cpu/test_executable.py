@@ -1,11 +1,14 @@
 """Binding, poisoning and calling kernels."""
 
+import copy
 import gc
 import os
+import pickle
 import re
 import signal
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +16,7 @@ import pytest
 from variants.native_runs import build, load
 
 import harness
-from harness.errors import HarnessError, InputError, OutOfMemoryError, one_line
+from harness.errors import HarnessError, InputError, NotCopiableError, OutOfMemoryError, one_line
 from harness.machine.placement import placement
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
@@ -195,6 +198,15 @@ def test_a_fork_calls_what_its_parent_has_called():
         call.run()
         os._exit(0 if expect(inputs, PROBLEM).check(call.output()).ok else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, pickle.dumps])
+def test_code_and_memory_of_a_process_have_no_copies(copied: Callable[[object], object]) -> None:
+    problem = AttentionProblem(heads=2, seq_q=48, head_dim=8)
+    executable = harness.build(problem, variant="flash", target="cpu").executable()
+    for one in (executable, executable.bind(make_inputs(problem))):
+        with pytest.raises(NotCopiableError, match=f"^{type(one).__name__}: found a copy, or pickling, of"):
+            copied(one)
 
 
 @pytest.mark.parametrize(
