@@ -32,6 +32,9 @@ OPTIONAL_PACKAGES = ("torch", "triton", "cuda-bindings", "nvidia-cuda-nvcc")
 GPU_TARGETS = ("cuda", "rocm", "xegpu")
 GIT_TIMEOUT_S = 10
 
+SHORTENED = "…"
+"""Stands in a command for the folders of a path that could tell whose machine it was."""
+
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 __all__ = ["Machine", "Manifest", "collect", "device_name", "timestamp"]
@@ -78,10 +81,10 @@ class Manifest(BaseModel):
     profile: str | None = None
     """The profile of that file that was run."""
     command: str
-    """The command line, absolute paths reduced to names."""
+    """The command line, absolute paths reduced to names, `…/a.toml`."""
     named_by: tuple[str, ...] = ()
     """What the command line of another run names the cases by: the experiment's file and its profile, or
-    `--bundle` and its folder; absolute paths reduced to names.  Older versions did not note it."""
+    `--bundle` and its folder; absolute paths reduced as in the command.  Older versions did not note it."""
     started: str
     finished: str | None = None
     """When the run last ended, complete or interrupted; None while it goes on, or after a kill."""
@@ -191,8 +194,8 @@ def package_versions() -> dict[str, str]:
 def anonymous_command(command: str | Sequence[str]) -> str:
     """Return a command line without folders that could tell whose machine it was.
 
-    The program and every path that leads outside the working folder keep only their last part; other words
-    stay as they are.
+    The program and every path that leads outside the working folder keep only their last part, a path with a
+    mark before it, `…/a.toml`; other words stay as they are.
     """
     words = shlex.split(command) if isinstance(command, str) else list(command)
     if not words:
@@ -203,7 +206,7 @@ def anonymous_command(command: str | Sequence[str]) -> str:
 
 
 def _anonymous_word(word: str) -> str:
-    """Reduce a path, or the path after `--option=`, to its last part unless it is plainly relative."""
+    """Reduce a path, or that after `--option=`, to `…` and its last part unless it is plainly relative."""
     option, equals, value = word.rpartition("=")
     if "/" not in value:
         return word
@@ -213,7 +216,7 @@ def _anonymous_word(word: str) -> str:
         path = path.relative_to(cwd)
     private = {"..", "~", Path(os.path.expanduser("~")).name, _user_name(), platform.node()} - {""}
     if path.is_absolute() or value.startswith("~") or private.intersection(path.parts):
-        path = Path(path.name)
+        path = Path(SHORTENED, path.name)
     return f"{option}{equals}{path}"
 
 

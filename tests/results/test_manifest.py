@@ -83,10 +83,11 @@ def test_a_manifest_never_tells_home_or_host(manifest, tmp_path, monkeypatch):
         (["/srv/harness/__main__.py", "list"], "harness list"),
         (
             ["harness", "run", "/data/x/a.toml", "--only", "variant=flash"],
-            "harness run a.toml --only variant=flash",
+            "harness run '…/a.toml' --only variant=flash",
         ),
-        (["harness", "run", "a b.toml", "--out=~/r"], "harness run 'a b.toml' --out=r"),
-        ("harness run '/data/a b.toml'", "harness run 'a b.toml'"),
+        (["harness", "run", "a b.toml", "--out=~/r"], "harness run 'a b.toml' '--out=…/r'"),
+        (["harness", "run", "a.toml", "--out", "/data/r"], "harness run a.toml --out '…/r'"),
+        ("harness run '/data/a b.toml'", "harness run '…/a b.toml'"),
         ([], ""),
     ],
 )
