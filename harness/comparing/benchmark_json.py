@@ -87,10 +87,11 @@ def _commit(manifest: Manifest) -> dict[str, Any]:
 
 def _benchmark(row: dict[str, Any], seconds: np.ndarray) -> dict[str, Any]:
     own = {name.removesuffix("_new"): value for name, value in row.items() if not name.endswith("_old")}
-    problem = describe_problem(own)
-    name = f"{own['variant']}[{own['target']} {problem}]"
+    problem = f"{own['target']} {describe_problem(own)}"
+    params = own.get("params")
+    name = f"{own['variant']}[{problem} {params}]" if params else f"{own['variant']}[{problem}]"
     return {
-        "group": f"{own['target']} {problem}",
+        "group": problem,
         "name": name,
         "fullname": f"{name} {row['case']}",
         "params": None,

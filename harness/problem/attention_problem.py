@@ -30,6 +30,7 @@ from harness.problem.defaults import (
     size_or_one,
 )
 from harness.problem.dtypes import DTypeName, itemsize, short_name
+from harness.problem.names_of_values import name_of_float, name_of_list
 from harness.validation import messages, plain_entries, shown
 
 FLOP_CONVENTION = "visible pairs × 2·(head_dim + head_dim_v)"
@@ -45,8 +46,14 @@ LARGEST_FACTOR = 1e38
 SOFTCAPS = (1e-30, 1e30)
 """Least and largest softcap: f32 holds scores over it, and what is left of them, with all their digits."""
 
+LISTS_OF_LENGTHS = ("kv_lengths", "cu_seqlens_q", "cu_seqlens_kv")
+"""Fields that hold a number for each sequence."""
+
 SCORE_AXES = "bhqk"
 """Letters of the axes of scores: batch, heads, queries, keys."""
+
+USUAL_BIAS_AXES = "hqk"
+"""Axes along which a bias differs where a problem does not say it."""
 
 Size = Annotated[int, Field(gt=0, le=LARGEST_SIZE)]
 ScoreAxes = Annotated[str, Field(min_length=1, pattern="^b?h?q?k?$")]
@@ -105,7 +112,7 @@ class AttentionProblem(BaseModel):
     """Axes along which the boolean mask differs, some of `bhqk` (batch, head, query, key) in this order."""
     bias: bool = False
     """An additive bias on the scaled scores is an input that broadcasts likewise."""
-    bias_axes: ScoreAxes = "hqk"
+    bias_axes: ScoreAxes = USUAL_BIAS_AXES
     """Axes along which the bias differs, likewise."""
     sinks: bool = False
     """A logit of each head, an input `[heads]`, joins the sum of the softmax as one more key of value 0 does:
@@ -144,7 +151,7 @@ class AttentionProblem(BaseModel):
         set_default(data, "kv_heads", size_or_one(data.get("heads")))
         set_default(data, "seq_kv", size_or_one(data.get("seq_q")))
         set_default(data, "head_dim_v", size_or_one(data.get("head_dim")))
-        set_default(data, "scale", 1.0 / math.sqrt(size_or_one(data.get("head_dim"))))
+        set_default(data, "scale", usual_scale(size_or_one(data.get("head_dim"))))
         return data
 
     @field_validator("window", mode="after")
@@ -433,7 +440,7 @@ class AttentionProblem(BaseModel):
         dim = f"d{self.head_dim}" + (f"/{self.head_dim_v}" if self.head_dim_v != self.head_dim else "")
         words = [f"b{self.batch}", heads, seq, dim, self.dtype, self.mask_name]
         if self.bias:
-            words.append("bias" + _other_axes(self.bias_axes, "hqk"))
+            words.append("bias" + _other_axes(self.bias_axes, USUAL_BIAS_AXES))
         if self.sinks:
             words.append("sinks")
         if self.log_sum_exp:
@@ -441,10 +448,19 @@ class AttentionProblem(BaseModel):
         if self.model_width is not None:
             words.append(f"w{self.model_width}" + ("+output" if self.output_projection else ""))
         if self.softcap is not None:
-            words.append(f"softcap{self.softcap:g}")
-        if not math.isclose(self.scale, 1.0 / math.sqrt(self.head_dim), rel_tol=1e-12):
-            words.append(f"scale{self.scale:g}")
+            words.append(f"softcap{name_of_float(self.softcap)}")
+        if self.scale != usual_scale(self.head_dim):
+            words.append(f"scale{name_of_float(self.scale)}")
+        for name in LISTS_OF_LENGTHS:
+            values = getattr(self, name)
+            if values is not None:
+                words.append(f"{name} {name_of_list(','.join(map(str, values)))}")
         return " ".join(words)
+
+
+def usual_scale(head_dim: int) -> float:
+    """Return what scores are multiplied by where a problem does not say it."""
+    return 1.0 / math.sqrt(head_dim)
 
 
 def _other_axes(axes: str, usual: str) -> str:

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.problem.attention_problem import LISTS_OF_LENGTHS, USUAL_BIAS_AXES, usual_scale
+from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, last_rows, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
 from harness.results.frame import PARAMETER_PREFIX, is_among
@@ -242,7 +244,10 @@ def pivot(frame: pd.DataFrame, values: str, index: str | Sequence[str]) -> pd.Da
 
 
 def describe_problem(row: dict[str, Any]) -> str:
-    """Return a row's problem in one short line, `b1 h8 s256 d64 f32 causal`."""
+    """Return a row's problem in one short line, `b1 h8 s256 d64 f32 causal`: another one for another problem.
+
+    Long lists of lengths are shortened, `kv_lengths=12…96 (8 values, 3fa2c1d0)`.
+    """
     words = [
         f"b{row['batch']}",
         f"h{row['heads']}" + (f"/{row['kv_heads']}" if row["kv_heads"] != row["heads"] else ""),
@@ -251,10 +256,17 @@ def describe_problem(row: dict[str, Any]) -> str:
         str(row["dtype"]),
         str(row["mask"]),
     ]
-    words += [name for name in ("bias", "sinks", "log_sum_exp", "output_projection") if row.get(name) is True]
-    for key in ("softcap", "model_width", "threads"):
+    if row.get("bias") is True:
+        axes = row.get("bias_axes")
+        words.append("bias" if is_missing(axes) or axes == USUAL_BIAS_AXES else f"bias({axes})")
+    words += [name for name in ("sinks", "log_sum_exp", "output_projection") if row.get(name) is True]
+    named = ["softcap", "model_width", "threads"]
+    if row.get("scale") != usual_scale(max(int(row["head_dim"]), 1)):
+        named.append("scale")
+    words += [f"{key}={_exact_value(row[key])}" for key in named if not is_missing(row.get(key))]
+    for key in LISTS_OF_LENGTHS:
         if not is_missing(row.get(key)):
-            words.append(f"{key}={_exact_value(row[key])}")
+            words.append(f"{key}={name_of_list(str(row[key]))}")
     return " ".join(words)
 
 

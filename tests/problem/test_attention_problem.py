@@ -374,3 +374,19 @@ def test_whatever_the_fields_are_only_an_input_error_comes_of_them(fields, most)
         assert AttentionProblem(**given).describe()
     with contextlib.suppress(ValidationError):
         AttentionProblem.model_validate(given)
+
+
+def test_different_lengths_and_numbers_are_described_differently() -> None:
+    sizes: dict[str, Any] = {"batch": 40, "heads": 2, "seq_q": 64, "head_dim": 64, "dtype": "f32"}
+    lengths = [list(range(1, 41)), [*range(1, 39), 38, 40]]
+    packed = [np.cumsum([0, 64, *ones]).tolist() for ones in ([1] * 39, [2, *[1] * 38])]
+    given = [
+        {},
+        *({"kv_lengths": values} for values in lengths),
+        *({"cu_seqlens_q": values, "cu_seqlens_kv": values} for values in packed),
+        *({"scale": value} for value in (0.5, 0.50000001)),
+        *({"softcap": value} for value in (20.0, 20.0000001)),
+    ]
+    described = [AttentionProblem(**sizes, **values).describe() for values in given]
+    assert len(set(described)) == len(given)
+    assert max(map(len, described)) < 150

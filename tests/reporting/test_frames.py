@@ -1,4 +1,8 @@
+import re
+from typing import Any
+
 import pandas as pd
+import pytest
 from synthetic_results import make_result, sweep_results
 
 from harness.reporting.frames import (
@@ -167,6 +171,37 @@ def test_pivot_leaves_a_gap_where_nothing_was_measured() -> None:
 def test_a_problem_in_one_line() -> None:
     row = dict(make_result(seq=333, mask="causal", kv_heads=4, head_dim_v=32, softcap=20.0))
     assert describe_problem(row) == "b1 h16/4 s333 d64/32 f32 causal softcap=20 threads=1"
+
+
+LONG = ",".join(["7", *["60"] * 40, "1234"])
+
+DIFFERENT: dict[str, tuple[Any, ...]] = {
+    "scale": (0.125, 0.5, 0.5000001, 0.50000011),
+    "softcap": (None, 20.0, 20.0000001),
+    "bias_axes": (None, "qk"),
+    "kv_lengths": (None, "256,100", "256,101", LONG, LONG.replace("7,60", "7,61"), LONG + ",9"),
+    "cu_seqlens_q": (None, "0,100,256", "0,101,256", LONG),
+    "cu_seqlens_kv": (None, "0,100,256", "0,101,256", LONG),
+    "model_width": (None, 512),
+    "threads": (1, 2, None),
+}
+
+
+@pytest.mark.parametrize("column", DIFFERENT)
+def test_different_problems_are_called_differently(column: str) -> None:
+    values = DIFFERENT[column]
+    names = [describe_problem(dict(make_result(bias=True, **{column: value}))) for value in values]
+    assert len(set(names)) == len(values)
+    assert max(map(len, names)) < 120
+
+
+def test_a_long_list_of_lengths_is_called_by_its_ends_and_a_digest() -> None:
+    name = describe_problem(dict(make_result(kv_lengths=LONG)))
+    assert re.search(r" kv_lengths=7…1234 \(42 values, [0-9a-f]{8}\)$", name)
+
+
+def test_the_usual_scale_is_not_told() -> None:
+    assert "scale" not in describe_problem(dict(make_result(head_dim=80)))
 
 
 def test_an_empty_frame_can_be_prepared() -> None:

@@ -205,6 +205,20 @@ def test_a_baseline_is_what_others_are_compared_with_at_first() -> None:
     assert series.rows[0]["group"] == series.rows[1]["group"]
 
 
+def test_problems_of_other_lengths_are_compared_under_names_of_their_own() -> None:
+    rows = [
+        make_result(
+            variant, time_s=0.002, kv_lengths=lengths, scale=scale, case=f"{variant} {lengths} {scale}"
+        )
+        for variant in ("flash", "torch")
+        for lengths in ("256,7", "256,8")
+        for scale in (0.125, 0.5)
+    ]
+    series = paired_series(prepare(results_frame(rows)))
+    assert series is not None
+    assert len(series.problems) == len(set(series.problems)) == 4
+
+
 def test_one_series_is_compared_with_nothing() -> None:
     assert paired_series(prepare(results_frame([make_result(time_s=0.1)]))) is None
 
