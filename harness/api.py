@@ -256,7 +256,8 @@ def load(path: str | Path) -> "pandas.DataFrame":
 
     folder = _path("path", path, "the path of a run's folder or an experiment's")
     frame = load_results(folder)
-    for line in choice_of(folder, set(frame["case"])):
+    is_timed = bool(frame["time_s"].notna().any())
+    for line in choice_of(folder, set(frame["case"]), is_timed=is_timed):
         print(f"harness: {printable(line)}", file=sys.stderr)
     return frame
 

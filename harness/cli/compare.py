@@ -40,14 +40,21 @@ def compare_folders(runs: Sequence[Path], wanted: Wanted, *, is_run: bool) -> No
     `is_run` says that options were given which only runs of revisions take.
     """
     from harness.comparing.comparison import compare_runs
-    from harness.results.loading import open_run
+    from harness.results.loading import open_run, untimed_note
 
     if is_run:
         raise InputError("--pairs, --only and --profile: found no --revisions, whose runs they are for")
     if len(runs) != 2:
         raise InputError(f"found {len(runs)} folders, expected OLD and NEW, two runs")
-    old, new = runs
-    _tell(compare_runs(open_run(old), open_run(new), wanted.limit), wanted)
+    old, new = map(open_run, runs)
+    comparison = compare_runs(old, new, wanted.limit)
+    untimed = [
+        untimed_note(path, run)
+        for path, run in zip(runs, (old, new), strict=True)
+        if not run.table(["time_s"])["time_s"].notna().any()
+    ]
+    notes = (*comparison.notes, *(note for note in untimed if note is not None))
+    _tell(replace(comparison, notes=notes), wanted)
 
 
 def compare_in_turn(

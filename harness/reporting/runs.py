@@ -56,7 +56,7 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     experiments set up one figure, the first one's settings hold.  Raises `InputError` when a folder holds no
     results, or their format is another version's, and for another number of labels.
     """
-    from harness.results.loading import different_runs, open_run, tables_of
+    from harness.results.loading import different_runs, open_run, tables_of, untimed_note
 
     if not folders:
         raise InputError("no results folder given; expected at least one")
@@ -77,6 +77,14 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
         for name, settings in experiment.get("figures", {}).items():
             figures.setdefault(name, settings)
     frame = prepare(tables_of(runs), variants, names)
+    name_of = {run.path.resolve(): name for run, name in zip(runs, identities, strict=True)}
+    timed = frame.loc[frame["time_s"].notna(), list(RUN_COLUMNS)].drop_duplicates()
+    has_times = set(timed.itertuples(index=False, name=None))
+    untimed = [
+        untimed_note(folder, run)
+        for folder, run in zip(folders, given, strict=True)
+        if (run.experiment, name_of[run.path.resolve()]) not in has_times
+    ]
     return Runs(
         folders=tuple(run.path for run in runs),
         names=tuple(identities),
@@ -85,8 +93,13 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
         figures=figures,
         labels=names,
         variants=variants,
-        notes=tuple(
-            _partial_note(run) for run in runs if run.path.resolve() not in named and run.manifest.left_out
+        notes=(
+            *(
+                _partial_note(run)
+                for run in runs
+                if run.path.resolve() not in named and run.manifest.left_out
+            ),
+            *(note for note in dict.fromkeys(untimed) if note is not None),
         ),
         remarks=tuple(line for line in (_differing_problems(frame, names), _equal_code(frame)) if line),
     )

@@ -40,10 +40,10 @@ def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
     return runs[0].table() if len(runs) == 1 else tables_from_journals(runs)
 
 
-def choice_of(path: str | Path, finished: Collection[str]) -> list[str]:
+def choice_of(path: str | Path, finished: Collection[str], *, is_timed: bool = True) -> list[str]:
     """Return what `load` leaves unsaid, a line each: which run it takes of several, what that run lacks.
 
-    `finished` are the cases that it returned.
+    `finished` are the cases that it returned, `is_timed` says whether one of them has a time.
     """
     folder = open_run(Path(path))
     lines = []
@@ -52,12 +52,38 @@ def choice_of(path: str | Path, finished: Collection[str]) -> list[str]:
     if others:
         which = "newest" if folder.path == runs[0] else "newest with rows"
         lines.append(f"{folder.path}: the {which} of {len(runs)} runs; not loaded: {_some(others)}")
+    untimed = None if is_timed else untimed_note(path, folder)
+    lines += [untimed] if untimed is not None else []
     missing = sum(case not in finished for case in folder.manifest.planned or ())
     if missing:
         lines.append(f"{folder.path}: {missing} planned cases have no row yet; --resume goes on with them")
     if folder.manifest.left_out:
         lines.append(f"{folder.path}: {folder.manifest.left_out} cases of the experiment were not asked for")
     return lines
+
+
+def untimed_note(path: str | Path, run: RunFolder) -> str | None:
+    """Return what is to be known of a run without times that is the newest in the folder at `path`.
+
+    Where an older one has times, a person may expect that: `harness check` leaves its runs there, too.  None
+    where the run itself was named, or there is no other with times.
+    """
+    others = [other for other in run_paths(Path(path)) if other != run.path] if run.path != Path(path) else []
+    timed = next(filter(_has_times, others), None)
+    if timed is None:
+        return None
+    return (
+        f"{run.path} is the newest run, and nothing in it was timed, as in a run of harness check; "
+        f"the newest with times is {timed}: name it to have that one"
+    )
+
+
+def _has_times(run: Path) -> bool:
+    """Whether a run that can be read has a row with a time."""
+    try:
+        return bool(RunFolder.open(run).table(["time_s"])["time_s"].notna().any())
+    except InputError:
+        return False
 
 
 def _some(runs: list[Path]) -> str:

@@ -143,6 +143,32 @@ def test_rounds_of_older_code_are_none_of_the_row_that_a_resumed_run_made(tmp_pa
     assert found[CASES[2]]["stats"]["data"] == [0.11]
 
 
+def test_benchmarks_of_other_problems_and_parameters_have_other_names(tmp_path, capsys):
+    lengths = {CASES[1]: "64,10", CASES[2]: "64,11", CASES[3]: "64,11"}
+    rows = [
+        row(case, 0.5, kv_lengths=values, params={"tile_q": 16 if case == CASES[3] else 32})
+        for case, values in lengths.items()
+    ]
+    folders = [str(write(tmp_path / name, *rows)) for name in ("old", "new")]
+    file = tmp_path / "times.json"
+    compare(capsys, *folders, "--json", str(file))
+    benchmarks = json.loads(file.read_text())["benchmarks"]
+    assert len(benchmarks) == 3
+    assert len({one["name"] for one in benchmarks}) == 3
+    assert len({one["group"] for one in benchmarks}) == 2
+
+
+def test_a_newest_run_that_nothing_was_timed_in_names_the_one_with_times(tmp_path, old, capsys):
+    untimed = dict.fromkeys(NO_TIMES) | {"tflops": None, "fraction_of_peak": None}
+    timed = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
+    checked = write(tmp_path / "new", *(row(case, 0.5, **untimed) for case in CASES[1:]))
+    _, out, _ = compare(capsys, str(old), str(checked.parent))
+    assert f"{checked} is the newest run, and nothing in it was timed" in out
+    assert f"the newest with times is {timed}" in out
+    _, out, _ = compare(capsys, str(old), str(checked))
+    assert "newest" not in out
+
+
 NO_TIMES = dict.fromkeys(
     ["time_s", "time_low_s", "time_high_s", "speedup", "speedup_low", "speedup_high", "baseline_case"]
 )

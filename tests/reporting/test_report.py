@@ -13,6 +13,7 @@ from rich.console import Console
 from sweeps import sweep
 from synthetic_results import RESULTS, WriteRun, make_result
 
+import harness
 import harness.reporting
 from harness.errors import InputError
 from harness.reporting import make_report, print_tables, write_report
@@ -146,6 +147,27 @@ def test_an_experiments_folder_means_its_newest_run(write_run: WriteRun) -> None
     write_run([make_result("torch")], png_only("matrix"))
     newest = write_run([make_result("flash")], png_only("matrix"))
     assert write_report([newest.parent], formats=("png",)).folder == newest / "report"
+
+
+def test_a_newest_run_without_times_names_the_one_that_has_them(
+    write_run: WriteRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    timed = write_run([make_result("flash", time_s=1.0)], png_only("matrix"))
+    write_run([make_result("flash")], png_only("matrix"))
+    newest = write_run([make_result("flash")], png_only("matrix"))
+    note = (
+        f"{newest} is the newest run, and nothing in it was timed, as in a run of harness check; the newest "
+        f"with times is {timed}: name it to have that one"
+    )
+    assert read_runs([newest.parent]).notes == (note,)
+    assert read_runs([newest]).notes == read_runs([timed]).notes == ()
+    harness.load(newest.parent)
+    assert f"harness: {note}\n" in capsys.readouterr().err
+
+
+def test_an_experiment_that_is_never_timed_says_nothing_of_times(write_run: WriteRun) -> None:
+    folders = [write_run([make_result("flash")], png_only("matrix")) for _ in range(2)]
+    assert read_runs([folders[0].parent]).notes == ()
 
 
 def test_a_newest_run_that_is_only_a_part_says_so(write_run: WriteRun) -> None:
