@@ -15,7 +15,7 @@ from harness.experiment.condition import holds, names_in, parse_condition
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
-from harness.reporting.figures.style import WIDTHS
+from harness.reporting.figures.style import COLUMN, WIDTHS
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, select_variants
 from harness.storage.replacing import replaced
 from harness.validation import shown
@@ -216,12 +216,18 @@ def draw_figure(figure: Figure, frame: pd.DataFrame, settings: Any, caption: str
     """Draw a figure; see `Figure.draw`.
 
     What a figure needs is known once it is drawn: a size that is too low is refused with the least that has
-    been drawn.
+    been drawn.  So is a page's column, with `Unreadable`, where nobody has asked for a size.
     """
     try:
         return figure.draw(frame, settings, caption)
     except TooLow as refused:
         least = _least_height(figure, frame, settings, caption, refused.least)
+        if settings.size is None and settings.width == COLUMN:
+            raise Unreadable(
+                f"a column of a page has {refused.height:g} inches of height, at least {least:.1f} are "
+                f"needed; narrow the panels down with where, or give it a size, "
+                f"[{settings.inches:g}, {least:.1f}]"
+            ) from None
         raise TooLow(refused.height, least) from None
 
 

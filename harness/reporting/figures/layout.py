@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from harness.reporting.figures.base import TooLow, Unreadable
 from harness.reporting.figures.legend import SMALLEST_HEIGHT
 from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
-from harness.reporting.figures.style import CAPTION_SIZE, FONT_SIZES, PAPER_WIDTH, POINTS_PER_INCH
+from harness.reporting.figures.style import (
+    CAPTION_SIZE,
+    COLUMN_HEIGHT,
+    COLUMN_WIDTH,
+    FONT_SIZES,
+    PAPER_WIDTH,
+    POINTS_PER_INCH,
+)
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
     distinct_texts,
@@ -32,6 +39,8 @@ if TYPE_CHECKING:
 CAPTION_CHARACTERS_PER_INCH = 21.5
 LEAST_PANEL_HEIGHT = 0.8
 """Inches below which nothing of a panel can be read."""
+LEAST_OF_PANEL = 0.4
+"""Share of the usual height of panels that is left to them where more would not fit into a column."""
 MOST_PANELS = 24
 MOST_SERIES = 32
 MOST_PLACES = 48
@@ -163,8 +172,8 @@ def new_drawing(
     All sizes are in inches; a panel's height includes its title and tick labels, `heading_height` is that of
     the legend or title above the panels, `footer_height` that of what stands between panels and caption,
     `height_above` that of what each panel has above its axes besides its title.
-    Where the whole `size` is given, panels take what is left of it.  Without caption there are no notes
-    either.  Raises `TooLow` where the size leaves panels no room.
+    Where the whole `size` is given, panels take what is left of it; in a column of a page, what its height
+    leaves.  Without caption there are no notes either.  Raises `TooLow` where panels have no room.
     """
     from matplotlib.figure import Figure as Drawing
 
@@ -173,12 +182,15 @@ def new_drawing(
     lines = textwrap.wrap(" ".join([*notes, caption]), characters) if caption is not None else []
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
     below = caption_height + footer_height
-    height = grid.rows * (panel_height + height_above) + heading_height + below
+    besides = grid.rows * height_above + heading_height + below
+    height, least = besides + grid.rows * panel_height, 0.0
     if size is not None:
-        least = grid.rows * (LEAST_PANEL_HEIGHT + height_above) + heading_height + below
-        if size[1] < least:
-            raise TooLow(size[1], least)
-        height = size[1]
+        height, least = size[1], besides + grid.rows * LEAST_PANEL_HEIGHT
+    elif width <= COLUMN_WIDTH and height > COLUMN_HEIGHT:
+        of_panel = max(LEAST_PANEL_HEIGHT, LEAST_OF_PANEL * panel_height)
+        height, least = COLUMN_HEIGHT, besides + grid.rows * of_panel
+    if height < least:
+        raise TooLow(height, least)
     drawing = Drawing(figsize=(width, height))
     drawing.set_layout_engine("constrained", rect=(0, below / height, 1, 1 - below / height))
     all_axes = drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=shared_scale)

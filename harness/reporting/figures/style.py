@@ -27,6 +27,8 @@ POINTS_PER_INCH = 72
 COLUMN_WIDTH = 3.4
 """Inches; one of its columns."""
 PAGE, COLUMN = "page", "column"
+COLUMN_HEIGHT = 9.0
+"""Inches; a column's, with its figure and the caption below."""
 WIDTHS = {PAGE: PAPER_WIDTH, COLUMN: COLUMN_WIDTH}
 SANS, SERIF = "sans", "serif"
 FONTS = {SANS: ("DejaVu Sans",), SERIF: ("STIXGeneral", "DejaVu Sans")}

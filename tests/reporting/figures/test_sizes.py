@@ -1,5 +1,6 @@
 """Sizes of figures: what is too low is refused with a height that is drawn; low panels have room for all."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from synthetic_results import PEAK_TFLOPS, make_result
 
 from harness import plugins
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.base import TooLow, draw_figure
+from harness.reporting.figures.base import TooLow, Unreadable, draw_figure
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
@@ -102,3 +103,36 @@ def test_values_and_words_of_bars_stay_inside_panels_of_any_height(
             if axes.get_visible():
                 assert max(tops(axes, "value")) <= 0
                 assert max([0, *tops(axes, "missing")]) <= 0
+
+
+def of_panels(count: int) -> pd.DataFrame:
+    """Return rows of so many panels."""
+    fields = {**KNOWN, "time_s": 1e-3, "recompute_factor": 2.0, "error_ratio": 0.5}
+    return prepare(
+        results_frame(
+            make_result(variant, seq, 8 * (number + 1), baseline_case="", speedup=2.0, **fields)
+            for number in range(count)
+            for variant in ("flash", "unfused")
+            for seq in (256, 512)
+        )
+    )
+
+
+IN_PANELS = ("bounds", "operations", "throughput", "throughput bars")
+
+
+@pytest.mark.parametrize("name", IN_PANELS)
+def test_panels_in_a_column_fit_into_a_page(name: str) -> None:
+    drawing = draw(of_panels(8), name, width="column")
+    assert len(drawing.axes) == 8
+    assert drawing.get_figheight() <= 9
+
+
+@pytest.mark.parametrize("name", IN_PANELS)
+def test_more_panels_than_fit_into_a_column_are_refused_with_a_size_that_is_drawn(name: str) -> None:
+    frame = of_panels(12)
+    with pytest.raises(Unreadable, match=r"a column of a page has 9 inches of height") as refused:
+        draw(frame, name, width="column")
+    told = re.search(r"a size, \[3\.4, (\d+\.\d)\]", str(refused.value))
+    assert told is not None
+    draw(frame, name, size=(3.4, float(told[1])))
