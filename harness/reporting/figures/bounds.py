@@ -153,9 +153,9 @@ def _modelled(frame: pd.DataFrame) -> pd.DataFrame:
 def _missing_reader(frame: pd.DataFrame) -> str | None:
     """Return the program that kernels for NVIDIA's GPUs were built without, by what is not known of them."""
     kernels = frame[[name_of(str(target)) == CUDA for target in frame["target"]]]
-    kernels = kernels[kernels["intrinsics"].notna()]
-    if kernels.empty:
+    if kernels.empty or kernels["intrinsics"].isna().all():
         return None
+    kernels = kernels[kernels["intrinsics"].notna()]
     if kernels["registers"].isna().all():
         return "ptxas"
     counts = [name for name in frame.columns if str(name).startswith(INSTRUCTIONS)]
