@@ -15,6 +15,7 @@ import numpy as np
 
 from harness import plugins
 from harness.building.support import own_variants
+from harness.dialect.decomposition import LARGEST_FUSED_FACTOR, LOG2_E
 from harness.errors import HarnessError
 from harness.experiment.case_settings import complete_case
 from harness.experiment.experiment import load_experiment
@@ -108,6 +109,8 @@ def _few_rows(cut: Cut) -> bool:
     return not p.is_packed and p.group_size > 1 and 1 < p.seq_q <= FEW_QUERIES
 
 
+SEVERAL_GROUPS = 320
+"""Width of heads for which a processor adds up the products of one query in groups of vectors, in a loop."""
 FEW_QUERIES = 4
 """Queries that are fewer than a tile of every target."""
 
@@ -123,7 +126,8 @@ def _split(cut: Cut) -> bool:
 def _axes(name: str, of_heads: bool, of_queries: bool) -> Callable[[Cut], bool]:
     def has(cut: Cut) -> bool:
         axes = getattr(cut.problem, f"{name}_axes")
-        return getattr(cut.problem, name) and ("h" in axes, "q" in axes) == (of_heads, of_queries)
+        is_of_keys = getattr(cut.problem, name) and "k" in axes
+        return is_of_keys and ("h" in axes, "q" in axes) == (of_heads, of_queries)
 
     return has
 
@@ -138,6 +142,11 @@ def _operand(name: str) -> Iterable[Form]:
         asked = {name: True, f"{name}_axes": axes}
         yield Form(f"{name} of {of}", _axes(name, "h" in axes, "q" in axes), (asked,))
     yield Form(
+        f"{name} that is alike for all keys",
+        lambda cut: getattr(cut.problem, name) and "k" not in getattr(cut.problem, f"{name}_axes"),
+        tuple({name: True, f"{name}_axes": axes} for axes in ("hq", "q")),
+    )
+    yield Form(
         f"{name} of batch entries",
         lambda cut: (
             getattr(cut.problem, name)
@@ -147,6 +156,8 @@ def _operand(name: str) -> Iterable[Form]:
         tuple({name: True, f"{name}_axes": axes, "batch": 2} for axes in ("bk", "bqk", "bhk", "bhqk")),
     )
 
+
+LARGEST_FUSED_SCALE = LARGEST_FUSED_FACTOR / LOG2_E
 
 GROUPED = {"heads": 4, "kv_heads": 2}
 FORMS: tuple[Form, ...] = (
@@ -178,6 +189,11 @@ FORMS: tuple[Form, ...] = (
         tuple({"window": (9, None), **lengths} for lengths in ({}, {"seq_kv": 97})),
     ),
     Form(
+        "window to the right",
+        lambda cut: _hides(cut) == (False, True),
+        tuple({"window": (None, 1), **lengths} for lengths in ({}, {"seq_kv": 97})),
+    ),
+    Form(
         "window to both sides",
         lambda cut: _hides(cut) == (True, True),
         tuple({"window": (9, 1), **lengths} for lengths in ({}, {"seq_kv": 97})),
@@ -186,6 +202,11 @@ FORMS: tuple[Form, ...] = (
         "softcap",
         lambda cut: cut.problem.softcap is not None,
         ({"softcap": 5.0},),
+    ),
+    Form(
+        "scale beyond what exponents are fused with",
+        lambda cut: cut.problem.scale > LARGEST_FUSED_SCALE and not _is_scaled_before_others(cut),
+        ({"scale": 20.0},),
     ),
     Form(
         "negative scale",
@@ -211,6 +232,11 @@ FORMS: tuple[Form, ...] = (
         "one query, grouped heads",
         lambda cut: _is_decode(cut) and cut.problem.group_size > 1,
         tuple({"seq_q": 1, "seq_kv": 48, **heads} for heads in (GROUPED, {"heads": 2, "kv_heads": 1})),
+    ),
+    Form(
+        "one query of heads of several groups of vectors",
+        lambda cut: _is_decode(cut) and not cut.is_joined and cut.problem.head_dim >= SEVERAL_GROUPS,
+        ({"seq_q": 1, "seq_kv": 48, "head_dim": SEVERAL_GROUPS},),
     ),
     Form(
         "few queries of grouped heads, joined",
@@ -277,6 +303,11 @@ FORMS: tuple[Form, ...] = (
     Form("keys in several parts", _split, params={"kv_splits": 2, "tile_kv": 32}),
     Form("packed keys", lambda cut: _is_packed(cut) and cut.tiling.paging is None),
     Form("keys in pages", lambda cut: cut.tiling.paging is not None, params={"page_size": 64}),
+    Form(
+        "keys in pages of several tiles",
+        lambda cut: cut.tiling.paging is not None and cut.tiling.paging.page_size > cut.tiling.key,
+        params={"page_size": 64, "tile_kv": 16},
+    ),
     Form("projected in the loop", lambda cut: cut.case.params.get("projections") == "fused"),
     Form(
         "projected before",
