@@ -89,6 +89,7 @@ class LayoutAnalysis:
         self._lay_out_results_of_products()
         self._lay_out_operands_of_products()
         self._lay_out_what_no_product_reaches()
+        self._lay_out_rows_that_no_matrix_reaches()
         self._require_layouts()
 
     def _lay_out_copies(self) -> None:
@@ -137,6 +138,18 @@ class LayoutAnalysis:
                     is_chosen = names is None or operation.name in names
                     if is_chosen and is_vector(value) and value not in self.layouts and value.type.rank == 2:
                         self._assign(value, self.tiling.result(*value.type.shape))
+
+    def _lay_out_rows_that_no_matrix_reaches(self) -> None:
+        """Numbers of rows that come from no matrix lie as those do that are reduced along its rows.
+
+        Where masks hide every key, nothing is computed: such numbers are constants.
+        """
+        matrices = {layout.shape[0]: layout for layout in self.layouts.values() if len(layout.shape) == 2}
+        for operation in operations_within(self._function):
+            for value in operation.results:
+                is_left = is_vector(value) and value not in self.layouts and value.type.rank == 1
+                if is_left and value.type.shape[0] in matrices:
+                    self._assign(value, matrices[value.type.shape[0]].slice(1))
 
     def _require_layouts(self) -> None:
         for operation in operations_within(self._function):

@@ -45,3 +45,18 @@ def test_both_outputs_are_right(target: str, asked: tuple[str, str], tmp_path: P
     call = artifact.load(tmp_path)
     assert set(call.plan.buffers) >= {"output", "log_sum_exp"}
     assert_right_on_emulator(artifact, tmp_path)
+
+
+@pytest.mark.parametrize("target", ["cuda:sm_80", "rocm:gfx942", "xegpu:bmg"])
+def test_both_outputs_are_right_where_masks_hide_every_key(target: str, tmp_path: Path) -> None:
+    problem = AttentionProblem(
+        heads=1,
+        seq_q=5,
+        seq_kv=64,
+        causal=True,
+        causal_alignment="top-left",
+        window=(20, None),
+        **{**ASKED, "head_dim": 128},
+    )
+    case = Case(problem=problem, variant="flash", target=target, params={"division": "every-step"})
+    assert_right_on_emulator(plugins.variant("flash").build(case, "key", tmp_path), tmp_path)
