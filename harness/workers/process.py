@@ -23,6 +23,7 @@ from harness.processes import guardian
 from harness.processes.programs import SENT_FROM_OUTSIDE
 from harness.status import Status
 from harness.storage.folder_store import FolderStore
+from harness.workers.import_path import import_environment
 from harness.workers.protocol import (
     ANSWERS,
     REQUESTS,
@@ -384,13 +385,11 @@ def worker_environment(
     """Return the environment of a worker that has its temporary files in the folder `scratch`.
 
     Idle thread pools must sleep: a pool that spins while its owner waits for its turn slows the neighbour
-    that is being timed.  Folders are absolute, because a worker works in another folder than this process.
+    that is being timed.
     """
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "GOMP_SPINCOUNT": "0"}
     environment[CACHE_DIR_VARIABLE] = str(cache_root().absolute())
-    if "PYTHONPATH" in environment:
-        folders = [folder for folder in environment["PYTHONPATH"].split(os.pathsep) if folder]
-        environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(folder) for folder in folders)
+    environment |= import_environment()
     if scratch is not None:
         environment["TMPDIR"] = str(scratch)
     if threads is not None:

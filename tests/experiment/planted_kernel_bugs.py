@@ -345,9 +345,9 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "a window that hides later keys alone is forgotten where batch entries have their own lengths",
         "payloads/attention.py",
-        "        visible.append((aligned if problem.causal_alignment == \"bottom-right\" else query) - key)\n"
+        '        visible.append((aligned if problem.causal_alignment == "bottom-right" else query) - key)\n'
         "    if right is not None:",
-        "        visible.append((aligned if problem.causal_alignment == \"bottom-right\" else query) - key)\n"
+        '        visible.append((aligned if problem.causal_alignment == "bottom-right" else query) - key)\n'
         "    if right is not None and left is not None:",
         "correctness",
         (*CPU_FLASH, "seq_q=37", "seq_kv=97", "mask_axes=hq"),
