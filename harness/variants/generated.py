@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from harness.artifact.artifact import Artifact
-from harness.errors import UnsupportedError, raised_in
+from harness.errors import BuildError, UnsupportedError, raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import lengths_of
@@ -139,16 +139,30 @@ class GeneratedVariant(Variant):
         kept, self._kernels = self._kernels, None
         return kept if kept is not None and kept.case == case else self._generate(case)
 
+    def _executed(self, case: Case, kernels: Kernels) -> int:
+        """Return the FLOPs of products that the kernels execute.
+
+        Raises `BuildError` for kernels that the last step leaves unfinished.
+        """
+        from harness.costs.costs import NotCountable, total
+        from harness.costs.counter import count
+
+        try:
+            return total(count(kernels.module, known=self.lengths(case))).matmul
+        except NotCountable as error:
+            last = list(kernels.record.texts)[-1]
+            raise BuildError(
+                f'after the last step, "{last}": {error}; expected kernels of upstream dialects, in loops'
+            ) from error
+
     def build(self, case: Case, key: str, folder: Path) -> Artifact:
         """Generate the kernels and let the target compile them."""
         from harness import plugins
-        from harness.costs.costs import total
-        from harness.costs.counter import count
         from harness.dialect.context import current
 
         kernels = self._take_kernels(case)
         with current(kernels.context):
-            executed = total(count(kernels.module, known=self.lengths(case))).matmul
+            executed = self._executed(case, kernels)
             artifact = plugins.target(case.target).compile(
                 kernels.module, self.resolved(case), key, folder, flops_executed=executed
             )
