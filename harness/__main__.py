@@ -1,5 +1,6 @@
 """The command `harness`: runs the command line and turns errors into one line and an exit status."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
 NO_THREAD = "can't start new thread"
 """How Python says that the system refuses another thread."""
+SCREEN = "MPLBACKEND"
+"""Says how matplotlib shows figures: here they are saved, and what a notebook shows with may be missing."""
 CLOSED_PIPE = 141
 """What a shell reports for a program whose reader, `head` say, went away: 128 + SIGPIPE."""
 
@@ -44,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str]) -> int:
+    os.environ.pop(SCREEN, None)
     prepare_streams()
     given = list(arguments)
     for word in given:

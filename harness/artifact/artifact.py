@@ -2,9 +2,9 @@
 
 import importlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from harness.artifact.bound_call import Executable
 from harness.artifact.padding import PaddedExecutable
@@ -99,9 +99,9 @@ class Artifact(BaseModel):
     """File in the folder that holds each stage's output."""
     chosen: dict[str, ParameterValue] = {}
     """Values of parameters that the case leaves open, as they were chosen."""
-    ranks: int = 1
+    ranks: Annotated[int, Field(gt=0)] = 1
     """Ranks that execute the code, each on its share of the case's heads, see `harness.problem.ranks`."""
-    page_size: int | None = None
+    page_size: Annotated[int, Field(gt=0)] | None = None
     """Tokens of the pages that it finds keys and values in, see `harness.problem.pages`; None: of none."""
     is_padded: bool = False
     """Whether it computes packed sequences as a padded batch, see `harness.problem.padding`."""
@@ -112,6 +112,16 @@ class Artifact(BaseModel):
     refusal: str | None = None
     """What a toolchain said when it refused to go on: there are stages, but no code, and the case counts as
     unsupported."""
+
+    @model_validator(mode="after")
+    def _fits_its_problem(self) -> Self:
+        """Refuse what is of packed sequences alone where the case has none: it may be a plugin's mistake."""
+        if not self.case.problem.is_packed:
+            if self.page_size is not None:
+                raise ValueError(f"page_size: found {self.page_size}, expected none: no sequences are packed")
+            if self.is_padded:
+                raise ValueError("is_padded: found true, expected false: no sequences are packed")
+        return self
 
     @property
     def build_seconds(self) -> float:

@@ -12,13 +12,14 @@ from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.artifact.reached_stages import stages_left_in
 from harness.digest import code_digest, digest, package_of
-from harness.errors import BuildError, HarnessError, InputError, StorageError, UnsupportedError
+from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
 from harness.experiment.case_settings import asked_for, checked
 from harness.problem.case import Case, ParameterValue
 from harness.status import Status
 from harness.storage.reading import read_text
 from harness.targets.base import TargetOptions
 from harness.targets.executors import chosen_here
+from harness.validation import shown
 from harness.variants.base import Variant
 from harness.workers.process import WorkerFailure, WorkerProcess, scratch_folder
 from harness.workers.protocol import BuildRequest, Built, KeyFound
@@ -55,10 +56,18 @@ def find_key(case: Case) -> KeyFound:
 
 
 def require_supported(case: Case) -> None:
-    """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target."""
+    """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target.
+
+    A plugin's answer that is neither a reason nor None is a `PluginError`.
+    """
     reason = plugins.variant(case.variant).supports(case.problem, case.target)
-    if reason is not None:
-        raise UnsupportedError(reason)
+    if reason is None:
+        return
+    if not isinstance(reason, str) or not reason.strip():
+        raise PluginError(
+            f"variant {case.variant!r}: supports: found {shown(reason)}, expected None or a reason in words"
+        )
+    raise UnsupportedError(reason)
 
 
 def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -> Built:

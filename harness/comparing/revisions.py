@@ -21,6 +21,8 @@ from harness.storage.folder_store import FolderStore
 SOURCES = ("", "src")
 """Where in a repository packages lie."""
 LONGEST_GIT_S = 300.0
+TOP_OF_WORK_TREE = ("rev-parse", "--show-toplevel")
+"""What git says the top folder of a checkout with."""
 CLONES = "revisions"
 """Folder in the cache's, for clones while they are needed."""
 LONGEST_END_S = 60.0
@@ -52,18 +54,16 @@ def checked_out(names: tuple[str, str], repository: Path) -> Iterator[tuple[Revi
     What a killed process has left is removed by the next one.  Raises `InputError` outside of a repository,
     and for what is no revision of it.
     """
-    top = _git(repository, "rev-parse", "--show-toplevel")
-    if top is None:
-        raise InputError(f"--revisions: {repository} is in no git repository; expected the one to compare")
+    top = _required(f"{repository}: expected the repository to compare", repository, *TOP_OF_WORK_TREE)
     commits = [_commit(Path(top), name) for name in names]
     store = FolderStore((cache_root() / CLONES).absolute(), ADVICE)
     with store.private_folder() as folder:
         clones = []
         for number, (name, commit) in enumerate(zip(names, commits, strict=True)):
             clone = folder / str(number)
-            _git(folder, "clone", "--quiet", "--shared", "--no-checkout", top, str(clone))
-            if _git(clone, "checkout", "--quiet", "--detach", commit) is None:
-                raise InputError(f"--revisions: {name} cannot be checked out")
+            cannot = f"{name} cannot be checked out"
+            _required(cannot, folder, "clone", "--quiet", "--shared", "--no-checkout", top, str(clone))
+            _required(cannot, clone, "checkout", "--quiet", "--detach", commit)
             clones.append(Revision(name, commit, clone, Path(top)))
         yield clones[0], clones[1]
 
@@ -147,7 +147,7 @@ def _ended(command: Sequence[str], revision: Revision) -> "subprocess.CompletedP
 
 def edited_files(repository: Path) -> int:
     """Return how many files that git knows differ from the commit that is checked out."""
-    top = _git(repository, "rev-parse", "--show-toplevel")
+    top = _git(repository, *TOP_OF_WORK_TREE)
     changes = None if top is None else _git(Path(top), "status", "--porcelain", "--untracked-files=no")
     return len((changes or "").splitlines())
 
@@ -161,8 +161,23 @@ def _commit(top: Path, name: str) -> str:
 
 def _git(folder: Path, *words: str) -> str | None:
     """Return what git says, None where it fails; raises `InputError` where there is no git."""
+    done = _ended_git(folder, words)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _required(cannot: str, folder: Path, *words: str) -> str:
+    """Return what git says; raises `InputError` with git's own words where it fails."""
+    done = _ended_git(folder, words)
+    if done.returncode != 0:
+        told = " ".join(line.strip() for line in done.stderr.splitlines() if line.strip())
+        raise InputError(f"--revisions: {cannot}: git says: {told or f'exit status {done.returncode}'}")
+    return done.stdout.strip()
+
+
+def _ended_git(folder: Path, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    """Run git in a folder; raises `InputError` where it cannot be run."""
     try:
-        done = subprocess.run(
+        return subprocess.run(
             ["git", *words],
             cwd=folder,
             env=outside_of_repositories(),
@@ -178,4 +193,3 @@ def _git(folder: Path, *words: str) -> str | None:
     except subprocess.TimeoutExpired as error:
         command = shell_line(["git", *words])
         raise InputError(f"--revisions: {command} took more than {LONGEST_GIT_S:g} s") from error
-    return done.stdout.strip() if done.returncode == 0 else None

@@ -53,7 +53,10 @@ def toml_of(text: str, path: Path) -> dict[str, Any]:
 
 
 def _toml_hint(text: str, error: str) -> str:
-    """Return what is probably meant where tomllib stumbles over Python's spelling of a truth value."""
+    """Return what is probably meant: a table of settings, or a truth value in Python's spelling."""
+    table = re.search(r"\('(variant|target)s', '", error)
+    if table is not None:
+        return f"; settings of a {table[1]} stand in [{table[1]}.NAME]"
     place = re.search(r"at line (\d+), column (\d+)", error)
     if place is None:
         return ""

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harness.printable import printable
 from harness.problem.case import Case
-from harness.reporting.units import beside_limit, interval
+from harness.reporting.units import beside_limit, interval, scaled
 from harness.results.result import Result
 from harness.running.time_left import TimeLeft, in_words
 from harness.status import Status
@@ -228,7 +228,7 @@ def result_line(case: Case, result: Result) -> str:
         words.append(f"{result.tflops * 1e3:.3g} GFLOP/s")
     if result.speedup is not None and result.baseline_case != result.case:
         bounds = interval(result.speedup_low, result.speedup_high)
-        words.append(f"{result.speedup:.2f}× {result.baseline} {bounds}")
+        words.append(f"{scaled(result.speedup, 1.0)}× {result.baseline} {bounds}")
     if result.busy:
         words.append("busy machine")
     return "  ".join(words)

@@ -7,12 +7,14 @@ from example_cases import PROBLEM, example_case
 from harness.artifact.artifact import ARTIFACT_FILE
 from harness.artifact.cache import ArtifactCache
 from harness.building import case_build
-from harness.building.case_build import build, build_case, find_key
-from harness.errors import BuildError, InputError, UnsupportedError
+from harness.building.case_build import build, build_case, find_key, require_supported
+from harness.errors import BuildError, InputError, PluginError, UnsupportedError
 from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import make_inputs
 from harness.storage.digests import DIGESTS_FILE
+from harness.variants.flash import Flash
 from harness.variants.schedule import StageRecord
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
@@ -172,3 +174,11 @@ def test_a_build_of_kept_kernels_is_that_of_new_ones(tmp_path: Path) -> None:
     for file in kept.iterdir():
         if file.name not in (ARTIFACT_FILE, DIGESTS_FILE):  # which say how long the stages took
             assert file.read_bytes() == (new / file.name).read_bytes(), file.name
+
+
+@pytest.mark.parametrize("answer", [False, "", 3])
+def test_what_is_no_reason_is_a_plugin_s_mistake(answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
+    monkeypatch.setattr(Flash, "supports", lambda self, problem, target: answer)
+    with pytest.raises(PluginError, match=r"variant 'flash': supports: found .*, expected None or a reason"):
+        require_supported(Case(problem=problem, variant="flash", target="cpu"))

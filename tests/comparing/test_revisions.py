@@ -11,6 +11,7 @@ import pytest
 from example_results import example_manifest, example_result
 
 from harness.comparing.revisions import Revision, checked_out, compare_revisions
+from harness.errors import InputError
 from harness.results.run_folder import RunFolder
 
 CASE = "0" * 12
@@ -52,6 +53,29 @@ def revision(folder: Path, program: str) -> Revision:
     (package / "__init__.py").touch()
     (package / "__main__.py").write_text(program)
     return Revision(folder.name, "0" * 40, folder)
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_what_git_refuses_is_told_in_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    repository, bare = tmp_path / "repository", tmp_path / "bare"
+    repository.mkdir()
+    git(repository, "init", "--quiet")
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    git(repository, *identity, "commit", "--quiet", "--allow-empty", "-m", "first")
+    git(tmp_path, "init", "--quiet", "--bare", str(bare))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "never")
+    for folder, told in (
+        (repository, r"HEAD cannot be checked out: git says: .*not allowed"),
+        (bare, r"bare: expected the repository to compare: git says: .*work tree"),
+    ):
+        with pytest.raises(InputError, match=told), checked_out(("HEAD", "HEAD"), folder):
+            pass
 
 
 def test_the_runs_that_were_just_made_are_compared_whatever_else_lies_there(tmp_path: Path) -> None:

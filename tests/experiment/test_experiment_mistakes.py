@@ -211,6 +211,12 @@ def error_of(file: Path, text: str) -> str:
             "not valid TOML: Invalid value (at line 10, column 18); truth values are written in lower ",
         ),
         (
+            '"flash"]',
+            '"flash"]\n[variants.flash]\ntile_q = 16',
+            "not valid TOML: Cannot declare ('variants', 'flash') twice (at line 5, column 16); settings of "
+            "a variant stand in [variant.NAME]",
+        ),
+        (
             '"trial"',
             '"my tiles"',
             "name: found \"my tiles\", expected letters, digits, '.', '_' and '-', beginning with a letter",

@@ -2,8 +2,10 @@
 
 import csv
 import io
+import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -466,3 +468,12 @@ def test_rows_of_the_same_code_under_other_parameters_are_told(
         assert remark in text
     different = write_run([row.model_copy(update={"binary_digest": row.case}) for row in rows])
     assert "run the code of another" not in write_report([different]).summary_markdown.read_text()
+
+
+def test_a_notebook_s_way_to_show_figures_is_not_needed_to_save_them(write_run: WriteRun) -> None:
+    run = write_run(RESULTS)
+    environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    command = [sys.executable, "-m", "harness", "report", str(run), "--figure", "throughput"]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    assert list(run.glob("report/throughput.png"))

@@ -15,7 +15,7 @@ from harness.experiment.condition import holds, names_in, parse_condition
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
-from harness.reporting.figures.style import COLUMN, WIDTHS
+from harness.reporting.figures.style import COLUMN, WIDTHS, own_settings
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, select_variants
 from harness.storage.replacing import replaced
 from harness.validation import shown
@@ -340,12 +340,10 @@ def save(
 
     `origin` is a line of ASCII that each file holds, see `harness.reporting.figures.embedding`.
     """
-    import matplotlib
-
     check_formats(formats)
-    _settle_layout(drawing)
     paths = tuple(stem.with_name(f"{stem.name}.{name}") for name in formats)
-    with matplotlib.rc_context({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
+    with own_settings({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
+        _settle_layout(drawing)
         for name, path in zip(formats, paths, strict=True):
             with replaced(path) as file:
                 drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=metadata(name, origin))

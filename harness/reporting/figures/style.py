@@ -139,7 +139,6 @@ def paper_style(font: str = SANS) -> Iterator[None]:
 
     `font` is one of `FONTS`.
     """
-    import matplotlib
     import seaborn
 
     settings = {
@@ -161,8 +160,22 @@ def paper_style(font: str = SANS) -> Iterator[None]:
         "ytick.major.size": 2.5,
         "legend.frameon": False,
     }
-    with matplotlib.rc_context(settings):
+    with own_settings(settings):
         yield
+
+
+@contextmanager
+def own_settings(settings: Any) -> Iterator[None]:
+    """Apply settings of matplotlib inside the block, over its defaults: a user's own ones do not count.
+
+    So equal results give equal figures, whatever a `matplotlibrc` says.
+    """
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        with matplotlib.rc_context(settings):
+            yield
 
 
 def marker_properties(look: SeriesStyle) -> dict[str, Any]:

@@ -1,8 +1,13 @@
+from pathlib import Path
+
+import matplotlib
 import matplotlib.colors
 import pandas as pd
+from matplotlib.figure import Figure
 from synthetic_results import make_result
 
-from harness.reporting.figures.style import STATUS_WORDS, series_styles, text_color
+from harness.reporting.figures.base import save
+from harness.reporting.figures.style import STATUS_WORDS, paper_style, series_styles, text_color
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.status import Status
@@ -59,3 +64,17 @@ def test_every_status_has_a_word_of_its_own() -> None:
 def test_more_series_of_a_variant_than_there_are_looks_have_looks_again() -> None:
     rows = [make_result("flash", params={"tile_kv": tile}, case=str(tile)) for tile in range(60)]
     assert len(series_styles(prepare(results_frame(rows)))) == 60
+
+
+def test_a_user_s_own_settings_of_matplotlib_change_no_file(tmp_path: Path) -> None:
+    own = {"text.usetex": True, "savefig.bbox": "tight", "savefig.dpi": 40, "font.size": 30}
+    files = []
+    for name, settings in (("without", {}), ("with", own)):
+        with matplotlib.rc_context(settings):
+            with paper_style():
+                drawing = Figure(figsize=(3, 2), layout="constrained")
+                drawing.subplots().plot([1, 2], label="2^x")
+            files += save(drawing, tmp_path / name, ("png", "svg"))
+            assert matplotlib.rcParams["text.usetex"] == ("text.usetex" in settings)
+    plain, changed = files[:2], files[2:]
+    assert [file.read_bytes() for file in plain] == [file.read_bytes() for file in changed]
