@@ -98,6 +98,7 @@ def compare_revisions(
             runs[place] = _run(revision, experiment, out / ("old", "new")[place], options)
         compared.append(compare_runs(runs[0], runs[1], threshold))
         if number == 0 and is_all_identical(compared[0].cases):
+            tell("all machine code is identical: further pairs would say nothing more")
             return compared[0]
     cases, last = of_pairs([comparison.cases for comparison in compared], threshold), compared[-1]
     notes = (f"{pairs} pairs of runs, in turn", *notes_on_runs(cases, last.old, last.new))
