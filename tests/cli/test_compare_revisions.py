@@ -120,4 +120,4 @@ def test_outside_of_a_repository_it_says_so(
     monkeypatch.chdir(repository.parent)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parent.parent))
     assert main(["compare", "--revisions", "a", "b", "revisions.toml"]) == 2
-    assert "is in no git repository" in capsys.readouterr().err
+    assert ": expected the repository to compare: git says: " in capsys.readouterr().err

@@ -67,6 +67,7 @@ def test_what_git_refuses_is_told_in_its_own_words(tmp_path: Path, monkeypatch: 
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
     git(repository, *identity, "commit", "--quiet", "--allow-empty", "-m", "first")
     git(tmp_path, "init", "--quiet", "--bare", str(bare))
+    monkeypatch.setenv("LC_ALL", "C")
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "never")
