@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.distinct import has_one_value
+from harness.problem.attention_problem import LISTS_OF_LENGTHS
+from harness.problem.names_of_values import name_of_list
+from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.frames import (
+    PROBLEM_COLUMNS,
     RUN_COLUMNS,
+    RUN_LABEL,
     RunLabels,
     distinct_texts,
     in_words,
     is_missing,
     run_names,
+    several_values,
     varying,
 )
 from harness.reporting.measurement_notes import measurement_notes, peak_notes
@@ -41,7 +46,7 @@ SAME_SCALE = 1e-9
 """Scales that differ by less, relatively, are the same."""
 
 LONGEST_TEXT = 40
-"""Letters of a value; of longer ones there is the beginning, or how many they are."""
+"""Letters of a list of lengths; of longer ones there is a name, or how many they are."""
 
 USUAL_VALUES = (False, "full")
 """Values of columns that are not worth a word where all rows have them."""
@@ -58,18 +63,34 @@ CAPTION_COLUMNS = {
     "seq_q": "seq {}",
     "seq_kv": "key/value seq {}",
     "mask": "mask {}",
+    "causal_alignment": "causal alignment {}",
+    "window": "window {}",
+    "boolean_mask": "boolean mask {}",
+    "mask_axes": "mask axes {}",
     "kv_lengths": "key/value lengths {}",
     "cu_seqlens_q": "query sequences {}",
     "cu_seqlens_kv": "key/value sequences {}",
     "scale": "scale {}",
     "softcap": "softcap {}",
     "bias": "bias {}",
+    "bias_axes": "bias axes {}",
     "sinks": "sinks {}",
     "log_sum_exp": "log-sum-exp {}",
     "model_width": "model width {}",
     "output_projection": "output projection {}",
 }
-"""How values of a problem column are named; window, alignment and boolean mask stand in that of the mask."""
+"""How values of a problem column are named."""
+
+PARTS_OF_MASK = ("causal_alignment", "window", "boolean_mask", "mask_axes")
+"""Columns that the name of the mask stands for, and that have words of their own only where it does not."""
+
+TELLING = {
+    **SAME_UNLESS_SAID,
+    "scale": "head_dim",
+    "target": DEVICE,
+    **dict.fromkeys(PARTS_OF_MASK, "mask"),
+}
+"""Columns whose values another column's words tell, where they have none of their own."""
 
 
 def figure_caption(
@@ -87,11 +108,8 @@ def figure_caption(
     the measurement follows, and where the figure shows rates, the FLOP convention and what is to be known of
     the peak.
     """
-    named = [column for column in CAPTION_COLUMNS if _is_named(frame, column)]
-    machines = _machines(manifests, names)
-    words = {
-        run: _words(rows, named, machines.get(run), even_unknown=True) for run, rows in _rows_of_runs(frame)
-    }
+    named = _named(frame)
+    words = _words_of_runs(frame, named, _machines(manifests, names))
     differing = [part for part in (DEVICE, *named) if len({of_run[part] for of_run in words.values()}) > 1]
     shared = _words(frame, named)
     if not shared[DEVICE]:
@@ -109,6 +127,35 @@ def figure_caption(
         if shows_rates:
             sentences += peak_notes(frame)
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
+
+
+def said_of_runs(frame: pd.DataFrame) -> list[str]:
+    """Return the problem columns in which runs differ, and whose values a caption says of each run.
+
+    Only where series carry the names of their runs is there any.  Such a column does not vary within a run,
+    and the caption's words for runs of different values differ.
+    """
+    if RUN_LABEL not in frame:
+        return []
+    columns = [
+        name for name in varying(frame, PROBLEM_COLUMNS) if not several_values(frame, RUN_COLUMNS, name)
+    ]
+    if not columns:
+        return []
+    words = _words_of_runs(frame, _named(frame))
+    runs = frame.iloc[first_rows(numbered(frame, RUN_COLUMNS))]
+    told = [words[run] for run in zip(runs["experiment"], runs["run"], strict=True)]
+    return [name for name in columns if _tells_apart(told, name, numbered(runs, [name]))]
+
+
+def _tells_apart(told: Sequence[Mapping[str, str]], column: str, values: Iterable[int]) -> bool:
+    """Whether the words of runs differ wherever their values of a column do; values are numbered."""
+    parts = (column, TELLING.get(column, column))
+    value_of: dict[tuple[str, ...], int] = {}
+    return all(
+        value_of.setdefault(tuple(of_run.get(part, "") for part in parts), value) == value
+        for of_run, value in zip(told, values, strict=True)
+    )
 
 
 def describe_code(manifest: Manifest) -> str:
@@ -142,20 +189,31 @@ def problem_words(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     That leaves out what is as usual: queries and keys of equal heads, widths and lengths, the default scale,
     no mask, and what has no value at all.
     """
-    return values_in_words(
-        frame, [column for column in CAPTION_COLUMNS if column in columns and _is_named(frame, column)]
-    )
+    wanted = set(columns)
+    return values_in_words(frame, [column for column in _named(frame) if column in wanted])
+
+
+def _named(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of a frame whose values are worth a word."""
+    return [column for column in CAPTION_COLUMNS if column in frame and _is_named(frame, column)]
 
 
 def _is_named(frame: pd.DataFrame, column: str) -> bool:
-    """Whether what a column holds is worth a word; lengths that vary are an axis."""
+    """Whether what a column holds is worth a word; lengths that vary within a run are an axis."""
     values = frame[column]
+    if TELLING.get(column, column) not in (column, DEVICE, *frame.columns):
+        return True
+    if column in PARTS_OF_MASK:
+        return several_values(frame, ["mask"], column)
     if column in SAME_UNLESS_SAID:
         return bool((values != frame[SAME_UNLESS_SAID[column]]).any())
     if column == "scale":
         return bool(((values * frame["head_dim"] ** 0.5 - 1).abs() > SAME_SCALE).any())
-    if column in ("target", "seq_q"):
-        return (values.nunique() > 1) == (column == "target")
+    if column == "target":
+        return values.nunique() > 1
+    if column == "seq_q":
+        is_of_runs = RUN_LABEL in frame and not several_values(frame, RUN_COLUMNS, column)
+        return is_of_runs or values.nunique() == 1
     if len(values) and has_one_value(values):
         return is_missing(values.iloc[0]) or values.iloc[0] not in USUAL_VALUES
     return not bool(values.isin(USUAL_VALUES).all())
@@ -170,6 +228,16 @@ def _machines(manifests: Sequence[Manifest], names: Sequence[str]) -> dict[RunKe
     }
 
 
+def _words_of_runs(
+    frame: pd.DataFrame, columns: Sequence[str], machines: Mapping[RunKey, str] | None = None
+) -> dict[RunKey, dict[str, str]]:
+    """Return what is said of each of several runs, see `_words`; numbers that look alike are exact."""
+    return {
+        run: _words(rows, columns, (machines or {}).get(run), whole=frame)
+        for run, rows in _rows_of_runs(frame)
+    }
+
+
 def _rows_of_runs(frame: pd.DataFrame) -> Iterator[tuple[RunKey, pd.DataFrame]]:
     """Yield each of several runs and its rows."""
     for run in run_names(frame) if varying(frame, RUN_COLUMNS) else ():
@@ -177,11 +245,16 @@ def _rows_of_runs(frame: pd.DataFrame) -> Iterator[tuple[RunKey, pd.DataFrame]]:
 
 
 def _words(
-    frame: pd.DataFrame, columns: Sequence[str], machine: str | None = None, *, even_unknown: bool = False
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    machine: str | None = None,
+    *,
+    whole: pd.DataFrame | None = None,
 ) -> dict[str, str]:
     """Return the device and the values of columns of some rows in words, empty where there are none.
 
-    A machine is named where it is none of the devices.
+    A machine is named where it is none of the devices.  Where the rows are those of a run among others, in
+    the `whole` frame, it is also said what has no value.
     """
     devices = _distinct(frame["device"].unique())
     of_targets = _devices_of_targets(frame)
@@ -190,9 +263,7 @@ def _words(
     words = {DEVICE: ", ".join(named)}
     for column in columns:
         is_told = bool(of_targets) and column == "target"
-        words[column] = (
-            "" if is_told else "".join(values_in_words(frame, [column], even_unknown=even_unknown))
-        )
+        words[column] = "" if is_told else "".join(values_in_words(frame, [column], whole=whole))
     return words
 
 
@@ -207,31 +278,33 @@ def _devices_of_targets(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def values_in_words(frame: pd.DataFrame, columns: Iterable[str], *, even_unknown: bool = False) -> list[str]:
+def values_in_words(
+    frame: pd.DataFrame, columns: Iterable[str], *, whole: pd.DataFrame | None = None
+) -> list[str]:
     """Return the values of columns in words; one without a name is left out.
 
-    So is one without any value, unless it is to be said that it has none.
+    So is one without any value, unless the rows are to be told from the others of a `whole` frame.
     """
     return [
         CAPTION_COLUMNS[column].format(values)
         for column in columns
-        if column in CAPTION_COLUMNS and (even_unknown or frame[column].notna().any())
-        if (values := _values(frame, column))
+        if column in CAPTION_COLUMNS and (whole is not None or frame[column].notna().any())
+        if (values := _values(frame, column, frame if whole is None else whole))
     ]
 
 
-def _values(frame: pd.DataFrame, column: str) -> str:
+def _values(frame: pd.DataFrame, column: str, whole: pd.DataFrame) -> str:
     """Return a column's values as a list, or as a range where there are many; empty where none can be."""
     rows = _with_threads(frame) if column == "threads" else frame
     found = rows[column].dropna().unique().tolist()
     if len(found) > MOST_VALUES and not isinstance(found[0], str):
         ends = (min(found), max(found))
         words = [" … ".join(map(distinct_texts(ends), ends))]
-    elif any(len(str(value)) > LONGEST_TEXT for value in found):
-        words = [f"{found[0][:LONGEST_TEXT]} …" if len(found) == 1 else f"of {len(found)} kinds"]
+    elif column in LISTS_OF_LENGTHS and any(len(value) > LONGEST_TEXT for value in found):
+        words = [name_of_list(found[0]) if len(found) == 1 else f"of {len(found)} kinds"]
     else:
         ordered = found if any(isinstance(value, str) for value in found) else sorted(found)
-        text_of = distinct_texts(found)
+        text_of = distinct_texts(whole[column].unique())
         words = [in_words(value, text_of) for value in ordered]
     if rows[column].isna().any():
         words.append(NOT_RECORDED if column == "threads" else "none")

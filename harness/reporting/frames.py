@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.problem.attention_problem import LISTS_OF_LENGTHS, USUAL_BIAS_AXES, usual_scale
+from harness.problem.fields import problem_fields
 from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, last_rows, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
@@ -54,6 +55,9 @@ PROBLEM_COLUMNS = (
     "batch",
 )
 """What tells one problem (and the machine it runs on) from another, in the order that rows are sorted by."""
+
+OPERANDS_OF_AXES = {"mask_axes": "boolean_mask", "bias_axes": "bias"}
+"""Columns of axes, and the columns that say whether a problem has the operand whose axes they are."""
 
 FIRST_WORDS = ("full", "causal", "f32", "f16", "bf16")
 """Masks and dtypes in their usual order; other words follow by the alphabet."""
@@ -102,7 +106,7 @@ def prepare(
 
     if frame.empty:
         return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
-    prepared = latest(frame)
+    prepared = _with_usual_axes(latest(frame))
     codes, members = _series(prepared)
     labels = _labels_without_run(members)
     prepared = prepared.assign(**{BASELINE_LABEL: _baseline_labels(prepared, codes, labels)})
@@ -116,6 +120,16 @@ def prepare(
     series = pd.CategoricalDtype(order, ordered=True)
     categorical = pd.Categorical.from_codes(of_series[codes], dtype=series)
     return sort_rows(prepared.assign(label=categorical))
+
+
+def _with_usual_axes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Fill in the usual axes of masks and biases where other rows have others; results leave them out."""
+    filled = {}
+    for column, operand in OPERANDS_OF_AXES.items():
+        if column in frame and frame[column].notna().any():
+            is_usual = frame[column].isna() & frame[operand].eq(True).fillna(False).astype(bool)
+            filled[column] = frame[column].mask(is_usual, problem_fields()[column].default)
+    return frame.assign(**filled)
 
 
 def runs_must_be_told_apart(frame: pd.DataFrame) -> bool:
@@ -175,18 +189,6 @@ def variant_of_labels(frame: pd.DataFrame) -> dict[str, str]:
 def varying(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """Return those of the columns that have more than one value (missing counts as a value)."""
     return [column for column in columns if column in frame and not has_one_value(frame[column])]
-
-
-def said_of_runs(frame: pd.DataFrame) -> list[str]:
-    """Return the problem columns that tell runs from one another and do not vary within a run.
-
-    Only where series carry the names of their runs is there any: then a caption says them of each run.
-    """
-    if RUN_LABEL not in frame:
-        return []
-    runs = frame[[*RUN_COLUMNS, *varying(frame, PROBLEM_COLUMNS)]].drop_duplicates()
-    names = [column for column in runs.columns if column not in RUN_COLUMNS]
-    return [name for name in names if not several_values(runs, RUN_COLUMNS, name)]
 
 
 def several_values(frame: pd.DataFrame, place: Sequence[str], column: str) -> bool:

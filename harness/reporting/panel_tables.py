@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.captions import problem_words
+from harness.reporting.captions import problem_words, said_of_runs
 from harness.reporting.figures.base import Unreadable
 from harness.reporting.figures.layout import Panel, check_readable, panel_grid
 from harness.reporting.figures.places import LENGTHS, SAME_LENGTHS, along, x_label
@@ -192,7 +192,8 @@ def _heading(panel: Panel, x: str) -> str:
     label = x_label(panel.frame, x)
     words = [panel.heading] if panel.heading else []
     words += [] if label == SAME_LENGTHS else [f"by {label}"]
-    others = [column for column in varying(panel.frame, PROBLEM_COLUMNS) if column not in LENGTHS]
+    places = LENGTHS if x in LENGTHS else [name for name in LENGTHS if name not in said_of_runs(panel.frame)]
+    others = [column for column in varying(panel.frame, PROBLEM_COLUMNS) if column not in places]
     return ", ".join([*words, *problem_words(panel.frame, others)])
 
 

@@ -4,7 +4,7 @@ import pytest
 from synthetic_results import example_manifest, make_result
 
 from harness.problem.attention_problem import FLOP_CONVENTION
-from harness.reporting.captions import describe_code, figure_caption
+from harness.reporting.captions import describe_code, figure_caption, said_of_runs
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.manifest import part_of
@@ -131,3 +131,10 @@ def test_nothing_is_said_of_the_threads_of_devices() -> None:
 def test_a_processor_s_threads_that_nobody_noted_are_not_recorded() -> None:
     frame = prepare(results_frame([make_result(), make_result(case="2", threads=None)]))
     assert "; threads 1, not recorded;" in figure_caption(frame, [MANIFEST])
+
+
+def test_what_tells_runs_apart_is_said_of_them_where_series_carry_their_names() -> None:
+    one = make_result(experiment="a", case="a", threads=1, heads=4)
+    other = [make_result(experiment="b", case=f"b{heads}", threads=2, heads=heads) for heads in (4, 8)]
+    assert said_of_runs(prepare(results_frame([one, *other]))) == ["threads"]
+    assert said_of_runs(prepare(results_frame([one, make_result("torch", experiment="b", threads=2)]))) == []

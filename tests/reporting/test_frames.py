@@ -12,7 +12,6 @@ from harness.reporting.frames import (
     prepare,
     records,
     runs_must_be_told_apart,
-    said_of_runs,
     select_variants,
     several_values,
     sort_rows,
@@ -116,13 +115,6 @@ def test_runs_that_complete_each_other_make_one_series() -> None:
     frame = frame_of(make_result(seq=256, run="monday"), make_result(seq=512, run="tuesday"))
     assert not runs_must_be_told_apart(frame)
     assert labels_in(frame) == ["flash"]
-
-
-def test_what_tells_runs_apart_is_said_of_them_where_series_carry_their_names() -> None:
-    one = make_result(experiment="a", case="a", threads=1, heads=4)
-    other = [make_result(experiment="b", case=f"b{heads}", threads=2, heads=heads) for heads in (4, 8)]
-    assert said_of_runs(frame_of(one, *other)) == ["threads"]
-    assert said_of_runs(frame_of(one, make_result("torch", experiment="b", threads=2))) == []
 
 
 def test_a_subset_keeps_the_order_of_the_whole() -> None:

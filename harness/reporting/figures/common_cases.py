@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from harness.reporting.captions import said_of_runs
 from harness.reporting.distinct import numbered
 from harness.reporting.figures.row_bars import SIZES, BarRow
-from harness.reporting.frames import said_of_runs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.reporting.captions import said_of_runs
 from harness.reporting.figures.base import TooLow, Unreadable
 from harness.reporting.figures.legend import SMALLEST_HEIGHT
 from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
@@ -25,7 +26,6 @@ from harness.reporting.frames import (
     in_words,
     is_missing,
     labels_in,
-    said_of_runs,
     several_values,
     sort_key,
     varying,

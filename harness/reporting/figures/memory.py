@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
 from harness.reporting.figures.missing_points import series_with
 from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, left_out_note, on_scale
+from harness.reporting.frames import RUN_LABEL, several_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 MEBIBYTE = 2**20
+Points = tuple[tuple[Any, float], ...]
+"""Places along the horizontal axis, and mebibytes there."""
 VALUES = "memory_bytes"
 MEBIBYTES = "memory_mib"
 HELD_NOTE = (
     "Held by a call: inputs, output, and workspace such as the score matrix, counted from the code. Dotted: "
-    "inputs and outputs alone."
+    "inputs and outputs alone, of each run where problems differ."
 )
 PEAK_NOTE = "Largest resident memory of the process that ran it, its interpreter and libraries included."
 
@@ -61,8 +64,9 @@ class Memory(Figure):
         names = {settings.display(label): why for label, why in left_out.items()}
 
         def add_least(axes: Axes, rows: pd.DataFrame, x: str) -> None:
-            least = rows.groupby(x)["bytes"].min().astype(float) / MEBIBYTE
-            axes.plot(least.index, least, linestyle=":", color="0.15", linewidth=1.0, gid="least", zorder=3)
+            lines = _least_of_runs(rows, x)
+            for runs, points in lines.items():
+                _draw_least(axes, points, f"inputs and outputs ({', '.join(runs)})" if len(lines) > 1 else "")
 
         return draw_size_lines(
             frame,
@@ -74,6 +78,31 @@ class Memory(Figure):
             [HELD_NOTE if is_held else PEAK_NOTE, *left_out_note(names)],
             add_least if is_held else None,
         )
+
+
+def _least_of_runs(rows: pd.DataFrame, x: str) -> dict[tuple[str, ...], Points]:
+    """Return what inputs and outputs alone take at each place, for the runs that agree in it.
+
+    Problems at one place differ between runs only, where series carry their names; else there is one line.
+    """
+    known = rows.dropna(subset=["bytes"])
+    by_run = RUN_LABEL in known and several_values(known, [x], "bytes")
+    runs_of: dict[Points, list[str]] = {}
+    for run, of_run in known.groupby(RUN_LABEL, sort=False) if by_run else [("", known)]:
+        least = of_run.groupby(x)["bytes"].min().astype(float) / MEBIBYTE
+        runs_of.setdefault(tuple(least.items()), []).append(str(run))
+    return {tuple(runs): points for points, runs in runs_of.items()}
+
+
+def _draw_least(axes: Axes, points: Points, words: str) -> None:
+    """Draw what inputs and outputs alone take, with words below its start that say whose they are."""
+    places, heights = zip(*points, strict=True)
+    (line,) = axes.plot(places, heights, linestyle=":", color="0.15", linewidth=1.0, gid="least", zorder=3)
+    if len(points) == 1:
+        line.set(marker="_", markersize=12)
+    if words:
+        text = axes.annotate(words, points[0], xytext=(2, -2), textcoords="offset points", va="top")
+        text.set(fontsize=5.5, color="0.25", gid="least")
 
 
 def _shown(frame: pd.DataFrame, settings: MemorySettings) -> tuple[pd.DataFrame, dict[str, str]]:
