@@ -16,7 +16,8 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
     timed = frame.loc[frame["time_s"].notna(), ["samples", "starts", "busy", "order_effect"]]
     rounds, starts = _range(timed["samples"]), _range(timed["starts"])
     if rounds:
-        yield f"Samples: {rounds} rounds in {starts} starts" if starts else f"Samples: {rounds} rounds"
+        taken = [_counted(rounds, "round"), *([_counted(starts, "start")] if starts else [])]
+        yield f"Samples: {' in '.join(taken)}"
     busy = _count(timed["busy"])
     if busy:
         yield f"Busy, others used the processors meanwhile: {busy} of {len(timed)} rows"
@@ -58,6 +59,11 @@ def _range(numbers: pd.Series) -> str:
     """Return the numbers that occur as a text, empty where none is known."""
     known = sorted({int(number) for number in numbers.dropna().unique()})
     return "" if not known else f"{known[0]}" if len(known) == 1 else f"{known[0]}–{known[-1]}"
+
+
+def _counted(number: str, noun: str) -> str:
+    """Return `1 round`, `6 rounds`, or `6–9 rounds`."""
+    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
 
 
 def _count(flags: pd.Series) -> int:

@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 from synthetic_results import make_result
 
 from harness.reporting.frames import prepare
@@ -51,3 +52,16 @@ def test_what_is_faster_than_the_peak_is_said_to_be_impossible() -> None:
         note
         == "Faster than the measured peak, which is therefore too low and is not compared with: 1 of 2 rows"
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([{"samples": 6, "starts": 1}], "Samples: 6 rounds in 1 start"),
+        ([{"samples": 1, "starts": 2}], "Samples: 1 round in 2 starts"),
+        ([{"samples": 1, "starts": 1}, {"samples": 6, "starts": 3}], "Samples: 1–6 rounds in 1–3 starts"),
+        ([{"samples": 1, "starts": None}], "Samples: 1 round"),
+    ],
+)
+def test_one_round_and_one_start_are_no_plurals(rows: list[dict[str, Any]], words: str) -> None:
+    assert notes(*rows)[0] == words

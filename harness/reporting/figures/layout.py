@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.captions import said_of_runs
 from harness.reporting.figures.base import TooLow, Unreadable
-from harness.reporting.figures.legend import SMALLEST_HEIGHT
+from harness.reporting.figures.legend import SMALLEST_HEIGHT, text_width
 from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
 from harness.reporting.figures.style import (
     CAPTION_SIZE,
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 CAPTION_CHARACTERS_PER_INCH = 21.5
+CAPTION_MARGIN = 0.07
+"""Inches beside a caption, on either side."""
+LABEL_GAP = 3.0
+"""Points that tick labels beside each other are apart at least."""
 LEAST_PANEL_HEIGHT = 0.8
 """Inches below which nothing of a panel can be read."""
 LEAST_OF_PANEL = 0.4
@@ -178,8 +182,7 @@ def new_drawing(
     from matplotlib.figure import Figure as Drawing
 
     width = width if size is None else size[0]
-    characters = round(width * CAPTION_CHARACTERS_PER_INCH)
-    lines = textwrap.wrap(" ".join([*notes, caption]), characters) if caption is not None else []
+    lines = caption_lines(" ".join([*notes, caption]), width) if caption is not None else []
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
     below = caption_height + footer_height
     besides = grid.rows * height_above + heading_height + below
@@ -200,7 +203,7 @@ def new_drawing(
             if (row, column) not in taken:
                 all_axes[row, column].set_visible(False)
     drawing.text(
-        0.07 / width,
+        CAPTION_MARGIN / width,
         2 / POINTS_PER_INCH / height,
         "\n".join(lines),
         fontsize=CAPTION_SIZE,
@@ -210,6 +213,24 @@ def new_drawing(
         gid="caption",
     )
     return drawing, [all_axes[panel.row, panel.column] for panel in grid.panels]
+
+
+def caption_lines(text: str, width: float) -> list[str]:
+    """Return the lines of a caption below a figure that is so many inches wide, in the style that is applied.
+
+    Lines are of as many letters as usually fit, or of fewer where these are wide.
+    """
+    room = (width - 2 * CAPTION_MARGIN) * POINTS_PER_INCH
+    lines: list[str] = []
+    rest = " ".join(text.split())
+    while rest:
+        most = round(width * CAPTION_CHARACTERS_PER_INCH)
+        line = textwrap.wrap(rest, most)[0]
+        while text_width(line, CAPTION_SIZE) > room and len(line) > 1:
+            line = textwrap.wrap(rest, len(line) - 1)[0]
+        lines.append(line)
+        rest = rest[len(line) :].lstrip()
+    return lines
 
 
 def label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, y_label: str) -> None:
@@ -224,6 +245,26 @@ def label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, y_label:
         for axes in all_axes:
             axes.set_ylabel("")
         drawing_of(all_axes).supylabel(y_label, fontsize=FONT_SIZES["axes.labelsize"])
+    _thin_out_labels(all_axes)
+
+
+def _thin_out_labels(all_axes: Sequence[Axes]) -> None:
+    """Leave out labels of logarithmic horizontal scales that would run into the one on their right."""
+    scales = [axes for axes in all_axes if axes.get_xscale() == "log"]
+    if scales:
+        drawing_of(scales).draw_without_rendering()
+    for axes in scales:
+        gap = LABEL_GAP * axes.figure.dpi / POINTS_PER_INCH
+        texts = [label.get_text() for label in axes.get_xticklabels()]
+        left = float("inf")
+        for place, label in reversed(list(enumerate(axes.get_xticklabels()))):
+            extent = label.get_window_extent()
+            if extent.x1 + gap > left:
+                texts[place] = ""
+            elif texts[place]:
+                left = extent.x0
+        if texts != [label.get_text() for label in axes.get_xticklabels()]:
+            axes.set_xticks(axes.get_xticks(), texts)
 
 
 def _are_lower_than_labels(all_axes: Sequence[Axes]) -> bool:

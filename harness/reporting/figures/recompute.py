@@ -93,7 +93,7 @@ class Recompute(Figure):
                 grid,
                 PANEL_HEIGHT,
                 caption if settings.caption else None,
-                [NOTE, *_not_counted(frame, shown), *_broken(lines, settings)],
+                [NOTE, *_not_counted(frame, shown, settings), *_broken(lines, settings)],
                 size=settings.size,
                 width=settings.inches,
                 heading_height=legend.height,
@@ -189,8 +189,8 @@ def _broken(lines: pd.DataFrame, settings: RecomputeSettings) -> list[str]:
     return [f"Broken where a case has no time or no count: {', '.join(statuses)}."] if statuses else []
 
 
-def _not_counted(frame: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
+def _not_counted(frame: pd.DataFrame, shown: pd.DataFrame, settings: RecomputeSettings) -> list[str]:
     """Return a sentence on the series that were timed, but whose executed operations nobody counted."""
     timed = labels_in(frame[frame["time_s"].notna()])
-    missing = [label for label in timed if label not in labels_in(shown)]
+    missing = [settings.display(label) for label in timed if label not in labels_in(shown)]
     return [f"Not shown, or not counted: {', '.join(missing)}."] if missing else []

@@ -6,14 +6,13 @@ For what hardly changes with the length: figures of the code, and what building 
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.distinct import has_one_value, numbered
 from harness.reporting.figures.base import FigureSettings, PanelColumn, TooLow, Unreadable
-from harness.reporting.figures.layout import CAPTION_CHARACTERS_PER_INCH, describe_forms, panel_columns
+from harness.reporting.figures.layout import CAPTION_MARGIN, caption_lines, describe_forms, panel_columns
 from harness.reporting.figures.legend import text_width, wrap
 from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.style import (
@@ -172,7 +171,8 @@ def draw_rows(
     width, lines_of_rows = settings.inches, rows[-1].place + 1
     names = _names(rows, settings, width)
     row_inches = max(INCHES_OF_ROW, INCHES_OF_LINE * max(name.count("\n") + 1 for name in names))
-    lines = textwrap.wrap(caption, round(width * CAPTION_CHARACTERS_PER_INCH)) if settings.caption else []
+    with paper_style(settings.font):
+        lines = caption_lines(caption, width) if settings.caption else []
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
     heading = heading_height or (0.3 if settings.title else 0.0)
     height = caption_height + heading + INCHES_BESIDES + row_inches * lines_of_rows
@@ -197,7 +197,7 @@ def draw_rows(
         _write_forms(all_axes[0], rows)
         if settings.title and not heading_height:
             drawing.suptitle(settings.title)
-        place = (0.07 / width, 2 / POINTS_PER_INCH / height)
+        place = (CAPTION_MARGIN / width, 2 / POINTS_PER_INCH / height)
         text = drawing.text(*place, "\n".join(lines), fontsize=CAPTION_SIZE, color="0.25", gid="caption")
         text.set(va="bottom", linespacing=1.2)
     return drawing

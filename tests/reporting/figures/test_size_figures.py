@@ -1,5 +1,6 @@
 """Figures over a size, and that of executed operations against time."""
 
+import itertools
 import math
 from typing import Any
 
@@ -198,6 +199,10 @@ def test_time_stands_over_executed_operations_with_the_line_of_the_best_rate() -
     assert times[1] / factors[1] == pytest.approx(10)
     assert [text.get_text() for text in axes.texts if text.get_gid() == "rate"] == ["100 GFLOP/s executed"]
     assert "Not shown, or not counted: torch." in caption(drawing)
+    renamed = draw(
+        Recompute(), timed("flash", 1.0, 1e-5), timed("torch", None, 1e-5), names={"torch": "PyTorch"}
+    )
+    assert "Not shown, or not counted: PyTorch." in caption(renamed)
 
 
 def test_a_line_over_executed_operations_is_broken_where_a_case_has_no_time() -> None:
@@ -244,3 +249,25 @@ def test_a_column_of_a_paper_stacks_the_panels(figure: Figure) -> None:
 def test_without_such_values_there_is_nothing_to_draw(figure: Figure, reason: str) -> None:
     with pytest.raises(NothingToDraw, match=reason):
         draw(figure, make_result())
+
+
+def test_labels_of_lengths_do_not_touch() -> None:
+    lengths = (512, 1024, 2048, 4096, 8192, 10240, 12288, 16384)
+    rows = [make_result(seq=seq, bytes=seq * MIB, workspace_bytes=0) for seq in lengths]
+    drawing = draw(Memory(), *rows, size=[2.4, 3.0], caption=False)
+    drawing.draw_without_rendering()
+    labels = [label for label in drawing.axes[0].get_xticklabels() if label.get_text()]
+    assert labels[-1].get_text() == "16384"
+    extents = [label.get_window_extent() for label in labels]
+    assert all(one.x1 < other.x0 for one, other in itertools.pairwise(extents))
+    assert list(drawing.axes[0].get_xticks()) == list(lengths)
+
+
+def test_lines_of_wide_letters_stay_on_the_page() -> None:
+    frame = prepare(results_frame(HELD))
+    wide = " ".join(["MWMWMWMW/WMWMWMW"] * 40)
+    drawing = Memory().draw(frame, parse_settings(Memory(), {}), wide)
+    (text,) = [text for text in drawing.texts if text.get_gid() == "caption"]
+    drawing.draw_without_rendering()
+    assert text.get_window_extent().x1 <= drawing.bbox.x1
+    assert caption(drawing).endswith(wide)
