@@ -5,6 +5,7 @@ timed.  `harness.attention`, `harness.build`, `harness.run` and `harness.load` a
 they are imported when first used, so that `import harness` stays cheap.
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ __all__ = [
     "load",
     "run",
 ]
+
+try:
+    IMPORTED_IN: str | None = os.getcwd()
+except OSError:
+    IMPORTED_IN = None
+"""The folder that this process was in when it imported this package; None where that had been deleted."""
 
 _HOMES = {
     "Artifact": "harness.artifact.artifact",

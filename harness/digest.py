@@ -4,9 +4,11 @@ import functools
 import hashlib
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from harness.errors import ChangedCodeError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,15 +39,34 @@ def code_digest(package: str = "harness") -> str:
     return hasher.hexdigest()
 
 
+def code_digests(packages: Iterable[str]) -> dict[str, str]:
+    """Return the digest of the sources of each package."""
+    return {package: code_digest(package) for package in packages}
+
+
+def require_same_code(expected: Mapping[str, str], found: Mapping[str, str]) -> None:
+    """Raise `ChangedCodeError` where packages that both name have other sources than is expected."""
+    changed = [name for name in sorted(expected.keys() & found.keys()) if expected[name] != found[name]]
+    if changed:
+        raise ChangedCodeError(
+            f"{', '.join(changed)}: the code is not what the run began with: it was changed meanwhile, or is "
+            "found in another folder; --resume builds and measures again what it is now"
+        )
+
+
 def package_of(plugin: object) -> str:
     """Return the name of the top-level package or module that defines a plugin's class."""
     return type(plugin).__module__.partition(".")[0]
 
 
 def _sources(package: str) -> Iterator[tuple[Path, Path]]:
-    """Yield (folder, source file) of a package, or of a module that is a single file."""
+    """Yield (folder, source file) of a package, or of a module that is one file, or the zip file it is in."""
     specification = importlib.util.find_spec(package)
     if specification is None:
+        return
+    archive = getattr(specification.loader, "archive", None)
+    if archive is not None:
+        yield Path(archive).parent, Path(archive)
         return
     for folder in map(Path, specification.submodule_search_locations or []):
         yield from (

@@ -81,6 +81,10 @@ class KilledError(HarnessError):
     """Somebody ended a program that a build runs: no fault of the case, and the next try may succeed."""
 
 
+class ChangedCodeError(HarnessError):
+    """Sources are others than those of a case's key: they changed meanwhile, or come from another folder."""
+
+
 class EmulatorFindingsError(HarnessError):
     """The emulator's checks found mistakes in the code that it ran; the message lists the first of them."""
 
@@ -160,6 +164,7 @@ TOLD_IN_FULL = (
     BuildError,
     OutOfMemoryError,
     KilledError,
+    ChangedCodeError,
     EmulatorFindingsError,
 )
 """The harness's own errors whose messages need no type's name."""

@@ -10,8 +10,9 @@ import functools
 import importlib.metadata
 import importlib.util
 import sys
+import tokenize
 from collections.abc import Iterator
-from pathlib import Path
+from zipimport import zipimporter
 
 from harness.digest import digest
 
@@ -37,10 +38,10 @@ def launching_digest(loader: str) -> str | None:
     waiting = [first, *ALWAYS]
     while waiting:
         name = waiting.pop()
-        path = _source(name)
-        if name in sources or path is None:
+        source = None if name in sources else _source(name)
+        if source is None:
             continue
-        sources[name] = path.read_text(encoding="utf-8")
+        sources[name] = source
         for imported in _imported(sources[name]):
             if _counts(imported, first):
                 waiting.append(imported)
@@ -64,15 +65,19 @@ def _imported(source: str) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _source(module: str) -> Path | None:
-    """Return the file of a module, None where there is none."""
+def _source(module: str) -> str | None:
+    """Return the source of a module, whatever its encoding, also in a zip file; None where there is none."""
     try:
         found = importlib.util.find_spec(module)
     except (ImportError, ValueError):
         return None
     if found is None or found.origin is None or not found.origin.endswith(".py"):
         return None
-    return Path(found.origin)
+    try:
+        with tokenize.open(found.origin) as file:
+            return file.read()
+    except NotADirectoryError:
+        return found.loader.get_source(module) if isinstance(found.loader, zipimporter) else None
 
 
 def _versions(packages: set[str]) -> list[tuple[str, str]]:

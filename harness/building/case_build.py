@@ -11,7 +11,7 @@ from harness import plugins
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.artifact.reached_stages import stages_left_in
-from harness.digest import code_digest, digest, package_of
+from harness.digest import code_digests, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
 from harness.experiment.case_settings import asked_for, checked
 from harness.problem.case import Case, ParameterValue
@@ -42,17 +42,17 @@ def find_key(case: Case) -> KeyFound:
     target_options(case.target, case.target_options)
     require_supported(case)
     device = target.device_of(case)
-    packages = {"harness", package_of(variant), package_of(target)}
+    code = code_digests({"harness", package_of(variant), package_of(target)})
     key = digest(
         {
             "source": variant.source(case),
             "case": case.model_dump(mode="json"),
             "tools": target.tool_versions() | variant.tool_versions(),
-            "code": {package: code_digest(package) for package in packages},
+            "code": code,
             "device": device,
         }
     )
-    return KeyFound(key=key, device=device)
+    return KeyFound(key=key, device=device, code=code)
 
 
 def require_supported(case: Case) -> None:

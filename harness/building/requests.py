@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.building.pool import CaseRequest, Outcome, no_more
+from harness.digest import code_digests, require_same_code
+from harness.errors import ChangedCodeError
 from harness.results.row_maker import CaseRecord
 from harness.status import Status
 from harness.workers.process import WorkerFailure
@@ -79,7 +81,11 @@ def _noted(outcome: Outcome, record: CaseRecord) -> WorkerFailure | None:
     if isinstance(answer, WorkerFailure):
         return answer
     if isinstance(answer, KeyFound):
-        record.key, record.device = answer.key, answer.device
+        try:
+            require_same_code(code_digests(["harness"]), answer.code)
+        except ChangedCodeError as error:
+            return WorkerFailure(Status.CRASHED, str(error), transient=True)
+        record.key, record.device, record.code = answer.key, answer.device, answer.code
     elif isinstance(answer, Built):
         record.note_build(answer)
         refusal = answer.artifact.refusal

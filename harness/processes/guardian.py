@@ -22,9 +22,6 @@ PR_SET_CHILD_SUBREAPER = 36
 GUARDED_VARIABLE = "HARNESS_GUARDED"
 """Set for all that a guardian has started: it needs no guardian of its own."""
 
-LATER_IMPORTS = "HARNESS_LATER_IMPORTS"
-"""Folders that a module imports from where no other has what it looks for."""
-
 PATIENCE_S = 5.0
 """How long killed processes may take to end; one that waits for a disk may take longer, and is left."""
 
@@ -76,8 +73,6 @@ def _run(kind: str, name: str, arguments: list[str]) -> None:
             os._exit(127)
     import runpy
 
-    later = filter(None, os.environ.get(LATER_IMPORTS, "").split(os.pathsep))
-    sys.path += [folder for folder in later if folder not in sys.path]
     sys.argv = [name, *arguments]
     try:
         runpy.run_module(name, run_name="__main__", alter_sys=True)

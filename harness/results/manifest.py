@@ -3,6 +3,7 @@
 A manifest is made to be published with the results: it holds no user, host or home folder names.
 """
 
+import contextlib
 import getpass
 import os
 import platform
@@ -211,9 +212,9 @@ def _anonymous_word(word: str) -> str:
     if "/" not in value:
         return word
     path = Path(value)
-    cwd = Path.cwd()
-    if path.is_absolute() and path.is_relative_to(cwd):
-        path = path.relative_to(cwd)
+    with contextlib.suppress(FileNotFoundError):  # the current folder may have been deleted
+        if path.is_absolute() and path.is_relative_to(Path.cwd()):
+            path = path.relative_to(Path.cwd())
     private = {"..", "~", Path(os.path.expanduser("~")).name, _user_name(), platform.node()} - {""}
     if path.is_absolute() or value.startswith("~") or private.intersection(path.parts):
         path = Path(SHORTENED, path.name)

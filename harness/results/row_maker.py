@@ -33,6 +33,8 @@ class CaseRecord:
     case: Case
     key: str | None = None
     device: str | None = None
+    code: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the sources that the key is of, by package."""
     artifact: Artifact | None = None
     folder: Path | None = None
     """Where the artifact lies in the cache."""

@@ -27,7 +27,7 @@ def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> No
     if record.folder is None:
         raise ValueError(f"{record.case.id} has not been built")
     try:
-        worker.request(LoadRequest(folder=record.folder), timeout_s, Done)
+        worker.request(LoadRequest(folder=record.folder, code=dict(record.code)), timeout_s, Done)
     except WorkerFailure as failure:
         raise CheckFailure("load", failure) from failure
 

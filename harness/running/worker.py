@@ -26,9 +26,10 @@ from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.cache import ArtifactCache, cache_root
 from harness.artifact.reached_stages import reached_stages
 from harness.building.case_build import build_case, find_key, read_artifact, target_options
-from harness.digest import digest_of_array
+from harness.digest import code_digests, digest_of_array, require_same_code
 from harness.errors import (
     BuildError,
+    ChangedCodeError,
     ChangedInputsError,
     EmulatorFindingsError,
     InputError,
@@ -43,6 +44,7 @@ from harness.errors import (
 from harness.machine.placement import elsewhere, placement
 from harness.problem.outputs import OUTPUT
 from harness.processes.lives import begin_anew, live
+from harness.workers.import_path import take_import_path
 from harness.workers.protocol import (
     REQUESTS,
     BindRequest,
@@ -163,6 +165,7 @@ class Worker:
         self._artifact = read_artifact(request.folder)
         self._executable = self._artifact.load(request.folder)
         self._executable.take_process()
+        require_same_code(request.code, code_digests(request.code))
         return Done()
 
     def _bind(self, request: BindRequest) -> Done:
@@ -298,6 +301,7 @@ def failure_kind(error: Exception) -> FailureKind:
         UnsupportedError: "unsupported",
         PluginError: "build-failed",
         BuildError: "build-failed",
+        ChangedCodeError: "changed-code",
         EmulatorFindingsError: "wrong",
         ChangedInputsError: "wrong",
         KilledError: "killed",
@@ -357,11 +361,13 @@ def main() -> None:
     parser.add_argument("modules", nargs="*", help="what all lives need besides")
     arguments = parser.parse_args()
     faulthandler.enable()
+    take_import_path()
     if arguments.memory_gb is not None:
         limit_memory(arguments.memory_gb)
     for module in arguments.modules:
         with contextlib.suppress(Exception):  # the request that needs it says what is wrong
             importlib.import_module(module)
+            code_digests(["harness", module.partition(".")[0]])  # once for all lives
     for descriptor in (arguments.requests, arguments.responses):
         os.set_inheritable(descriptor, False)
 

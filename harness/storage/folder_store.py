@@ -94,10 +94,12 @@ class FolderStore:
         A folder is made after its lock and removed before it, so one without a lock is one whose removal
         failed: a process that was about to end may have written to it meanwhile.
         """
-        for folder in (self.root / BUILDING).glob("*"):
+        with self._written():
+            folders = sorted((self.root / BUILDING).glob("*"))
+        for folder in folders:
             if folder.suffix != LOCK and not folder.with_suffix(LOCK).exists():
                 shutil.rmtree(folder, ignore_errors=True)
-        for lock_file in (self.root / BUILDING).glob(f"*{LOCK}"):
+        for lock_file in (folder for folder in folders if folder.suffix == LOCK):
             try:
                 lock = FileLock.take(lock_file, create=False)
             except OSError:

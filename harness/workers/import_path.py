@@ -1,35 +1,83 @@
-"""What a worker imports is what this process imports: the folders of `sys.path`, in the same order.
+"""What a worker imports is what this process imports: from the folders of `sys.path`, in the same order.
 
 A script's own folder, a notebook's and what a program adds to `sys.path` are in no environment variable.  A
 worker without them would build and check another copy of a plugin than the one that this process calls.
+
+Python's own modules come first in a worker, and it takes the folders only when its own modules are loaded: a
+file that is named like one of these, such as `types.py` beside a notebook, came too late to hide it in this
+process.  This package is the one that this process has, wherever that was found and whatever `sys.path` is by
+now.
 """
 
+import json
 import os
 import sys
 import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
 
-from harness.processes.guardian import LATER_IMPORTS
+import harness
+
+IMPORT_PATH = "HARNESS_IMPORT_PATH"
+"""Variable with the folders that a worker imports from, as a list in JSON."""
 
 
 def import_environment() -> dict[str, str]:
-    """Return the environment variables that give a worker this process's import path.
+    """Return the environment variables that give a worker this process's import path and this package.
 
-    `PYTHONPATH` holds the folders before Python's own modules, then what it holds here and `sys.path` does
-    not.  The guardian adds those behind them, which a worker's interpreter has for the most part.  Folders
-    are absolute, because a worker works in another folder; one whose name has a colon cannot be handed on.
+    Folders are absolute, because a worker works in another one.  `PYTHONPATH` stays, where this process has
+    not been told to ignore it.
     """
-    folders = [os.path.abspath(folder) for folder in sys.path if _can_be_handed_on(folder)]
-    own = next((at for at, folder in enumerate(folders) if folder in _OWN), len(folders))
-    before, behind = folders[:own], [folder for folder in folders[own:] if folder not in _OWN]
-    asked = [
-        os.path.abspath(folder) for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder
-    ]
-    before += [folder for folder in asked if folder not in folders]
-    return {"PYTHONPATH": os.pathsep.join(before), LATER_IMPORTS: os.pathsep.join(behind)}
+    asked = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
+    folders = _absolute(filter(None, asked.split(os.pathsep)))
+    package = Path(harness.__file__).parents[1]
+    if package not in _of_installed_packages():
+        folders.insert(0, str(package))
+    return {
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(folders)),
+        IMPORT_PATH: json.dumps(list(dict.fromkeys(_absolute(sys.path)))),
+    }
 
 
-_OWN = frozenset(os.path.abspath(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib"))
+def take_import_path() -> None:
+    """Import from where the process does that has started this one, after Python's own modules."""
+    path = json.loads(os.environ.get(IMPORT_PATH, "[]"))
+    own = [folder for folder in sys.path if _is_of_python(folder)]
+    given = [folder for folder in path if not _is_of_python(folder)]
+    sys.path[:] = [*own, *given, *(folder for folder in sys.path if folder not in {*own, *given})]
 
 
-def _can_be_handed_on(folder: object) -> bool:
-    return isinstance(folder, str) and os.pathsep not in folder and os.path.exists(folder or os.curdir)
+def _absolute(folders: Iterable[str]) -> list[str]:
+    """Return those that are there.
+
+    What is relative, as an empty name is that stands for the current folder, was to be found from where this
+    package was imported, and is now from where this process is; either folder may be deleted.
+    """
+    places = [place for place in (harness.IMPORTED_IN, _current_folder()) if place is not None]
+    found = []
+    for word in folders:
+        if isinstance(word, str):
+            found += [word] if os.path.isabs(word) else [os.path.join(place, word) for place in places]
+    return [os.path.normpath(folder) for folder in found if os.path.exists(folder)]
+
+
+def _current_folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _of_installed_packages() -> set[Path]:
+    return {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")}
+
+
+def _is_of_python(folder: str) -> bool:
+    """Return whether a folder, or a zip file, holds Python's own modules."""
+    standard = Path(sysconfig.get_path("stdlib"))
+    return Path(folder) in (
+        standard,
+        Path(sysconfig.get_path("platstdlib")),
+        standard / "lib-dynload",
+        standard.with_name(f"python{sys.version_info.major}{sys.version_info.minor}.zip"),
+    )

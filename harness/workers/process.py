@@ -65,6 +65,7 @@ STATUS_OF: dict[FailureKind, Status] = {
     "no-room": Status.CRASHED,
     "killed": Status.CRASHED,
     "removed": Status.CRASHED,
+    "changed-code": Status.CRASHED,
 }
 
 
@@ -112,9 +113,9 @@ class WorkerProcess:
     worker from a thread that outlives it: the kernel takes the end of that thread for the parent's.
 
     A worker works in a folder of its own below the artifact cache, which is also its folder for temporary
-    files: what a killed one leaves there is removed by the next worker or build.  It imports nothing from the
-    folder that this process works in.  It can begin anew (`restart`).  A worker that has died stays dead;
-    every later request says so.
+    files: what a killed one leaves there is removed by the next worker or build.  It imports from where
+    this process does (`harness.workers.import_path`).  It can begin anew (`restart`).  A worker that has died
+    stays dead; every later request says so.
     """
 
     def __init__(
@@ -252,7 +253,7 @@ class WorkerProcess:
                 response.message,
                 bad_input=response.failure == "bad-input",
                 no_room=response.failure == "no-room",
-                transient=response.failure in ("killed", "removed"),
+                transient=response.failure in ("killed", "removed", "changed-code"),
                 log=self.log(),
             )
         if not isinstance(response, self._expected):

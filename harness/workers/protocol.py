@@ -23,6 +23,7 @@ FailureKind = Literal[
     "no-room",
     "killed",
     "removed",
+    "changed-code",
 ]
 
 AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
@@ -70,6 +71,8 @@ class LoadRequest(_Message):
 
     kind: Literal["load"] = "load"
     folder: AbsolutePath
+    code: dict[str, str] = {}
+    """Digests of the sources, by package, that the case's key is of; nothing is asked of others."""
 
 
 class BindRequest(_Message):
@@ -190,6 +193,8 @@ class KeyFound(_Message):
     kind: Literal["key-found"] = "key-found"
     key: str
     device: str
+    code: dict[str, str] = {}
+    """Digests of the sources that the key is of, by package."""
 
 
 class Built(_Message):

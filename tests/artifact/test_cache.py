@@ -1,5 +1,6 @@
 """The artifact cache: complete artifacts or none, whoever writes, fails or dies."""
 
+import errno
 import multiprocessing
 import os
 import re
@@ -307,3 +308,12 @@ def test_a_path_that_no_cache_can_have_is_one_line(
     monkeypatch.setenv("HARNESS_CACHE_DIR", folder.format(tmp_path))
     with pytest.raises(StorageError, match=re.escape(message)):
         ArtifactCache()
+
+
+def test_a_cache_that_another_user_keeps_to_himself_is_one_clear_line(cache, monkeypatch):
+    def refused(self, pattern):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(folder_store.Path, "glob", refused)
+    with pytest.raises(StorageError, match=r"cannot write: Permission denied.*HARNESS_CACHE_DIR"):
+        cache.store("k", _builder())

@@ -1,11 +1,13 @@
 """The digest of what launches code: sources that a loader is made of, and versions of what they import."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from harness.artifact import launching_code
 from harness.artifact.launching_code import launching_digest
+from harness.digest import code_digest
 
 
 @pytest.fixture
@@ -55,3 +57,23 @@ def test_a_loader_that_is_not_there_has_none() -> None:
 def test_loaders_of_targets_differ() -> None:
     loaders = ("harness.targets.cpu.executable:load", "harness.variants.baselines.iree.calls:load")
     assert len({launching_digest(loader) for loader in loaders} - {None}) == 2
+
+
+def test_a_loader_in_another_encoding_or_in_a_zip_file_has_a_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "# -*- coding: latin-1 -*-\n# André\ndef load(artifact, folder): ...\n".encode("latin-1")
+    (tmp_path / "in_latin_1.py").write_bytes(source)
+    with zipfile.ZipFile(tmp_path / "zipped.zip", "w") as archive:
+        archive.writestr("in_a_zip/__init__.py", "def load(artifact, folder): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path / "zipped.zip"))
+    launching_digest.cache_clear()
+    assert launching_digest("in_latin_1:load") is not None
+    assert launching_digest("in_a_zip:load") is not None
+    code_digest.cache_clear()
+    before = code_digest("in_a_zip")
+    with zipfile.ZipFile(tmp_path / "zipped.zip", "w") as archive:
+        archive.writestr("in_a_zip/__init__.py", "def load(artifact, folder): return None\n")
+    code_digest.cache_clear()
+    assert code_digest("in_a_zip") != before

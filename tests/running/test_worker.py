@@ -317,6 +317,17 @@ def test_pythons_own_report_of_a_crash_tells_nothing() -> None:
     assert telling_line(log) == "loading"
 
 
+def test_code_that_is_not_that_of_its_key_is_not_loaded(worker: WorkerProcess) -> None:
+    """As of a plugin that is edited while a run goes on: what it is now has another key."""
+    folder = build(worker, "numpy-attention")
+    found = worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    assert set(found.code) == {"attention_example", "harness"}
+    worker.request(LoadRequest(folder=folder, code=found.code), LIMIT_S, Done)
+    failure = failure_of(worker, LoadRequest(folder=folder, code={**found.code, "attention_example": "was"}))
+    assert (failure.status, failure.transient) == (Status.CRASHED, True)
+    assert "attention_example: the code is not what the run began with" in failure.reason
+
+
 def test_idle_thread_pools_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     environment = worker_environment(threads=2)
