@@ -46,7 +46,7 @@ def test_the_key_changes_with_all_that_the_build_depends_on(
     elif change == "variant":
         case = example_case("wrong")
     elif change == "code":
-        monkeypatch.setattr(case_build, "code_digest", lambda package: "another")
+        monkeypatch.setattr(case_build, "code_digests", lambda packages: dict.fromkeys(packages, "another"))
     elif change == "tools":
         monkeypatch.setattr(NumpyAttention, "tool_versions", lambda self: {"numpy": "3"})
     elif change == "device":

@@ -90,7 +90,8 @@ def _least_of_runs(rows: pd.DataFrame, x: str) -> dict[tuple[str, ...], Points]:
     runs_of: dict[Points, list[str]] = {}
     for run, of_run in known.groupby(RUN_LABEL, sort=False) if by_run else [("", known)]:
         least = of_run.groupby(x)["bytes"].min().astype(float) / MEBIBYTE
-        runs_of.setdefault(tuple(least.items()), []).append(str(run))
+        if len(least):
+            runs_of.setdefault(tuple(least.items()), []).append(str(run))
     return {tuple(runs): points for points, runs in runs_of.items()}
 
 
