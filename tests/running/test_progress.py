@@ -57,6 +57,12 @@ def test_another_parameter_set_of_the_baseline_has_a_speedup_and_the_baseline_it
     assert "×" not in result_line(case, passed(case, case))
 
 
+def test_a_small_speedup_has_three_digits() -> None:
+    case = example_case()
+    row = passed(case, example_case("segfault")).model_copy(update={"speedup": 0.0141})
+    assert "  0.0141× segfault " in result_line(case, row)
+
+
 def test_a_kept_row_counts_and_says_so() -> None:
     stream = io.StringIO()
     observer = PlainObserver(stream)
