@@ -7,16 +7,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.artifact.cache import ADVICE, cache_root
 from harness.comparing.comparison import Comparison, compare_runs, notes_on_runs
-from harness.comparing.in_turn import LEAST_PAIRS, balanced_turns, is_all_identical, of_pairs
+from harness.comparing.in_turn import (
+    LEAST_PAIRS,
+    balanced_turns,
+    is_all_identical,
+    notes_of_pairs,
+    of_pairs,
+)
 from harness.errors import InputError
 from harness.printable import shell_line
 from harness.processes import told_of_end
 from harness.processes.git import outside_of_repositories
 from harness.results.run_folder import MANIFEST_FILE, RunFolder
 from harness.storage.folder_store import FolderStore
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SOURCES = ("", "src")
 """Where in a repository packages lie."""
@@ -100,9 +110,28 @@ def compare_revisions(
         if number == 0 and is_all_identical(compared[0].cases):
             tell("all machine code is identical: further pairs would say nothing more")
             return compared[0]
-    cases, last = of_pairs([comparison.cases for comparison in compared], threshold), compared[-1]
-    notes = (f"{pairs} pairs of runs, in turn", *notes_on_runs(cases, last.old, last.new))
-    return replace(last, cases=cases, notes=notes)
+    return of_comparisons(compared)
+
+
+def of_comparisons(compared: Sequence[Comparison]) -> Comparison:
+    """Return what pairs of runs say together; what one run alone has is in no pair in both."""
+    tables, last = [comparison.cases for comparison in compared], compared[-1]
+    cases = of_pairs(tables, last.threshold)
+    notes = [f"{len(compared)} pairs of runs, in turn", *notes_of_pairs(tables, cases)]
+    notes += notes_on_runs(cases, last.old, last.new)
+    only_old, only_new = (
+        _of_one_run([getattr(comparison, name) for comparison in compared], cases)
+        for name in ("only_old", "only_new")
+    )
+    return replace(last, cases=cases, only_old=only_old, only_new=only_new, notes=tuple(notes))
+
+
+def _of_one_run(tables: "Sequence[pd.DataFrame]", cases: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the cases that a run alone has in any pair, and that no pair has in both runs."""
+    import pandas as pd
+
+    found = pd.concat(tables).drop_duplicates("case", keep="last")
+    return found[~found["case"].isin(cases["case"])]
 
 
 def _run(revision: Revision, experiment: Path, out: Path, options: Sequence[str]) -> RunFolder:

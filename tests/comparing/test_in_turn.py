@@ -6,7 +6,7 @@ import pytest
 from runs_of_cases import run_of
 
 from harness.comparing.comparison import compare_tables
-from harness.comparing.in_turn import balanced_turns, is_all_identical, of_pairs
+from harness.comparing.in_turn import balanced_turns, is_all_identical, notes_of_pairs, of_pairs
 
 SECONDS = np.full(40, 1e-3)
 
@@ -112,6 +112,61 @@ def test_code_that_failed_once_is_not_taken_for_identical(is_right: dict[str, bo
     fail(cases, 5, **is_right)
     cases.loc[5, "binary_digest_new"] = "other code"
     assert not is_all_identical(cases)
+
+
+def come_to(pair: pd.DataFrame, place: int, old: str, new: str) -> None:
+    """Let a case come to statuses of which not both are right."""
+    fail(pair, place, was_checked=old == "passed", is_checked=new == "passed")
+    pair.loc[place, ["status_old", "status_new"]] = [old, new]
+
+
+def test_a_case_of_too_few_pairs_is_ambiguous_and_told_with_its_ratio() -> None:
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
+    come_to(pairs[0], 5, "out-of-memory", "passed")
+    for pair, ratio in zip(pairs[1:], (1.0, 4.0), strict=True):
+        pair.loc[5, ["ratio", "time_s_old", "time_s_new"]] = (ratio, 1.0, ratio)
+    case = of_pairs(pairs, 0.03).loc[5]
+    assert (case["verdict"], case["how"]) == ("ambiguous", "in turn, too few pairs: 2 of 3")
+    assert list(case[["ratio", "time_s_old", "time_s_new"]]) == pytest.approx([2.0, 1.0, 2.0])
+    assert case[["low", "high"]].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("others", "found"),
+    [
+        (("unsupported", "unsupported"), "unsupported"),
+        (("unsupported", "passed"), "unsupported"),
+        (("wrong", "passed"), "wrong"),
+    ],
+)
+def test_a_failure_of_the_new_code_in_one_pair_is_told(others: tuple[str, str], found: str) -> None:
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
+    for pair in pairs:
+        come_to(pair, 5, *others)
+    come_to(pairs[1], 5, others[0], "wrong")
+    case = of_pairs(pairs, 0.03).loc[5]
+    assert (case["status_old"], case["status_new"]) == (found, "wrong")
+    assert not case["is_checked"]
+
+
+def test_a_failure_of_both_codes_counts_where_other_pairs_are_too_few_and_is_noted_elsewhere() -> None:
+    for count, status in ((3, "crashed"), (4, "passed")):
+        pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=count)
+        come_to(pairs[0], 5, "wrong", "crashed")
+        cases = of_pairs(pairs, 0.03)
+        assert cases["status_new"][5] == status
+        what = "cases that failed in both runs of a pair, and were right in both of another"
+        noted = [f"{what}: case000005 (1 of 4 pairs)"]
+        assert notes_of_pairs(pairs, cases) == (noted if count == 4 else [])
+
+
+def test_a_case_that_the_last_pair_lacks_is_kept_and_noted() -> None:
+    pairs = pairs_of(np.random.default_rng(3), np.ones(40), count=3)
+    pairs[-1] = pairs[-1].drop(5)
+    cases = of_pairs(pairs, 0.03)
+    (kept,) = cases[cases["case"] == "case000005"]["how"]
+    assert kept == "in turn, too few pairs: 2 of 3"
+    assert notes_of_pairs(pairs, cases) == ["cases that are missing from a run: case000005 (1 of 3 pairs)"]
 
 
 def test_code_that_is_identical_needs_no_turns():

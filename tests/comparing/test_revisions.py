@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from example_results import example_manifest, example_result
 
-from harness.comparing.revisions import Revision, checked_out, compare_revisions
+from harness.comparing.comparison import compare_runs
+from harness.comparing.revisions import Revision, checked_out, compare_revisions, of_comparisons
+from harness.comparing.text import headline
 from harness.errors import InputError
 from harness.results.run_folder import RunFolder
 
@@ -97,6 +99,25 @@ def test_the_runs_that_were_just_made_are_compared_whatever_else_lies_there(tmp_
     )
     assert list(compared.cases[["time_s_old", "time_s_new"]].iloc[0]) == [0.5, 0.25]
     assert told[-1] == "all machine code is identical: further pairs would say nothing more"
+
+
+def test_a_case_that_some_pair_has_in_both_runs_is_not_said_to_be_of_one(tmp_path: Path) -> None:
+    first, second, third = (letter * 12 for letter in "abc")
+    compared = []
+    for number, in_new in enumerate(((first, second), (first, second), (first,))):
+        runs = []
+        for name, cases in (("old", (first, second, third)), ("new", in_new)):
+            run = RunFolder.create(tmp_path / str(number), name, example_manifest())
+            for case in cases:
+                run.append_result(example_result(case, time_s=0.5, device="a processor"))
+            run.release()
+            runs.append(RunFolder.open(run.path))
+        compared.append(compare_runs(runs[0], runs[1]))
+    comparison = of_comparisons(compared)
+    assert list(comparison.cases["how"]) == ["in turn", "in turn, too few pairs: 2 of 3"]
+    assert list(comparison.only_old["case"]) == [third]
+    assert comparison.notes[1] == f"cases that are missing from a run: {second} (1 of 3 pairs)"
+    assert "1 ambiguous, 1 only in the old run" in headline(comparison)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
