@@ -78,8 +78,18 @@ def _usual(frame: pd.DataFrame) -> str:
     variants = [str(variant) for variant in compared["baseline"].unique()]
     if len(variants) == 1 and not several_values(compared, PROBLEM_COLUMNS, BASELINE_LABEL):
         return variants[0]
-    reason = "no baseline was timed" if not series else f"several baselines: {', '.join(series)}"
-    raise NothingToDraw(f"{reason}; name one as figures.speedup.baseline")
+    if not series:
+        raise NothingToDraw("no baseline was timed; name one as figures.speedup.baseline")
+    accepted = _own_baselines(compared, variants, labels_in(frame))
+    names = "" if accepted == series else f": {', '.join(accepted)}"
+    reason = f"several baselines: {', '.join(series)}"
+    raise NothingToDraw(f"{reason}; name one as figures.speedup.baseline{names}")
+
+
+def _own_baselines(compared: pd.DataFrame, variants: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """Return what names a baseline of compared rows: a variant, or a series, with its run if it has one."""
+    series = set(_series_of_baselines(compared)) & set(labels)
+    return sorted({*variants, *series})
 
 
 def _paired(

@@ -242,10 +242,14 @@ def test_runs_whose_baselines_are_other_parameter_sets_have_no_speedups_in_commo
         for case in (f"unfused {{'tile_q': {tile}}}",)
         for variant, speedup, params in (("unfused", 1.0, {"tile_q": tile}), ("flash", 2.0, {}))
     ]
-    with pytest.raises(
-        NothingToDraw, match="several baselines: unfused tile_q=4, unfused tile_q=64; name one"
-    ):
+    with pytest.raises(NothingToDraw) as refused:
         draw(frame_of(*rows))
+    assert str(refused.value) == (
+        "several baselines: unfused tile_q=4, unfused tile_q=64; name one as figures.speedup.baseline: "
+        "unfused, unfused tile_q=4 (monday), unfused tile_q=64 (tuesday)"
+    )
+    for name in str(refused.value).rpartition(": ")[2].split(", "):
+        draw(frame_of(*rows), baseline=name)
     drawing = draw(frame_of(*rows), baseline="unfused")
     assert heights(drawing.axes[0]) == [2.0, 2.0]
     assert drawing.axes[0].get_ylabel() == "speed-up\n(baseline = 1)"
