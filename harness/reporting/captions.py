@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.problem.attention_problem import LISTS_OF_LENGTHS
@@ -110,14 +110,14 @@ def figure_caption(
     """
     named = _named(frame)
     words = _words_of_runs(frame, named, _machines(manifests, names))
-    differing = [part for part in (DEVICE, *named) if len({of_run[part] for of_run in words.values()}) > 1]
+    differing = _differing(words, named)
     shared = _words(frame, named)
     if not shared[DEVICE]:
         shared[DEVICE] = ", ".join(_distinct(manifest.device for manifest in manifests))
     sentences = ["; ".join(text for part, text in shared.items() if text and part not in differing)]
-    for run, name in run_names(frame).items() if differing else ():
-        told = "; ".join(text for part in differing if (text := words[run][part]))
-        sentences += [f"{(labels or {}).get(run, name)}: {told}"] if told else []
+    if differing:
+        names_of_runs = {run: (labels or {}).get(run, name) for run, name in run_names(frame).items()}
+        sentences += _said_of_each(words, differing, names_of_runs)
     if manifests:
         sentences.append("; ".join(_distinct(describe_code(manifest) for manifest in manifests)))
     if frame["time_s"].notna().any():
@@ -127,6 +127,33 @@ def figure_caption(
         if shows_rates:
             sentences += peak_notes(frame)
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
+
+
+def words_of_runs(frame: pd.DataFrame, besides: Collection[str] = ()) -> str:
+    """Return in what runs differ, as captions say it: `before: heads 8. after: heads 16.`
+
+    Columns of `besides` are left out.  Where nothing else differs, it is empty.
+    """
+    named = [column for column in _named(frame) if column not in besides]
+    words = _words_of_runs(frame, named)
+    names = run_names(frame) if words else {}
+    if RUN_LABEL in frame:
+        names = {run: str(rows[RUN_LABEL].iloc[0]) for run, rows in _rows_of_runs(frame)}
+    sentences = _said_of_each(words, _differing(words, named), names)
+    return " ".join(f"{sentence}." for sentence in sentences)
+
+
+def _differing(words: Mapping[RunKey, Mapping[str, str]], columns: Iterable[str]) -> list[str]:
+    """Return the parts of what is said of runs in which they differ."""
+    return [part for part in (DEVICE, *columns) if len({of_run[part] for of_run in words.values()}) > 1]
+
+
+def _said_of_each(
+    words: Mapping[RunKey, Mapping[str, str]], differing: Sequence[str], names: Mapping[RunKey, str]
+) -> list[str]:
+    """Return a sentence for each run, by its name, of which there is something to say."""
+    told = {run: "; ".join(filter(None, map(words[run].get, differing))) for run in names}
+    return [f"{names[run]}: {text}" for run, text in told.items() if text]
 
 
 def said_of_runs(frame: pd.DataFrame) -> list[str]:

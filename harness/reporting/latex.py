@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.printable import printable
 from harness.reporting.figures.embedding import LATEX_BEGIN
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
-from harness.reporting.panel_tables import PanelTable, marks_explained, panel_tables
+from harness.reporting.panel_tables import PanelTable, marks_explained, notes_on_runs, panel_tables
 from harness.reporting.tables import summarize
 from harness.reporting.units import is_number
 
@@ -67,6 +67,7 @@ def summary_latex(frame: pd.DataFrame) -> Iterator[str]:
     panels = panel_tables(frame)
     for panel in panels:
         yield from _panel(panel)
+    yield from (f"% {_comment(note)}" for note in notes_on_runs(panels))
     yield from (f"% {note}" for note in marks_explained([panel.texts() for panel in panels]))
     summary = summarize(frame, MOST_ROWS)
     yield from ("", f"% {_comment(summary.title)}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.captions import problem_words, said_of_runs
+from harness.reporting.captions import problem_words, said_of_runs, words_of_runs
 from harness.reporting.figures.base import Unreadable
 from harness.reporting.figures.layout import Panel, check_readable, panel_grid
 from harness.reporting.figures.places import LENGTHS, SAME_LENGTHS, along, x_label
@@ -79,6 +79,8 @@ class PanelTable:
     unit: str
     places: tuple[str, ...]
     rows: tuple[PanelRow, ...]
+    runs: str = ""
+    """In what the runs of all panels differ, `before: heads 8. after: heads 16.`"""
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -132,7 +134,12 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
     except Unreadable:
         return []
     _, unit = units_of(frame)
-    return [_table(_heading(panel, x), panel.frame, x, unit) for panel in grid.panels]
+    of_runs = said_of_runs(frame)
+    places = LENGTHS if x in LENGTHS else [name for name in LENGTHS if name not in of_runs]
+    runs = words_of_runs(frame, places)
+    return [
+        _table(_heading(panel, x, {*places, *of_runs}), panel.frame, x, unit, runs) for panel in grid.panels
+    ]
 
 
 def markdown_panel(table: PanelTable) -> str:
@@ -173,8 +180,14 @@ def has_busy_cells(tables: Sequence[PanelTable]) -> bool:
 
 
 def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
-    """Return what the marks in the tables mean, as a terminal of this width shows them, a line for each."""
-    return marks_explained([table.texts(_digits_that_fit(table, width)) for table in tables])
+    """Return what runs differ in and what marks mean, as a terminal of this width shows them, a line each."""
+    shown = [table.texts(_digits_that_fit(table, width)) for table in tables]
+    return [*notes_on_runs(tables), *marks_explained(shown)]
+
+
+def notes_on_runs(tables: Sequence[PanelTable]) -> list[str]:
+    """Return a line that says of which problems the runs in the tables are, where they differ."""
+    return [tables[0].runs] if tables and tables[0].runs else []
 
 
 def marks_explained(tables: Sequence[Sequence[Sequence[str]]]) -> list[str]:
@@ -184,27 +197,27 @@ def marks_explained(tables: Sequence[Sequence[Sequence[str]]]) -> list[str]:
     return [note for mark, note in meanings.items() if any(mark in text for text in texts)]
 
 
-def _heading(panel: Panel, x: str) -> str:
-    """Return a panel's heading, and what varies in it together with the length, or from run to run.
+def _heading(panel: Panel, x: str, told: Collection[str]) -> str:
+    """Return a panel's heading, and what varies in it together with the length.
 
-    Where lengths of queries and keys differ, it says which of both the columns are of.
+    Columns that are told elsewhere are left out.  Where lengths of queries and keys differ, it says which of
+    both the columns are of.
     """
     label = x_label(panel.frame, x)
     words = [panel.heading] if panel.heading else []
     words += [] if label == SAME_LENGTHS else [f"by {label}"]
-    places = LENGTHS if x in LENGTHS else [name for name in LENGTHS if name not in said_of_runs(panel.frame)]
-    others = [column for column in varying(panel.frame, PROBLEM_COLUMNS) if column not in places]
+    others = [column for column in varying(panel.frame, PROBLEM_COLUMNS) if column not in told]
     return ", ".join([*words, *problem_words(panel.frame, others)])
 
 
-def _table(heading: str, frame: pd.DataFrame, x: str, unit: Unit) -> PanelTable:
+def _table(heading: str, frame: pd.DataFrame, x: str, unit: Unit, runs: str) -> PanelTable:
     places = sorted(frame[x].unique())
     cells = {(str(row["label"]), row[x]): _cell(row, unit) for row in records(frame)}
     rows = [
         PanelRow(label, tuple(cells.get((label, place), Cell(EMPTY)) for place in places))
         for label in labels_in(frame)
     ]
-    return PanelTable(heading, unit.symbol, tuple(map(str, places)), tuple(rows))
+    return PanelTable(heading, unit.symbol, tuple(map(str, places)), tuple(rows), runs)
 
 
 def _cell(row: dict[str, Any], unit: Unit) -> Cell:

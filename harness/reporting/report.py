@@ -255,7 +255,7 @@ def _print_rows(rows: pd.DataFrame, console: Console, by_row: bool) -> None:
         for panel in panels:
             console.print(rich_panel(panel, console.width), soft_wrap=True)
         for note in terminal_notes(panels, console.width):
-            console.print(note, highlight=False, soft_wrap=True)
+            console.print(note, markup=False, highlight=False, soft_wrap=True)
         return
     if rows.empty:
         return

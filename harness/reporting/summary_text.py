@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from harness.printable import markdown_code, markdown_text
 from harness.reporting.captions import describe_code
 from harness.reporting.failures import failures_of, markdown_failures, missing_packages, without_missing
-from harness.reporting.panel_tables import BUSY_NOTE, has_busy_cells, markdown_panel, panel_tables
+from harness.reporting.panel_tables import (
+    BUSY_NOTE,
+    has_busy_cells,
+    markdown_panel,
+    notes_on_runs,
+    panel_tables,
+)
 from harness.reporting.tables import markdown_table, summarize
 
 if TYPE_CHECKING:
@@ -66,6 +72,7 @@ def _panels(rows: pd.DataFrame) -> list[str]:
     parts = ["## Variants and lengths", PANELS_READ] if panels else []
     for panel in panels:
         parts += [f"**{markdown_text(panel.title)}**", markdown_panel(panel).rstrip()]
+    parts += map(markdown_text, notes_on_runs(panels))
     return [*parts, BUSY_NOTE] if has_busy_cells(panels) else parts
 
 

@@ -17,8 +17,9 @@ from harness.reporting.figures.base import Figure, draw_figure
 from harness.reporting.figures.layout import panel_columns
 from harness.reporting.figures.memory import Memory
 from harness.reporting.figures.throughput import Throughput
-from harness.reporting.frames import PROBLEM_COLUMNS, prepare
-from harness.reporting.panel_tables import panel_tables
+from harness.reporting.frames import PROBLEM_COLUMNS, RUN_LABEL, prepare
+from harness.reporting.latex import summary_latex
+from harness.reporting.panel_tables import panel_tables, terminal_notes
 from harness.results.frame import results_frame
 from harness.results.result import Result
 
@@ -211,10 +212,29 @@ def test_tables_of_swept_axes_of_a_bias_have_different_headings() -> None:
         "bias axes hqk",
     ]
     of_runs = [row.model_copy(update={"experiment": "two"} if row.bias_axes else {}) for row in rows]
-    assert [table.heading for table in panel_tables(merged(*of_runs))] == ["bias axes bhqk, hqk"]
+    (table,) = panel_tables(merged(*of_runs))
+    assert (table.heading, table.runs) == ("", "before: bias axes hqk. after: bias axes bhqk.")
 
 
 def test_a_table_of_runs_of_one_length_each_says_both_lengths() -> None:
     rows = [row("one", seq_q=1, seq_kv=512), row("two", seq_q=256, seq_kv=256)]
     (table,) = panel_tables(merged(*rows))
-    assert table.heading == "by key/value sequence length, seq 1, 256, key/value seq 256, 512"
+    assert table.heading == "by key/value sequence length"
+    assert table.runs == "before: seq 1; key/value seq 512. after: seq 256; key/value seq 256."
+
+
+def test_tables_say_in_the_words_of_captions_of_which_problem_each_run_is() -> None:
+    problems = {
+        "one": {"heads": 8, "kv_heads": 8, "batch": 1},
+        "two": {"heads": 16, "kv_heads": 16, "batch": 4},
+    }
+    lengths = [{"seq_q": seq, "seq_kv": seq} for seq in (64, 128)]
+    frame = merged(*(row(run, **problem, **seq) for run, problem in problems.items() for seq in lengths))
+    (table,) = panel_tables(frame)
+    words = "before: batch 1; heads 8. after: batch 4; heads 16."
+    assert (table.heading, table.runs) == ("", words)
+    assert words in caption_of(draw(Throughput(), frame))
+    assert f"% {words}" in list(summary_latex(frame))
+    unnamed = panel_tables(frame.drop(columns=RUN_LABEL))
+    assert {table.runs for table in unnamed} == {words.replace("before", "one").replace("after", "two")}
+    assert terminal_notes([table], 200)[0] == words
