@@ -184,17 +184,17 @@ class Figure(ABC):
         return self.shows_rates
 
     def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
-        """Return the rows of a prepared frame that it shows: its caption and `harness explain` name them.
+        """Return the rows of a prepared frame that it draws: caption and `harness explain` are of these.
 
-        By default those that the settings' `variants` and `where` leave.  Raises `NothingToDraw` where there
-        are none.
+        By default those that the settings' `variants` and `where` leave; a figure that has no place for some
+        of them leaves them out here.  Raises `NothingToDraw` where there are none.
         """
         return choose_rows(frame, settings)
 
     def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
         """Return the rows and values that it draws, in base units: the table of its numbers.
 
-        By default they are those of `rows`; a figure that computes values, or leaves rows out, says so here.
+        By default they are those of `rows`; a figure that computes values says so here.
         """
         return self.rows(frame, settings)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, PanelColumn, choose_rows
-from harness.reporting.figures.missing_points import series_with
 from harness.reporting.figures.size_lines import (
     SizeSettings,
     draw_size_lines,
+    known_series,
     left_out_note,
     on_scale,
     write_at_line,
@@ -50,12 +50,8 @@ class ErrorGrowth(Figure):
         return "Error: lower is better."
 
     def rows(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
-        """Return the rows of the series of which any case was checked."""
-        return _shown(frame, settings)[0]
-
-    def numbers(self, frame: pd.DataFrame, settings: ErrorGrowthSettings) -> pd.DataFrame:
         """Return the rows with a point, or with a word in its place."""
-        return on_scale(self.rows(frame, settings), _column(settings))
+        return on_scale(_shown(frame, settings)[0], _column(settings))
 
     def draw(self, frame: pd.DataFrame, settings: ErrorGrowthSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`.
@@ -94,7 +90,7 @@ def _shown(frame: pd.DataFrame, settings: ErrorGrowthSettings) -> tuple[pd.DataF
     errors = [error for error in shown[_column(settings)] if is_number(error)]
     if not any(error > 0 for error in errors):
         raise NothingToDraw("no case was checked with a finite error above 0")
-    return series_with(shown, _column(settings))
+    return known_series(shown, _column(settings), settings)
 
 
 def _column(settings: ErrorGrowthSettings) -> str:

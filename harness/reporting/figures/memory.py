@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
-from harness.reporting.figures.missing_points import series_with
-from harness.reporting.figures.size_lines import SizeSettings, draw_size_lines, left_out_note, on_scale
+from harness.reporting.figures.size_lines import (
+    SizeSettings,
+    draw_size_lines,
+    known_series,
+    left_out_note,
+    on_scale,
+)
 from harness.reporting.frames import RUN_LABEL, several_values
 
 if TYPE_CHECKING:
@@ -48,12 +53,8 @@ class Memory(Figure):
         return "Memory: lower is better."
 
     def rows(self, frame: pd.DataFrame, settings: MemorySettings) -> pd.DataFrame:
-        """Return the rows of the series of which the memory is known anywhere."""
-        return _shown(frame, settings)[0]
-
-    def numbers(self, frame: pd.DataFrame, settings: MemorySettings) -> pd.DataFrame:
-        """Return these rows with the memory that is drawn, or with a word in its place."""
-        return on_scale(self.rows(frame, settings), VALUES)
+        """Return the rows with the memory that is drawn, or with a word in its place."""
+        return on_scale(_shown(frame, settings)[0], VALUES)
 
     def draw(self, frame: pd.DataFrame, settings: MemorySettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
@@ -113,4 +114,4 @@ def _shown(frame: pd.DataFrame, settings: MemorySettings) -> tuple[pd.DataFrame,
     if chosen.dropna(subset=needed).empty:
         raise NothingToDraw(f"no case has {' and '.join(needed)}")
     of_call = chosen["bytes"] + chosen["workspace_bytes"] if settings.y == "held" else chosen["peak_bytes"]
-    return series_with(chosen.assign(**{VALUES: of_call}), VALUES)
+    return known_series(chosen.assign(**{VALUES: of_call}), VALUES, settings)

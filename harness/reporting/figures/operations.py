@@ -59,7 +59,7 @@ class Operations(Figure):
     data_columns = ("seq", "skew", "status", "recompute_factor")
     shows_rates = False
 
-    def numbers(self, frame: pd.DataFrame, settings: OperationsSettings) -> pd.DataFrame:
+    def rows(self, frame: pd.DataFrame, settings: OperationsSettings) -> pd.DataFrame:
         """Return the rows that have a place along the horizontal axis."""
         return along(choose_rows(frame, settings), settings.x)[0]
 

@@ -18,6 +18,7 @@ from harness.reporting.figures.log_ticks import write_log_ticks
 from harness.reporting.figures.missing_points import (
     below_for_strip,
     missing_lines,
+    series_with,
     shade_strip,
     strip_height,
     write_missing,
@@ -66,6 +67,19 @@ def on_scale(frame: pd.DataFrame, values: str) -> pd.DataFrame:
     return frame[[not is_number(value) or value > 0 for value in frame[values]]]
 
 
+def known_series(
+    frame: pd.DataFrame, values: str, settings: SizeSettings
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the placed rows of the series that have a value anywhere, and the other series' statuses.
+
+    Raises `NothingToDraw` where no row that has a place has a finite number above 0.
+    """
+    placed, x = along(frame, settings.x)
+    if not any(is_number(value) and value > 0 for value in placed[values]):
+        raise NothingToDraw(f"no case that has {x}, which this is over, has such a value")
+    return series_with(placed, values)
+
+
 def left_out_note(names: Mapping[str, str]) -> list[str]:
     """Return a sentence on the series that have no value anywhere; `names` are their statuses by name."""
     named = ", ".join(f"{name} ({statuses})" for name, statuses in names.items())
@@ -84,13 +98,11 @@ def draw_size_lines(
 ) -> Drawing:
     """Draw the column `values` of the rows `shown`, each series in its style of the whole `frame`.
 
-    All numbers have a place on the scale, see `on_scale`; a line is broken where a row has no finite number,
-    and a word says why.  `add_to_panel` draws what a panel has besides, such as a limit; it is given the
-    column of the horizontal axis.
+    The rows are of `known_series`.  All numbers have a place on the scale, see `on_scale`; a line is broken
+    where a row has no finite number, and a word says why.  `add_to_panel` draws what a panel has besides,
+    such as a limit; it is given the column of the horizontal axis.
     """
     shown, x = along(shown, settings.x)
-    if not any(is_number(value) for value in shown[values]):
-        raise NothingToDraw(f"no case that has {x}, which this is over, has such a value")
     columns = check_readable(shown, settings.panels, x)
     grid = panel_grid(shown, columns, settings.panels_beside)
     labels, styles = labels_in(shown), series_styles(frame)

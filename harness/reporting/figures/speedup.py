@@ -18,6 +18,7 @@ from harness.reporting.figures.base import (
     NothingToDraw,
     PanelColumn,
     choose_rows,
+    require_times,
 )
 from harness.reporting.figures.baseline import Comparison, compare
 from harness.reporting.figures.layout import (
@@ -72,6 +73,11 @@ class Speedup(Figure):
     def reading(self, settings: SpeedupSettings) -> str:
         """See `Figure.reading`."""
         return "Speed-up: higher is better."
+
+    def rows(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
+        """Return the rows that have a place along the horizontal axis, with those of the baseline."""
+        require_times(frame)
+        return along(choose_rows(frame, settings), settings.x)[0]
 
     def numbers(self, frame: pd.DataFrame, settings: SpeedupSettings) -> pd.DataFrame:
         """Return the rows with their speed-ups over the figure's baseline, which has no bar itself."""

@@ -102,7 +102,7 @@ class Throughput(Figure):
         """See `Figure.is_of_rates`."""
         return settings.y != "time"
 
-    def numbers(self, frame: pd.DataFrame, settings: ThroughputSettings) -> pd.DataFrame:
+    def rows(self, frame: pd.DataFrame, settings: ThroughputSettings) -> pd.DataFrame:
         """Return the rows of the series that are drawn, with the intervals of their rates."""
         shown, _ = _placed(frame, settings)
         return series_with(shown, "time_s")[0]
@@ -201,8 +201,8 @@ def _placed(frame: pd.DataFrame, settings: ThroughputSettings) -> tuple[pd.DataF
 
     The shortest time is the highest rate.
     """
-    chosen = choose_rows(frame, settings)
     require_times(frame)
+    chosen = choose_rows(frame, settings)
     if not chosen["time_s"].notna().any():
         raise NothingToDraw("no case that variants and where leave was timed")
     shown, x = along(chosen, settings.x)

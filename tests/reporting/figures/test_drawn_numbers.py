@@ -243,3 +243,47 @@ def test_modelled_cycles_are_of_a_thousand_scores() -> None:
     drawing, table = drawn_and_table(Bounds(), *rows)
     assert column(table, "busy_cycles.tensor") == widths(drawing.axes[0], "tensor") == [1.5]
     assert column(table, "simulated_cycles") == [2.0]
+
+
+PACKED_CASE = {
+    "case": "packed",
+    "mask": "lengths",
+    "batch": 8,
+    "cu_seqlens_q": "0,10,40",
+    "cu_seqlens_kv": "0,10,40",
+}
+
+
+@pytest.mark.parametrize(
+    ("figure", "x", "placed", "other"),
+    [
+        (Throughput(), "skew", PACKED_CASE, {"batch": 3}),
+        (Speedup(), "skew", PACKED_CASE, {"batch": 3}),
+        (Operations(), "skew", PACKED_CASE, {"batch": 3}),
+        (Throughput(), "threads", {"threads": 2}, {"threads": None}),
+        (Speedup(), "threads", {"threads": 2}, {"threads": None}),
+        (Memory(), "threads", {"threads": 2}, {"threads": None}),
+        (ErrorGrowth(), "threads", {"threads": 2}, {"threads": None}),
+    ],
+    ids=lambda value: value.name if isinstance(value, Figure) else None,
+)
+def test_rows_without_a_place_are_in_no_caption_and_no_table(
+    figure: Figure, x: str, placed: dict[str, Any], other: dict[str, Any]
+) -> None:
+    known = {"recompute_factor": 2.0, "bytes": 64, "workspace_bytes": 16, "error_ratio": 0.5}
+    results = []
+    for number, fields in enumerate((placed, other)):
+        common = {**known, "baseline": "naive", "baseline_case": f"naive {number}", **fields}
+        for variant, speedup in (("naive", 1.0), ("flash", 2.0)):
+            named = {**common, "case": f"{variant} {number}", "speedup": speedup}
+            results.append(timed(variant=variant, device=f"device {number}", **named))
+    frame = prepare(results_frame(results), ("flash", "naive"))
+    settings = parse_settings(figure, {"x": x})
+    rows = figure.rows(frame, settings)
+    assert set(rows["device"]) == set(figure.numbers(frame, settings)["device"]) == {"device 0"}
+    assert set(rows["variant"]) == {"flash", "naive"}
+
+
+def test_series_without_any_time_are_in_no_caption_of_times() -> None:
+    frame = prepare(results_frame([timed(), make_result("naive", status=Status.CRASHED)]), ("flash", "naive"))
+    assert set(Throughput().rows(frame, parse_settings(Throughput(), {}))["variant"]) == {"flash"}
