@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.plugins import name_of
+from harness.reporting.captions import said_of_runs, values_in_words
+from harness.reporting.distinct import numbered
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
@@ -15,10 +17,11 @@ from harness.reporting.figures.base import (
     PanelColumn,
     choose_rows,
 )
-from harness.reporting.figures.layout import check_readable, new_drawing, panel_grid
+from harness.reporting.figures.layout import SHARED_SIZES, check_readable, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.style import paper_style
-from harness.reporting.frames import labels_in, records
+from harness.reporting.frames import labels_in, records, varying
+from harness.reporting.summary_columns import SAME_UNLESS_SAID
 from harness.reporting.units import is_number, percent
 from harness.toolchains.nvidia import no_reader
 
@@ -43,7 +46,7 @@ HATCH = "////"
 """Of what is modelled; measured bars of other figures have their series' own."""
 
 SIZES = ("batch", "heads", "kv_heads", "seq_q", "seq_kv", "kv_lengths", "cu_seqlens_q", "cu_seqlens_kv")
-"""Columns of how much there is to do, of which the main loop's code knows nothing."""
+"""Columns of how much there is to do: a target may choose its code by them, such as how keys are split."""
 
 SCORES = 1000
 """Cycles are of so many scores, so that tiles of several sizes can be compared."""
@@ -63,6 +66,7 @@ NOTE = (
     "exponentials; fma, alu, uniform: other arithmetic; issue: instructions that are issued; shared: shared "
     "memory; l2: second-level cache."
 )
+WITHOUT_MODEL = "Without a model, so not shown: {} of {} cases ({})."
 
 
 class BoundsSettings(FigureSettings):
@@ -91,8 +95,12 @@ class Bounds(Figure):
     data_columns = (BUSY, SIMULATED_CYCLES, f"{COLUMN}fraction_of_peak", f"{COLUMN}bound")
     shows_rates = False
 
+    def rows(self, frame: pd.DataFrame, settings: BoundsSettings) -> pd.DataFrame:
+        """Return the rows that have a model: a bar stands for each of them."""
+        return _modelled(choose_rows(frame, settings))
+
     def numbers(self, frame: pd.DataFrame, settings: BoundsSettings) -> pd.DataFrame:
-        """Return the rows that are drawn, with their cycles."""
+        """Return a row for each bar, with its cycles."""
         return _drawn(frame, settings)[0]
 
     def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:
@@ -107,7 +115,7 @@ class Bounds(Figure):
                 grid,
                 INCHES_OF_PANEL + INCHES_OF_BAR * len(labels),
                 caption if settings.caption else None,
-                [NOTE],
+                [NOTE, *_without_model(frame, settings)],
                 size=settings.size,
                 width=width,
                 heading_height=legend.height,
@@ -127,15 +135,53 @@ class Bounds(Figure):
 def _drawn(frame: pd.DataFrame, settings: BoundsSettings) -> tuple[pd.DataFrame, list[str]]:
     """Return the rows that have a bar, with their cycles for `SCORES` scores, and the columns to split by.
 
-    Lengths and sizes change nothing in the model: of each series the row with the most keys is drawn.
+    Sizes of which a panel has the same series, each with the same model, share the bars of the largest.
     """
-    shown = _modelled(choose_rows(frame, settings))
-    sizes = [column for column in SIZES if column not in settings.panels]
-    columns = check_readable(shown.drop(columns=sizes), settings.panels)
-    shown = shown.sort_values(["seq_kv", "seq_q"]).drop_duplicates(["label", *columns], keep="last")
-    factor = SCORES / shown[f"{COLUMN}scores"]
-    cycles = {f"{BUSY}{part}": shown[f"{COLUMN}{part}{CYCLES}"] * factor for part in _parts(shown)}
-    return shown.assign(**cycles, **{SIMULATED_CYCLES: shown[f"{COLUMN}cycles"] * factor}), columns
+    import pandas as pd
+
+    known = _modelled(choose_rows(frame, settings))
+    said = said_of_runs(known)
+    sizes = [name for name in SIZES if name in known and name not in (*settings.panels, *said)]
+    forms = check_readable(known.drop(columns=sizes), settings.panels)
+    factor = SCORES / known[f"{COLUMN}scores"]
+    cycles = {f"{BUSY}{part}": known[f"{COLUMN}{part}{CYCLES}"] * factor for part in _parts(known)}
+    cycles[SIMULATED_CYCLES] = known[f"{COLUMN}cycles"] * factor
+    shown = pd.concat([known, pd.DataFrame(cycles)], axis="columns")
+    shown = shown.sort_values(["seq_kv", "seq_q"], kind="stable")
+    shown = shown.assign(**{SHARED_SIZES: _shared_sizes(shown, forms, sizes, [*cycles])})
+    columns = check_readable(shown.drop(columns=sizes), [*settings.panels, SHARED_SIZES])
+    return shown.drop_duplicates(["label", *columns], keep="last"), columns
+
+
+def _shared_sizes(
+    rows: pd.DataFrame, forms: Sequence[str], sizes: Sequence[str], cycles: Sequence[str]
+) -> list[str]:
+    """Return in words the sizes that share each row's bars, of those columns that vary."""
+    drawn = [*cycles, f"{COLUMN}fraction_of_peak", f"{COLUMN}bound"]
+    models = [
+        tuple(f"{value:.6g}" if is_number(value) else str(value) for value in values)
+        for values in rows[drawn].itertuples(index=False, name=None)
+    ]
+    problems, of_form = numbered(rows, [*forms, *sizes]), numbered(rows, forms)
+    of_problem: dict[int, dict[str, tuple[str, ...]]] = {}
+    for problem, label, model in zip(problems, rows["label"], models, strict=True):
+        of_problem.setdefault(problem, {})[str(label)] = model
+    keys = [
+        (form, frozenset(of_problem[problem].items()))
+        for form, problem in zip(of_form, problems, strict=True)
+    ]
+    named = varying(rows, sizes)
+    named = [name for name in named if SAME_UNLESS_SAID.get(name) not in named or _differs(rows, name)]
+    words = {
+        key: "; ".join(values_in_words(rows[[other == key for other in keys]], named))
+        for key in dict.fromkeys(keys)
+    }
+    return [words[key] for key in keys]
+
+
+def _differs(rows: pd.DataFrame, column: str) -> bool:
+    """Whether a column differs in any row from the one whose values tell its own."""
+    return bool((rows[column] != rows[SAME_UNLESS_SAID[column]]).any())
 
 
 def _modelled(frame: pd.DataFrame) -> pd.DataFrame:
@@ -148,6 +194,16 @@ def _modelled(frame: pd.DataFrame) -> pd.DataFrame:
         tool = _missing_reader(frame)
         raise NothingToDraw(reason if tool is None else f"{reason}: built with {no_reader(tool)}")
     return known
+
+
+def _without_model(frame: pd.DataFrame, settings: BoundsSettings) -> list[str]:
+    """Return a sentence on the cases that have no model, with their series."""
+    chosen = choose_rows(frame, settings)
+    others = chosen[~chosen.index.isin(_modelled(chosen).index)]
+    if others.empty:
+        return []
+    names = ", ".join(settings.display(label) for label in labels_in(others))
+    return [WITHOUT_MODEL.format(len(others), len(chosen), names)]
 
 
 def _missing_reader(frame: pd.DataFrame) -> str | None:

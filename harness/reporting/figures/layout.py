@@ -45,6 +45,8 @@ LEAST_PANEL_HEIGHT = 0.8
 """Inches below which nothing of a panel can be read."""
 LEAST_OF_PANEL = 0.4
 """Share of the usual height of panels that is left to them where more would not fit into a column."""
+SHARED_SIZES = "sizes"
+"""Column of words for sizes that share a panel, which are its heading as they are."""
 MOST_PANELS = 24
 MOST_SERIES = 32
 MOST_PLACES = 48
@@ -304,7 +306,7 @@ def describe_value(column: str, value: Any, text_of: Callable[[Any], str] = form
         return f"{value} mask"
     if column == "causal":
         return "causal mask" if value else "full mask"
-    if column in ("dtype", "target", "device"):
+    if column in ("dtype", "target", "device", SHARED_SIZES):
         return str(value)
     if column == FIXED_LENGTH:
         return f"seq {'q' if value > 0 else 'kv'} {abs(value)}" if value else "seq q = seq kv"

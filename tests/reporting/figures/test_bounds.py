@@ -74,19 +74,29 @@ def test_a_line_is_at_the_simulated_time() -> None:
     assert line.get_segments()[0][:, 0] == pytest.approx([500, 500])
 
 
-def test_panels_are_problems_and_lengths_are_not() -> None:
-    drawing = draw(FLASH, modelled("flash", 0.65, seq=512), modelled("flash", 0.5, head_dim=128))
-    assert [axes.get_title() for axes in drawing.axes] == ["head dim 64", "head dim 128"]
+def test_sizes_share_a_panel_only_where_each_series_has_one_model() -> None:
+    drawing = draw(FLASH, modelled("flash", 0.6, seq=512), modelled("flash", 0.65, heads=8, case="split"))
+    assert [axes.get_title() for axes in drawing.axes] == ["heads 16; seq 256, 512", "heads 8; seq 256"]
     assert [words(axes) for axes in drawing.axes] == [
+        ["60.0 % of peak, bound by tensor"],
         ["65.0 % of peak, bound by tensor"],
-        ["50.0 % of peak, bound by tensor"],
     ]
+
+
+def test_sizes_with_one_model_need_no_heading() -> None:
+    (axes,) = draw(FLASH, modelled("flash", 0.6, seq=512)).axes
+    assert axes.get_title() == ""
+
+
+def test_series_of_different_lengths_are_not_side_by_side() -> None:
+    drawing = draw(FLASH, modelled("triton", 0.7, seq=512))
+    assert sorted(axes.get_title() for axes in drawing.axes) == ["seq 256", "seq 512"]
 
 
 def test_problems_with_other_code_are_panels_whatever_is_asked_for() -> None:
     drawing = draw(
         FLASH,
-        modelled("flash", 0.5, case="capped", softcap=30.0, heads=8),
+        modelled("flash", 0.5, case="capped", softcap=30.0),
         modelled("triton", 0.7, softcap=30.0),
     )
     assert [axes.get_title() for axes in drawing.axes] == ["softcap –", "softcap 30"]
@@ -97,7 +107,10 @@ def test_problems_with_other_code_are_panels_whatever_is_asked_for() -> None:
 
 
 def test_cases_without_a_model_are_left_out() -> None:
-    (axes,) = draw(FLASH, make_result("torch", time_s=1.0)).axes
+    drawing = draw(FLASH, make_result("torch", time_s=1.0))
+    (axes,) = drawing.axes
+    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
+    assert "Without a model, so not shown: 1 of 2 cases (torch)." in caption.replace("\n", " ")
     assert [label.get_text() for label in axes.get_yticklabels()] == ["flash"]
 
 
