@@ -21,6 +21,7 @@ from harness.reporting.figures.style import DOTTED, POINTS_PER_INCH, STATUS_WORD
 from harness.reporting.published.matching import (
     disagreements,
     matching,
+    mixed_places,
     nothing_matches,
     other_conventions,
     sources,
@@ -49,6 +50,7 @@ WORD_LINE = 6.0
 """Points from one word for a missing point to the next."""
 LEGEND_TITLE = "published by others, not measured here"
 NO_RATES = "published points are rates and are not overlaid on times"
+MIXED = "No published point stands where one panel has several problems at one place, each of another run."
 OWN_SCALE = "The scale above each panel is that of published points alone."
 
 COLORS = ("#5f5f5f", "#8a5a83", "#8c6d31", "#3d7a80", "#a05050")
@@ -146,13 +148,19 @@ def overlay_of(
 ) -> Overlay:
     """Return the points of the problems of each panel's rows; `highest_tflops` is the highest measured rate.
 
-    Of several rows at one place each point counts once.
+    Of several rows at one place each point counts once; where they are of several problems, none is drawn.
     """
     points = settings.points()
-    matches = [matching(frame, points, x) for frame in frames]
+    all_matches = [matching(frame, points, x) for frame in frames]
+    mixed = [mixed_places(frame, x) for frame in frames]
+    matches = [
+        [(place, point) for place, point in of_panel if place not in places]
+        for of_panel, places in zip(all_matches, mixed, strict=True)
+    ]
+    mixed_notes = [MIXED] if matches != all_matches else []
     found = list(dict.fromkeys(point for panel in matches for _, point in panel))
     if not found:
-        return Overlay()
+        return Overlay(notes=tuple(mixed_notes))
     is_far = max((point.tflops or 0.0 for point in found), default=0.0) > FAR * highest_tflops
     factor = TFLOPS.factor if is_far else unit.factor
     names = sorted({point.series for point in found})
@@ -164,7 +172,7 @@ def overlay_of(
         }
         for panel in matches
     )
-    notes = [sources(found), *disagreements(found), *([OWN_SCALE] if is_far else [])]
+    notes = [sources(found), *disagreements(found), *([OWN_SCALE] if is_far else []), *mixed_notes]
     return Overlay(panels, {name: _style(rank) for rank, name in enumerate(names)}, tuple(notes), is_far)
 
 

@@ -61,6 +61,17 @@ def matching(
     return [(place, point) for point in points for place in places.get(point.problem, ())]
 
 
+def mixed_places(frame: pd.DataFrame, x: str) -> set[Any]:
+    """Return the values of the column `x` at which rows are of several problems, as points tell them apart.
+
+    A point there would stand beside a row that it does not belong to.
+    """
+    problems: dict[Any, set[PublishedProblem | None]] = {}
+    for row in records(frame):
+        problems.setdefault(row[x], set()).add(published_problem(row))
+    return {place for place, of_place in problems.items() if len(of_place) > 1}
+
+
 def nothing_matches(frame: pd.DataFrame, points: Sequence[PublishedPoint]) -> str:
     """Return a line that says what was compared where no point is of a measured problem."""
     values = "; ".join(f"{name} {_values(frame, name)}" for name in SHAPE if name in frame)

@@ -13,9 +13,10 @@ from harness.errors import InputError
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting import make_report, redraw
 from harness.reporting.figures.base import NothingToDraw
-from harness.reporting.figures.published_overlay import FAR, LEGEND_TITLE, NO_RATES
+from harness.reporting.figures.published_overlay import FAR, LEGEND_TITLE, MIXED, NO_RATES
 from harness.reporting.figures.throughput import Throughput
 from harness.reporting.frames import prepare
+from harness.reporting.runs import read_runs
 from harness.results.frame import results_frame
 from harness.results.result import Result
 
@@ -192,3 +193,15 @@ def test_published_points_change_the_figure_and_no_table(write_run: WriteRun) ->
     assert after.figures["throughput"][0].read_text() != plain
     assert [(after.folder / name).read_text() for name in tables] == kept
     assert not any("H100" in text for text in kept)
+
+
+def test_no_point_stands_beside_a_run_of_another_problem(write_run: WriteRun) -> None:
+    folders = []
+    for name, heads in (("few", 32), ("many", 64)):
+        rows = results(NEAR, heads=heads, kv_heads=heads)
+        folders.append(write_run([row.model_copy(update={"run": name}) for row in rows], name=name))
+    drawing = draw(read_runs(folders).frame)
+    (axes,) = drawing.axes
+    assert not [entry for entry in axes.collections if entry.get_gid() == "published"]
+    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
+    assert MIXED in caption.replace("\n", " ")
