@@ -9,7 +9,7 @@ from harness.reporting.figures.common_cases import CommonCases, common_cases, lo
 from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
 from harness.reporting.figures.stacked_rows import draw_stacks
-from harness.reporting.frames import varying
+from harness.reporting.frames import labels_in, varying
 from harness.reporting.units import significant
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ PER_KEY_NOTE = (
     "Instructions of the main loop for each key of a query, all lanes together, counted in the machine code."
 )
 CODE_NOTE = "Instructions in the machine code of all kernels, each counted once however often it is executed."
+NOT_COUNTED = "Without such a count, so not shown: {} of {} cases ({})."
+BY_CODE = 'per = "code" counts the whole code of {} of them.'
 LENGTH_NOTE = "Of several lengths: the longest that all series below a heading have."
 
 
@@ -73,6 +75,7 @@ class InstructionMix(Figure):
         stacks = [(row, _parts(row, columns)) for row in drawn.rows]
         title = "instructions for each key" if is_per_key else "instructions in the code"
         notes = [PER_KEY_NOTE if is_per_key else CODE_NOTE]
+        notes += _not_counted(frame, counted, is_per_key, settings)
         notes += [LENGTH_NOTE] if varying(counted, LENGTHS) else []
         return draw_stacks(
             frame, stacks, settings, title, significant, " ".join([*notes, *drawn.notes, caption])
@@ -88,6 +91,20 @@ def _counted(frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFr
         wanted = "of a main loop" if settings.per == "key" else "of machine code"
         raise NothingToDraw(f"no case has its instructions {wanted} counted")
     return counted
+
+
+def _not_counted(
+    frame: pd.DataFrame, counted: pd.DataFrame, is_per_key: bool, settings: InstructionMixSettings
+) -> list[str]:
+    """Return sentences on the cases that have no such count, and on those whose code has one."""
+    chosen = choose_rows(frame, settings)
+    others = chosen[~chosen.index.isin(counted.index)]
+    if others.empty:
+        return []
+    names = ", ".join(settings.display(label) for label in labels_in(others))
+    notes = [NOT_COUNTED.format(len(others), len(chosen), names)]
+    by_code = int(others[list(_columns(others, False))].notna().any(axis="columns").sum())
+    return [*notes, BY_CODE.format(by_code)] if is_per_key and by_code else notes
 
 
 def _drawn(counted: pd.DataFrame, settings: InstructionMixSettings) -> CommonCases:

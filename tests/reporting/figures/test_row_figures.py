@@ -262,3 +262,12 @@ def test_ranges_of_different_lengths_are_told() -> None:
 def test_without_such_values_there_is_nothing_to_draw(figure: Figure, reason: str) -> None:
     with pytest.raises(NothingToDraw, match=reason):
         draw(figure, make_result())
+
+
+def test_the_caption_names_what_has_no_count_for_each_key() -> None:
+    modelled = built("flash", model={"tensor_per_score": 3.0}, instructions={"tensor": 90})
+    drawing = draw(InstructionMix(), modelled, built("naive", instructions={"tensor": 60}))
+    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
+    words = " ".join(caption.split())
+    assert "Without such a count, so not shown: 1 of 2 cases (naive)." in words
+    assert 'per = "code" counts the whole code of 1 of them.' in words
