@@ -462,8 +462,8 @@ MUTANTS = {
     "peak-below-its-data": Mutant(
         "a peak below its own data is drawn",
         "harness/reporting/figures/peak_lines.py",
-        "peaks_of",
-        '(members["tflops"] > members["peak_tflops"]).any()',
+        "_with_peaks",
+        'rows["tflops"] > rows["peak_tflops"]',
         "False",
         "tests/reporting/figures/test_throughput.py::test_a_peak_below_its_own_data_is_not_drawn",
     ),
