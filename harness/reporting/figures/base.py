@@ -99,7 +99,9 @@ def _drawable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_drawable)]
-Inches = Annotated[float, Field(ge=1, le=100)]
+MOST_INCHES = 100
+"""Of a drawing's width and height."""
+Inches = Annotated[float, Field(ge=1, le=MOST_INCHES)]
 
 
 class FigureSettings(BaseModel):
@@ -234,14 +236,38 @@ def draw_figure(figure: Figure, frame: pd.DataFrame, settings: Any, caption: str
 def _least_height(
     figure: Figure, frame: pd.DataFrame, settings: FigureSettings, caption: str, height: float
 ) -> float:
-    """Return the least height, from one on, that a figure is drawn with."""
-    while True:
-        try:
-            figure.draw(frame, settings.model_copy(update={"size": (settings.inches, height)}), caption)
-        except TooLow as refused:
-            height = max(refused.least, round(height + 0.1, 1))
+    """Return the least height, from one on, that a figure is drawn with, to 0.1 inches.
+
+    Each drawing takes its time: steps up double until one is drawn, and the last is halved.  Raises
+    `Unreadable` where `MOST_INCHES` are too low.
+    """
+    step, lower, drawn = 0.1, height - 0.1, None
+    while drawn is None:
+        if height > MOST_INCHES:
+            raise Unreadable(
+                f"no height up to {MOST_INCHES} inches has room for it; narrow it down with where"
+            )
+        least = _refused_below(figure, frame, settings, caption, height)
+        if least is None:
+            drawn = height
         else:
-            return height
+            lower, height, step = height, max(least, round(height + step, 1)), step * 2
+    while drawn - lower > 0.15:
+        height = round((drawn + lower) / 2, 1)
+        least = _refused_below(figure, frame, settings, caption, height)
+        drawn, lower = (height, lower) if least is None else (drawn, height)
+    return drawn
+
+
+def _refused_below(
+    figure: Figure, frame: pd.DataFrame, settings: FigureSettings, caption: str, height: float
+) -> float | None:
+    """Return the height that a figure asks for where it refuses one as too low; None where it draws."""
+    try:
+        figure.draw(frame, settings.model_copy(update={"size": (settings.inches, height)}), caption)
+    except TooLow as refused:
+        return refused.least
+    return None
 
 
 def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
@@ -255,6 +281,18 @@ def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
     if shown.empty and not frame.empty:
         raise NothingToDraw("no row has what variants and where ask for")
     return shown
+
+
+def not_shown(reason: str, chosen: pd.DataFrame, drawn: pd.DataFrame, settings: FigureSettings) -> list[str]:
+    """Return a sentence on the rows that are chosen and not drawn, with their series; none where all are.
+
+    `reason` begins it: `Without a build time`.
+    """
+    others = chosen[~chosen.index.isin(drawn.index)]
+    if others.empty:
+        return []
+    names = ", ".join(settings.display(label) for label in labels_in(others))
+    return [f"{reason}, so not shown: {len(others)} of {len(chosen)} cases ({names})."]
 
 
 def require_times(frame: pd.DataFrame) -> None:

@@ -16,6 +16,7 @@ from harness.reporting.figures.base import (
     NothingToDraw,
     PanelColumn,
     choose_rows,
+    not_shown,
 )
 from harness.reporting.figures.layout import SHARED_SIZES, check_readable, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
@@ -66,7 +67,7 @@ NOTE = (
     "exponentials; fma, alu, uniform: other arithmetic; issue: instructions that are issued; shared: shared "
     "memory; l2: second-level cache."
 )
-WITHOUT_MODEL = "Without a model, so not shown: {} of {} cases ({})."
+WITHOUT_MODEL = "Without a model"
 
 
 class BoundsSettings(FigureSettings):
@@ -108,6 +109,8 @@ class Bounds(Figure):
         shown, columns = _drawn(frame, settings)
         labels, parts = labels_in(shown), _parts(shown)
         grid = panel_grid(shown, columns, settings.panels_beside)
+        chosen = choose_rows(frame, settings)
+        without_model = not_shown(WITHOUT_MODEL, chosen, _modelled(chosen), settings)
         width = settings.inches
         with paper_style(settings.font):
             legend = plan_legend([*parts, SIMULATED], settings.title, width)
@@ -115,7 +118,7 @@ class Bounds(Figure):
                 grid,
                 INCHES_OF_PANEL + INCHES_OF_BAR * len(labels),
                 caption if settings.caption else None,
-                [NOTE, *_without_model(frame, settings)],
+                [NOTE, *without_model],
                 size=settings.size,
                 width=width,
                 heading_height=legend.height,
@@ -194,16 +197,6 @@ def _modelled(frame: pd.DataFrame) -> pd.DataFrame:
         tool = _missing_reader(frame)
         raise NothingToDraw(reason if tool is None else f"{reason}: built with {no_reader(tool)}")
     return known
-
-
-def _without_model(frame: pd.DataFrame, settings: BoundsSettings) -> list[str]:
-    """Return a sentence on the cases that have no model, with their series."""
-    chosen = choose_rows(frame, settings)
-    others = chosen[~chosen.index.isin(_modelled(chosen).index)]
-    if others.empty:
-        return []
-    names = ", ".join(settings.display(label) for label in labels_in(others))
-    return [WITHOUT_MODEL.format(len(others), len(chosen), names)]
 
 
 def _missing_reader(frame: pd.DataFrame) -> str | None:

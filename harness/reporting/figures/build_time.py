@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
+from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows, not_shown
 from harness.reporting.figures.common_cases import common_cases
 from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
 from harness.reporting.figures.stacked_rows import OTHERS, draw_stacks
@@ -51,7 +51,8 @@ class BuildTime(Figure):
         common = common_cases(built, bar_rows(built, settings))
         unit = time_unit(built["build_s"])
         stacks = [(row, _stages(row, unit.factor)) for row in common.rows]
-        words = " ".join([NOTE, *common.notes, caption])
+        without = not_shown("Without a build time", choose_rows(frame, settings), built, settings)
+        words = " ".join([NOTE, *without, *common.notes, caption])
         return draw_stacks(frame, stacks, settings, f"build time ({unit.symbol})", significant, words)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
+from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows, not_shown
 from harness.reporting.figures.common_cases import CommonCases, common_cases, longest_cases
 from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
 from harness.reporting.figures.stacked_rows import draw_stacks
-from harness.reporting.frames import labels_in, varying
+from harness.reporting.frames import varying
 from harness.reporting.units import significant
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PER_KEY_NOTE = (
     "Instructions of the main loop for each key of a query, all lanes together, counted in the machine code."
 )
 CODE_NOTE = "Instructions in the machine code of all kernels, each counted once however often it is executed."
-NOT_COUNTED = "Without such a count, so not shown: {} of {} cases ({})."
+NOT_COUNTED = "Without such a count"
 BY_CODE = 'per = "code" counts the whole code of {} of them.'
 LENGTH_NOTE = "Of several lengths: the longest that all series below a heading have."
 
@@ -98,11 +98,8 @@ def _not_counted(
 ) -> list[str]:
     """Return sentences on the cases that have no such count, and on those whose code has one."""
     chosen = choose_rows(frame, settings)
+    notes = not_shown(NOT_COUNTED, chosen, counted, settings)
     others = chosen[~chosen.index.isin(counted.index)]
-    if others.empty:
-        return []
-    names = ", ".join(settings.display(label) for label in labels_in(others))
-    notes = [NOT_COUNTED.format(len(others), len(chosen), names)]
     by_code = int(others[list(_columns(others, False))].notna().any(axis="columns").sum())
     return [*notes, BY_CODE.format(by_code)] if is_per_key and by_code else notes
 

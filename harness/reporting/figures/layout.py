@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -153,11 +154,19 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
 
 
 def _order(columns: Sequence[str], values: Sequence[Any]) -> list[Any]:
-    """Return what panels are sorted by: numbers grow, also those of `FIXED_LENGTH`, those of keys first."""
-    return [
-        ((value > 0) - (value < 0), abs(value)) if column == FIXED_LENGTH else sort_key(value)
-        for column, value in zip(columns, values, strict=True)
-    ]
+    """Return what panels are sorted by: numbers grow, also those of `FIXED_LENGTH`, those of keys first.
+
+    Of sizes in words the numbers count, in their order.
+    """
+    keys: list[Any] = []
+    for column, value in zip(columns, values, strict=True):
+        if column == FIXED_LENGTH:
+            keys.append(((value > 0) - (value < 0), abs(value)))
+        elif column == SHARED_SIZES:
+            keys.append(([int(number) for number in re.findall(r"\d+", value)], value))
+        else:
+            keys.append(sort_key(value))
+    return keys
 
 
 def new_drawing(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
+from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows, not_shown
 from harness.reporting.figures.common_cases import common_cases
 from harness.reporting.figures.row_bars import (
     BAR,
@@ -103,6 +103,7 @@ class Resources(Figure):
         drawn = [quantity for quantity in known if (shown[quantity.column] > 0).any()]
         zero = [quantity.words for quantity in known if quantity not in drawn]
         notes = [NOTE, *([DIFFERENT_LENGTHS] if common_cases(shown, rows).notes else [])]
+        notes += not_shown("Without figures of its code", choose_rows(frame, settings), shown, settings)
         notes += [f"0 in all rows: {', '.join(zero)}."] if zero else []
         columns = [_column(rows, quantity) for quantity in drawn or known[:1]]
         return draw_rows(frame, rows, columns, settings, " ".join([*notes, caption]))

@@ -76,11 +76,17 @@ def test_a_line_is_at_the_simulated_time() -> None:
 
 def test_sizes_share_a_panel_only_where_each_series_has_one_model() -> None:
     drawing = draw(FLASH, modelled("flash", 0.6, seq=512), modelled("flash", 0.65, heads=8, case="split"))
-    assert [axes.get_title() for axes in drawing.axes] == ["heads 16; seq 256, 512", "heads 8; seq 256"]
+    assert [axes.get_title() for axes in drawing.axes] == ["heads 8; seq 256", "heads 16; seq 256, 512"]
     assert [words(axes) for axes in drawing.axes] == [
-        ["60.0 % of peak, bound by tensor"],
         ["65.0 % of peak, bound by tensor"],
+        ["60.0 % of peak, bound by tensor"],
     ]
+
+
+def test_panels_of_sizes_are_in_the_order_of_the_sizes() -> None:
+    drawing = draw(*(modelled("flash", seq / 8192, seq=seq) for seq in (4096, 512, 1024)))
+    titles = [axes.get_title() for axes in drawing.axes if axes.get_visible()]
+    assert titles == ["seq 512", "seq 1024", "seq 4096"]
 
 
 def test_sizes_with_one_model_need_no_heading() -> None:

@@ -271,3 +271,14 @@ def test_the_caption_names_what_has_no_count_for_each_key() -> None:
     words = " ".join(caption.split())
     assert "Without such a count, so not shown: 1 of 2 cases (naive)." in words
     assert 'per = "code" counts the whole code of 1 of them.' in words
+
+
+@pytest.mark.parametrize(
+    ("figure", "reason"),
+    [(Resources(), "Without figures of its code"), (BuildTime(), "Without a build time")],
+)
+def test_the_caption_names_what_has_no_values(figure: Figure, reason: str) -> None:
+    known = built("flash", registers=128, build_s=2.0)
+    drawing = draw(figure, known, built("naive"), built("naive", 128))
+    assert f"{reason}, so not shown: 2 of 3 cases (naive)." in caption(drawing)
+    assert reason not in caption(draw(figure, known))

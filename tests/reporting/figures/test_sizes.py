@@ -12,7 +12,7 @@ from synthetic_results import PEAK_TFLOPS, make_result
 
 from harness import plugins
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.base import TooLow, Unreadable, draw_figure
+from harness.reporting.figures.base import Figure, FigureSettings, TooLow, Unreadable, draw_figure
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
@@ -82,6 +82,37 @@ def test_a_size_that_is_refused_is_told_with_one_that_is_drawn(
     least = least_height(frame, name, width, 1.0)
     draw(frame, name, size=(width, least))
     assert least_height(frame, name, width, round(least - 0.3, 1)) == least
+
+
+class LowFigure(Figure):
+    """Needs some inches of height, and says so only little by little."""
+
+    name = "low"
+    summary = "a figure for tests"
+
+    def __init__(self, needed: float) -> None:
+        self.needed = needed
+        self.drawings = 0
+
+    def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
+        self.drawings += 1
+        height = settings.size[1]
+        if height < self.needed:
+            raise TooLow(height, height + 0.01)
+        return Drawing()
+
+
+def test_the_least_height_is_found_in_few_drawings(frame: pd.DataFrame) -> None:
+    figure = LowFigure(needed=9.0)
+    with pytest.raises(TooLow, match=r"at least 9\.0 are needed"):
+        draw_figure(figure, frame, FigureSettings(size=(6, 1)), "")
+    assert figure.drawings < 20
+
+
+def test_a_figure_that_no_height_is_enough_for_is_refused(frame: pd.DataFrame) -> None:
+    figure = LowFigure(needed=float("inf"))
+    with pytest.raises(Unreadable, match="no height up to 100 inches has room for it"):
+        draw_figure(figure, frame, FigureSettings(size=(6, 1)), "")
 
 
 def tops(axes: Axes, kind: str) -> list[float]:
