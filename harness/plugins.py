@@ -40,7 +40,7 @@ def names(kind: str) -> list[str]:
 
 
 def suggested(kind: str) -> list[str]:
-    """Return the names that messages offer: without those of variants that say they are not to be.
+    """Return the names that messages list: without those of variants that say they are not to be.
 
     Variants are imported for that, which is cheap; one that cannot be is offered.
     """
@@ -48,8 +48,11 @@ def suggested(kind: str) -> list[str]:
 
 
 def unknown(kind: str, name: object) -> str:
-    """Return the message for a name that no plugin of a kind has."""
-    return unknown_name(kind, name, suggested(kind))
+    """Return the message for a name that no plugin of a kind has.
+
+    Whoever writes a name that is close to one that is not listed means that.
+    """
+    return unknown_name(kind, name, suggested(kind), names(kind))
 
 
 def _is_suggested(variant_name: str) -> bool:

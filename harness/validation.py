@@ -154,10 +154,13 @@ def _unknown_key(meant: str | None, allowed: Collection[str]) -> str:
     return f"unknown key{_suggestion(meant)}; allowed: {', '.join(allowed) or 'none'}"
 
 
-def unknown_name(kind: str, name: Any, known: Iterable[str]) -> str:
-    """Return the message for a name (of a variant, a target …) that is not one of the known ones."""
+def unknown_name(kind: str, name: Any, known: Iterable[str], meant: Collection[str] | None = None) -> str:
+    """Return the message for a name (of a variant, a target …) that is not one of the known ones.
+
+    It may be `meant` to be one that is not listed, too.
+    """
     names = list(known)
-    hint = suggestion(name, names) if isinstance(name, str) else ""
+    hint = suggestion(name, names if meant is None else meant) if isinstance(name, str) else ""
     named = shortened(repr(name)) if isinstance(name, str | None) else shown(name)
     listed = ", ".join(map(shortened, names[:MOST_NAMES])) or "none"
     more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""

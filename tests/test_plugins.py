@@ -279,7 +279,13 @@ def test_variants_that_serve_an_experiment_are_not_offered_to_users() -> None:
     with pytest.raises(InputError) as raised:
         plugins.check_name("variant", "twinn")
     assert "twin," not in str(raised.value)
-    assert "did you mean" not in str(raised.value)
+
+
+def test_a_variant_that_is_not_offered_is_meant_by_what_is_close_to_it() -> None:
+    with pytest.raises(
+        InputError, match=r"unknown variant 'paded' \(did you mean padded\?\); expected one of"
+    ):
+        plugins.check_name("variant", "paded")
 
 
 def test_other_variants_that_can_do_a_problem_are_none_that_test_the_measurement() -> None:

@@ -122,7 +122,7 @@ def _check_node(node: ast.AST, text: str, names: tuple[str, ...]) -> None:
     if isinstance(node, ast.Name):
         if node.id not in names and node.id not in WORDS:
             found = f"unknown name {_quoted(node.id)} in {_quoted(text)}{suggestion(node.id, names)}"
-            raise ValueError(f"{found}; expected one of {', '.join(names)}")
+            raise ValueError(f"{found}; expected one of {', '.join(names)}, or a text in quotes")
     elif isinstance(node, ast.Constant):
         if not isinstance(node.value, int | float | str | bool | None):
             raise ValueError(f"unexpected constant in {_quoted(text)}; {EXPECTED}")

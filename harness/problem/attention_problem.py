@@ -154,6 +154,13 @@ class AttentionProblem(BaseModel):
         set_default(data, "scale", usual_scale(size_or_one(data.get("head_dim"))))
         return data
 
+    @field_validator("window", mode="before")
+    @classmethod
+    def _pair_of_sides(cls, value: Any) -> Any:
+        if value is not None and not (isinstance(value, list | tuple) and len(value) == 2):
+            raise ValueError(f"found {shown(value)}, expected a pair [left, right]")
+        return value
+
     @field_validator("window", mode="after")
     @classmethod
     def _unlimited_window(cls, value: tuple[int | None, int | None] | None) -> Any:

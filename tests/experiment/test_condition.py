@@ -121,6 +121,11 @@ def test_an_unknown_name_is_refused_with_a_suggestion() -> None:
         parse_condition("sequ < 3", VALUES)
 
 
+def test_text_without_quotes_is_told_to_need_them() -> None:
+    with pytest.raises(ValueError, match=r"unknown name 'f16' .*expected one of .*, or a text in quotes"):
+        parse_condition("dtype == f16", VALUES)
+
+
 @pytest.mark.parametrize("text", ["window < 3", "seq // 0 == 1", "dtype * 3 == 'f32'", "seq in 3"])
 def test_a_condition_without_an_answer_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="cannot evaluate"):

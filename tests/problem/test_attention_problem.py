@@ -226,6 +226,12 @@ def test_bad_field_is_the_one_error(fields, message):
     assert len(caught.value.lines) == 1
 
 
+@pytest.mark.parametrize("window", [64, (64,), (1, 2, 3), "causal", {"left": 64}])
+def test_a_window_is_a_pair(window):
+    with pytest.raises(InputError, match=r"^window: found .*, expected a pair \[left, right\]$"):
+        AttentionProblem(heads=1, seq_q=8, head_dim=8, window=window)
+
+
 def test_a_field_that_is_almost_right_is_suggested():
     with pytest.raises(InputError) as caught:
         AttentionProblem(heads=2, seq=8, head_dim=8)
@@ -291,7 +297,7 @@ class TestStrictness:
             ({"kv_lengths": [float("inf")]}, "kv_lengths: found Infinity, expected an integer"),
             ({"kv_lengths": []}, "kv_lengths has 0 values for batch 1"),
             ({"cu_seqlens_q": 5}, "cu_seqlens_q: found 5, expected a list"),
-            ({"window": 5}, "window: found 5, expected a list"),
+            ({"window": 5}, "window: found 5, expected a pair [left, right]"),
         ],
     )
     def test_another_kind_of_value_is_one_line(self, fields, message):
