@@ -185,7 +185,10 @@ def edited_files(repository: Path) -> int:
 def _commit(top: Path, name: str) -> str:
     commit = _git(top, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if commit is None:
-        raise InputError(f"--revisions: {name!r} is no revision of {top}; expected a commit, branch or tag")
+        is_shallow = _git(top, "rev-parse", "--is-shallow-repository") == "true"
+        advice = "; this clone is shallow: git fetch --unshallow brings older commits" if is_shallow else ""
+        found = f"--revisions: {name!r} is no revision of {top}"
+        raise InputError(f"{found}; expected a commit, branch or tag{advice}")
     return commit
 
 
