@@ -6,7 +6,7 @@ How the times of a case compare depends on what else the runs have in common, be
 - *paired*: both runs timed it in turn with a baseline whose code is the same in both; what is compared are
   the two speed-ups over it, of rounds in which both took turns, so that what was different for all is gone;
 - *controlled*: other cases of its kind have identical code in both runs; what the runs differ by for these,
-  the median of their ratios, is taken off, and what they scatter by is added to the error;
+  the median of their ratios, is taken off, and what they scatter by is added to the error, see `_controlled`;
 - *apart*: nothing is known of how the machine was, and `RUN_TO_RUN` is added to the error.
 
 Cases are of a kind that have device, target and number of threads in common (`KIND`).  Controls tell in which
@@ -14,15 +14,16 @@ state the machine was: its clocks, its heat, and what else ran on it.  A process
 GPU's, that of one busy core little of all cores', and vectors of another width may run at another clock.
 """
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.comparing.check_settings import other_checks
-from harness.comparing.verdicts import standard_error, verdicts
+from harness.comparing.verdicts import joint_degrees, reach_of, standard_error, verdicts
 from harness.errors import InputError
-from harness.measure.statistics import NORMAL_95, RUN_TO_RUN, Verdict
+from harness.measure.statistics import RUN_TO_RUN, Verdict
 from harness.results.frame import arrow_texts, is_among
 from harness.status import FAILURES, Status
 
@@ -227,10 +228,11 @@ def _same_device(cases: "pd.DataFrame") -> "pd.Series":
 
 @dataclass(frozen=True)
 class _Ratios:
-    """New times over old ones, and the standard errors of their logarithms."""
+    """New times over old ones, and the standard errors of their logarithms with their degrees of freedom."""
 
     values: np.ndarray
     errors: np.ndarray
+    degrees: np.ndarray
 
     @classmethod
     def of(cls, cases: "pd.DataFrame", name: str, *, is_rate: bool = False) -> "_Ratios":
@@ -240,7 +242,7 @@ class _Ratios:
             standard_error(_column(cases, f"{name}_low_{run}"), _column(cases, f"{name}_high_{run}"))
             for run in ("old", "new")
         ]
-        return cls(old / new if is_rate else new / old, np.hypot(*errors))
+        return cls(old / new if is_rate else new / old, np.hypot(*errors), np.full(len(old), np.inf))
 
 
 def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
@@ -258,8 +260,9 @@ def _add_times(cases: "pd.DataFrame", threshold: float) -> list[str]:
     found = np.full(len(cases), None, dtype=object)
     found[identical] = Verdict.SAME.value
     judged = paired | apart
-    found[judged] = verdicts(ratio[judged], error[judged], threshold)
-    reach = np.exp(NORMAL_95 * np.where(np.isfinite(error), error, np.nan))
+    degrees = np.where(apart, corrected.degrees, speedups.degrees)
+    found[judged] = verdicts(ratio[judged], error[judged], threshold, degrees[judged])
+    reach = np.exp(reach_of(np.where(np.isfinite(error), error, np.nan), degrees))
     cases["how"] = np.select(kinds, ["identical", "paired", how], "")
     cases["verdict"], cases["ratio"] = found, ratio
     cases["low"], cases["high"] = ratio / reach, ratio * reach
@@ -274,7 +277,7 @@ def _corrected(
     How a ratio is known is *controlled* or *apart*, for each case.  The notes tell of kinds with cases that
     are judged by their times.
     """
-    values, errors = times.values.copy(), np.hypot(times.errors, RUN_TO_RUN)
+    values, errors, degrees = times.values.copy(), np.hypot(times.errors, RUN_TO_RUN), times.degrees.copy()
     how = np.full(len(values), "apart", dtype=object)
     notes, without = [], []
     for kind in np.unique(kinds.numbers[apart]):
@@ -284,9 +287,9 @@ def _corrected(
             without.append(kinds.name(kind))
             continue
         drift = float(np.median(controls))
-        scatter = float(np.sqrt(np.mean((controls - drift) ** 2)))
+        scatter = float(np.sqrt(np.sum((controls - drift) ** 2) / (len(controls) - 1)))
         values[of_kind] /= np.exp(drift)
-        errors[of_kind] = np.hypot(times.errors[of_kind], scatter)
+        errors[of_kind], degrees[of_kind] = _controlled(times.errors[of_kind], scatter, len(controls))
         how[of_kind] = "controlled"
         notes.append(
             f"{len(controls)} cases of identical code took {np.exp(drift):.3f} of their time in the new run, "
@@ -299,7 +302,17 @@ def _corrected(
             "few other cases of identical code of the same device, target and number of threads: "
             f"their times are not corrected, {100 * RUN_TO_RUN:.0f} % are added to errors"
         )
-    return _Ratios(values, errors), how, notes
+    return _Ratios(values, errors, degrees), how, notes
+
+
+def _controlled(own: np.ndarray, scatter: float, controls: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the errors of ratios that a median of controls is taken off, and their degrees of freedom.
+
+    A case differs from what the runs differ by as much as a control does.  The median of n controls errs,
+    too, by √(π/2n) of that.  What so few controls scatter by is an estimate with n − 1 degrees of freedom.
+    """
+    between_runs = np.full(len(own), scatter * math.sqrt(1 + math.pi / (2 * controls)))
+    return np.hypot(own, between_runs), joint_degrees(own, between_runs, controls - 1)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.comparing.comparison import FAILED, OUTCOME, identical_code
-from harness.comparing.verdicts import verdicts
-from harness.measure.statistics import CONFIDENCE, NORMAL_95, Verdict
-from harness.measure.students_t import t_quantile
+from harness.comparing.verdicts import reach_of, verdicts
+from harness.measure.statistics import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +46,10 @@ def of_pairs(pairs: Sequence["pd.DataFrame"], threshold: float) -> "pd.DataFrame
     judged, short = differs & (known >= LEAST_PAIRS), differs & (known > 0) & (known < LEAST_PAIRS)
     _forget_times(cases, differs & ~judged)
     logarithms = np.log(ratios[:, judged])
-    error = np.nanstd(logarithms, axis=0, ddof=1) / np.sqrt(known[judged]) * _widened(known[judged])
-    ratio, reach = np.exp(np.nanmean(logarithms, axis=0)), np.exp(NORMAL_95 * error)
+    error, degrees = np.nanstd(logarithms, axis=0, ddof=1) / np.sqrt(known[judged]), known[judged] - 1.0
+    ratio, reach = np.exp(np.nanmean(logarithms, axis=0)), np.exp(reach_of(error, degrees))
     cases.loc[judged, ["ratio", "low", "high"]] = np.stack([ratio, ratio / reach, ratio * reach], axis=1)
-    cases.loc[judged, "verdict"] = verdicts(ratio, error, threshold)
+    cases.loc[judged, "verdict"] = verdicts(ratio, error, threshold, degrees)
     cases.loc[judged, "how"] = IN_TURN
     cases.loc[short, "ratio"] = np.exp(np.nanmean(np.log(ratios[:, short]), axis=0))
     cases.loc[short, "verdict"] = Verdict.AMBIGUOUS.value
@@ -137,11 +136,6 @@ def _forget_times(cases: "pd.DataFrame", places: np.ndarray) -> None:
 def _values_of(column: str, cases: "pd.DataFrame", pair: "pd.DataFrame") -> np.ndarray:
     """Return a pair's numbers of a column in the order of `cases`."""
     return pair.set_index("case")[column].reindex(cases["case"]).to_numpy(dtype=np.float64)
-
-
-def _widened(counts: np.ndarray) -> np.ndarray:
-    """Return by how much errors that so many pairs tell are to be widened, to be taken for normal ones."""
-    return np.array([t_quantile(CONFIDENCE, max(1, int(count) - 1)) / NORMAL_95 for count in counts])
 
 
 def is_all_identical(cases: "pd.DataFrame") -> bool:

@@ -79,6 +79,31 @@ def test_cases_of_identical_code_tell_what_the_runs_differ_by() -> None:
     assert "(cpu, a processor)" in note
 
 
+@pytest.mark.parametrize("controls", [3, 4, 12])
+def test_intervals_know_how_little_few_controls_tell(controls: int) -> None:
+    """Each case of equal codes takes another time in each run, and times within a run scatter by little."""
+    random, seconds = np.random.default_rng(12), np.full(controls + 20, 1e-3)
+    digests = [f"code{number}" if number < controls else None for number in range(controls + 20)]
+    holds, alarms = [], 0
+    for _ in range(100):
+        old, new = (
+            run_of(
+                seconds * np.exp(0.04 * random.standard_normal(len(seconds))),
+                random,
+                noise=5e-3,
+                digests=digests,
+                with_baseline=False,
+            )
+            for _ in range(2)
+        )
+        cases, _ = compare_tables(old, new)
+        judged = cases[cases["how"] == "controlled"]
+        holds += list((judged["low"] <= 1) & (judged["high"] >= 1))
+        alarms += bool(judged["verdict"].isin(["slower", "faster"]).any())
+    assert 0.92 <= np.mean(holds) <= 0.99
+    assert alarms <= 10
+
+
 @pytest.mark.parametrize(
     "other",
     [

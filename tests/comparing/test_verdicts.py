@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.comparing.verdicts import refused, standard_error, upper_tail, verdicts
+from harness.comparing.verdicts import joint_degrees, reach_of, refused, standard_error, upper_tail, verdicts
 
 
 def test_a_ratio_is_judged_by_its_interval_and_the_threshold() -> None:
@@ -39,6 +39,41 @@ def test_of_many_cases_few_differences_are_wrong() -> None:
     assert wrong / found < 0.05
 
 
+def share_of_false_alarms(random: np.random.Generator, samples: int, cases: int, scatter: float) -> float:
+    """Return how many of 200 comparisons tell a difference between equal codes, of few samples a case."""
+    alarms = 0
+    for _ in range(200):
+        logarithms = random.normal(0, scatter, (samples, cases))
+        error = logarithms.std(axis=0, ddof=1) / np.sqrt(samples)
+        found = verdicts(np.exp(logarithms.mean(axis=0)), error, 0.03, np.full(cases, samples - 1.0))
+        alarms += bool(np.isin(found, ["slower", "faster"]).any())
+    return alarms / 200
+
+
+@pytest.mark.parametrize("scatter", [0.05, 0.2])
+@pytest.mark.parametrize("cases", [20, 500])
+@pytest.mark.parametrize("samples", [3, 6])
+def test_errors_that_are_estimates_tell_no_more_false_differences(
+    samples: int, cases: int, scatter: float
+) -> None:
+    assert share_of_false_alarms(np.random.default_rng(5), samples, cases, scatter) <= 0.09
+
+
+def test_the_interval_of_a_difference_lies_beyond_the_band() -> None:
+    random = np.random.default_rng(6)
+    ratios = np.exp(random.uniform(-0.2, 0.2, 500))
+    errors, degrees = random.uniform(0.005, 0.05, 500), random.integers(1, 200, 500).astype(float)
+    found = verdicts(ratios, errors, 0.03, degrees)
+    reach = np.exp(reach_of(errors, degrees))
+    assert (ratios / reach)[found == "slower"].min() >= 1.03
+    assert (ratios * reach)[found == "faster"].max() <= 1 / 1.03
+
+
+def test_degrees_of_freedom_grow_as_what_is_estimated_gets_smaller() -> None:
+    found = joint_degrees(np.array([0.0, 1.0, 10.0, np.inf, 0.0]), np.array([1.0, 1.0, 1.0, 1.0, 0.0]), 3)
+    assert found == pytest.approx([3, 12, 3 * 101**2, np.inf, np.inf])
+
+
 def test_the_procedure_of_benjamini_and_hochberg() -> None:
     probabilities = np.array([0.01, 0.04, 0.03, 0.005, 0.5])
     assert list(refused(probabilities, 0.05)) == [True, True, True, True, False]
@@ -49,7 +84,8 @@ def test_the_procedure_of_benjamini_and_hochberg() -> None:
 def test_errors_are_those_of_95_percent_intervals() -> None:
     error = standard_error(np.array([np.exp(-0.196), np.nan]), np.array([np.exp(0.196), 2.0]))
     assert error == pytest.approx([0.1, np.inf], rel=1e-4)
-    assert upper_tail(np.array([1.959964, -np.inf])) == pytest.approx([0.025, 1.0], rel=1e-4)
+    known = np.full(2, np.inf)
+    assert upper_tail(np.array([1.959964, -np.inf]), known) == pytest.approx([0.025, 1.0], rel=1e-4)
 
 
 def test_a_negative_threshold_is_refused() -> None:

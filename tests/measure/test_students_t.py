@@ -1,6 +1,7 @@
+import numpy as np
 import pytest
 
-from harness.measure.students_t import t_quantile
+from harness.measure.students_t import t_quantile, t_tail
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,21 @@ def test_quantiles_are_those_of_the_printed_tables(confidence: float, degrees: i
 def test_without_a_degree_of_freedom_there_is_no_quantile() -> None:
     with pytest.raises(ValueError, match="at least 1, found 0"):
         t_quantile(0.95, 0)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 5, 30, 100])
+def test_the_tail_is_what_lies_beyond_a_quantile(degrees: int) -> None:
+    quantile = t_quantile(0.95, degrees)
+    tail = t_tail(np.array([-quantile, -np.inf, 0.0, quantile, np.inf]), degrees)
+    assert tail == pytest.approx([0.975, 1.0, 0.5, 0.025, 0.0], abs=1e-12)
+
+
+def test_far_out_the_tail_of_few_degrees_is_heavy() -> None:
+    """Of one degree T is Cauchy's, of two its tail is (1 − t/√(2 + t²))/2."""
+    assert t_tail(np.array([1e3]), 1) == pytest.approx([1 / (np.pi * 1e3)], rel=1e-6)
+    assert t_tail(np.array([50.0]), 2) == pytest.approx([(1 - 50 / np.sqrt(2502)) / 2], rel=1e-9)
+
+
+def test_without_a_degree_of_freedom_there_is_no_tail() -> None:
+    with pytest.raises(ValueError, match="at least 1, found 0"):
+        t_tail(np.array([1.0]), 0)
