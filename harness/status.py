@@ -30,6 +30,11 @@ class Status(StrEnum):
         return self in FAILURES
 
     @property
+    def ends_early(self) -> bool:
+        """Whether a case came to its end before it was built, or was checked and not accepted."""
+        return self.is_failure or self is Status.UNSUPPORTED
+
+    @property
     def is_checked(self) -> bool:
         """Whether the output was compared with the oracle and accepted."""
         return self in (Status.PASSED, Status.EMULATED)

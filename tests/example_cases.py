@@ -5,6 +5,8 @@ from typing import Any
 from harness.experiment.experiment import Experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.results.row_maker import CaseRecord
+from harness.workers.protocol import Checked
 
 PROBLEM = AttentionProblem(heads=2, seq_q=16, head_dim=8)
 
@@ -12,6 +14,14 @@ PROBLEM = AttentionProblem(heads=2, seq_q=16, head_dim=8)
 def example_case(variant: str = "numpy-attention", **params: int) -> Case:
     """A case of the target `numpy`."""
     return Case(problem=PROBLEM, variant=variant, target="numpy", params=dict(params))
+
+
+def accepted_record(case: Case, error_ratio: float = 0.25, **known: Any) -> CaseRecord:
+    """What is known of a case whose output the oracle has accepted."""
+    record = CaseRecord(case, **known)
+    verdict = Checked(ok=True, max_abs_error=1e-7, error_ratio=error_ratio, tolerance=4e-7)
+    record.note_verdict(verdict, "normal")
+    return record
 
 
 def example_experiment(variants: list[str], **sections: Any) -> Experiment:

@@ -114,7 +114,12 @@ class RowMaker:
     """`run` or `check`: what repeats a failure."""
 
     def success(self, record: CaseRecord, status: Status, times: GroupTimes | None = None) -> Result:
-        """Return the row of a case that passed, was emulated or could only be built."""
+        """Return the row of a case that passed, was emulated or could only be built.
+
+        Raises `ValueError` for one that is to have passed without the oracle's verdict.
+        """
+        if status.is_checked and not (record.verdict is not None and record.verdict.ok):
+            raise ValueError(f"{record.case.id} cannot be {status}: no check has accepted it")
         columns = {}
         if times is not None:
             columns = {**timing_columns(record.case, times), **device_columns(record.case, times)}

@@ -13,12 +13,13 @@ The other machine needs the device's driver and Python, but no compiler, neither
 import hashlib
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
@@ -84,6 +85,16 @@ class BundledCase(BaseModel):
     digest: str | None = None
     """Of the files of its artifact."""
 
+    @model_validator(mode="after")
+    def _nothing_is_checked_yet(self) -> Self:
+        """Refuse what no build says: only a check here, with the oracle, lets a case pass."""
+        if self.status is not Status.BUILT and not self.status.ends_early:
+            found = self.status.value
+            raise ValueError(f"status: found {found!r}, expected 'built' or why there is no artifact")
+        if self.status is Status.BUILT and self.key is None:
+            raise ValueError("key: found none, expected that of an artifact: the case is 'built'")
+        return self
+
 
 class BundleIndex(BaseModel):
     """The contents of `bundle.json`."""
@@ -93,7 +104,16 @@ class BundleIndex(BaseModel):
     format_version: int = FORMAT_VERSION
     manifest: Manifest
     """The experiment, and where and with what it was built."""
-    cases: tuple[BundledCase, ...]
+    cases: Annotated[tuple[BundledCase, ...], Field(min_length=1)]
+
+    @field_validator("cases", mode="after")
+    @classmethod
+    def _each_case_once(cls, cases: tuple[BundledCase, ...]) -> tuple[BundledCase, ...]:
+        counts = Counter(entry.case.id for entry in cases)
+        (case, times), *_ = counts.most_common(1)
+        if times > 1:
+            raise ValueError(f"found case {case} {times} times, expected each case once")
+        return cases
 
 
 class Bundle:
@@ -325,7 +345,8 @@ def open_bundle(folder: Path) -> Bundle:
     except ValidationError as error:
         detail = error.errors()[0]
         where = ".".join(str(part) for part in detail["loc"]) or "the file"
-        raise InputError(f"{file}: not a bundle: {printable(where)}: {detail['msg']}") from error
+        message = printable(detail["msg"].removeprefix("Value error, "))
+        raise InputError(f"{file}: not a bundle: {printable(where)}: {message}") from error
 
 
 def requirements(artifacts: Iterable[Artifact]) -> str:

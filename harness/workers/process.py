@@ -82,6 +82,8 @@ class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a faul
         transient: bool = False,
         log: str = "",
     ) -> None:
+        if not status.ends_early:
+            raise ValueError(f"a failure cannot be {status}")
         super().__init__(f"{status}: {reason}")
         self.status = status
         self.reason = reason

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from example_cases import accepted_record
 
 from harness import plugins
 from harness.experiment.experiment import Experiment, load_experiment
@@ -15,7 +16,7 @@ from harness.measure.rounds import TimedRound
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
-from harness.results.row_maker import CaseRecord, GroupTimes, RowMaker
+from harness.results.row_maker import GroupTimes, RowMaker
 from harness.status import Status
 
 KNOWN: dict[str, Any] = {
@@ -46,7 +47,7 @@ def rows_of_a_run(experiment: Experiment) -> list[Result]:
         baseline = next((case for case in group if case.variant == experiment.baseline), None)
         times = GroupTimes([TimedRound(seconds, load=0.0)], busy_limit=1.0, baseline=baseline)
         for case in group:
-            record = CaseRecord(case, device="Example CPU")
+            record = accepted_record(case, device="Example CPU")
             row = maker.success(record, Status.PASSED, times if experiment.timing.enabled else None)
             rows.append(row.model_copy(update=KNOWN))
     return rows

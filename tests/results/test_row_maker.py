@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from example_cases import example_case
+from example_cases import accepted_record, example_case
 
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.bounds.loop_model import LoopModel, Residency
@@ -26,7 +26,7 @@ ROWS = RowMaker(experiment="tiny", run="r", source=("tiny.toml",), command="run"
 
 
 def row_of(*rounds: TimedRound):
-    return ROWS.success(CaseRecord(CASE), Status.PASSED, GroupTimes(rounds=list(rounds), busy_limit=0.1))
+    return ROWS.success(accepted_record(CASE), Status.PASSED, GroupTimes(rounds=list(rounds), busy_limit=0.1))
 
 
 def on_device(clock: int, launch_s: float) -> TimedRound:
@@ -85,7 +85,7 @@ BASELINE = example_case(block=4)
 
 def timed(*rounds: TimedRound, **settings: Any) -> Result:
     times = GroupTimes(rounds=list(rounds), busy_limit=0.1, baseline=BASELINE, **settings)
-    return ROWS.success(CaseRecord(CASE), Status.PASSED, times)
+    return ROWS.success(accepted_record(CASE), Status.PASSED, times)
 
 
 def pair(baseline_s: float, seconds: float, load: float = 0.0, start: int = 0) -> TimedRound:
@@ -208,7 +208,7 @@ def test_a_row_is_busy_above_the_limit(load: float, busy: bool) -> None:
 
 def test_least_traffic_and_intensity_are_columns() -> None:
     problem = CASE.problem
-    row = ROWS.success(CaseRecord(CASE), Status.PASSED)
+    row = ROWS.success(accepted_record(CASE), Status.PASSED)
     assert row.bytes == problem.bytes() == 4 * 4 * problem.heads * problem.seq_q * problem.head_dim
     assert row.least_traffic_bytes == row.bytes
     assert row.intensity == pytest.approx(problem.flops() / problem.bytes())
@@ -219,7 +219,7 @@ def test_what_a_window_hides_is_no_traffic() -> None:
     windowed = decoding.model_copy(update={"window": (63, None)})
     short = decoding.model_copy(update={"seq_kv": 64})
     row, of_short = (
-        ROWS.success(CaseRecord(CASE.model_copy(update={"problem": problem})), Status.PASSED)
+        ROWS.success(accepted_record(CASE.model_copy(update={"problem": problem})), Status.PASSED)
         for problem in (windowed, short)
     )
     assert row.bytes == decoding.bytes()
@@ -232,6 +232,16 @@ def test_a_case_without_visible_pairs_has_a_time_and_no_rate() -> None:
     times = GroupTimes(
         rounds=[TimedRound({case.id: 1e-5}, 0.0)] * 6, busy_limit=0.1, peak=MeasuredPeak(1e9, load=0.0)
     )
-    row = ROWS.success(CaseRecord(case), Status.PASSED, times)
+    row = ROWS.success(accepted_record(case), Status.PASSED, times)
     assert (row.time_s, row.tflops, row.fraction_of_peak) == (pytest.approx(1e-5), None, None)
     assert (row.flops, row.intensity) == (0, 0.0)
+
+
+@pytest.mark.parametrize("status", [Status.PASSED, Status.EMULATED])
+def test_nothing_passes_without_a_verdict_that_accepts_it(status: Status) -> None:
+    refused = CaseRecord(CASE)
+    refused.note_verdict(Checked(ok=False, max_abs_error=1.0, error_ratio=9.0, tolerance=0.1), "normal")
+    for record in (CaseRecord(CASE), refused):
+        with pytest.raises(ValueError, match="no check has accepted it"):
+            ROWS.success(record, status)
+    assert ROWS.success(accepted_record(CASE), status).status is status

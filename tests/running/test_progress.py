@@ -2,7 +2,7 @@ import io
 import re
 
 import pytest
-from example_cases import example_case
+from example_cases import accepted_record, example_case
 
 from harness.measure.rounds import TimedRound
 from harness.problem.case import Case
@@ -10,7 +10,6 @@ from harness.results.result import Result
 from harness.results.row_maker import CaseRecord, GroupTimes, RowMaker
 from harness.running.progress import LiveObserver, PlainObserver, format_seconds, make_observer, result_line
 from harness.status import Status
-from harness.workers.protocol import Checked
 
 CONTROL_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
@@ -23,8 +22,7 @@ class Terminal(io.StringIO):
 
 
 def passed(case: Case, baseline: Case) -> Result:
-    record = CaseRecord(case)
-    record.note_verdict(Checked(ok=True, max_abs_error=1e-7, error_ratio=0.25, tolerance=4e-7), "normal")
+    record = accepted_record(case)
     rounds = [TimedRound(seconds={case.id: 1e-3, baseline.id: 2e-3}, load=0.5)] * 6
     times = GroupTimes(rounds=rounds, busy_limit=0.1, baseline=baseline)
     return ROWS.success(record, Status.PASSED, times)
