@@ -109,9 +109,9 @@ def is_no_room(error: BaseException) -> bool:
     """Return whether an exception says that a disk is full or cannot be written."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno in NO_ROOM
-    if isinstance(error, OSError) and NOT_WRITTEN_WHOLE.fullmatch(str(error)):
+    if isinstance(error, OSError) and NOT_WRITTEN_WHOLE.fullmatch(message_of(error)):
         return True
-    return any(words in str(error) for words in NO_ROOM_WORDS)
+    return any(words in message_of(error) for words in NO_ROOM_WORDS)
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -127,8 +127,10 @@ def stages_of(error: BaseException) -> "tuple[ReachedStage, ...]":
     return next((stages for stages in found if stages), ())
 
 
-PLUGIN_FAILURES = (Exception, SystemExit)
-"""What a plugin's own code may raise where it fails; only Ctrl-C is not its fault."""
+def raise_interrupt(error: BaseException) -> None:
+    """Raise Ctrl-C again; whatever else a plugin's own code raises, of any type, is a failure of its own."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
 
 
 @contextmanager
@@ -174,16 +176,38 @@ def one_line(error: BaseException) -> str:
     """Return an exception's message, on one line; the harness's own errors need no type's name.
 
     Of MLIR's errors the first diagnostic is part of it, of pydantic's the first mistake.  Where it was
-    raised, see `raised_in`, comes first.  A message that is too long is cut.
+    raised, see `raised_in`, comes first.  A message that is too long is cut.  It is UTF-8, and there is one
+    whatever the exception's own code does.
     """
-    lines = [line.strip() for line in str(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
+    try:
+        line = _one_line(error)
+    except BaseException as failure:
+        raise_interrupt(failure)
+        line = f"{type(error).__name__}: {message_of(error)}"
+    return cut(line)
+
+
+def message_of(error: BaseException) -> str:
+    """Return what an exception says, surrogates spelled out, which no file and no answer can hold.
+
+    Where its own code fails at saying something, that is said.
+    """
+    try:
+        return str(error).encode("utf-8", "backslashreplace").decode()
+    except BaseException as failure:
+        raise_interrupt(failure)
+        return f"its message cannot be read ({type(failure).__name__})"
+
+
+def _one_line(error: BaseException) -> str:
+    lines = [line.strip() for line in message_of(error)[: 8 * LONGEST_MESSAGE].splitlines() if line.strip()]
     if isinstance(error, TOLD_IN_FULL):
         message = " · ".join(lines[:3])
     else:
         message = ": ".join(
             [type(error).__name__, *(_mlir_message(error) or _pydantic_message(error) or lines[:1])]
         )
-    return cut(": ".join([*reversed(getattr(error, "__notes__", ())), message]))
+    return ": ".join([*reversed(getattr(error, "__notes__", ())), message])
 
 
 def cut(text: str, length: int = LONGEST_MESSAGE) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import PLUGIN_FAILURES, HarnessError, InputError, PluginError, one_line
+from harness.errors import HarnessError, InputError, PluginError, message_of, one_line, raise_interrupt
 from harness.validation import unknown_name
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def unknown(kind: str, name: object) -> str:
 def _is_suggested(variant_name: str) -> bool:
     try:
         return bool(getattr(variant(variant_name), "is_suggested", True))
-    except PLUGIN_FAILURES:  # a plugin's own code
+    except BaseException as error:  # a plugin's own code
+        raise_interrupt(error)
         return True
 
 
@@ -116,7 +117,8 @@ def chips(target_name: str) -> dict[str, str]:
     made = target(target_name)
     try:
         return dict(made.chips())
-    except PLUGIN_FAILURES as error:
+    except BaseException as error:
+        raise_interrupt(error)
         declared = _declared("target", name_of(target_name))
         raise PluginError(f"{declared} cannot say its chips: {one_line(error)}") from error
 
@@ -135,13 +137,15 @@ def load(kind: str, name: str) -> Any:
     try:
         plugin = entry.load()
     except (ImportError, AttributeError) as error:
-        raise PluginError(f"{declared} cannot be imported: {error}") from error
-    except PLUGIN_FAILURES as error:
+        raise PluginError(f"{declared} cannot be imported: {message_of(error)}") from error
+    except BaseException as error:
+        raise_interrupt(error)
         raise PluginError(f"{declared} cannot be imported: {one_line(error)}") from error
     try:
         made = plugin()
         model = getattr(made, SETTINGS[kind], None)
-    except PLUGIN_FAILURES as error:
+    except BaseException as error:
+        raise_interrupt(error)
         raise PluginError(f"{declared} cannot be made: {one_line(error)}") from error
     if model is None:
         raise PluginError(f"{declared}: {type(made).__name__} is no {kind}: it has no {SETTINGS[kind]}")

@@ -1,7 +1,7 @@
 """Which variants can do what one of them refused."""
 
 from harness import plugins
-from harness.errors import PLUGIN_FAILURES
+from harness.errors import raise_interrupt
 from harness.problem.case import Case
 
 
@@ -16,5 +16,6 @@ def alternatives(case: Case) -> list[str]:
 def _supports(name: str, case: Case) -> bool:
     try:
         return plugins.variant(name).supports(case.problem, case.target) is None
-    except PLUGIN_FAILURES:
+    except BaseException as error:
+        raise_interrupt(error)
         return False

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from harness import plugins
 from harness.building.case_build import require_supported
-from harness.errors import PLUGIN_FAILURES, HarnessError, PluginError, UnsupportedError, one_line
+from harness.errors import HarnessError, PluginError, UnsupportedError, one_line, raise_interrupt
 from harness.experiment.case_settings import settings_model
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -66,7 +66,8 @@ def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str
         return str(error)
     except HarnessError:
         raise
-    except PLUGIN_FAILURES as error:
+    except BaseException as error:
+        raise_interrupt(error)
         raise HarnessError(f"variant {variant!r} cannot say what it supports: {one_line(error)}") from error
     return None
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
 from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
-from harness.errors import PLUGIN_FAILURES, HarnessError, UnsupportedError, one_line
+from harness.errors import HarnessError, UnsupportedError, message_of, one_line, raise_interrupt
 from harness.machine.cores import available_cores
 from harness.machine.system import machine
 from harness.printable import install_line
@@ -129,7 +129,8 @@ def target_findings() -> list[Finding]:
         try:
             capabilities = plugins.target(name).capabilities()
             plugins.chips(name)
-        except PLUGIN_FAILURES as error:  # a plugin's own code
+        except BaseException as error:  # a plugin's own code
+            raise_interrupt(error)
             findings.append(_failed("targets", name, error))
             continue
         findings += [
@@ -154,7 +155,8 @@ def _can_be_made(target: str) -> bool:
     """Whether a target's plugin works at all; its own finding says why one does not."""
     try:
         plugins.target(target)
-    except PLUGIN_FAILURES:  # a plugin's own code
+    except BaseException as error:  # a plugin's own code
+        raise_interrupt(error)
         return False
     return True
 
@@ -164,7 +166,8 @@ def _variant_finding(name: str, targets: Sequence[str]) -> Finding:
         variant = plugins.variant(name)
         reasons = [variant.supports(EVERYDAY_PROBLEM, target) for target in targets]
         tools = {} if all(reasons) else variant.tool_versions()
-    except PLUGIN_FAILURES as error:  # a plugin's own code
+    except BaseException as error:  # a plugin's own code
+        raise_interrupt(error)
         return _failed("variants", name, error)
     missing = [str(reason) for reason in reasons if str(reason).startswith("install ")]
     if missing:
@@ -251,7 +254,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
 def _failed(section: str, name: str, error: BaseException) -> Finding:
     """Return what an error of a plugin means: a package that it asks for is absent, or it is faulty."""
     is_absent = isinstance(error, UnsupportedError | ImportError)
-    detail = str(error) if isinstance(error, ImportError) else one_line(error)
+    detail = message_of(error) if isinstance(error, ImportError) else one_line(error)
     return Finding(
         section=section, name=name, state=State.ABSENT if is_absent else State.FAULTY, detail=detail
     )

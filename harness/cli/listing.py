@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
-from harness.errors import PLUGIN_FAILURES, HarnessError, PluginError, one_line
+from harness.errors import HarnessError, PluginError, one_line, raise_interrupt
 from harness.experiment.shipped import experiment_files, find_experiment, question
 
 
@@ -56,7 +56,8 @@ def stages() -> list[Entry]:
                 owned |= {f"{name} {option}": route for option, route in others.items()}
             except HarnessError:
                 continue
-            except PLUGIN_FAILURES as error:  # a plugin's own code
+            except BaseException as error:  # a plugin's own code
+                raise_interrupt(error)
                 entries.append(Entry(name=name, summary=f"its stages cannot be listed: {one_line(error)}"))
                 continue
             entries += [_stage(route, stage) for route, listed in owned.items() for stage in listed]
@@ -118,7 +119,8 @@ def _plugins(kind: str) -> list[Entry]:
             summary = str(plugins.load(kind, name).summary)
         except HarnessError as error:
             summary = str(error)
-        except PLUGIN_FAILURES as error:  # a plugin's own code
+        except BaseException as error:  # a plugin's own code
+            raise_interrupt(error)
             summary = f"{kind} {name!r} has no summary: {one_line(error)}"
         entries.append(Entry(name=name, summary=summary))
     return entries

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from harness.errors import InputError
+from harness.errors import InputError, message_of
 from harness.problem.attention_problem import SCORE_AXES, AttentionProblem
 from harness.problem.dtypes import dtype_name, numpy_dtype
 from harness.problem.fields import problem_fields
@@ -60,7 +60,7 @@ def as_array(name: str, given: ArrayLike) -> np.ndarray:
         if hasattr(given, "__dlpack__"):
             return _shared(given)
     except Exception as error:  # whatever code of somebody else's may raise
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(message_of(error).split()) or type(error).__name__
         raise InputError(f"{name}: NumPy cannot take this {type(given).__name__}: {reason}") from error
     raise InputError(f"{name}: found {type(given).__name__}, expected a NumPy array or a tensor on the CPU")
 

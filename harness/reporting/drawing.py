@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import plugins
-from harness.errors import PLUGIN_FAILURES, HarnessError, InputError, one_line
+from harness.errors import HarnessError, InputError, message_of, one_line, raise_interrupt
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import (
@@ -29,6 +31,10 @@ from harness.reporting.runs import Runs
 from harness.storage.replacing import write_text
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
 from harness.validation import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
 
 PUBLISHED = "published"
 """The setting of figures that can overlay published points."""
@@ -65,43 +71,90 @@ def draw_figures(
     untimed = []
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
-            figure: Figure = plugins.load("figure", name)
-            if not wanted and not figure.is_usual:
-                continue
-            overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
-            chosen = {**values, **overlaid}
-            settings = parse_settings(figure, chosen)
-            rows = figure.rows(runs.frame, settings)
-            check_names(rows, settings, name)
-            is_of_rates = figure.is_of_rates(settings)
-            facts = figure_caption(
-                rows, runs.manifests, runs.labels, names=runs.names, shows_rates=is_of_rates
-            )
-            caption = f"{figure.reading(settings)} {facts}".strip()
-            drawing = draw_figure(figure, runs.frame, settings, caption)
-            origin = origin_of(runs, name, chosen, rows).text()
-            drawn.files[name] = save(drawing, folder / name, formats, origin)
-            if figure.data_columns:
-                lines = plot_data(figure.numbers(runs.frame, settings), figure.data_columns, origin)
-                write_text(folder / f"{name}.dat", "".join(f"{line}\n" for line in lines))
-            drawn.captions[name] = caption
-            drawn.notes += [f"figure {name}: {line}" for line in figure.notes(runs.frame, settings)]
+            with _code_of_a_figure():
+                sketch = _sketch(runs, name, values, is_wanted=bool(wanted), published=published)
+            if sketch is not None:
+                _save(runs, sketch, folder, formats, drawn)
         except OSError:
             raise
-        except PLUGIN_FAILURES as error:  # a plugin's, or matplotlib's; no figure may cost the report
-            reason = str(error).replace("\n", "; ") if isinstance(error, HarnessError) else one_line(error)
+        except BaseException as error:  # a plugin's, or matplotlib's; no figure may cost the report
+            raise_interrupt(error)
+            reason = one_line(error)
+            if isinstance(error, HarnessError):
+                reason = message_of(error).replace("\n", "; ")
             drawn.skipped[name] = reason
             if isinstance(error, NothingTimed):
                 untimed += [name] * (name in wanted)
             elif name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
                 drawn.notes.append(f"figure {name} not drawn: {reason}")
-            continue
-        absent = absent_variants(runs.frame, settings)
-        if absent:
-            drawn.notes.append(f"figure {name}: no row of {', '.join(absent)} in these results")
     if untimed:
         drawn.notes.append(f"no case was timed, so these figures are not drawn: {', '.join(untimed)}")
     return drawn
+
+
+@dataclass(frozen=True)
+class _Sketch:
+    """A figure that is drawn and not yet in a file."""
+
+    name: str
+    drawing: Drawing
+    caption: str
+    chosen: Mapping[str, Any]
+    """The settings that somebody has given."""
+    rows: pd.DataFrame
+    numbers: pd.DataFrame | None
+    """The table of its numbers, where it has one."""
+    data_columns: Sequence[str]
+    notes: Sequence[str]
+
+
+@contextmanager
+def _code_of_a_figure() -> Iterator[None]:
+    """Run a figure's own code: it leaves the current folder as it is, and no `OSError` is the report's."""
+    here = os.open(".", os.O_PATH)
+    try:
+        yield
+    except OSError as error:
+        raise HarnessError(one_line(error)) from error
+    finally:
+        os.fchdir(here)
+        os.close(here)
+
+
+def _sketch(
+    runs: Runs, name: str, values: Mapping[str, Any], *, is_wanted: bool, published: bool
+) -> _Sketch | None:
+    """Draw a figure, or return None for one that is drawn only where somebody wants it."""
+    figure: Figure = plugins.load("figure", name)
+    if not is_wanted and not figure.is_usual:
+        return None
+    overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
+    chosen = {**values, **overlaid}
+    settings = parse_settings(figure, chosen)
+    rows = figure.rows(runs.frame, settings)
+    check_names(rows, settings, name)
+    is_of_rates = figure.is_of_rates(settings)
+    facts = figure_caption(rows, runs.manifests, runs.labels, names=runs.names, shows_rates=is_of_rates)
+    caption = f"{figure.reading(settings)} {facts}".strip()
+    drawing = draw_figure(figure, runs.frame, settings, caption)
+    numbers = figure.numbers(runs.frame, settings) if figure.data_columns else None
+    notes = list(figure.notes(runs.frame, settings))
+    absent = absent_variants(runs.frame, settings)
+    if absent:
+        notes.append(f"no row of {', '.join(absent)} in these results")
+    return _Sketch(name, drawing, caption, chosen, rows, numbers, figure.data_columns, notes)
+
+
+def _save(runs: Runs, sketch: _Sketch, folder: Path, formats: Sequence[str], drawn: Drawn) -> None:
+    """Write a figure's files, and note them and what is to be known of it."""
+    origin = origin_of(runs, sketch.name, sketch.chosen, sketch.rows).text()
+    files = save(sketch.drawing, folder / sketch.name, formats, origin)
+    if sketch.numbers is not None:
+        lines = plot_data(sketch.numbers, sketch.data_columns, origin)
+        write_text(folder / f"{sketch.name}.dat", "".join(f"{line}\n" for line in lines))
+    drawn.files[sketch.name] = files
+    drawn.captions[sketch.name] = sketch.caption
+    drawn.notes += [f"figure {sketch.name}: {note}" for note in sketch.notes]
 
 
 def require_overlay(figures: Iterable[str]) -> None:
@@ -123,7 +176,8 @@ def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
             continue
         try:
             rows = figure.rows(runs.frame, settings)
-        except PLUGIN_FAILURES:  # drawing will say it
+        except BaseException as error:  # drawing will say it
+            raise_interrupt(error)
             continue
         check_names(rows, settings, name)
 

@@ -182,7 +182,7 @@ def _write(
             remove_leftovers(own_folder(folder), LONGEST_REPORT_S)
         folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(max_workers=1) as beside:
-            csv_files = beside.submit(_write_csv_files, folder, rows)
+            csv_files = beside.submit(_write_csv_files, folder.absolute(), rows)
             tables = summary_markdown(runs, rows)
             write_text(text, tables)
             write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(rows)))

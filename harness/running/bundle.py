@@ -28,7 +28,7 @@ from harness.building.pool import CaseRequest, Outcome, no_more
 from harness.building.requests import OnStart
 from harness.digest import code_digest
 from harness.digest import digest as digest_of_values
-from harness.errors import HarnessError, InputError, PluginError, cut, one_line
+from harness.errors import HarnessError, InputError, PluginError, cut, one_line, raise_interrupt
 from harness.experiment.experiment import Experiment, parse_experiment
 from harness.experiment.selection import select
 from harness.printable import printable
@@ -219,6 +219,9 @@ class BundledBuilds:
             raise WorkerFailure(Status.BUILD_FAILED, str(error)) from error
         except HarnessError as error:
             raise WorkerFailure(Status.UNSUPPORTED, str(error)) from error
+        except BaseException as error:  # a plugin's own code
+            raise_interrupt(error)
+            raise WorkerFailure(Status.CRASHED, one_line(error)) from error
         return KeyFound(key=entry.key, device=device)
 
     def _built(self, request: BuildRequest) -> Built:

@@ -39,6 +39,7 @@ from harness.errors import (
     UnsupportedError,
     causes,
     is_no_room,
+    message_of,
     one_line,
 )
 from harness.machine.placement import elsewhere, placement
@@ -136,15 +137,15 @@ class Worker:
         """Answer one request; an exception becomes a `Failed` response."""
         try:
             request = REQUESTS.validate_json(line)
-            response = self._handlers[type(request)](request)
+            answer: str = self._handlers[type(request)](request).model_dump_json()
         except Exception as error:
-            response = Failed(failure=failure_kind(error), message=one_line(error))
+            answer = Failed(failure=failure_kind(error), message=one_line(error)).model_dump_json()
             with contextlib.suppress(OSError):  # the log's disk may be full
                 traceback.print_exc()
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()
-        return response.model_dump_json()
+        return answer
 
     def _key(self, request: KeyRequest) -> KeyFound:
         return find_key(request.case)
@@ -312,7 +313,7 @@ def failure_kind(error: Exception) -> FailureKind:
     for error_type, kind in kinds.items():
         if isinstance(error, error_type):
             return kind
-    if any(words in str(error).lower() for words in OUT_OF_MEMORY_WORDS):
+    if any(words in message_of(error).lower() for words in OUT_OF_MEMORY_WORDS):
         return "out-of-memory"
     return "crashed"
 

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from example_cases import example_case
 from example_results import example_manifest
 
+from harness import plugins
 from harness.__main__ import main
 from harness.running.bundle import BUNDLE_FILE, BundledBuilds, BundledCase, BundleIndex, open_bundle
 from harness.status import Status
@@ -77,3 +79,18 @@ def test_what_a_build_ended_in_is_the_case_s_failure(tmp_path: Path) -> None:
 def test_no_failure_has_a_status_that_is_none(status: Status) -> None:
     with pytest.raises(ValueError, match=f"a failure cannot be {status}"):
         WorkerFailure(status, "not built")
+
+
+def test_a_target_that_cannot_say_its_device_fails_its_own_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(case: object) -> str:
+        raise ZeroDivisionError("no device")
+
+    bundle = open_bundle(
+        written(tmp_path, lambda cases: cases[0].update(status="built", key="k", digest="d"))
+    )
+    monkeypatch.setattr(plugins, "target", lambda name: SimpleNamespace(device_of=fail))
+    (outcome,) = BundledBuilds(bundle).run([KeyRequest(case=example_case())], lambda request: None)
+    assert isinstance(outcome.answer, WorkerFailure)
+    assert (outcome.answer.status, outcome.answer.reason) == (Status.CRASHED, "ZeroDivisionError: no device")

@@ -1,0 +1,76 @@
+"""Figures whose own code fails: a line each; the tables, the page and the other figures are there."""
+
+from pathlib import Path
+
+import pytest
+from synthetic_results import RESULTS, WriteRun
+
+from harness.reporting import write_report
+from harness.reporting.figures.throughput import Throughput
+
+FIGURES = "[figures]\nthroughput = {}\nmatrix = {}\n"
+
+
+class SpeechlessError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no str")
+
+
+class Leaves(BaseException):
+    """What no `except Exception` catches."""
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (SpeechlessError(), "SpeechlessError: its message cannot be read (RuntimeError)"),
+        (Leaves("away"), "Leaves: away"),
+        (GeneratorExit(), "GeneratorExit"),
+        (BrokenPipeError(), "BrokenPipeError"),
+        (
+            FileNotFoundError(2, "No such file", "data.csv"),
+            "FileNotFoundError: [Errno 2] No such file: 'data.csv'",
+        ),
+    ],
+)
+def test_whatever_a_figure_raises_costs_that_figure(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, error: BaseException, reason: str
+) -> None:
+    def fail(self: object, *arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Throughput, "draw", fail)
+    paths = write_report([write_run(RESULTS, FIGURES)], formats=("png",))
+    assert paths.skipped == {"throughput": reason}
+    assert paths.notes == (f"figure throughput not drawn: {reason}",)
+    assert list(paths.figures) == ["matrix"]
+    assert (paths.folder / "report.html").exists()
+
+
+def test_ctrl_c_while_a_figure_is_drawn_is_ctrl_c(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(self: object, *arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Throughput, "draw", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_report([write_run(RESULTS, FIGURES)], formats=("png",))
+
+
+def test_a_figure_that_changes_the_current_folder_moves_no_report(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    draw = Throughput.draw
+
+    def draw_elsewhere(*arguments: object) -> object:
+        monkeypatch.chdir(tmp_path)
+        return draw(*arguments)  # type: ignore[arg-type]
+
+    folder = write_run(RESULTS, FIGURES)
+    monkeypatch.chdir(folder.parent)
+    monkeypatch.setattr(Throughput, "draw", draw_elsewhere)
+    paths = write_report([Path(folder.name)], formats=("png",))
+    assert Path.cwd() == folder.parent
+    assert set(paths.figures) == {"throughput", "matrix"}
+    assert (folder / "report" / "throughput.png").exists()
