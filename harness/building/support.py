@@ -5,13 +5,22 @@ memory, is not here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from harness import plugins
 from harness.building.case_build import require_supported
-from harness.errors import HarnessError, PluginError, UnsupportedError, one_line, raise_interrupt
+from harness.errors import (
+    HarnessError,
+    InputError,
+    PluginError,
+    UnsupportedError,
+    message_of,
+    one_line,
+    raise_interrupt,
+)
 from harness.experiment.case_settings import settings_model
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -33,23 +42,40 @@ class Support:
     """Why not, or None where it has."""
     is_contradiction: bool = False
     """Whether no problem of this form is for the variant at all."""
+    is_faulty: bool = False
+    """Whether the plugin cannot say it: the reason is what is wrong with its code."""
 
 
-def matrix(variants: Sequence[str], targets: Sequence[str]) -> Iterator[Support]:
-    """Yield an answer for each target, form and variant, in this order."""
+def matrix(
+    variants: Sequence[str], targets: Sequence[str], *, are_asked_for: bool = True
+) -> Iterator[Support]:
+    """Yield an answer for each target, form and variant, in this order.
+
+    A variant that cannot answer is faulty; where somebody has asked for it, it raises `HarnessError`, as a
+    target does that cannot be loaded.
+    """
     for target in targets:
+        plugins.target(target)
         for form in FORMS:
             for variant in variants:
-                yield _support(form, variant, target)
+                try:
+                    yield _support(form, variant, target)
+                except InputError:
+                    raise
+                except HarnessError as error:
+                    if are_asked_for:
+                        raise
+                    yield Support(form.name, variant, target, message_of(error), is_faulty=True)
 
 
 def _support(form: Form, variant: str, target: str) -> Support:
-    try:
-        problem = form.problem(plugins.variant(variant).needed)
-    except ValidationError as error:
-        reason = messages(error, AttentionProblem)[0]
-        return Support(form.name, variant, target, reason, is_contradiction=True)
-    return Support(form.name, variant, target, why_unsupported(problem, variant, target))
+    with _answering(variant):
+        try:
+            problem = form.problem(plugins.variant(variant).needed)
+        except ValidationError as error:
+            reason = messages(error, AttentionProblem)[0]
+            return Support(form.name, variant, target, reason, is_contradiction=True)
+        return Support(form.name, variant, target, why_unsupported(problem, variant, target))
 
 
 def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str | None:
@@ -60,21 +86,37 @@ def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str
     plugins.check_target(target)
     case = Case(problem=problem, variant=variant, target=target)
     try:
-        require_supported(case)
-        plugins.variant(variant).chosen(case)
+        with _answering(variant):
+            require_supported(case)
+            plugins.variant(variant).chosen(case)
     except UnsupportedError as error:
-        return str(error)
+        return message_of(error)
+    return None
+
+
+@contextmanager
+def _answering(variant: str) -> Iterator[None]:
+    """Raise `HarnessError` for whatever else a variant's own code raises."""
+    try:
+        yield
     except HarnessError:
         raise
     except BaseException as error:
         raise_interrupt(error)
         raise HarnessError(f"variant {variant!r} cannot say what it supports: {one_line(error)}") from error
-    return None
 
 
 def own_variants() -> list[str]:
     """Return the variants whose code this harness generates, which does not depend on what is installed."""
-    return [name for name in _usable("variant") if not plugins.variant(name).is_baseline]
+    return [name for name in _usable("variant") if not _is_baseline(name)]
+
+
+def _is_baseline(variant: str) -> bool:
+    try:
+        return bool(plugins.variant(variant).is_baseline)
+    except BaseException as error:  # a plugin's own code
+        raise_interrupt(error)
+        return False
 
 
 def own_targets() -> list[str]:

@@ -187,10 +187,12 @@ def support(
         plugins.check_name("variant", name)
     for name in target or []:
         plugins.check_target(name)
+    variants = variant or own_variants()
     if is_checked:
-        check_support(variant or own_variants(), target or own_targets(), out, jobs, plain=plain)
+        answers = matrix(variants, target or own_targets(), are_asked_for=bool(variant))
+        check_support(list(answers), out, jobs, plain=plain)
         return
-    for line in lines(list(matrix(variant or own_variants(), target or all_chips()))):
+    for line in lines(list(matrix(variants, target or all_chips(), are_asked_for=bool(variant)))):
         typer.echo(printable(line))
 
 

@@ -10,10 +10,12 @@ import typer
 
 from harness.building.support import Support
 from harness.cli.runs import report_run
-from harness.printable import markdown_text
+from harness.printable import markdown_text, printable
 from harness.reporting.tables import markdown_rows
+from harness.storage.streams import tell
 
 LEGEND = "yes: it is built.  no: for the reason of that number.  –: no problem of this form fits the variant."
+FAULTY_LEGEND = "faulty: the plugin cannot say it, for the reason of that number."
 
 
 def lines(answers: Sequence[Support]) -> Iterator[str]:
@@ -23,6 +25,8 @@ def lines(answers: Sequence[Support]) -> Iterator[str]:
         answers: by target, then by form, each with the same forms and variants.
     """
     yield LEGEND
+    if any(answer.is_faulty for answer in answers):
+        yield FAULTY_LEGEND
     alike: dict[tuple[Support, ...], list[str]] = {}
     for target, group in groupby(answers, key=lambda answer: answer.target):
         content = tuple(replace(answer, target="") for answer in group)
@@ -31,10 +35,8 @@ def lines(answers: Sequence[Support]) -> Iterator[str]:
         yield from ("", f"## {', '.join(targets)}", "", *_table(content))
 
 
-def check_support(
-    variants: Sequence[str], targets: Sequence[str], out: Path, jobs: int | None, *, plain: bool
-) -> None:
-    """Build and check what these variants say they have for these targets; exits with 1 if one failed."""
+def check_support(answers: Sequence[Support], out: Path, jobs: int | None, *, plain: bool) -> None:
+    """Build and check what variants say they have for targets; exits with 1 if one failed."""
     from harness.machine.cores import available_cores
     from harness.results.output_folder import ensure_writable_folder
     from harness.running.form_check import check_forms, form_cases
@@ -42,8 +44,10 @@ def check_support(
     from harness.status import checked_line
 
     ensure_writable_folder(out)
+    for fault in dict.fromkeys(f"{answer.reason}" for answer in answers if answer.is_faulty):
+        tell(printable(f"harness: not checked: {fault}"))
     summary = check_forms(
-        form_cases(variants, targets),
+        form_cases(answers),
         out=out,
         observer=make_observer(plain),
         command=sys.argv,
@@ -75,4 +79,6 @@ def _table(content: Sequence[Support]) -> Iterator[str]:
 def _cell(answer: Support, reasons: Sequence[str]) -> str:
     if answer.is_contradiction:
         return "–"
-    return "yes" if answer.reason is None else f"no, {reasons.index(answer.reason) + 1}"
+    if answer.reason is None:
+        return "yes"
+    return f"{'faulty' if answer.is_faulty else 'no'}, {reasons.index(answer.reason) + 1}"

@@ -5,11 +5,11 @@ refused or crashes has a row, a status and a reason.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from harness import plugins
-from harness.building.support import matrix
+from harness.building.support import Support
 from harness.experiment.experiment import parse_experiment
 from harness.problem.case import Case
 from harness.problem.forms import FORMS
@@ -35,7 +35,7 @@ enabled = false
 """
 
 
-def form_cases(variants: Sequence[str], targets: Sequence[str]) -> list[Case]:
+def form_cases(answers: Iterable[Support]) -> list[Case]:
     """Return a case for each form that a variant says it has for a target; no case twice."""
     forms = {form.name: form for form in FORMS}
     cases = (
@@ -44,7 +44,7 @@ def form_cases(variants: Sequence[str], targets: Sequence[str]) -> list[Case]:
             variant=answer.variant,
             target=answer.target,
         )
-        for answer in matrix(variants, targets)
+        for answer in answers
         if answer.reason is None
     )
     return list({case.id: case for case in cases}.values())

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,10 @@ from harness import plugins
 from harness.__main__ import main
 from harness.building import support as support_module
 from harness.building.support import Support, all_chips, matrix, own_variants
+from harness.cli.support import FAULTY_LEGEND
+from harness.errors import HarnessError
 from harness.problem.forms import FORMS
+from harness.variants.base import Parameters
 
 PAGE = Path(__file__).parents[2] / "docs" / "support.md"
 
@@ -87,7 +91,77 @@ def test_a_form_that_a_variant_says_it_has_and_a_build_refuses_fails(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = Support("packed sequences", "flash", "cpu", reason=None)
-    monkeypatch.setattr("harness.running.form_check.matrix", lambda variants, targets: [said])
+    monkeypatch.setattr(support_module, "matrix", lambda *asked, **how: [said])
     options = ["--check", "--variant", "flash", "--target", "cpu", "--plain", "--out", str(tmp_path)]
     assert main(["support", *options]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "0 of 1 cases checked, 1 unsupported"
+
+
+def boom() -> str:
+    raise ValueError("boom")
+
+
+FAULTS = {
+    "raises": (boom, "variant 'evil' cannot say what it supports: ValueError: boom", 2),
+    "odd": (lambda: 5, "variant 'evil': supports: found 5, expected None or a reason in words", 1),
+}
+
+
+@pytest.fixture(params=FAULTS)
+def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
+    """What is wrong with a variant that is installed besides, and the exit status where it is asked for."""
+    answer, reason, status = FAULTS[request.param]
+    evil = SimpleNamespace(
+        parameters=Parameters, needed={}, is_baseline=False, supports=lambda problem, target: answer()
+    )
+    load, names = plugins.load, plugins.names
+    monkeypatch.setattr(plugins, "load", lambda kind, name: evil if name == "evil" else load(kind, name))
+    monkeypatch.setattr(plugins, "names", lambda kind: [*names(kind), *["evil"] * (kind == "variant")])
+    return reason, status
+
+
+def test_a_faulty_variant_costs_nobody_else_s_answers(
+    capsys: pytest.CaptureFixture[str], fault: tuple[str, int]
+) -> None:
+    lines = printed(capsys, "--target", "cpu:avx2")
+    assert FAULTY_LEGEND in lines
+    (header,) = (line for line in lines if line.startswith("| form"))
+    (row,) = (line for line in lines if line.startswith("| causal |"))
+    cells = dict(zip(header.split("|"), row.split("|"), strict=True))
+    assert cells[" flash "] == " yes "
+    number = re.fullmatch(r" faulty, (\d+) ", cells[" evil "])
+    assert number is not None
+    assert f"{number[1]}. {fault[0]}" in lines
+
+
+def test_a_faulty_variant_that_is_asked_for_is_one_line(
+    capsys: pytest.CaptureFixture[str], fault: tuple[str, int]
+) -> None:
+    reason, status = fault
+    assert main(["support", "--variant", "evil", "--target", "cpu:avx2"]) == status
+    assert capsys.readouterr() == ("", f"harness: {reason}\n")
+
+
+def test_what_a_faulty_variant_has_is_not_checked_and_told(
+    capsys: pytest.CaptureFixture[str],
+    fault: tuple[str, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(support_module, "FORMS", tuple(form for form in FORMS if form.name == "causal"))
+    monkeypatch.setattr(support_module, "own_variants", lambda: ["naive", "evil"])
+    assert main(["support", "--check", "--target", "cpu", "--plain", "--out", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-1] == "1 of 1 cases checked, 1 passed"
+    assert f"harness: not checked: {fault[0]}" in told.err.splitlines()
+
+
+def test_a_variant_without_what_every_variant_has_is_a_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = plugins.load
+    bare = SimpleNamespace(parameters=Parameters)
+    monkeypatch.setattr(plugins, "load", lambda kind, name: bare if name == "naive" else load(kind, name))
+    assert "naive" in own_variants()
+    answers = list(matrix(["naive"], ["cpu:avx2"], are_asked_for=False))
+    assert {answer.is_faulty for answer in answers} == {True}
+    with pytest.raises(HarnessError, match="variant 'naive' cannot say what it supports: AttributeError"):
+        list(matrix(["naive"], ["cpu:avx2"]))
