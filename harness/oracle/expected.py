@@ -75,6 +75,7 @@ import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
+from harness.oracle.magnitudes import largest_finite, largest_possible
 from harness.oracle.plain_errors import plain_errors, rows_that_underflow
 from harness.oracle.reference import (
     Reference,
@@ -366,9 +367,15 @@ def _log_sum_exp_tolerance(problem: AttentionProblem, exact: Reference, summatio
 
 
 def require_scores_in_range(inputs: Inputs, problem: AttentionProblem) -> None:
-    """Raise `InputError` for inputs with scores that f32 is too small for, as `expect` does."""
-    bound = abs(problem.scale) * problem.head_dim * _largest(inputs.q) * _largest(inputs.k)
-    if not bound < LARGEST_SCORE:  # the bound needs one pass over Q and K, and no copy
+    """Raise `InputError` for inputs with scores that f32 is too small for, as `expect` does.
+
+    Calls of loaded code ask for it: Q and K are looked at only where their dtype can hold such numbers, and
+    products are computed only where their largest components could give such scores.
+    """
+    factor = abs(problem.scale) * problem.head_dim
+    if factor * largest_possible(numpy_dtype(problem.dtype)) ** 2 < LARGEST_SCORE:
+        return
+    if not factor * largest_finite(inputs.q) * largest_finite(inputs.k) < LARGEST_SCORE:
         _require_in_range(largest_product(inputs, problem))
 
 
@@ -378,11 +385,6 @@ def _require_in_range(product: float) -> None:
             f"scale: scores of size |scale|·‖q‖·rms‖k‖ = {product:.2g}, "
             f"expected less than {LARGEST_SCORE:.0e}: kernels compute them in f32"
         )
-
-
-def _largest(array: np.ndarray) -> float:
-    """Return the largest absolute value; not a number where one is none."""
-    return max(float(array.max(initial=0)), -float(array.min(initial=0)))
 
 
 def _root_mean_square(rows: np.ndarray) -> np.ndarray:
