@@ -45,10 +45,14 @@ FAILURES = frozenset(
 )
 
 
-def checked_line(statuses: Sequence[Status]) -> str:
-    """Return how many cases were compared with the oracle, and what became of the others."""
+def checked_line(statuses: Sequence[Status], not_run: int = 0) -> str:
+    """Return how many cases were compared with the oracle, and what became of the others.
+
+    `not_run` is how many cases were asked for besides, and have no status.
+    """
     compared = [status for status in statuses if status.is_checked or status is Status.WRONG]
-    line = f"{len(compared)} of {len(statuses)} cases checked"
+    line = f"{len(compared)} of {len(statuses) + not_run} cases checked"
     others = Counter(status.value for status in statuses if status not in compared)
     outcomes = Counter(status.value for status in compared) + others
-    return line + "".join(f", {count} {name}" for name, count in outcomes.items())
+    line += "".join(f", {count} {name}" for name, count in outcomes.items())
+    return f"{line}, {not_run} not run" if not_run else line

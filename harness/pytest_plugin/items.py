@@ -9,6 +9,7 @@ import pytest
 from harness.errors import HarnessError
 from harness.printable import printable, shell_line
 from harness.problem.case import Case
+from harness.pytest_plugin.benchmarks import DISABLED
 from harness.pytest_plugin.runs import ExperimentRun
 from harness.reporting.outcomes import failure_of, headline, is_skipped
 from harness.results.result import Result
@@ -105,6 +106,8 @@ def timed(request: pytest.FixtureRequest, benchmark: Any) -> None:
     item = request.node
     row = row_of(item)
     samples = item.run.samples(item.case) if row.time_s is not None else []
+    if samples and benchmark.disabled:
+        item.run.notes.once(DISABLED)
     if not samples:
         benchmark.disabled = True  # it has no statistics, and misses none
     item.timer.load(samples)
@@ -145,16 +148,34 @@ def tell(item: CheckedCase | TimedCase, row: Result) -> None:
     """Raise a failure or a skip with its reason, unless a case passed."""
     failure = failure_of(row, item.run.asked.demands)
     if failure is not None:
-        lines = [failure, f"rerun: {rerun_of(item.run, row)}", *_log_of(item)]
+        lines = [failure, f"rerun: {row.rerun or rerun_of(item.run, item.case)}", *_log_of(item)]
         pytest.fail("\n".join(map(printable, lines)), pytrace=False)
     if is_skipped(row):
         pytest.skip(headline(row))
 
 
-def rerun_of(run: ExperimentRun, row: Result) -> str:
-    """Return the command that runs a row's case alone."""
-    words = ["harness", "check", *run.asked.experiment.command_words, "--only", f"case={row.case}"]
-    return row.rerun or shell_line(words)
+def is_left_out(item: CheckedCase | TimedCase, report: pytest.TestReport) -> bool:
+    """Whether somebody else skips a case although every case must be checked.
+
+    A case that is expected to fail, and does so, is checked.
+    """
+    is_expected = report.when == "call" and hasattr(report, "wasxfail")
+    return item.run.asked.demands.is_strict and report.skipped and not is_expected
+
+
+def fail_left_out(item: CheckedCase | TimedCase, report: pytest.TestReport) -> None:
+    """Make a failure of the report of a case that is left out, with what it says and the command."""
+    told = report.longrepr
+    reason = told[2] if isinstance(told, tuple) else getattr(report, "wasxfail", told)
+    report.outcome = "failed"
+    report.longrepr = "\n".join(
+        printable(line) for line in (f"not checked: {reason}", f"rerun: {rerun_of(item.run, item.case)}")
+    )
+
+
+def rerun_of(run: ExperimentRun, case: Case) -> str:
+    """Return the command that runs a case alone."""
+    return shell_line(["harness", "check", *run.asked.experiment.command_words, "--only", f"case={case.id}"])
 
 
 def _properties(row: Result) -> dict[str, str | float]:

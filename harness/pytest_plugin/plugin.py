@@ -13,7 +13,16 @@ from harness.experiment.experiment import load_experiment
 from harness.experiment.shipped import find_experiment
 from harness.machine.cores import available_cores
 from harness.printable import printable
-from harness.pytest_plugin.items import CheckedCase, ExperimentFile, TimedCase, names_of, rerun_of
+from harness.pytest_plugin.benchmarks import skip_benchmarks, take_skip
+from harness.pytest_plugin.items import (
+    CheckedCase,
+    ExperimentFile,
+    TimedCase,
+    fail_left_out,
+    is_left_out,
+    names_of,
+    rerun_of,
+)
 from harness.pytest_plugin.runs import Asked, ExperimentRun, OwnRun, WorkersPart, WorkersRun
 from harness.reporting.job_summary import FailedCase, JobSummary, append_summary, job_summary
 from harness.reporting.outcomes import Demands, failure_of
@@ -26,6 +35,7 @@ MARKER = (
     "a case of an experiment; select with -m \"harness(variant='flash')\""
 )
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+NOT_RUN = "not checked: it was skipped, or never came to its turn"
 RUNS = "harness_runs"
 """Where the controller of pytest-xdist tells its workers the folder of each run, and the id of its file."""
 
@@ -48,7 +58,7 @@ def _asked(config: pytest.Config) -> dict[Path, Asked]:
     if option("harness_timed") and _is_distributed(config):
         raise InputError(
             "--harness-timed: found -n, whose workers would time cases beside one another; "
-            "expected one of the two"
+            "expected one of the two; -n 0 takes back one in addopts"
         )
     jobs = option("harness_jobs")
     if jobs is not None and jobs < 1:
@@ -120,6 +130,7 @@ class HarnessPlugin:
         }
         is_timed = config.getoption("harness_timed")
         self._with_benchmarks = is_timed and config.pluginmanager.hasplugin("benchmark")
+        self._skips_benchmarks = self._with_benchmarks and take_skip(config)
 
     @staticmethod
     def _run(config: pytest.Config, file: str, asked: Asked) -> ExperimentRun:
@@ -157,6 +168,11 @@ class HarnessPlugin:
         )
         return file
 
+    def pytest_collection_modifyitems(self, items: Sequence[pytest.Item]) -> None:
+        """Skip the benchmarks that are no cases, if they are to be skipped."""
+        if self._skips_benchmarks:
+            skip_benchmarks(item for item in items if not isinstance(item, TimedCase))
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the runs which of their cases are left, after `-k`, `-m` and others have chosen."""
@@ -183,9 +199,16 @@ class HarnessPlugin:
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Say where a skipped case stands, and how long a case took that was run together with others."""
+        """Say where a skipped case stands, and how long a case took that was run together with others.
+
+        Where every case must be checked, one that others skip fails.
+        """
         report = yield
-        if isinstance(item, CheckedCase | TimedCase) and report.when == "call":
+        if not isinstance(item, CheckedCase | TimedCase):
+            return report
+        if is_left_out(item, report):
+            fail_left_out(item, report)
+        if report.when == "call":
             if report.skipped and isinstance(report.longrepr, tuple):
                 report.longrepr = (str(item.path), 0, report.longrepr[2])
             elapsed = item.run.elapsed_s(item.case)
@@ -193,24 +216,33 @@ class HarnessPlugin:
         return report
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End the runs, and write the summary of the job."""
+        """End the runs, and write the summary of the job.
+
+        The session fails where a case must be checked and has not been run.
+        """
         for run in reversed(self._runs.values()):
             run.close()
-        if not hasattr(self._config, "workerinput") and not self._config.option.collectonly:
-            self._append_summaries()
+        if hasattr(self._config, "workerinput") or self._config.option.collectonly:
+            return
+        self._append_summaries()
+        left_out = any(run.asked.demands.is_strict and run.not_run() for run in self._runs.values())
+        if left_out and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say how many cases were checked, and where their rows are."""
         for run in self._runs.values():
             rows = run.rows()
-            if not rows and not run.notes.lines:
+            not_run = 0 if self._config.option.collectonly else len(run.not_run())
+            if not rows and not not_run and not run.notes.lines:
                 continue
             terminalreporter.ensure_newline()
             terminalreporter.section(f"harness: {run.asked.experiment.name}")
             for line in run.notes.lines:
                 terminalreporter.write_line(printable(line))
+            if rows or not_run:
+                terminalreporter.write_line(checked_line([row.status for row in rows], not_run))
             if rows and run.folder is not None:
-                terminalreporter.write_line(checked_line([row.status for row in rows]))
                 terminalreporter.write_line(printable(f"results: {run.folder.path}"))
 
     def _append_summaries(self) -> None:
@@ -231,14 +263,19 @@ def summary_of(run: ExperimentRun) -> JobSummary:
     rows = run.rows()
     cases = {case.id: case for case in run.selected}
     failures = [(row, failure_of(row, run.asked.demands)) for row in rows]
+    not_run = run.not_run()
+    left_out = not_run if run.asked.demands.is_strict else []
     return JobSummary(
         experiment=run.asked.experiment.name,
         rows=rows,
         failed=[
-            FailedCase(cases[row.case].describe(), reason, rerun_of(run, row))
-            for row, reason in failures
-            if reason is not None
+            *(
+                FailedCase(cases[row.case].describe(), reason, row.rerun or rerun_of(run, cases[row.case]))
+                for row, reason in failures
+                if reason is not None
+            ),
+            *(FailedCase(case.describe(), NOT_RUN, rerun_of(run, case)) for case in left_out),
         ],
-        not_run=len(cases) - len(rows),
+        not_run=len(not_run),
         run=None if run.folder is None else str(run.folder.path),
     )

@@ -54,6 +54,11 @@ class Notes(PlainObserver):
         """Keep the text."""
         self.lines.append(text)
 
+    def once(self, text: str) -> None:
+        """Keep the text, unless it is kept already."""
+        if text not in self.lines:
+            self.message(text)
+
 
 @dataclass
 class ExperimentRun:
@@ -83,6 +88,11 @@ class ExperimentRun:
         """Return the rows of the selected cases that have one, in the plan's order."""
         rows = {row.case: row for row in self.folder.results()} if self.folder is not None else {}
         return [rows[case_id] for case_id in self._selected if case_id in rows]
+
+    def not_run(self) -> list[Case]:
+        """Return the selected cases that have no row."""
+        rows = {row.case for row in self.rows()}
+        return [case for case in self.selected if case.id not in rows]
 
     def row(self, case: Case) -> Result:
         """Return what became of a case; run it now, if need be.  Raises `StorageError` for a full disk."""

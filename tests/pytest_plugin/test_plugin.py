@@ -68,7 +68,7 @@ class Session:
     def items(self) -> dict[str, str]:
         """What became of each item, by its name."""
         cases = ElementTree.parse(self.folder / "junit.xml").getroot().iter("testcase")
-        kinds = {"failure": "failed", "skipped": "skipped"}
+        kinds = {"failure": "failed", "error": "failed", "skipped": "skipped"}
         return {
             case.attrib["name"]: next((kinds[part.tag] for part in case if part.tag in kinds), "passed")
             for case in cases
@@ -276,6 +276,76 @@ def test_the_samples_of_the_harness_are_the_statistics_of_pytest_benchmark(folde
     assert timed["stats"]["data"] == taken
     assert len(taken) == 3
     assert "not used" not in session.text
+
+
+BENCHMARK = "def test_benchmark(benchmark):\n    benchmark(lambda: None)\n"
+
+
+def test_times_that_are_asked_for_are_taken_where_the_project_skips_benchmarks(folder: Path) -> None:
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = --benchmark-skip\n")
+    (folder / "test_benchmark.py").write_text(BENCHMARK)
+    chosen = [
+        "--harness-only",
+        "variant=numpy-attention",
+        "--harness-only",
+        "seq=16",
+        "tiny.toml",
+        "test_benchmark.py",
+    ]
+    arguments = ["--harness-timed", "--harness-strict", "--benchmark-json", "times.json", "-rs"]
+    session = Session(folder, "--harness", "tiny.toml", *arguments, *chosen)
+    assert session.status == 0, session.text
+    assert session.outcomes == {"numpy-attention": "passed", "test_benchmark": "skipped"}
+    assert "Skipping benchmark (--benchmark-skip active)" in session.text
+    (timed,) = json.loads((folder / "times.json").read_text())["benchmarks"]
+    assert timed["name"].startswith("numpy-attention")
+
+
+def test_where_pytest_benchmark_is_disabled_times_are_in_the_run_and_that_is_said(folder: Path) -> None:
+    arguments = ["--harness-timed", "--benchmark-disable", "--harness-only", "variant=numpy-attention"]
+    session = Session(folder, "--harness", "tiny.toml", *arguments)
+    assert session.status == 0, session.text
+    assert all(row.time_s is not None for row in session.run.results())
+    assert session.text.count("pytest-benchmark is disabled (--benchmark-disable") == 1
+
+
+SKIPS = """
+import pytest
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "s16" in item.name:
+            item.add_marker(pytest.mark.skip(reason="not today"))
+"""
+NEVER_RUN = """
+def pytest_runtest_protocol(item):
+    return "s16" in item.name or None
+"""
+CHOSEN = ("--harness", "tiny.toml", "--harness-only", "variant=numpy-attention")
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"], ["--harness-timed"]])
+def test_strict_fails_what_others_skip(folder: Path, arguments: list[str]) -> None:
+    (folder / "conftest.py").write_text(SKIPS)
+    session = Session(folder, *CHOSEN, "--harness-strict", *arguments)
+    assert session.status == 1, session.text
+    assert sorted(session.items.values()) == ["failed", "passed"]
+    assert re.search(r"not checked: .*not today\nrerun: harness check tiny.toml --only case=", session.text)
+
+
+def test_strict_ends_with_a_failure_where_a_case_is_never_run(folder: Path) -> None:
+    (folder / "conftest.py").write_text(NEVER_RUN)
+    session = Session(folder, *CHOSEN, "--harness-strict", "--harness-summary", "summary.md", "-k", "s16")
+    assert session.status == 1, session.text
+    assert "0 of 1 cases checked, 1 not run" in session.text
+    assert (folder / "summary.md").read_text().startswith("## tiny: 1 of 1 cases failed\n")
+
+
+def test_cases_that_others_skip_are_counted(folder: Path) -> None:
+    (folder / "conftest.py").write_text(SKIPS)
+    session = Session(folder, *CHOSEN, "-k", "s16")
+    assert session.status == 0, session.text
+    assert "0 of 1 cases checked, 1 not run" in session.text
 
 
 def test_only_benchmarks_skips_cases_that_are_none(folder: Path) -> None:
