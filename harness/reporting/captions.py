@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.problem.attention_problem import LISTS_OF_LENGTHS
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 RunKey = tuple[Hashable, Hashable]
 """Experiment and run."""
 
+GONE_ON = "; gone on with: "
+"""Between the commands of a run that was resumed."""
 SHORT_COMMIT = 7
 MOST_VALUES = 4
 """More values of a column than this are given as a range."""
@@ -195,6 +197,14 @@ def describe_code(manifest: Manifest) -> str:
         if part.code_digest != parts[-1].code_digest:
             parts.append(part)
     return ", resumed with ".join(map(_describe_part, parts))
+
+
+def describe_commands(manifest: Manifest, shown: Callable[[str], str] = str) -> str:
+    """Return the commands that made a run, `harness run a.toml; gone on with: harness run a.toml --resume`.
+
+    `shown` writes each as it stands in the text.
+    """
+    return GONE_ON.join(map(shown, manifest.commands))
 
 
 def _describe_part(part: Manifest | Part) -> str:

@@ -52,6 +52,9 @@ def explain(file: Path, roots: Sequence[Path]) -> Iterator[str]:
     if all(found):
         yield from _differences(origin.rows, [run.folder for run in found if run is not None])
     yield f"redraw    {redraw_line(origin, found, file)}"
+    for word, run in _words_for_missing(origin, found).items():
+        name = f"{run.experiment}/{run.run}"
+        yield f"          {word}: the folder or archive of {name}, which is not found here"
 
 
 def read_origin(file: Path) -> Origin:
@@ -86,17 +89,23 @@ def find_run(run: RunOrigin, file: Path, roots: Sequence[Path]) -> FoundRun | No
 
 
 def redraw_line(origin: Origin, found: Sequence[FoundRun | None], file: Path) -> str:
-    """Return the command that draws a figure again, where it is; runs that are not there keep their names."""
-    folders = [
-        str(now.folder.path) if now is not None else f"{run.experiment}/{run.run}"
-        for run, now in zip(origin.runs, found, strict=True)
-    ]
+    """Return the command that draws a figure again, where it is; words stand for runs that are not found."""
+    missing = iter(_words_for_missing(origin, found))
+    folders = [str(now.folder.path) if now is not None else next(missing) for now in found]
     labels = [f"--label={run.label}" for run in origin.runs if run.label is not None]
     settings = [word for setting in _assignments(origin.settings) for word in ("--set", setting)]
     own = [now.folder.path.absolute() / "report" for now in found if now is not None]
     folder = file.absolute().parent
     out = [] if [folder] == own else ["--out", str(_shown_path(folder))]
     return shell_line(["harness", "report", *folders, *labels, *out, "--figure", origin.figure, *settings])
+
+
+def _words_for_missing(origin: Origin, found: Sequence[FoundRun | None]) -> dict[str, RunOrigin]:
+    """Return what stands in the command for each run that is not found: `RUN`, or `RUN_1`, `RUN_2` …"""
+    missing = [run for run, now in zip(origin.runs, found, strict=True) if now is None]
+    if len(missing) == 1:
+        return {"RUN": missing[0]}
+    return {f"RUN_{number}": run for number, run in enumerate(missing, start=1)}
 
 
 def _run_lines(run: RunOrigin, found: FoundRun | None, roots: Sequence[Path]) -> Iterator[str]:

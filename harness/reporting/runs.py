@@ -56,6 +56,7 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     experiments set up one figure, the first one's settings hold.  Raises `InputError` when a folder holds no
     results, or their format is another version's, and for another number of labels.
     """
+    from harness.results.archive import is_archive
     from harness.results.loading import different_runs, open_run, tables_of, untimed_note
 
     if not folders:
@@ -67,7 +68,9 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     names: RunLabels = {
         (run.experiment, name): label for run, name, label in zip(runs, identities, labels, strict=False)
     }
-    named = {Path(folder).resolve() for folder in folders}
+    named = {Path(folder).resolve() for folder in folders} | {
+        run.path.resolve() for folder, run in zip(folders, given, strict=True) if is_archive(Path(folder))
+    }
     experiments = [experiment_of(run) for run in runs]
     variants = tuple(
         dict.fromkeys(variant for experiment in experiments for variant in experiment.get("variants", []))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.printable import markdown_code, markdown_text
-from harness.reporting.captions import describe_code
+from harness.reporting.captions import describe_code, describe_commands
 from harness.reporting.failures import failures_of, markdown_failures, missing_packages, without_missing
 from harness.reporting.panel_tables import (
     BUSY_NOTE,
@@ -36,7 +36,7 @@ def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
     )
     origins = [
         f"- {markdown_text(run.experiment)} {markdown_code(name)}: {markdown_text(run.device)}, "
-        f"{describe_code(run)}, {markdown_code(run.command)}"
+        f"{describe_code(run)}, {describe_commands(run, markdown_code)}"
         for name, run in zip(runs.names, runs.manifests, strict=True)
     ]
     missing = missing_packages(rows)

@@ -122,6 +122,11 @@ class Manifest(BaseModel):
     bandwidths: dict[str, dict[str, float]] = {}
     """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
 
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The command lines that made the run, in their order, each once."""
+        return tuple(dict.fromkeys((self.command, *(part.command for part in self.parts))))
+
 
 def collect(
     experiment_name: str,

@@ -4,7 +4,7 @@ import pytest
 from synthetic_results import example_manifest, make_result
 
 from harness.problem.attention_problem import FLOP_CONVENTION
-from harness.reporting.captions import describe_code, figure_caption, said_of_runs
+from harness.reporting.captions import describe_code, describe_commands, figure_caption, said_of_runs
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.manifest import part_of
@@ -33,6 +33,14 @@ def test_code_that_a_run_was_resumed_with_is_named() -> None:
     assert describe_code(resumed) == (
         "harness 0.1.0, commit 0123456, 2026-01-02, resumed with harness 0.1.0, commit fedcba9, 2026-01-03"
     )
+
+
+def test_all_commands_of_a_run_that_was_gone_on_with_are_named_once() -> None:
+    same = part_of(MANIFEST)
+    other = same.model_copy(update={"command": "harness run seq_sweep.toml --resume"})
+    resumed = MANIFEST.model_copy(update={"parts": (same, other, other)})
+    assert describe_commands(MANIFEST) == MANIFEST.command
+    assert describe_commands(resumed) == f"{MANIFEST.command}; gone on with: {other.command}"
 
 
 def test_without_times_there_is_no_convention() -> None:

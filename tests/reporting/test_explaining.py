@@ -12,7 +12,7 @@ from synthetic_results import RESULTS, WriteRun, make_result
 
 from harness.__main__ import main
 from harness.errors import InputError
-from harness.reporting import redraw
+from harness.reporting import redraw, write_report
 from harness.reporting.explaining import explain, read_origin
 from harness.reporting.figures import origin as origins
 from harness.reporting.figures.base import FORMATS
@@ -64,6 +64,22 @@ def test_a_figure_that_was_copied_away_finds_its_run_by_its_manifest(
     assert explained(alone, tmp_path / "results")["run"].startswith(f"{renamed} (manifest as it was")
 
 
+def test_all_commands_of_a_run_that_was_gone_on_with_are_told(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS)
+    first = RunFolder.open(folder).manifest
+    again = first.model_copy(update={"command": "harness run seq_sweep.toml --resume"})
+    for _ in range(2):
+        RunFolder.open(folder).mark_resumed(again)
+    report = write_report([folder], formats=("svg",))
+    (file,) = report.folder.glob("throughput.svg")
+    assert explained(file)["command"] == f"{first.command}; gone on with: {again.command}"
+    text = report.summary_markdown.read_text()
+    assert f"`{first.command}`; gone on with: `{again.command}`" in text
+    assert report.html is not None
+    page = report.html.read_text()
+    assert f"<code>{first.command}</code>; gone on with: <code>{again.command}</code>" in page
+
+
 def test_without_its_run_a_figure_says_what_it_holds(write_run: WriteRun, tmp_path: Path) -> None:
     folder = write_run(RESULTS)
     alone = Path(shutil.copy(drawn(folder), tmp_path / "alone.svg"))
@@ -72,7 +88,8 @@ def test_without_its_run_a_figure_says_what_it_holds(write_run: WriteRun, tmp_pa
     assert said["run"].startswith(f"seq_sweep/{folder.name}: not found beside the figure nor below ")
     assert said["command"] == "harness run seq_sweep.toml"
     assert said["rows"] == "3"
-    assert said["redraw"] == f"harness report seq_sweep/{folder.name} --out {tmp_path} --figure throughput"
+    assert said["redraw"] == f"harness report RUN --out {tmp_path} --figure throughput"
+    assert said["RUN:"] == f"the folder or archive of seq_sweep/{folder.name}, which is not found here"
 
 
 def test_a_folder_that_vanishes_during_the_search_costs_nothing(

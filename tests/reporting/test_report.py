@@ -24,6 +24,7 @@ from harness.reporting.figures.throughput import Throughput
 from harness.reporting.report import ReportPaths
 from harness.reporting.runs import read_runs
 from harness.reporting.summary_text import figures_markdown
+from harness.results.archive import write_archive
 from harness.results.run_folder import RunFolder
 from harness.status import Status
 
@@ -183,8 +184,11 @@ def test_a_newest_run_that_is_only_a_part_says_so(write_run: WriteRun) -> None:
         assert isinstance(console.file, io.StringIO)
         return console.file.getvalue()
 
+    archive = folder.parent / "run.tar.gz"
+    write_archive(folder, archive)
     assert note in shown(folder.parent)
     assert note not in shown(folder)
+    assert "is the newest run" not in shown(archive)
 
 
 def test_variants_come_in_the_experiments_order(write_run: WriteRun) -> None:

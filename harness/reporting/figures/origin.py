@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from harness.reporting.captions import describe_commands
 from harness.reporting.frames import is_missing, records
 from harness.reporting.units import is_number
 from harness.results.run_folder import MANIFEST_FILE
@@ -46,6 +47,7 @@ class RunOrigin(BaseModel):
     manifest_digest: Name
     """SHA-256 of its `manifest.json`."""
     command: str
+    """The command that made it; of a run that was gone on with, all of them."""
     started: Name
     harness_version: Name
     code_digest: Name
@@ -119,7 +121,7 @@ def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.Dat
                 run=name,
                 label=runs.labels.get((manifest.experiment, name)),
                 manifest_digest=manifest_digest(folder),
-                command=manifest.command,
+                command=describe_commands(manifest),
                 started=manifest.started,
                 harness_version=manifest.harness_version,
                 code_digest=manifest.code_digest,

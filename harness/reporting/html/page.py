@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from harness.reporting.captions import describe_code
+from harness.reporting.captions import GONE_ON, describe_code
 from harness.reporting.failures import failures_of, missing_packages, without_missing
 from harness.reporting.html.embedding import (
     script_json,
@@ -80,6 +80,7 @@ def _content(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> dict[str, Any]:
             {"name": name, "manifest": run, "code": describe_code(run), "entries": entries(run)}
             for name, run in zip(runs.names, runs.manifests, strict=True)
         ],
+        "gone_on": GONE_ON,
         "labels": runs.labels,
         "notes": [note for note in (*runs.remarks, missing) if note],
         "counts": [(status, counts[status]) for status in Status if status in counts],
