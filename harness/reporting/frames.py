@@ -21,6 +21,7 @@ from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, last_rows, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
 from harness.results.frame import PARAMETER_PREFIX, is_among
+from harness.results.refuted_peaks import with_refuted_peaks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,14 +100,15 @@ def prepare(
 
     `variant_order` is the experiment's list of variants; variants it does not name follow in order of
     appearance, a baseline first.  `run_labels` names runs, by experiment and run; where they are given, every
-    series carries its run's.  `BASELINE_LABEL` says what speed-ups are over.
+    series carries its run's.  `BASELINE_LABEL` says what speed-ups are over.  The frame holds all rows of its
+    runs: peaks that one of them refutes are marked, see `harness.results.refuted_peaks`.
     """
     import numpy as np
     import pandas as pd
 
     if frame.empty:
         return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
-    prepared = _with_usual_axes(latest(frame))
+    prepared = with_refuted_peaks(_with_usual_axes(latest(frame)))
     codes, members = _series(prepared)
     labels = _labels_without_run(members)
     prepared = prepared.assign(**{BASELINE_LABEL: _baseline_labels(prepared, codes, labels)})

@@ -75,6 +75,7 @@ def summary_latex(frame: pd.DataFrame) -> Iterator[str]:
     yield from tabular(summary.headers, summary.rows, numeric)
     if summary.hidden:
         yield f"% and {summary.hidden} more rows in summary.csv"
+    yield from (f"% {_comment(note)}" for note in summary.notes)
 
 
 def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> Iterator[str]:

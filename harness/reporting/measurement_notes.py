@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from harness.reporting.frames import RUN_COLUMNS
+from harness.reporting.frames import RUN_COLUMNS, RUN_LABEL
+from harness.reporting.units import rate_unit, significant
+from harness.results.refuted_peaks import MACHINE, REFUTED_BY, REFUTED_PEAK, credible_peaks
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_PEAKS = 4
+"""More peaks than this are given as a range, and more runs are counted."""
 
 
 def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
@@ -42,17 +47,40 @@ def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
     timed = frame.loc[frame["time_s"].notna(), columns]
     if _count(timed["peak_busy"]):
         yield "The measured peak is of a busy machine and may be too low"
-    compared = timed[timed["peak_tflops"].notna()].groupby(
-        [*RUN_COLUMNS, "target", "dtype", "threads"], dropna=False
-    )
-    if (compared["peak_tflops"].nunique() > 1).any():
+    compared = timed.assign(peak_tflops=credible_peaks(frame)).dropna(subset="peak_tflops")
+    alike = compared.groupby([*RUN_COLUMNS, "target", "dtype", "threads"], dropna=False)
+    if (alike["peak_tflops"].nunique() > 1).any():
         yield "Fractions of peak are of several peaks, since a run has not ended: --resume ends it"
-    above = int((timed["tflops"] > timed["peak_tflops"]).sum())
-    if above:
-        yield (
-            "Faster than the measured peak, which is therefore too low and is not compared with: "
-            f"{above} of {len(timed)} rows"
-        )
+    yield from refuted_peak_notes(frame)
+
+
+def refuted_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence, without its full stop, on the peaks of a prepared frame's rows that are too low.
+
+    Rows that refute them count wherever in the report they are.
+    """
+    if REFUTED_PEAK not in frame:
+        return
+    refuted = frame[frame["tflops"].notna() & frame[REFUTED_PEAK].notna()]
+    peaks = refuted[[*MACHINE, REFUTED_PEAK, REFUTED_BY]].drop_duplicates()
+    if peaks.empty:
+        return
+    values, count = sorted(peaks[REFUTED_PEAK].unique()), int(peaks[REFUTED_BY].sum())
+    unit = rate_unit(values)
+    rates = list(dict.fromkeys(significant(value * unit.factor) for value in values))
+    shown = f"{rates[0]} … {rates[-1]}" if len(rates) > MOST_PEAKS else ", ".join(rates)
+    noun, verb = ("peak", "is") if len(peaks) == 1 else ("peaks", "are")
+    yield (
+        f"Faster than the measured {noun} of {shown} {unit.symbol}, which {verb} therefore too low and "
+        f"{verb} not compared with: {_counted(str(count), 'row')}{_of_runs(refuted)}"
+    )
+
+
+def _of_runs(rows: pd.DataFrame) -> str:
+    """Return which runs rows are of, where series carry the names of their runs."""
+    names = list(dict.fromkeys(rows[RUN_LABEL])) if RUN_LABEL in rows else []
+    shown = ", ".join(names) if len(names) <= MOST_PEAKS else f"{len(names)} runs"
+    return f" ({shown})" if shown else ""
 
 
 def _range(numbers: pd.Series) -> str:

@@ -83,4 +83,5 @@ def _summary(rows: pd.DataFrame) -> list[str]:
     summary = summarize(rows, MOST_ROWS)
     legend = [SUMMARY_READ] if bool(rows["time_s"].notna().any()) else []
     parts = ["## Summary", markdown_text(summary.title), *legend, markdown_table(summary).rstrip()]
-    return [*parts, f"And {summary.hidden} more rows in `summary.csv`."] if summary.hidden else parts
+    parts += [f"And {summary.hidden} more rows in `summary.csv`."] if summary.hidden else []
+    return [*parts, *map(markdown_text, summary.notes)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.printable import markdown_text
 from harness.reporting.frames import is_own_baseline, records
+from harness.reporting.measurement_notes import refuted_peak_notes
 from harness.reporting.summary_columns import (
     SPEEDUP,
     SPEEDUP_INTERVAL,
@@ -45,6 +46,8 @@ class Summary:
     """How many rows there are besides."""
     unclear: tuple[bool, ...] = ()
     """Of each row, whether its speed-up may be none."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of the columns, a line each."""
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -73,6 +76,7 @@ def summarize(frame: pd.DataFrame, most_rows: int | None = None) -> Summary:
         problem_columns=len(problem),
         hidden=len(frame) - len(shown),
         unclear=tuple(_is_unclear(row) for row in rows),
+        notes=tuple(f"{note}." for note in refuted_peak_notes(frame)),
     )
 
 
@@ -92,7 +96,7 @@ def rich_table(summary: Summary, width: int) -> Table:
     shows_intervals = any(summary.columns[index].source == SPEEDUP_INTERVAL for index in shown)
     marks = ["" if shows_intervals or not unclear else UNCLEAR for unclear in summary.unclear]
     notes = [f"left out for width: {', '.join(left_out)}"] * bool(left_out)
-    notes += [UNCLEAR_NOTE] * any(marks)
+    notes += [*[UNCLEAR_NOTE] * any(marks), *summary.notes]
     table = Table(
         title=Text(summary.title, style="table.title"),
         title_justify="left",

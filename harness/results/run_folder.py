@@ -25,6 +25,7 @@ from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import newest_of_each_case, results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, part_of, timestamp
+from harness.results.refuted_peaks import without_refuted_peaks
 from harness.results.result import Result
 from harness.results.run_identity import folder_name, names_of_folders
 from harness.results.saved_table import journal_digest, read_table, write_table
@@ -233,7 +234,8 @@ def tables_from_journals(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
                 yield row
 
     frame = results_frame(lines())
-    return newest_of_each_case(_named_by_folders(frame, runs, lengths), lengths)
+    newest = newest_of_each_case(_named_by_folders(frame, runs, lengths), lengths)
+    return without_refuted_peaks(newest)
 
 
 def _named_by_folders(

@@ -40,9 +40,14 @@ LAYOUT_KEY = b"harness.layout"
 """What the file's metadata say: digests of the journal, and of how a table is made of rows."""
 
 LAYOUT = digest(
-    [FORMAT_VERSION, [(name, str(field.annotation)) for name, field in Result.model_fields.items()]]
+    [
+        FORMAT_VERSION,
+        [(name, str(field.annotation)) for name, field in Result.model_fields.items()],
+        "without refuted peaks",
+    ]
 )
-"""Digest of the fields that rows have: tables of other versions of this package are not used."""
+"""Digest of the fields that rows have, and of what a table leaves out: tables of other versions of this
+package are not used."""
 
 COLUMNS_AT_ONCE = 16
 """Columns that are read together, and then take the memory of those before them."""

@@ -461,9 +461,9 @@ MUTANTS = {
     ),
     "peak-below-its-data": Mutant(
         "a peak below its own data is drawn",
-        "harness/reporting/figures/peak_lines.py",
-        "_with_peaks",
-        'rows["tflops"] > rows["peak_tflops"]',
+        "harness/results/refuted_peaks.py",
+        "credible_peaks",
+        "REFUTED_PEAK in frame",
         "False",
         "tests/reporting/figures/test_throughput.py::test_a_peak_below_its_own_data_is_not_drawn",
     ),

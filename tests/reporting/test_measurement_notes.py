@@ -4,7 +4,7 @@ import pytest
 from synthetic_results import make_result
 
 from harness.reporting.frames import prepare
-from harness.reporting.measurement_notes import measurement_notes, peak_notes
+from harness.reporting.measurement_notes import measurement_notes, peak_notes, refuted_peak_notes
 from harness.results.frame import results_frame
 
 
@@ -48,10 +48,32 @@ def test_a_peak_of_a_busy_machine_is_said_to_be_one() -> None:
 
 def test_what_is_faster_than_the_peak_is_said_to_be_impossible() -> None:
     (note,) = notes({"peak_tflops": 0.09, "peak_busy": False}, {"peak_tflops": 0.2, "dtype": "bf16"})
-    assert (
-        note
-        == "Faster than the measured peak, which is therefore too low and is not compared with: 1 of 2 rows"
+    assert note == (
+        "Faster than the measured peak of 90.0 GFLOP/s, which is therefore too low and is not compared with: "
+        "1 row"
     )
+
+
+def test_rows_that_refute_a_peak_count_where_others_are_shown() -> None:
+    measured = [
+        (0.2, 0.1, 1, "monday"),
+        (0.3, 0.1, 1, "monday"),
+        (0.05, 0.1, 1, "monday"),
+        (0.5, 0.2, 2, "monday"),
+        (0.1, 0.2, 2, "monday"),
+        (0.1, 0.2, 1, "friday"),
+    ]
+    rows = [
+        make_result(case=str(number), time_s=1.0, tflops=tflops, peak_tflops=peak, threads=threads, run=run)
+        for number, (tflops, peak, threads, run) in enumerate(measured)
+    ]
+    frame = prepare(results_frame(rows), run_labels={("seq_sweep", "monday"): "before"})
+    slow = frame[frame["tflops"] <= 0.1]
+    assert list(refuted_peak_notes(slow)) == [
+        "Faster than the measured peaks of 100, 200 GFLOP/s, which are therefore too low and are not "
+        "compared with: 3 rows (before)"
+    ]
+    assert list(refuted_peak_notes(slow[slow["run"] == "friday"])) == []
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.reporting.figures.layout import describe_value
 from harness.reporting.frames import RUN_COLUMNS, RUN_LABEL, run_names, several_values, varying
 from harness.reporting.units import Unit, significant
+from harness.results.refuted_peaks import credible_peaks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +24,6 @@ CROWDED = 0.07
 """The share of the scale that a line of words takes: lines nearer to each other have no room for it."""
 SHOWN = "shown_peak"
 """Column of peaks as they are written: what is equal there counts as equal."""
-TOO_LOW = "is_above_peak"
-"""Column of whether a row is faster than its peak."""
 TEXT_SIZE = 6.0
 TEXT_LINE = 8.0
 """Points from one line of text in the corner to the next."""
@@ -72,15 +71,14 @@ def peaks_of(frame: pd.DataFrame, unit: Unit) -> list[Peak]:
 def _with_peaks(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that have a rate, each with the peak of what it ran on, also as it is written.
 
-    While a run goes on, its highest peak so far counts.  A peak below one of its rows is none.
+    While a run goes on, its highest peak so far counts.  A peak that any row of its run refutes is none.
     """
     rows = frame[frame["tflops"].notna()]
-    found = rows["peak_tflops"].fillna(rows["tflops"] / rows["fraction_of_peak"]).astype(float)
+    found = credible_peaks(rows).fillna(rows["tflops"] / rows["fraction_of_peak"]).astype(float)
     rows = rows.assign(peak_tflops=found.where(found.gt(0) & found.lt(float("inf"))))
     rows[RUN_LABEL] = _run_names(rows)
-    rows[TOO_LOW] = rows["tflops"] > rows["peak_tflops"]
     alike = rows.groupby([*MEASURED_FOR, RUN_LABEL], dropna=False, observed=True, sort=False)
-    peaks = alike["peak_tflops"].transform("max").where(~alike[TOO_LOW].transform("any").astype(bool))
+    peaks = alike["peak_tflops"].transform("max")
     rows["peak_tflops"], rows[SHOWN] = peaks, peaks.map(significant)
     return rows
 

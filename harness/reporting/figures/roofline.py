@@ -21,7 +21,15 @@ from harness.reporting.figures.base import (
 from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
 from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.log_ticks import write_log_ticks
-from harness.reporting.figures.roofs import MEMORY, Roof, intensities, roofs_of, without_roof
+from harness.reporting.figures.roofs import (
+    MEMORY,
+    ROOF_COLUMNS,
+    Roof,
+    intensities,
+    roofs_of,
+    with_roof_peaks,
+    without_roof,
+)
 from harness.reporting.figures.size_lines import line_handle
 from harness.reporting.figures.style import DOTTED, SeriesStyle, marker_properties, paper_style, series_styles
 from harness.reporting.frames import PROBLEM_COLUMNS, labels_in, varying
@@ -38,8 +46,6 @@ ROOM = 1.7
 ROOM_OF_SLOPE = 6.0
 """End of the horizontal scale left of the ridge of memory, so that its slope and its words can be seen."""
 TEXT_SIZE = 5.5
-ROOF_COLUMNS = ("target", "threads", "dtype")
-"""What a roof depends on, besides the device: a panel holds one value of each."""
 LENGTHS = ("seq_q", "seq_kv", "batch")
 """Columns along which the points of a series are joined."""
 NOTE = (
@@ -81,8 +87,9 @@ class Roofline(Figure):
         return "Throughput: higher is better."
 
     def rows(self, frame: pd.DataFrame, settings: RooflineSettings) -> pd.DataFrame:
-        """Return the timed rows that have an arithmetic intensity."""
-        shown = intensities(choose_rows(frame, settings).dropna(subset=["time_s", "tflops"]))
+        """Return the timed rows that have an arithmetic intensity, each with the peak of its roof."""
+        chosen = choose_rows(with_roof_peaks(frame), settings)
+        shown = intensities(chosen.dropna(subset=["time_s", "tflops"]))
         require_times(frame)
         if shown.empty:
             raise NothingToDraw("no case that variants and where leave was timed and has an intensity")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from harness.reporting.frames import records, several_values
 from harness.reporting.published.data_sheets import data_sheet
 from harness.reporting.units import is_number, significant
+from harness.results.refuted_peaks import credible_peaks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +18,8 @@ BANDWIDTH = "bandwidth_gb_s."
 """Begins the columns of measured bandwidths."""
 MEMORY = "memory"
 """The level behind all caches."""
+ROOF_COLUMNS = ("target", "threads", "dtype")
+"""What a roof depends on, besides the device: a panel holds one value of each."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Roof:
 
     device: str
     tflops: float | None
-    """The peak, TFLOP/s; None where nobody measured or stated it, or where a row is faster."""
+    """The peak, TFLOP/s; None where nobody measured or stated it, or where a row refutes it."""
     bandwidths: Mapping[str, float] = field(default_factory=dict)
     """GB/s by level of memory, the nearest first."""
     is_measured: bool = True
@@ -50,8 +53,20 @@ class Roof:
         return f"{level} {significant(self.bandwidths[level])} GB/s"
 
 
+def with_roof_peaks(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return all rows of a report, each with the best peak that a run measured of what it ran on.
+
+    There is none where a row of any run is faster, whichever rows a figure leaves out.
+    """
+    peaks = credible_peaks(frame)
+    alike = [frame[column] for column in ("device", *ROOF_COLUMNS)]
+    best = peaks.groupby(alike, dropna=False, sort=False, observed=True).transform("max")
+    is_above = (frame["tflops"] > best).groupby(alike, dropna=False, sort=False, observed=True)
+    return frame.assign(peak_tflops=best.where(~is_above.transform("any")))
+
+
 def roofs_of(frame: pd.DataFrame) -> list[Roof]:
-    """Return the roof of each device of a panel's rows that is known at all.
+    """Return the roof of each device of a panel's rows, see `with_roof_peaks`, that is known at all.
 
     What runs measured is preferred, of several runs on a device the best; a data sheet is taken where nothing
     was measured.

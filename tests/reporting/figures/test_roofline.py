@@ -121,6 +121,22 @@ def test_a_peak_below_a_row_is_none() -> None:
     assert [len(slope) for slope in lines(axes, "slope")] == [2] * len(BANDWIDTHS)
 
 
+FAST = {"case": "fast", "tflops": 0.2, "intensity": 4.0}
+
+
+@pytest.mark.parametrize("fast", [{"mask": "causal"}, {"dtype": "bf16"}, {"run": "other", "mask": "causal"}])
+def test_a_peak_that_a_row_refutes_is_a_roof_in_no_panel(fast: dict[str, Any]) -> None:
+    rows = [row(), row(**{**FAST, **fast})]
+    assert [lines(axes, "peak") for axes in draw(*rows).axes] == [[]] * 2
+    assert [lines(axes, "peak") for axes in draw(*rows, where='mask == "full" and dtype == "f32"').axes] == [
+        []
+    ]
+    numbers = Roofline().numbers(frame_of(*rows), parse_settings(Roofline(), {}))
+    assert numbers["peak_tflops"].isna().all()
+    (axes,) = draw(rows[0]).axes
+    assert lines(axes, "peak") != []
+
+
 def test_of_several_runs_on_a_device_the_best_counts() -> None:
     (roof,) = roofs_of(frame_of(row(64), row(128, peak_tflops=0.12, bandwidth_gb_s={"memory": 25.0})))
     assert roof.tflops == 0.12

@@ -415,6 +415,20 @@ def test_bars_of_times_stand_on_zero() -> None:
     assert words(axes, "value") == ["256", "512"]
 
 
+@pytest.mark.parametrize("others", [{"mask": "causal"}, {"dtype": "bf16"}])
+def test_a_peak_that_a_row_refutes_is_a_line_in_no_panel(others: dict[str, Any]) -> None:
+    peak = {"time_s": 1.0, "peak_tflops": 0.25}
+    fast = make_result("flash", tflops=0.3, **peak)
+    slow = make_result("naive", tflops=0.2, fraction_of_peak=0.8, **{**peak, **others})
+    assert [peak_lines(axes) for axes in draw(frame_of(fast, slow)).axes] == [[], []]
+    (axes,) = draw(frame_of(fast, slow), variants=["naive"]).axes
+    assert peak_lines(axes) == []
+    (axes,) = draw(frame_of(slow)).axes
+    assert peak_lines(axes) == [250]
+    numbers = Throughput().numbers(frame_of(fast, slow), parse_settings(Throughput(), {}))
+    assert numbers["fraction_of_peak"].isna().all()
+
+
 def test_a_peak_below_its_own_data_is_not_drawn() -> None:
     row = make_result("flash", time_s=1.0, tflops=0.3).model_copy(update={"peak_tflops": 0.25})
     (axes,) = draw(frame_of(row)).axes
