@@ -46,6 +46,8 @@ ROOM = 1.7
 ROOM_OF_SLOPE = 6.0
 """End of the horizontal scale left of the ridge of memory, so that its slope and its words can be seen."""
 TEXT_SIZE = 5.5
+HALF_A_LINE = 0.04
+"""Half the height of words at a slope, and a little more, as a share of the vertical scale."""
 LENGTHS = ("seq_q", "seq_kv", "batch")
 """Columns along which the points of a series are joined."""
 NOTE = (
@@ -159,13 +161,16 @@ def _scale(axes: Axes, scales: _Scales) -> None:
 
 
 def _draw_roof(axes: Axes, roof: Roof, scales: _Scales, *, names_device: bool) -> None:
-    """Draw the peak and a slope for each level up to it; dashed is what a data sheet says."""
+    """Draw the peak and a slope for each level up to it; dashed is what a data sheet says.
+
+    A slope that lies left of the panel or above it is left out.
+    """
     owner = f" ({roof.device})" if names_device else ""
     factor = scales.unit.factor
     for level in roof.bandwidths:
         ridge = roof.ridge(level)
         end = scales.right if ridge is None else min(ridge, scales.right)
-        if end <= scales.left:
+        if end <= scales.left or roof.reach(level, scales.left) >= scales.high:
             continue
         axes.plot(
             [scales.left, end],
@@ -208,10 +213,11 @@ def _line_style(roof: Roof, *, is_memory: bool) -> Any:
 
 
 def _write_at_slope(axes: Axes, roof: Roof, level: str, scales: _Scales, owner: str) -> None:
-    """Write what a slope is on it, where it enters the panel."""
+    """Write what a slope is on it, where it enters the panel, if it has room below peak and upper end."""
     enters = max(scales.left, scales.left * scales.low / roof.reach(level, scales.left))
     start = enters * ROOM**0.15
-    if roof.reach(level, start) >= (roof.tflops or float("inf")) / ROOM:
+    highest = scales.high / (scales.high / scales.low) ** HALF_A_LINE
+    if roof.reach(level, start) >= min((roof.tflops or float("inf")) / ROOM, highest):
         return
     words = roof.words(level) if roof.is_measured else f"{roof.source}: {roof.words(level)}"
     axes.text(

@@ -118,7 +118,7 @@ def test_each_number_of_threads_has_a_roof_and_a_panel_of_its_own() -> None:
 def test_a_peak_below_a_row_is_none() -> None:
     (axes,) = draw(row(tflops=0.2)).axes
     assert lines(axes, "peak") == []
-    assert [len(slope) for slope in lines(axes, "slope")] == [2] * len(BANDWIDTHS)
+    assert [y / x for slope in lines(axes, "slope") for x, y in slope[:1]] == [pytest.approx(20)]
 
 
 FAST = {"case": "fast", "tflops": 0.2, "intensity": 4.0}
@@ -135,6 +135,18 @@ def test_a_peak_that_a_row_refutes_is_a_roof_in_no_panel(fast: dict[str, Any]) -
     assert numbers["peak_tflops"].isna().all()
     (axes,) = draw(rows[0]).axes
     assert lines(axes, "peak") != []
+
+
+@pytest.mark.parametrize("bandwidth", [20, 100, 150, 300])
+def test_words_at_slopes_stay_inside_panels_without_a_peak(bandwidth: float) -> None:
+    drawing = draw(row(peak_tflops=None, bandwidth_gb_s={"memory": 5.0, "L1": bandwidth}))
+    drawing.draw_without_rendering()
+    (axes,) = drawing.axes
+    inside = axes.get_window_extent()
+    assert "memory 5.00 GB/s" in words(axes)
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert inside.y0 <= box.y0 < box.y1 <= inside.y1, text.get_text()
 
 
 def test_of_several_runs_on_a_device_the_best_counts() -> None:
