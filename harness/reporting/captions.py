@@ -101,14 +101,15 @@ def figure_caption(
     labels: RunLabels | None = None,
     *,
     names: Sequence[str] = (),
+    shows_times: bool = True,
     shows_rates: bool = True,
 ) -> str:
     """Return `CPU; threads 1; f32; batch 1; heads 16. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
 
     What differs between merged runs is said of each of them, by its label or else by `run_names`; `names` are
-    what the column `run` calls the run of each manifest.  Where something was timed, what is to be known of
-    the measurement follows, and where the figure shows rates, the FLOP convention and what is to be known of
-    the peak.
+    what the column `run` calls the run of each manifest.  Where something was timed and the figure shows it,
+    what is to be known of the measurement follows, and where the figure shows rates, the FLOP convention and
+    what is to be known of the peak.
     """
     named = _named(frame)
     words = _words_of_runs(frame, named, _machines(manifests, names))
@@ -125,7 +126,8 @@ def figure_caption(
     if frame["time_s"].notna().any():
         if shows_rates:
             sentences.append(f"FLOPs: {'; '.join(_distinct(frame['flop_convention'].unique()))}")
-        sentences += measurement_notes(frame)
+        if shows_times:
+            sentences += measurement_notes(frame)
         if shows_rates:
             sentences += peak_notes(frame)
     return " ".join(f"{sentence}." for sentence in sentences if sentence)

@@ -133,8 +133,14 @@ def _sketch(
     settings = parse_settings(figure, chosen)
     rows = figure.rows(runs.frame, settings)
     check_names(rows, settings, name)
-    is_of_rates = figure.is_of_rates(settings)
-    facts = figure_caption(rows, runs.manifests, runs.labels, names=runs.names, shows_rates=is_of_rates)
+    facts = figure_caption(
+        rows,
+        runs.manifests,
+        runs.labels,
+        names=runs.names,
+        shows_times=figure.shows_times,
+        shows_rates=figure.is_of_rates(settings),
+    )
     caption = f"{figure.reading(settings)} {facts}".strip()
     drawing = draw_figure(figure, runs.frame, settings, caption)
     numbers = figure.numbers(runs.frame, settings) if figure.data_columns else None

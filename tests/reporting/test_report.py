@@ -366,6 +366,25 @@ def test_captions_speak_of_rates_where_a_figure_shows_them(write_run: WriteRun) 
         assert len(captions) == 3
 
 
+def test_captions_tell_of_samples_where_a_figure_shows_times(write_run: WriteRun) -> None:
+    rows = [
+        make_result(
+            name, time_s=1e-3, samples=6, starts=2, speedup=1.0, baseline="flash", bytes=2**20,
+            workspace_bytes=0, recompute_factor=1.5, flops_executed=2**30, error_ratio=0.5, build_s=1.0,
+            registers=16, intensity=8.0, stage_s={"lower": 0.5}, instructions={"fma": 8},
+        )
+        for name in ("flash", "torch")
+    ]  # fmt: skip
+    shown = ("throughput", "speedup", "roofline", "recompute")
+    others = ("matrix", "memory", "operations", "error_growth", "build_time", "resources", "instruction_mix")
+    source = "[figures]\n" + "".join(f"{name} = {{}}\n" for name in (*shown, *others))
+    text = write_report([write_run(rows, source)], formats=("png",)).summary_markdown.read_text()
+    captions = [line for line in text.splitlines() if line.startswith("*") and "harness 0.1.0" in line]
+    named = {line.split("*")[1] for line in captions}
+    assert named >= {*shown, "matrix", "memory", "operations", "error_growth"}
+    assert {line.split("*")[1] for line in captions if "Samples: " in line} == set(shown)
+
+
 @pytest.mark.parametrize("make", [True, False])
 def test_a_folder_without_results_is_refused_in_one_line(tmp_path: Path, make: bool) -> None:
     folder = tmp_path / "nothing"

@@ -169,6 +169,8 @@ class Figure(ABC):
     summary: ClassVar[str]
     """One line for `harness list figures`."""
     settings: ClassVar[type[FigureSettings]] = FigureSettings
+    shows_times: ClassVar[bool] = True
+    """Whether it shows times, or what follows from them, so that its caption says how they were measured."""
     shows_rates: ClassVar[bool] = True
     """Whether it can show FLOP/s or shares of a peak, see `is_of_rates`."""
     data_columns: ClassVar[tuple[str, ...]] = ()

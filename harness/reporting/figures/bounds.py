@@ -94,6 +94,7 @@ class Bounds(Figure):
     summary = "modelled: cycles by part of a multiprocessor that each variant's main loop keeps busy"
     settings = BoundsSettings
     data_columns = (BUSY, SIMULATED_CYCLES, f"{COLUMN}fraction_of_peak", f"{COLUMN}bound")
+    shows_times = False
     shows_rates = False
 
     def rows(self, frame: pd.DataFrame, settings: BoundsSettings) -> pd.DataFrame:

@@ -28,6 +28,7 @@ class BuildTime(Figure):
     summary = "build time of each series by stage"
     settings = RowSettings
     data_columns = ("build_s", STAGE)
+    shows_times = False
     shows_rates = False
     is_usual = False
 

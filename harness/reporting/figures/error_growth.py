@@ -42,6 +42,7 @@ class ErrorGrowth(Figure):
     summary = "largest error of each variant, over its tolerance, over sequence length"
     settings = ErrorGrowthSettings
     data_columns = ("seq", "status", "error_ratio", "max_abs_error", "tolerance")
+    shows_times = False
     shows_rates = False
     is_usual = False
 

@@ -43,6 +43,7 @@ class InstructionMix(Figure):
     summary = "machine instructions by class for each key, or in the whole code, a stack for each series"
     settings = InstructionMixSettings
     data_columns = (CODE, LOOP)
+    shows_times = False
     shows_rates = False
     is_usual = False
 

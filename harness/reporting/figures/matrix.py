@@ -87,6 +87,7 @@ class Matrix(Figure):
     name = "matrix"
     summary = "how many cases of each variant passed on each target, and what became of the others"
     settings = MatrixSettings
+    shows_times = False
     shows_rates = False
 
     def draw(self, frame: pd.DataFrame, settings: MatrixSettings, caption: str) -> Drawing:

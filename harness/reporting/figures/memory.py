@@ -45,6 +45,7 @@ class Memory(Figure):
     summary = "memory that a call of each variant takes over sequence length, and the least it could"
     settings = MemorySettings
     data_columns = ("seq", "status", VALUES, "bytes", "workspace_bytes", "peak_bytes")
+    shows_times = False
     shows_rates = False
     is_usual = False
 

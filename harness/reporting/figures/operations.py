@@ -57,6 +57,7 @@ class Operations(Figure):
     summary = "matrix-product operations that each variant executes over those that are needed, counted"
     settings = OperationsSettings
     data_columns = ("seq", "skew", "status", "recompute_factor")
+    shows_times = False
     shows_rates = False
 
     def rows(self, frame: pd.DataFrame, settings: OperationsSettings) -> pd.DataFrame:

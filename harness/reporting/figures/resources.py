@@ -70,6 +70,7 @@ class Resources(Figure):
     summary = "registers, spills, shared memory, occupancy and code size of each series, a row each"
     settings = RowSettings
     data_columns = tuple(f"{quantity.column}{end}" for quantity in QUANTITIES for end in ("", LEAST))
+    shows_times = False
     shows_rates = False
     is_usual = False
 
