@@ -21,7 +21,7 @@ from harness.reporting.frames import (
     varying,
 )
 from harness.reporting.measurement_notes import measurement_notes, peak_notes
-from harness.reporting.summary_columns import SAME_UNLESS_SAID
+from harness.reporting.summary_columns import SAME_UNLESS_SAID, has_unusual_scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +44,6 @@ NATIVE = "native"
 """What runs code of processors, in threads."""
 
 NOT_RECORDED = "not recorded"
-SAME_SCALE = 1e-9
-"""Scales that differ by less, relatively, are the same."""
 
 LONGEST_TEXT = 40
 """Letters of a list of lengths; of longer ones there is a name, or how many they are."""
@@ -247,7 +245,7 @@ def _is_named(frame: pd.DataFrame, column: str) -> bool:
     if column in SAME_UNLESS_SAID:
         return bool((values != frame[SAME_UNLESS_SAID[column]]).any())
     if column == "scale":
-        return bool(((values * frame["head_dim"] ** 0.5 - 1).abs() > SAME_SCALE).any())
+        return has_unusual_scale(frame)
     if column == "target":
         return values.nunique() > 1
     if column == "seq_q":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -130,16 +130,17 @@ def panel_tables(frame: pd.DataFrame) -> list[PanelTable]:
     if not frame["time_s"].notna().any() or frame[x].nunique() < 2:
         return []
     try:
-        grid = panel_grid(frame, check_readable(frame, PANELS, x))
+        columns = check_readable(frame, PANELS, x)
+        grid = panel_grid(frame, columns)
     except Unreadable:
         return []
     _, unit = units_of(frame)
     of_runs = said_of_runs(frame)
     places = LENGTHS if x in LENGTHS else [name for name in LENGTHS if name not in of_runs]
     runs = words_of_runs(frame, places)
-    return [
-        _table(_heading(panel, x, {*places, *of_runs}), panel.frame, x, unit, runs) for panel in grid.panels
-    ]
+    told = {*places, *of_runs, *columns}
+    untold = [column for column in varying(frame, PROBLEM_COLUMNS) if column not in told]
+    return [_table(_heading(panel, x, untold), panel.frame, x, unit, runs) for panel in grid.panels]
 
 
 def markdown_panel(table: PanelTable) -> str:
@@ -197,17 +198,16 @@ def marks_explained(tables: Sequence[Sequence[Sequence[str]]]) -> list[str]:
     return [note for mark, note in meanings.items() if any(mark in text for text in texts)]
 
 
-def _heading(panel: Panel, x: str, told: Collection[str]) -> str:
-    """Return a panel's heading, and what varies in it together with the length.
+def _heading(panel: Panel, x: str, untold: Sequence[str]) -> str:
+    """Return a panel's heading, and what its rows have of the columns that nothing else tells.
 
-    Columns that are told elsewhere are left out.  Where lengths of queries and keys differ, it says which of
-    both the columns are of.
+    These vary, from panel to panel or together with the length.  Where lengths of queries and keys differ, it
+    says which of both the columns are of.
     """
     label = x_label(panel.frame, x)
     words = [panel.heading] if panel.heading else []
     words += [] if label == SAME_LENGTHS else [f"by {label}"]
-    others = [column for column in varying(panel.frame, PROBLEM_COLUMNS) if column not in told]
-    return ", ".join([*words, *problem_words(panel.frame, others)])
+    return ", ".join([*words, *problem_words(panel.frame, untold)])
 
 
 def _table(heading: str, frame: pd.DataFrame, x: str, unit: Unit, runs: str) -> PanelTable:

@@ -13,7 +13,6 @@ from harness.reporting.frames import (
     in_words,
     is_missing,
     records,
-    several_values,
     units_of,
     varying,
 )
@@ -30,8 +29,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALWAYS_IN_TITLE = ("target", "dtype")
-NEVER_SHOWN = ("causal_alignment", "scale")
+NEVER_SHOWN = ("causal_alignment",)
 """Problem columns that stay out of titles; as columns they are shown where they vary."""
+SAME_SCALE = 1e-9
+"""Scales that differ by less, relatively, are the same."""
 
 SAME_UNLESS_SAID = {"kv_heads": "heads", "head_dim_v": "head_dim", "seq_kv": "seq_q"}
 HEADERS = {"seq_q": "seq"}
@@ -53,13 +54,20 @@ class Column:
     """What a narrow terminal leaves out: the highest first, never 0."""
 
 
+def has_unusual_scale(frame: pd.DataFrame) -> bool:
+    """Whether the scale of any row is another than the usual one of its head dim."""
+    return bool(((frame["scale"] * frame["head_dim"] ** 0.5 - 1).abs() > SAME_SCALE).any())
+
+
 def summary_title(frame: pd.DataFrame) -> str:
     """Return experiment and what all its rows share, `seq_sweep · cpu · f32 · heads 16 · threads 1`."""
-    changing = varying(frame, PROBLEM_COLUMNS)
+    left_out = {*varying(frame, PROBLEM_COLUMNS), *NEVER_SHOWN}
+    if not has_unusual_scale(frame):
+        left_out.add("scale")
     words = [", ".join(dict.fromkeys(map(str, frame["experiment"].unique())))]
     first = records(frame.head(1))
     for column in PROBLEM_COLUMNS:
-        if not first or column in (*changing, *NEVER_SHOWN) or column not in first[0]:
+        if not first or column in left_out or column not in first[0]:
             continue
         value = first[0][column]
         if column in ("kv_heads", "head_dim_v", "seq_kv") and value == first[0][SAME_UNLESS_SAID[column]]:
@@ -78,7 +86,7 @@ def problem_columns(frame: pd.DataFrame) -> list[Column]:
     for column, origin in SAME_UNLESS_SAID.items():
         if column in changing and bool((frame[column] == frame[origin]).all()):
             changing.remove(column)
-    if "scale" in changing and not several_values(frame, ["head_dim"], "scale"):
+    if "scale" in changing and not has_unusual_scale(frame):
         changing.remove("scale")
     return [
         Column(

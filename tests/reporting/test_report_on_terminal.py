@@ -31,6 +31,22 @@ def test_what_is_not_installed_is_one_line_with_the_command(write_run: WriteRun)
     assert "unsupported" not in text
 
 
+def test_headings_tell_what_the_rows_of_one_table_share_and_those_of_others_do_not(
+    write_run: WriteRun,
+) -> None:
+    rows = [
+        make_result("flash", seq, head_dim, time_s=0.004, **fields)
+        for head_dim, fields in (
+            (64, {"scale": 0.1, "model_width": 96}),
+            (128, {"model_width": 192}),
+        )
+        for seq in (256, 512)
+    ]
+    text = printed(print_tables, rows, write_run)
+    assert "head dim 64, scale 0.1, model width 96, GFLOP/s" in text
+    assert "head dim 128, model width 192, GFLOP/s" in text
+
+
 def test_variants_of_different_problems_are_in_tables_of_their_own(write_run: WriteRun) -> None:
     rows = [
         make_result(variant, seq, time_s=0.004, dtype=dtype, heads=heads, kv_heads=heads)
@@ -38,7 +54,8 @@ def test_variants_of_different_problems_are_in_tables_of_their_own(write_run: Wr
         for seq in (256, 512)
     ]
     lines = printed(print_tables, rows, write_run).splitlines()
-    assert [line.strip() for line in lines if "GFLOP/s" in line] == ["f32, GFLOP/s", "f16, GFLOP/s"]
+    headings = [line.strip() for line in lines if "GFLOP/s" in line]
+    assert headings == ["f32, heads 2, GFLOP/s", "f16, heads 4, GFLOP/s"]
 
 
 def test_a_table_names_what_varies_with_the_length(write_run: WriteRun) -> None:

@@ -160,3 +160,17 @@ def test_a_scale_of_its_own_is_a_column_beside_the_head_dim() -> None:
     assert "scale" not in summarize(prepare(results_frame(usual))).headers
     own = make_result(head_dim=64, scale=0.5, case="own")
     assert "scale" in summarize(prepare(results_frame([*usual, own]))).headers
+
+
+def test_scales_that_are_not_the_usual_ones_are_told_even_where_they_follow_from_the_head_dim() -> None:
+    rows = [make_result(head_dim=width, scale=1 / width) for width in (16, 64)]
+    assert "scale" in summarize(prepare(results_frame(rows))).headers
+
+
+@pytest.mark.parametrize("widths", [(64,), (16, 64)])
+def test_the_title_names_a_scale_that_is_not_the_usual_one(widths: tuple[int, ...]) -> None:
+    rows = [make_result(head_dim=width, scale=0.1) for width in widths]
+    assert "scale 0.1" in summarize(prepare(results_frame(rows))).title.split(" · ")
+    assert "scale" not in summarize(prepare(results_frame(rows[:1]))).headers
+    usual = [make_result(head_dim=width) for width in widths]
+    assert "scale" not in summarize(prepare(results_frame(usual))).title

@@ -7,9 +7,8 @@ from typing import Any
 
 from harness.printable import shell_line
 from harness.problem.fields import ProblemField, problem_fields
-from harness.reporting.captions import SAME_SCALE
 from harness.reporting.frames import is_missing
-from harness.reporting.summary_columns import SAME_UNLESS_SAID
+from harness.reporting.summary_columns import SAME_SCALE, SAME_UNLESS_SAID
 from harness.results.frame import PARAMETER_PREFIX
 
 COLUMNS = {"mask": "boolean_mask"}
