@@ -15,6 +15,7 @@ from harness.digest import code_digests, digest, package_of
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
 from harness.experiment.case_settings import asked_for, checked
 from harness.problem.case import Case, ParameterValue
+from harness.processes.copies import no_copy_returns
 from harness.status import Status
 from harness.storage.reading import read_text
 from harness.targets.base import TargetOptions
@@ -83,7 +84,7 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
         variant = plugins.variant(case.variant)
 
         def build_into(empty: Path) -> None:
-            with _parameters_named(case):
+            with no_copy_returns(), _parameters_named(case):
                 artifact = with_choices(variant.build(case, key, empty), variant)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 

@@ -44,6 +44,7 @@ from harness.errors import (
 )
 from harness.machine.placement import elsewhere, placement
 from harness.problem.outputs import OUTPUT
+from harness.processes.copies import no_copy_returns
 from harness.processes.lives import begin_anew, live
 from harness.workers.import_path import take_import_path
 from harness.workers.protocol import (
@@ -116,13 +117,8 @@ class Worker:
         }
 
     def serve(self, requests: BinaryIO, responses: BinaryIO) -> None:
-        """Greet the parent, then answer requests until it closes its end of the pipe.
-
-        A copy of this process that code has forked off, and that finds its way back here, ends: it would
-        answer a second time, and take requests away.
-        """
-        own = os.getpid()
-        answer = Greeting(pid=own).model_dump_json()
+        """Greet the parent, then answer requests until it closes its end of the pipe."""
+        answer = Greeting(pid=os.getpid()).model_dump_json()
         while True:
             responses.write(answer.encode() + b"\n")
             responses.flush()
@@ -130,14 +126,16 @@ class Worker:
             if not line:
                 return
             answer = self.answer(line)
-            if os.getpid() != own:
-                os._exit(1)
 
     def answer(self, line: bytes | str) -> str:
-        """Answer one request; an exception becomes a `Failed` response."""
+        """Answer one request; an exception becomes a `Failed` response.
+
+        A copy of this process that code forks off ends: it would answer, too, and take requests away.
+        """
         try:
             request = REQUESTS.validate_json(line)
-            answer: str = self._handlers[type(request)](request).model_dump_json()
+            with no_copy_returns():
+                answer: str = self._handlers[type(request)](request).model_dump_json()
         except Exception as error:
             answer = Failed(failure=failure_kind(error), message=one_line(error)).model_dump_json()
             with contextlib.suppress(OSError):  # the log's disk may be full

@@ -6,6 +6,7 @@ dies; that is how what a killed writer left behind is told from what is under wa
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import uuid
@@ -45,16 +46,22 @@ class FolderStore:
         """Let `fill` write into an empty folder, store it, and return where it lies.
 
         Of several processes that store the same key at once, one wins and all return its folder.  A `fill`
-        that raises or is killed leaves nothing that `find` returns.  Raises what `fill` raises, and
-        `StorageError` when the store cannot be written.
+        that raises or is killed leaves nothing that `find` returns.  Raises what `fill` raises,
+        `FileNotFoundError` when somebody has removed the folder while it was filled, and `StorageError` when
+        the store cannot be written.
         """
         target = self._folder(key)
         with self.private_folder() as private:
             fill(private)
-            with self._written():
-                write_digests(private)
-                _flush_to_disk(private)
-                self._publish(private, target)
+            try:
+                with self._written():
+                    write_digests(private)
+                    _flush_to_disk(private)
+                    self._publish(private, target)
+            except StorageError:
+                if private.is_dir():
+                    raise
+                raise FileNotFoundError(errno.ENOENT, "removed while it was filled", str(private)) from None
         return target
 
     def is_complete(self, folder: Path) -> bool:

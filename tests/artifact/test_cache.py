@@ -4,6 +4,7 @@ import errno
 import multiprocessing
 import os
 import re
+import shutil
 import signal
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
 from harness.errors import BuildError, HarnessError, StorageError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.running.worker import failure_kind
 from harness.storage import folder_store
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
@@ -89,6 +91,17 @@ def test_a_build_that_raises_leaves_nothing(cache):
         cache.store("k", build)
     assert cache.find("k") is None
     assert _private_files(cache) == []
+
+
+def test_a_build_that_loses_its_folder_is_no_disk_without_room(cache):
+    def build(folder):
+        _builder()(folder)
+        shutil.rmtree(folder)
+
+    with pytest.raises(FileNotFoundError, match="removed while it was filled") as caught:
+        cache._store.store("k", build)
+    assert failure_kind(caught.value) == "crashed"
+    assert cache.find("k") is None
 
 
 def test_a_build_without_description_is_an_error(cache):
