@@ -23,6 +23,7 @@ from harness.processes import guardian
 from harness.processes.programs import SENT_FROM_OUTSIDE
 from harness.status import Status
 from harness.storage.folder_store import FolderStore
+from harness.workers.deaths import explain_death
 from harness.workers.import_path import import_environment
 from harness.workers.protocol import (
     ANSWERS,
@@ -51,9 +52,6 @@ ANSWER_LIMIT = 16 << 20
 """Bytes of an answer; one that is longer is no answer."""
 
 READ_BYTES = 1 << 16
-
-TELLING_WORDS = ("Assertion", "LLVM ERROR", "what():", "terminate called", "fatal error", "error:")
-"""What a compiler's or a runtime's last words contain, most telling first."""
 
 STATUS_OF: dict[FailureKind, Status] = {
     "bad-input": Status.BUILD_FAILED,
@@ -401,43 +399,6 @@ def worker_environment(
     if cores is not None:
         environment[ALLOTTED] = str(cores)
     return environment
-
-
-def explain_death(code: int, log: str, ran_out_of_memory: bool = False) -> tuple[Status, str]:
-    """Return status and reason of a process that ended with this exit code (negative: signal).
-
-    `ran_out_of_memory` says whether the kernel has killed a process for memory meanwhile.  A memory limit of
-    the process's own (`RLIMIT_DATA`) never ends in SIGKILL: an allocation fails, which the log tells.
-    """
-    last_words = telling_line(log)
-    suffix = f": {last_words}" if last_words else ""
-    if "bad_alloc" in log or "LLVM ERROR: out of memory" in log or "MemoryError" in log:
-        return Status.OUT_OF_MEMORY, f"out of memory{suffix}"
-    if code == -signal.SIGKILL and ran_out_of_memory:
-        return Status.OUT_OF_MEMORY, "killed by the kernel, which was out of memory (SIGKILL)"
-    if -code in SENT_FROM_OUTSIDE:
-        return Status.CRASHED, f"the worker was killed from outside ({signal_name(-code)})"
-    if code < 0:
-        return Status.CRASHED, f"{signal_name(-code)}{suffix}"
-    return Status.CRASHED, f"the worker ended with exit status {code}{suffix}"
-
-
-def signal_name(number: int) -> str:
-    """Return a signal's name, `SIGSEGV`."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def telling_line(log: str) -> str:
-    """Return the line of a log that says most about a death, at most 300 characters, or an empty string."""
-    lines = [line.strip() for line in log.split("Fatal Python error")[0].splitlines() if line.strip()]
-    for words in TELLING_WORDS:
-        for line in lines:
-            if words in line:
-                return line[:300]
-    return lines[-1][:300] if lines else ""
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

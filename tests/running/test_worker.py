@@ -18,8 +18,6 @@ from harness.workers import process
 from harness.workers.process import (
     WorkerFailure,
     WorkerProcess,
-    explain_death,
-    telling_line,
     worker_environment,
 )
 from harness.workers.protocol import (
@@ -285,36 +283,6 @@ def test_an_unreadable_request_is_a_failure() -> None:
 def test_a_run_before_load_is_a_failure() -> None:
     response = RESPONSES.validate_json(Worker().answer(RunRequest().model_dump_json()))
     assert response == Failed(failure="crashed", message="RuntimeError: a run was asked for before bind")
-
-
-@pytest.mark.parametrize(
-    ("code", "log", "status", "reason"),
-    [
-        (-signal.SIGSEGV, "", Status.CRASHED, "SIGSEGV"),
-        (-signal.SIGILL, "", Status.CRASHED, "SIGILL"),
-        (-signal.SIGFPE, "one\ntwo\n", Status.CRASHED, "SIGFPE: two"),
-        (
-            -signal.SIGABRT,
-            "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n",
-            Status.OUT_OF_MEMORY,
-            "out of memory: what():  std::bad_alloc",
-        ),
-        (
-            -signal.SIGABRT,
-            "LLVM ERROR: Cannot select: intrinsic\nStack dump:\n0. Program arguments\n",
-            Status.CRASHED,
-            "SIGABRT: LLVM ERROR: Cannot select: intrinsic",
-        ),
-        (3, "", Status.CRASHED, "the worker ended with exit status 3"),
-    ],
-)
-def test_a_death_is_explained(code: int, log: str, status: Status, reason: str) -> None:
-    assert explain_death(code, log) == (status, reason)
-
-
-def test_pythons_own_report_of_a_crash_tells_nothing() -> None:
-    log = "loading\nFatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
-    assert telling_line(log) == "loading"
 
 
 def test_code_that_is_not_that_of_its_key_is_not_loaded(worker: WorkerProcess) -> None:
