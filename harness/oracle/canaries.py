@@ -15,6 +15,7 @@ from harness.oracle.reference import Head, heads, masked_scores, plain_rows, vis
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
+from harness.problem.negative_logits import negative_logit
 
 TILE = 64
 """Keys of the tile that is skipped; a quarter of the keys where they are fewer than two tiles."""
@@ -33,6 +34,12 @@ SUMMED_KEYS = 16
 
 MANY_KEYS = 4096
 """With fewer keys, sums that are rounded to the output's type differ from it by few of its steps."""
+
+HIGH_START = -1000.0
+"""First value of a running maximum that logits of a row can lie far below."""
+
+FINITE_FILL = -1e4
+"""Number that hides a pair in place of −∞, and that logits of a row can lie far below."""
 
 LAST_ROWS = 16
 """Rows at the end of each head that a partly written output lacks."""
@@ -144,11 +151,32 @@ def last_rows_unwritten(inputs: Inputs, problem: AttentionProblem, expected: Exp
     return output
 
 
-def maximum_from_zero(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
-    """Return what comes out when a running maximum starts at 0: nothing where all exponentials are 0."""
+def maximum_too_high(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
+    """Return what comes out when a running maximum starts too high: nothing where all exponentials are 0.
+
+    It starts at `HIGH_START`, or at 0 where the problem's logits are not as far below 0.
+    """
     output = _in_dtype(expected.reference, problem)
-    output[expected.log_sum_exp < np.log(np.finfo(np.float32).smallest_subnormal)] = 0
+    start = HIGH_START if negative_logit(problem) < HIGH_START else 0.0
+    output[expected.log_sum_exp < start + np.log(np.finfo(np.float32).smallest_subnormal)] = 0
     return output
+
+
+def masks_of_numbers(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
+    """Return what comes out when hidden pairs have the score `FINITE_FILL`; a row that sees no key is 0."""
+    output = np.zeros(problem.output_shape)
+    for head in heads(inputs, problem):
+        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
+        for rows in head.blocks():
+            q = head.q[rows].astype(np.float64)
+            scores, _ = masked_scores(head, rows, problem, q, k, slice(0, len(k)))
+            is_hidden = np.isneginf(scores)
+            scores[is_hidden] = FINITE_FILL
+            weights = np.exp(scores - scores.max(axis=1, initial=-np.inf, keepdims=True))
+            weights[is_hidden.all(axis=1)] = 0
+            total = weights.sum(axis=1, keepdims=True)
+            output[head.index][rows] = weights @ v / np.where(total > 0, total, 1.0)
+    return _in_dtype(output, problem)
 
 
 def coarse_probabilities(inputs: Inputs, problem: AttentionProblem, expected: Expected) -> np.ndarray:
@@ -255,6 +283,12 @@ def _sees_a_key(problem: AttentionProblem) -> bool:
     return problem.visible_pairs() > 0
 
 
+def _has_logits_below(bound: float, problem: AttentionProblem) -> bool:
+    """Return whether `negative-logits` has logits below a bound in every row that sees a key."""
+    is_capped = problem.softcap is not None and not problem.bias
+    return not (problem.mask or is_capped) and negative_logit(problem) < bound
+
+
 def _sees_two_keys(problem: AttentionProblem) -> bool:
     return _some_row(problem, lambda first, end, seq_kv: end - first > 1)
 
@@ -293,10 +327,19 @@ CANARIES: dict[str, Canary] = {
     "stale-output": Canary("the output is that of an earlier call", stale_output, _sees_a_key),
     "last-rows-stale": Canary("the last rows are those of an earlier call", last_rows_stale, _sees_a_key),
     "last-rows-unwritten": Canary("the last rows were never written", last_rows_unwritten, _sees_a_key),
-    "maximum-from-zero": Canary(
-        "a running maximum starts at 0",
-        maximum_from_zero,
-        lambda problem: not (problem.mask or problem.softcap) and _sees_a_key(problem),
+    "maximum-too-high": Canary(
+        "a running maximum starts at -1000, or at 0",
+        maximum_too_high,
+        lambda problem: _has_logits_below(0.0, problem) and _sees_a_key(problem),
+        distribution="negative-logits",
+    ),
+    "masks-of-numbers": Canary(
+        "hidden pairs have the score -10000",
+        masks_of_numbers,
+        lambda problem: (
+            _has_logits_below(FINITE_FILL, problem)
+            and _some_row(problem, lambda first, end, seq_kv: (end > first) & (end - first < seq_kv))
+        ),
         distribution="negative-logits",
     ),
     "coarse-probabilities": Canary(

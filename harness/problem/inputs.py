@@ -13,6 +13,7 @@ from harness.errors import InputError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
+from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
 
@@ -21,9 +22,6 @@ LARGEST_LOGIT = 100.0
 
 LARGEST_FACTOR = 4096.0
 """Most that `large-logits` multiplies Q by, so that Q fits into f16 however small the problem's scale is."""
-
-NEGATIVE_LOGIT = -128
-"""Largest scaled score of `negative-logits`: exp(-128) is 0 in float32."""
 
 COARSE_STEPS = 8
 """`cancelling` shows probabilities that are rounded to this many times the dtype's own steps."""
@@ -154,7 +152,7 @@ def _sinks(problem: AttentionProblem, distribution: str, generator: np.random.Ge
         return None
     logits = generator.standard_normal(problem.heads) + np.log(problem.seq_kv)
     if distribution == "negative-logits":
-        logits += 2 * NEGATIVE_LOGIT
+        logits += 2 * negative_logit(problem)
     return logits.astype(numpy_dtype(problem.dtype))
 
 
@@ -168,8 +166,8 @@ def _poison_unused(problem: AttentionProblem, drawn: Inputs) -> None:
 def _projected_inputs(problem: AttentionProblem, distribution: str, generator: np.random.Generator) -> Inputs:
     """Draw tokens and weights such that Q, K and V are about as the distribution has them.
 
-    A projection cannot set single scores: `minus-infinity-columns`, `negative-logits` and `cancelling` are
-    `normal`.
+    A projection cannot set single scores, but all to 0: `minus-infinity-columns` and `cancelling` are
+    `normal`, as is `negative-logits` where no bias makes the scores.
     """
     shapes = projection_shapes(problem)
     draw = _DRAWS.get(distribution, np.random.Generator.standard_normal)
@@ -182,12 +180,15 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
         weights["query_weights"] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
     if distribution == "constant":
         tokens[:] = tokens[:, :1]
+    if distribution == "negative-logits" and problem.bias:
+        weights["query_weights"][:] = 0
     projections = ProjectionInputs(tokens, **weights).astype(numpy_dtype(problem.dtype))
     q, k, v = (np.ascontiguousarray(array) for array in plain_projections(projections, problem))
     mask = _random_mask(problem, generator) if problem.mask else None
     bias = None
     if problem.bias:
-        drawn = generator.standard_normal(problem.bias_shape, dtype=np.float32)
+        normal = generator.standard_normal(problem.bias_shape, dtype=np.float32)
+        drawn = finite_mask(problem) if distribution == "negative-logits" else normal
         bias = np.ascontiguousarray(drawn, numpy_dtype(problem.dtype))
     sinks = _sinks(problem, distribution, generator)
     return Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks, projections=projections)
@@ -317,20 +318,22 @@ def _columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.n
 
 
 def _negative_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
-    """Scores of −128 in rows of odd number and of −256 in the others; V stays random.
+    """Scores of `negative_logit` in rows of odd number and of twice as much in the others; V stays random.
 
-    Every dtype holds them, so that scores which are stored lose nothing and the tolerance stays narrow.
-    `normal` where the problem's scale leaves no such Q.
+    With a bias, Q is 0 and the bias is such a logit, or the least number, see `finite_mask`.  Every dtype
+    holds them, so that scores which are stored lose nothing.  `normal` where there is no bias and the
+    problem's scale leaves no such Q.
     """
     drawn = _normal(problem, generator)
+    if drawn.bias is not None:
+        return replace(drawn, q=np.zeros_like(drawn.q), bias=finite_mask(problem))
     unit = _unit_query(problem)
     if unit is None:
         return drawn
     q, k = np.zeros_like(drawn.q), np.zeros_like(drawn.k)
     q[..., 0] = unit * (2 - _positions(drawn.q, problem) % 2)
-    k[..., 0] = NEGATIVE_LOGIT
-    bias = None if drawn.bias is None else np.zeros_like(drawn.bias)
-    return replace(drawn, q=q, k=k, bias=bias)
+    k[..., 0] = negative_logit(problem)
+    return replace(drawn, q=q, k=k)
 
 
 def _cancelling(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
@@ -386,7 +389,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
         _minus_infinity_columns,
     ),
     "negative-logits": Distribution(
-        "every scaled score is -128 or less: a running maximum that starts at 0 leaves nothing",
+        "every score is -1280 or less, a bias the least number: a running maximum from -1000 leaves nothing",
         _negative_logits,
     ),
     "cancelling": Distribution(

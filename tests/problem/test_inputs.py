@@ -109,11 +109,52 @@ def test_large_logits_nearly_saturate_the_softmax():
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("scale", [None, -0.5, 0.05])
 @pytest.mark.parametrize("head_dim", [64, 128])
-def test_negative_logits_leave_nothing_of_an_exponential_without_maximum(dtype, scale, head_dim):
-    problem = AttentionProblem(heads=2, seq_q=20, head_dim=head_dim, dtype=dtype, scale=scale)
+@pytest.mark.parametrize(("sinks", "bias"), [(False, False), (True, False), (True, True)])
+def test_negative_logits_leave_nothing_of_an_exponential_without_maximum(dtype, scale, head_dim, sinks, bias):
+    problem = AttentionProblem(
+        heads=2, seq_q=20, head_dim=head_dim, dtype=dtype, scale=scale, sinks=sinks, bias=bias
+    )
     scores = scaled_scores(make_inputs(problem, "negative-logits"), problem)
-    assert scores.max() < -120
-    assert not np.exp(scores.astype(np.float32)).any()
+    start = 0 if sinks and not bias and dtype != "f32" else -1000
+    assert scores.max() < start - 120
+    assert not np.exp((scores - start).astype(np.float32)).any()
+
+
+@pytest.mark.parametrize("scale", [None, -0.5])
+@pytest.mark.parametrize("head_dim", [64, 512])
+def test_products_of_negative_logits_fit_into_f16_before_they_are_scaled(scale, head_dim):
+    problem = AttentionProblem(heads=2, seq_q=20, head_dim=head_dim, dtype="f16", scale=scale)
+    inputs = make_inputs(problem, "negative-logits")
+    q, k = inputs.q.astype(np.float32), inputs.k.astype(np.float32)
+    assert np.isfinite((q @ k.swapaxes(2, 3)).astype(np.float16)).all()
+
+
+@pytest.mark.parametrize("width", [None, 32])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+def test_a_bias_of_negative_logits_is_a_mask_of_finite_numbers(dtype, width):
+    problem = AttentionProblem(
+        heads=2, seq_q=9, head_dim=8, dtype=dtype, bias=True, bias_axes="hqk", model_width=width
+    )
+    inputs = make_inputs(problem, "negative-logits")
+    least = ml_dtypes.finfo(numpy_dtype(dtype)).min
+    hides = inputs.bias == least
+    assert set(np.unique(inputs.bias.astype(np.float64))) == {float(least), -16384.0}
+    share = hides.mean(axis=-1).reshape(-1, 3)
+    assert ((share[:, [0, 2]] > 0.3) & (share[:, [0, 2]] < 0.5)).all()
+    assert (share[:, 1] == 1).all()
+    output = reference(inputs, problem) if width is None else None
+    assert not inputs.q.any()
+    if output is not None:
+        mean = inputs.v.astype(np.float64).mean(axis=2)
+        np.testing.assert_allclose(output[:, :, 1], mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("axes", "hidden"), [("k", [4]), ("hq", [0, 9, 0] * 2), ("hk", [4, 9])])
+def test_a_bias_without_keys_or_queries_hides_all_keys_of_some_rows(axes, hidden):
+    problem = AttentionProblem(heads=2, seq_q=3, seq_kv=9, head_dim=8, bias=True, bias_axes=axes)
+    bias = make_inputs(problem, "negative-logits").bias
+    hides = np.broadcast_to(bias < -1e38, (*bias.shape[:-1], 9))
+    assert hides.sum(axis=-1).reshape(-1).tolist() == hidden
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])

@@ -40,11 +40,16 @@ def visible_keys(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarr
     return visible if mask is None else visible & mask
 
 
-def some_query_sees_no_key(problem: AttentionProblem, inputs: Inputs, visible: np.ndarray | None) -> bool:
-    """Return whether masks (`visible`: all of them) or a bias of −inf hide all keys of some query."""
+def some_query_sees_no_key(
+    problem: AttentionProblem, inputs: Inputs, visible: np.ndarray | None, hiding: float = -np.inf
+) -> bool:
+    """Return whether masks (`visible`: all of them) or a bias hide all keys of some query.
+
+    A bias that is no larger than `hiding` hides a key.
+    """
     seen = np.ones((1, 1, 1, problem.seq_kv), bool) if visible is None else visible
     if inputs.bias is not None:
-        seen = seen & ~np.isneginf(inputs.bias)
+        seen = seen & (inputs.bias.astype(np.float32) > np.float32(hiding))
     return not seen.any(axis=-1).all()
 
 

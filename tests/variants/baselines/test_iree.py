@@ -5,6 +5,7 @@ import sys
 import time
 from types import SimpleNamespace
 
+import ml_dtypes
 import numpy as np
 import pytest
 from dense_attention import assert_attention, build_and_load, dense_attention
@@ -210,6 +211,25 @@ def test_bias_and_mask_that_together_hide_all_keys_of_a_query_are_unsupported_wh
     bias[..., 3, :4] = -np.inf
     with pytest.raises(UnsupportedError, match="sees no key"):
         artifact.load(tmp_path).bind(Inputs(q=inputs.q, k=inputs.k, v=inputs.v, bias=bias))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@BOTH
+def test_a_bias_of_least_numbers_is_right_or_unsupported_when_bound(variant, dtype, tmp_path):
+    """Where the attention op is right for a new IREE, nothing has to be refused any more."""
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8, bias=True, dtype=dtype)
+    artifact, _, inputs = build_and_load(variant, problem, tmp_path)
+    bias = inputs.bias.copy()
+    bias[..., 2, :5] = bias[..., 3, :] = ml_dtypes.finfo(bias.dtype).min
+    inputs = Inputs(q=0 * inputs.q, k=inputs.k, v=inputs.v, bias=bias)
+    executable = artifact.load(tmp_path)
+    if variant.name == "iree" and dtype != "f16":
+        with pytest.raises(UnsupportedError, match=r"NaN for a query whose bias is -2\.4e\+38 or less"):
+            executable.bind(inputs)
+        bias[..., 3, 6] = 0
+    call = executable.bind(inputs)
+    call.run()
+    assert expect(inputs, problem).check(call.output()).ok
 
 
 def test_padding_of_keys_and_values_may_be_anything(tmp_path):

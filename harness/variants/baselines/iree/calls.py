@@ -1,5 +1,6 @@
 """Loads and calls IREE modules; imported only in the process that runs them."""
 
+import math
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -25,6 +26,9 @@ from harness.variants.baselines.masks import (
 
 _task_workers: int | None = None
 """Worker threads of this process's local-task driver; fixed when the driver is first made."""
+
+HIDING_BIAS = -float(np.finfo(np.float32).max) * math.log(2)
+"""Bias that is −∞ in the attention op, which multiplies it by log2 e before it takes a row's maximum."""
 
 ELEMENT_TYPES = {
     np.dtype(np.float32): iree.runtime.HalElementType.FLOAT_32,
@@ -91,12 +95,19 @@ class IreeExecutable(Executable):
     def bind(self, inputs: Inputs) -> BoundCall:
         """Copy the inputs to IREE's buffers, with zeros where keys and values are padding.
 
-        Raises `UnsupportedError` when mask or bias leave a query no key: the result would be NaN.
+        Raises `UnsupportedError` when mask or bias leave a query no key that IREE sees: the result would be
+        NaN.
         """
         require_operands(self.problem, inputs)
         visible = visible_keys(self.problem, inputs.mask)
         if some_query_sees_no_key(self.problem, inputs, visible):
             raise UnsupportedError("IREE gives NaN for a query that sees no key")
+        is_attention_op = "masked_bias" in self.operands
+        if is_attention_op and some_query_sees_no_key(self.problem, inputs, visible, hiding=HIDING_BIAS):
+            raise UnsupportedError(
+                f"IREE's attention op gives NaN for a query whose bias is {HIDING_BIAS:.2g} or less for "
+                "all keys"
+            )
         inputs = without_padding(self.problem, inputs)
         views = [self.to_device(operand_array(self.problem, name, inputs, visible)) for name in self.operands]
         return IreeCall(self, views)
