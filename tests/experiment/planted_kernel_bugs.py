@@ -408,6 +408,15 @@ BUGS: tuple[PlantedBug, ...] = (
         "normal inputs",
     ),
     PlantedBug(
+        "the end of a row that 8 does not divide is left out",
+        "targets/cpu/row_products.py",
+        "lanes = _largest_part(depth, vector_length)",
+        "lanes = max(8, _largest_part(depth, vector_length))",
+        "correctness",
+        (*CPU_FLASH, "seq_q=1", "head_dim=100", "dtype=f32"),
+        "normal inputs",
+    ),
+    PlantedBug(
         "f32 passes through bf16 on its way to AMD's matrix instructions",
         "layouts/instructions/amd.py",
         "        return tuple(vector_dialect.extract(fragment, [], [number]) for number in range(count))\n",

@@ -58,7 +58,7 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     cases = experiment.cases()
     problems = [group[0].problem for group in Experiment.groups(cases)]
     plain = [p for p in problems if p.model_width is None and not p.is_packed]
-    assert len(plain) == 117
+    assert len(plain) == 121
     for problem in problems:
         variants = {case.variant for case in cases if case.problem == problem}
         baselines = variants & {"torch", "torch-unfused", "iree", "iree-unfused"}
@@ -77,8 +77,11 @@ def test_the_correctness_matrix_covers_what_it_asks_about() -> None:
     assert {problem.causal for problem in problems} == {False, True}
     for kind in (plain, [p for p in problems if p.model_width], [p for p in problems if p.is_packed]):
         assert {problem.head_dim for problem in kind} >= {32, 80, 256}
-    assert {problem.head_dim for problem in problems} == {32, 40, 64, 80, 128, 136, 256, 320}
+    assert {problem.head_dim for problem in problems} == {32, 40, 64, 80, 100, 128, 136, 256, 320}
     assert {problem.seq_q for problem in problems} >= {1, 64, 65, 77, 256, 333, 512}
+    assert {(problem.dtype, problem.seq_q > 1) for problem in plain if problem.head_dim % 8} == {
+        (dtype, is_long) for dtype in ("f32", "f16") for is_long in (False, True)
+    }
     assert any(problem.seq_q > 1024 and problem.seq_kv > 1024 for problem in plain)
     assert any(problem.seq_q > 1024 and problem.is_packed for problem in problems)
     assert any(problem.group_size == 4 for problem in problems)
