@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,7 +104,10 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
             ),
             *(note for note in dict.fromkeys(untimed) if note is not None),
         ),
-        remarks=tuple(line for line in (_differing_problems(frame, names), _equal_code(frame)) if line),
+        remarks=(
+            *(line for line in (_differing_problems(frame, names), _equal_code(frame)) if line),
+            *_unmeasured(runs, identities),
+        ),
     )
 
 
@@ -174,6 +177,13 @@ def _equal_code(frame: pd.DataFrame) -> str | None:
         f"{rows} the code of another row of the same variant and problem, under other parameters: tiles are "
         "cut to the lengths that there are; the column chosen has their sizes."
     )
+
+
+def _unmeasured(runs: Sequence[RunFolder], names: Sequence[str]) -> Iterator[str]:
+    """Yield what peaks and bandwidths could not be measured; of several runs it is said of which."""
+    for run, name in zip(runs, names, strict=True):
+        for line in run.manifest.unmeasured_lines:
+            yield line if len(runs) == 1 else f"{name}: {line}"
 
 
 def _partial_note(run: RunFolder) -> str:

@@ -10,7 +10,7 @@ import platform
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -121,6 +121,18 @@ class Manifest(BaseModel):
     """The share of the processors that others used in the quietest round in which each was sampled."""
     bandwidths: dict[str, dict[str, float]] = {}
     """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
+    unmeasured: dict[str, dict[str, str]] = {}
+    """Why a peak, or its bandwidths, could not be measured, by the peak's name and `peak` or `bandwidths`."""
+
+    @property
+    def unmeasured_lines(self) -> tuple[str, ...]:
+        """What is to be known of peaks and bandwidths that could not be measured, a line each."""
+        known: dict[str, Mapping[str, object]] = {"peak": self.peaks, "bandwidths": self.bandwidths}
+        return tuple(
+            unmeasured_line(what, name, reason, is_known=bool(known.get(what, {}).get(name)))
+            for name, told in self.unmeasured.items()
+            for what, reason in told.items()
+        )
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -173,6 +185,14 @@ def of_experiment(
     words = tuple(_anonymous_word(word) for word in named_by or experiment.command_words)
     update = {"gpus": tuple(gpus), "profile": experiment.profile, "named_by": words}
     return manifest.model_copy(update=update)
+
+
+def unmeasured_line(what: str, name: str, reason: str, *, is_known: bool) -> str:
+    """Return what is to be known of a `peak`, or of its `bandwidths`, that could not be measured.
+
+    `is_known` is whether another sample of the run has measured it.
+    """
+    return printable(f"the {what} of {name} could not {'always ' if is_known else ''}be measured: {reason}")
 
 
 def part_of(described: Manifest) -> Part:

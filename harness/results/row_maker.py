@@ -80,8 +80,8 @@ class CaseRecord:
 class MeasuredPeak:
     """What a machine can do at most, as far as it was seen."""
 
-    flops: float
-    """FLOP/s."""
+    flops: float | None
+    """FLOP/s; None where only bandwidths are known."""
     load: float
     """Share of the processors that others used in the quietest round in which it was sampled."""
     bandwidths: Mapping[str, float] = field(default_factory=dict)
@@ -275,12 +275,15 @@ def peak_columns(tflops: float | None, peak: MeasuredPeak | None, busy_limit: fl
     """
     if peak is None:
         return {}
+    bandwidths = {level: rate / 1e9 for level, rate in peak.bandwidths.items()}
+    if peak.flops is None:
+        return {"bandwidth_gb_s": bandwidths}
     fraction = None if tflops is None else tflops * 1e12 / peak.flops
     return {
         "peak_tflops": peak.flops / 1e12,
         "peak_busy": peak.load > busy_limit,
         "fraction_of_peak": fraction if fraction is not None and fraction <= 1 else None,
-        "bandwidth_gb_s": {level: rate / 1e9 for level, rate in peak.bandwidths.items()},
+        "bandwidth_gb_s": bandwidths,
     }
 
 

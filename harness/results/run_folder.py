@@ -180,13 +180,21 @@ class RunFolder:
         peaks: Mapping[str, float],
         loads: Mapping[str, float],
         bandwidths: Mapping[str, Mapping[str, float]],
+        unmeasured: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        """Add measured peaks, the load beside each, and bandwidths by level to the manifest, all by name."""
+        """Add measured peaks, the load beside each, and bandwidths by level to the manifest, all by name.
+
+        `unmeasured` is why one could not be measured, see `Manifest.unmeasured`.
+        """
         known = self.manifest
         self._update_manifest(
             peaks={**known.peaks, **peaks},
             peak_loads={**known.peak_loads, **loads},
             bandwidths={**known.bandwidths, **{name: dict(found) for name, found in bandwidths.items()}},
+            unmeasured={
+                **known.unmeasured,
+                **{name: dict(told) for name, told in (unmeasured or {}).items()},
+            },
         )
 
     def finish(self) -> None:

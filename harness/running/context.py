@@ -74,7 +74,7 @@ class RunContext:
     @cached_property
     def peaks(self) -> Peaks:
         """The measured peaks of the targets."""
-        peaks = Peaks(self.folder, self.step_limit_s)
+        peaks = Peaks(self.folder, self.step_limit_s, self.observer.message)
         for taken in self.earlier_rounds:
             peaks.note(taken)
         return peaks

@@ -225,7 +225,9 @@ class _GroupTiming:
         """
         case = self._records[case_id].case
         peak, dtype = self._context.peaks.of(case), case.problem.dtype
-        if peak is None or case.problem.mask or plugins.target(case.target).peak_dtype(dtype) != dtype:
+        if peak is None or peak.flops is None or case.problem.mask:
+            return None
+        if plugins.target(case.target).peak_dtype(dtype) != dtype:
             return None
         return beyond_the_peak(case.problem.flops(), claimed_s, peak.flops)
 

@@ -1,17 +1,18 @@
 """The measured peaks of a run's targets, sampled in every round beside the candidates."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
 from harness import plugins
 from harness.measure.rounds import PeakSample
 from harness.problem.case import Case
+from harness.results.manifest import unmeasured_line
 from harness.results.row_maker import MeasuredPeak
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import PeakMeasured, PeakRequest
+from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
 
 
 class Peaks:
@@ -22,38 +23,54 @@ class Peaks:
     A peak that was never sampled in a quiet round is known by its load; the next rounds sample it again.
     """
 
-    def __init__(self, folder: RunFolder, timeout_s: float) -> None:
-        """Take the peaks that the run measured before it was interrupted from its manifest and its rounds."""
+    def __init__(
+        self, folder: RunFolder, timeout_s: float, tell: Callable[[str], None] = lambda text: None
+    ) -> None:
+        """Take the peaks that the run measured before it was interrupted from its manifest and its rounds.
+
+        `tell` hears of what cannot be measured, once of each.
+        """
         self._folder = folder
         self._timeout_s = timeout_s
+        self._tell = tell
         self._unknown: set[str] = set()
         manifest = folder.manifest
+        self._unmeasured = {name: dict(told) for name, told in manifest.unmeasured.items()}
         self._peaks = {
-            name: MeasuredPeak(flops, manifest.peak_loads.get(name, 0.0), manifest.bandwidths.get(name, {}))
-            for name, flops in manifest.peaks.items()
+            name: MeasuredPeak(
+                manifest.peaks.get(name),
+                manifest.peak_loads.get(name, 0.0),
+                manifest.bandwidths.get(name, {}),
+            )
+            for name in {**manifest.peaks, **manifest.bandwidths}
         }
 
     def note(self, taken: Round) -> None:
         """Take the samples of a round into account."""
-        for name, flops in taken.peak_flops.items():
-            bandwidths = taken.bandwidths.get(name, {})
+        for name in {**taken.peak_flops, **taken.bandwidths}:
+            sampled = MeasuredPeak(taken.peak_flops.get(name), taken.load, taken.bandwidths.get(name, {}))
             known = self._peaks.get(name)
-            better = MeasuredPeak(flops, taken.load, bandwidths)
-            if known is not None:
-                better = MeasuredPeak(
-                    flops=max(known.flops, flops),
-                    load=min(known.load, taken.load),
-                    bandwidths=_larger(known.bandwidths, bandwidths),
-                )
-            self._peaks[name] = better
+            self._peaks[name] = sampled if known is None else _better(known, sampled)
+
+    def note_fault(self, name: str, what: Measured, reason: str) -> None:
+        """Take into account that a peak, or its bandwidths, could not be measured."""
+        told = self._unmeasured.setdefault(name, {})
+        if what in told:
+            return
+        told[what] = reason
+        peak = self._peaks.get(name)
+        found = None if peak is None else peak.flops if what == "peak" else peak.bandwidths
+        self._tell(unmeasured_line(what, name, reason, is_known=bool(found)))
 
     def save(self) -> None:
-        """Write all peaks to the run's manifest."""
-        if self._peaks:
+        """Write all peaks, and why there are others that could not be measured, to the run's manifest."""
+        if self._peaks or self._unmeasured:
+            flops = {name: peak.flops for name, peak in self._peaks.items() if peak.flops is not None}
             self._folder.record_peaks(
-                {name: peak.flops for name, peak in self._peaks.items()},
-                {name: peak.load for name, peak in self._peaks.items()},
+                flops,
+                {name: self._peaks[name].load for name in flops},
                 {name: peak.bandwidths for name, peak in self._peaks.items()},
+                self._unmeasured,
             )
 
     def of(self, case: Case) -> MeasuredPeak | None:
@@ -62,16 +79,26 @@ class Peaks:
 
     def sampler(self, case: Case, threads: int, stack: ExitStack) -> "PeakSampler":
         """Return what samples the peak of a case; its worker lives as long as the stack."""
-        return PeakSampler(case, threads, stack, self._timeout_s, self._unknown)
+        return PeakSampler(case, threads, stack, self._timeout_s, self._unknown, self.note_fault)
 
 
 class PeakSampler:
     """Samples one peak, in a worker of its own."""
 
     def __init__(
-        self, case: Case, threads: int, stack: ExitStack, timeout_s: float, unknown: set[str]
+        self,
+        case: Case,
+        threads: int,
+        stack: ExitStack,
+        timeout_s: float,
+        unknown: set[str],
+        on_fault: Callable[[str, Measured, str], None],
     ) -> None:
-        """Start a worker, unless the peak is among the `unknown` ones, to which a failure adds it."""
+        """Start a worker, unless the peak is among the `unknown` ones.
+
+        To these it is added where nothing measures it, and where the worker fails as a whole.  `on_fault`
+        hears of what fails, by the peak's name.
+        """
         self.name = peak_name(case)
         self._request = PeakRequest(
             target=case.target, dtype=case.problem.dtype, target_options=case.target_options
@@ -79,6 +106,7 @@ class PeakSampler:
         self._numbers = itertools.count()
         self._timeout_s = timeout_s
         self._unknown = unknown
+        self._on_fault = on_fault
         self._worker: WorkerProcess | None = None
         if self.name not in unknown:
             self._worker = stack.enter_context(WorkerProcess(threads=threads))
@@ -95,9 +123,12 @@ class PeakSampler:
         request = self._request.model_copy(update={"number": next(self._numbers)})
         try:
             measured = self._worker.request(request, self._timeout_s, PeakMeasured)
-        except WorkerFailure:
+        except WorkerFailure as failure:
+            self._on_fault(self.name, "peak", failure.reason)
             measured = PeakMeasured(flops=None)
-        if measured.flops is None:
+        for what, reason in measured.faults.items():
+            self._on_fault(self.name, what, reason)
+        if measured.flops is None and not measured.bandwidths and not measured.faults:
             self._unknown.add(self.name)
             self.close()
         return PeakSample(measured.flops, measured.bandwidths)
@@ -107,6 +138,15 @@ class PeakSampler:
         if self._worker is not None:
             self._worker.close()
             self._worker = None
+
+
+def _better(known: MeasuredPeak, sampled: MeasuredPeak) -> MeasuredPeak:
+    """Return the best of what is known and what one more sample has measured; either may lack the peak."""
+    bandwidths = _larger(known.bandwidths, sampled.bandwidths)
+    if known.flops is None or sampled.flops is None:
+        with_peak = sampled if known.flops is None else known
+        return MeasuredPeak(with_peak.flops, with_peak.load, bandwidths)
+    return MeasuredPeak(max(known.flops, sampled.flops), min(known.load, sampled.load), bandwidths)
 
 
 def _larger(known: Mapping[str, float], sampled: Mapping[str, float]) -> dict[str, float]:

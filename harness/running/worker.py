@@ -20,12 +20,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
-from harness import plugins
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.cache import ArtifactCache, cache_root
 from harness.artifact.reached_stages import reached_stages
-from harness.building.case_build import build_case, find_key, read_artifact, target_options
+from harness.building.case_build import build_case, find_key, read_artifact
 from harness.digest import code_digests, digest_of_array, require_same_code
 from harness.errors import (
     BuildError,
@@ -46,6 +45,7 @@ from harness.machine.placement import elsewhere, placement
 from harness.problem.outputs import OUTPUT
 from harness.processes.copies import no_copy_returns
 from harness.processes.lives import begin_anew, live
+from harness.running.peak_sampling import sample_peak
 from harness.workers.import_path import take_import_path
 from harness.workers.protocol import (
     REQUESTS,
@@ -267,13 +267,7 @@ class Worker:
         return Sampled(**dataclasses.asdict(taken))
 
     def _peak(self, request: PeakRequest) -> PeakMeasured:
-        target = plugins.target(request.target)
-        options = target_options(request.target, request.target_options)
-        chip = plugins.chip_of(request.target)
-        return PeakMeasured(
-            flops=target.peak_flops(chip, request.dtype, options),
-            bandwidths=dict(target.bandwidths(chip, options, request.number)),
-        )
+        return sample_peak(request)
 
     def _restart(self, request: RestartRequest) -> NoReturn:
         begin_anew()

@@ -26,6 +26,9 @@ FailureKind = Literal[
     "changed-code",
 ]
 
+Measured = Literal["peak", "bandwidths"]
+"""What a target measures of what it can do at most."""
+
 AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 """A path that means the same to both sides, which work in different folders."""
 
@@ -264,6 +267,8 @@ class PeakMeasured(_Message):
     """FLOP/s, or None where it cannot be measured."""
     bandwidths: dict[str, Positive] = {}
     """Bytes/s by level of memory, of the levels that this sample measured."""
+    faults: dict[Measured, str] = {}
+    """Why one of them, or both, could not be measured although the target says that it can."""
 
 
 class Failed(_Message):

@@ -422,9 +422,9 @@ MUTANTS = {
     "worst-peak": Mutant(
         "the peak of a run is its worst sample",
         f"{RUNNING}/peaks.py",
-        "Peaks.note",
-        "max(known.flops, flops)",
-        "min(known.flops, flops)",
+        "_better",
+        "max(known.flops, sampled.flops)",
+        "min(known.flops, sampled.flops)",
         "tests/running/test_runner.py::test_the_peak_is_the_best_sample_of_all_rounds",
     ),
     "peaks-of-their-time": Mutant(

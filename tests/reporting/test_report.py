@@ -191,6 +191,18 @@ def test_a_newest_run_that_is_only_a_part_says_so(write_run: WriteRun) -> None:
     assert "is the newest run" not in shown(archive)
 
 
+def test_a_peak_that_could_not_be_measured_is_a_line_of_the_report(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, png_only("matrix"))
+    RunFolder.open(folder).record_peaks(
+        {}, {}, {}, {"mine f32": {"peak": "ZeroDivisionError: division by zero"}}
+    )
+    line = "the peak of mine f32 could not be measured: ZeroDivisionError: division by zero"
+    paths = write_report([folder], formats=("png",))
+    assert line in paths.summary_markdown.read_text()
+    assert paths.html is not None
+    assert line in paths.html.read_text()
+
+
 def test_variants_come_in_the_experiments_order(write_run: WriteRun) -> None:
     folder = write_run(
         [make_result("flash"), make_result("torch")],

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from example_results import example_manifest, example_round
@@ -9,9 +10,12 @@ from example_results import example_manifest, example_round
 from harness.measure.rounds import PeakSample
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.results.row_maker import peak_columns
 from harness.results.run_folder import RunFolder
 from harness.running import peaks as peaks_module
 from harness.running.peaks import Peaks, peak_name
+from harness.status import Status
+from harness.workers.process import WorkerFailure
 from harness.workers.protocol import PeakMeasured, PeakRequest
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
@@ -35,29 +39,106 @@ def test_a_bandwidth_is_the_best_of_its_level_whichever_round_sampled_it(folder:
     assert resumed == found
 
 
+class StubWorker:
+    """A worker that answers with what a test wants, one answer after the other; the last one stays."""
+
+    pid = 1
+    answers: ClassVar[list[PeakMeasured | WorkerFailure]] = []
+    asked: ClassVar[list[int]] = []
+
+    def __init__(self, threads: int) -> None:
+        pass
+
+    def __enter__(self) -> "StubWorker":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def request(self, request: PeakRequest, timeout_s: float, answer: type) -> PeakMeasured:
+        self.asked.append(request.number)
+        given = self.answers[min(len(self.asked), len(self.answers)) - 1]
+        if isinstance(given, WorkerFailure):
+            raise given
+        return given
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> type[StubWorker]:
+    """What stands for the sampler's worker."""
+    monkeypatch.setattr(peaks_module, "WorkerProcess", StubWorker)
+    monkeypatch.setattr(StubWorker, "answers", [])
+    monkeypatch.setattr(StubWorker, "asked", [])
+    return StubWorker
+
+
 def test_samples_are_numbered_so_that_levels_can_take_turns(
-    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+    folder: RunFolder, worker: type[StubWorker]
 ) -> None:
-    asked: list[int] = []
-
-    class Worker:
-        pid = 1
-
-        def __init__(self, threads: int) -> None:
-            pass
-
-        def __enter__(self) -> "Worker":
-            return self
-
-        def __exit__(self, *error: object) -> None:
-            pass
-
-        def request(self, request: PeakRequest, timeout_s: float, answer: type) -> PeakMeasured:
-            asked.append(request.number)
-            return PeakMeasured(flops=1.0, bandwidths={"memory": 2.0})
-
-    monkeypatch.setattr(peaks_module, "WorkerProcess", Worker)
+    worker.answers = [PeakMeasured(flops=1.0, bandwidths={"memory": 2.0})]
     with ExitStack() as stack:
         sampler = Peaks(folder, timeout_s=1.0).sampler(CASE, 1, stack)
         assert [sampler.sample() for _ in range(3)] == [PeakSample(1.0, {"memory": 2.0})] * 3
-    assert asked == [0, 1, 2]
+    assert worker.asked == [0, 1, 2]
+
+
+def test_what_cannot_be_measured_is_told_once_and_noted_and_the_other_is_sampled_on(
+    folder: RunFolder, worker: type[StubWorker]
+) -> None:
+    told: list[str] = []
+    fault = {"peak": "ZeroDivisionError: division by zero"}
+    worker.answers = [
+        PeakMeasured.model_validate({"flops": None, "bandwidths": {"L1": 2.0}, "faults": fault})
+    ]
+    peaks = Peaks(folder, 1.0, told.append)
+    with ExitStack() as stack:
+        sampler = peaks.sampler(CASE, 1, stack)
+        samples = [sampler.sample() for _ in range(2)]
+    assert samples == [PeakSample(None, {"L1": 2.0})] * 2
+    line = f"the peak of {NAME} could not be measured: ZeroDivisionError: division by zero"
+    assert told == [line]
+    peaks.note(example_round(bandwidths={NAME: {"L1": 2.0}}))
+    peaks.save()
+    resumed = RunFolder.open(folder.path)
+    assert resumed.manifest.unmeasured_lines == (line,)
+    known = Peaks(resumed, 1.0).of(CASE)
+    assert known is not None
+    assert (known.flops, known.bandwidths) == (None, {"L1": 2.0})
+    assert peak_columns(1.0, known, busy_limit=0.1) == {"bandwidth_gb_s": {"L1": 2e-9}}
+
+
+def test_a_peak_that_one_sample_lacks_is_that_of_the_others(folder: RunFolder) -> None:
+    told: list[str] = []
+    peaks = Peaks(folder, 1.0, told.append)
+    peaks.note(example_round(peak_flops={NAME: 3.0}, load=0.5))
+    peaks.note(example_round(bandwidths={NAME: {"L1": 2.0}}, load=0.0))
+    known = peaks.of(CASE)
+    assert known is not None
+    assert (known.flops, known.load, known.bandwidths) == (3.0, 0.5, {"L1": 2.0})
+    peaks.note_fault(NAME, "peak", "found NaN")
+    assert told == [f"the peak of {NAME} could not always be measured: found NaN"]
+
+
+def test_a_worker_that_fails_is_told_and_not_asked_again(folder: RunFolder, worker: type[StubWorker]) -> None:
+    told: list[str] = []
+    worker.answers = [WorkerFailure(Status.TIMED_OUT, "no answer within the limit of 1 s")]
+    peaks = Peaks(folder, 1.0, told.append)
+    with ExitStack() as stack:
+        for _ in range(2):
+            assert peaks.sampler(CASE, 1, stack).sample() == PeakSample()
+    assert worker.asked == [0]
+    assert told == [f"the peak of {NAME} could not be measured: no answer within the limit of 1 s"]
+
+
+def test_a_target_that_measures_nothing_is_silent(folder: RunFolder, worker: type[StubWorker]) -> None:
+    told: list[str] = []
+    worker.answers = [PeakMeasured(flops=None)]
+    peaks = Peaks(folder, 1.0, told.append)
+    with ExitStack() as stack:
+        for _ in range(2):
+            assert peaks.sampler(CASE, 1, stack).sample() == PeakSample()
+    peaks.save()
+    assert (worker.asked, told, folder.manifest.unmeasured) == ([0], [], {})

@@ -1,0 +1,72 @@
+"""What a target's own code says of its peak, and what becomes of it where that code fails."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import plugins
+from harness.running import peak_sampling
+from harness.running.peak_sampling import sample_peak
+from harness.targets.base import TargetOptions
+from harness.workers.protocol import PeakMeasured, PeakRequest
+
+REQUEST = PeakRequest(target="mine", dtype="f32", number=3)
+
+
+def fails() -> Any:
+    raise ZeroDivisionError("division by zero")
+
+
+def exits() -> Any:
+    raise SystemExit(3)
+
+
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., PeakMeasured]:
+    """Return a function that samples a target which says this of its peak and of its bandwidths."""
+
+    def sample(peak: Callable[[], Any], bandwidths: Callable[[], Any]) -> PeakMeasured:
+        class Mine:
+            def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> Any:
+                return peak()
+
+            def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Any:
+                assert number == 3
+                return bandwidths()
+
+        monkeypatch.setattr(plugins, "target", lambda name: Mine())
+        monkeypatch.setattr(peak_sampling, "target_options", lambda name, values: TargetOptions())
+        return sample_peak(REQUEST)
+
+    return sample
+
+
+@pytest.mark.parametrize(
+    ("peak", "reason"),
+    [
+        (fails, "ZeroDivisionError: division by zero"),
+        (exits, "SystemExit: 3"),
+        (lambda: math.nan, "found NaN, expected positive numbers"),
+        (lambda: -1.0, "found -1.0, expected positive numbers"),
+        (lambda: "fast", 'found "fast", expected positive numbers'),
+    ],
+)
+def test_a_peak_that_fails_leaves_the_bandwidths(
+    sampled: Callable[..., PeakMeasured], peak: Callable[[], Any], reason: str
+) -> None:
+    found = sampled(peak, lambda: {"L1": 5.0})
+    assert (found.flops, found.bandwidths, found.faults) == (None, {"L1": 5.0}, {"peak": reason})
+
+
+@pytest.mark.parametrize("bandwidths", [fails, lambda: {"L1": math.nan}, lambda: None])
+def test_bandwidths_that_fail_leave_the_peak(
+    sampled: Callable[..., PeakMeasured], bandwidths: Callable[[], Any]
+) -> None:
+    found = sampled(lambda: 2.0, bandwidths)
+    assert (found.flops, found.bandwidths, list(found.faults)) == (2.0, {}, ["bandwidths"])
+
+
+def test_what_cannot_be_measured_is_no_fault(sampled: Callable[..., PeakMeasured]) -> None:
+    assert sampled(lambda: None, dict) == PeakMeasured(flops=None)
