@@ -35,6 +35,11 @@ def build_with(**params: Any) -> BuiltArtifact:
     return harness.build(PROBLEM, variant="numpy-attention", target="numpy", params=params)
 
 
+def test_completion_shows_the_interface_alone() -> None:
+    assert [name for name in dir(harness) if not name.startswith("_")] == sorted(harness.__all__)
+    assert all(getattr(harness, name) is not None for name in dir(harness))
+
+
 def test_a_default_that_is_written_down_is_the_same_case() -> None:
     assert build().case == build(threads=1).case
     assert build().case.target_options == {"threads": 1}
