@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from harness import plugins
 from harness.building.case_build import target_options
-from harness.errors import PLUGIN_FAILURES, one_line
+from harness.errors import one_line, raise_interrupt
 from harness.numbers import Positive
 from harness.validation import shown
 from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
@@ -41,7 +41,8 @@ def _measured(
         faults[what] = (
             one_line(error) if found is None else f"found {shown(found)}, expected positive numbers"
         )
-    except PLUGIN_FAILURES as error:
+    except BaseException as error:  # a plugin's own code
+        raise_interrupt(error)
         faults[what] = one_line(error)
     return None
 
