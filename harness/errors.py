@@ -99,8 +99,9 @@ class ChangedInputsError(HarnessError):
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
-NO_ROOM_WORDS = tuple(map(os.strerror, NO_ROOM))
-"""How the system, and so every compiler, says that a disk is full or cannot be written."""
+NO_ROOM_WORDS = re.compile(rf"(?:{'|'.join(map(re.escape, map(os.strerror, NO_ROOM)))})(?![ \t]*\w)")
+"""How the system, and so every compiler, says that a disk is full or cannot be written; what goes on in words
+of its own, `No space left on device in shared memory`, is no word of the system's."""
 NOT_WRITTEN_WHOLE = re.compile(r"\d+ requested and \d+ written")
 """How NumPy says that a file took only a part of an array, without the system's reason."""
 
@@ -111,7 +112,12 @@ def is_no_room(error: BaseException) -> bool:
         return error.errno in NO_ROOM
     if isinstance(error, OSError) and NOT_WRITTEN_WHOLE.fullmatch(message_of(error)):
         return True
-    return any(words in message_of(error) for words in NO_ROOM_WORDS)
+    return says_no_room(message_of(error))
+
+
+def says_no_room(text: str) -> bool:
+    """Return whether a message or a log says that a disk is full or cannot be written."""
+    return NO_ROOM_WORDS.search(text) is not None
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

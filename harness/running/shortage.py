@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.artifact.cache import ADVICE, cache_root
-from harness.errors import NO_ROOM_WORDS, StorageError
+from harness.errors import StorageError, says_no_room
 from harness.status import Status
 from harness.storage.room import full_folder
 from harness.workers.process import WorkerFailure
@@ -19,13 +19,11 @@ def stop_if_no_room(failure: WorkerFailure, folders: Iterable[Path] = ()) -> Non
     Workers tell by the kind of their exception.  Compilers tell by their words, and what writes to mapped
     memory only dies; so the disks of the cache and of `folders` are looked at, too.
     """
-    told = failure.no_room or (failure.status in LIKELY and _tells(failure))
+    told = failure.no_room or (
+        failure.status in LIKELY and any(map(says_no_room, (failure.reason, failure.log)))
+    )
     full = full_folder([cache_root(), *folders]) if failure.status in LIKELY else None
     if told or full is not None:
         where = f"{full}: the disk is full" if full is not None else failure.reason
         advice = "" if ADVICE in where else ": make room where nothing can be written"
         raise StorageError(f"{where}{advice}, and go on with --resume")
-
-
-def _tells(failure: WorkerFailure) -> bool:
-    return any(words in text for words in NO_ROOM_WORDS for text in (failure.reason, failure.log))

@@ -89,6 +89,8 @@ def test_expectations_that_a_limit_of_file_sizes_cuts_are_no_fault_of_a_case(tmp
 def test_other_errors_of_the_system_are_not_taken_for_a_lack_of_room() -> None:
     assert not is_no_room(OSError("12 requested and 5 read"))
     assert not is_no_room(ValueError("12 requested and 5 written"))
+    assert not is_no_room(RuntimeError(f"ptxas: {FULL} in shared memory"))
+    assert is_no_room(RuntimeError(f"cannot write a.o: {FULL}"))
 
 
 def test_a_crash_on_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +106,11 @@ def test_a_crash_on_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest
         (WorkerFailure(Status.CRASHED, "OSError", no_room=True), True),
         (WorkerFailure(Status.BUILD_FAILED, f"error: {FULL}"), True),
         (WorkerFailure(Status.CRASHED, "SIGABRT", log=f"LLVM ERROR: IO failure: {FULL}"), True),
+        (WorkerFailure(Status.CRASHED, "SIGABRT", log=f"{FULL}\nStack dump:\n"), True),
+        (WorkerFailure(Status.BUILD_FAILED, f"write: {FULL} (os error 28)"), True),
+        (WorkerFailure(Status.BUILD_FAILED, f"clang: error: 'a.o': '{FULL}' · 1 error"), True),
+        (WorkerFailure(Status.CRASHED, f"RuntimeError: ptxas: {FULL} in shared memory"), False),
+        (WorkerFailure(Status.CRASHED, "SIGABRT", log=f"{FULL} for registers\n"), False),
         (WorkerFailure(Status.UNSUPPORTED, f"the device says {FULL}"), False),
         (WorkerFailure(Status.CRASHED, "SIGSEGV"), False),
     ],
