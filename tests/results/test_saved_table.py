@@ -11,8 +11,10 @@ from example_results import example_manifest, example_result, failed_result
 from pyarrow import parquet
 from sweeps import sweep
 
+from harness.digest import digest
 from harness.errors import InputError
 from harness.results import loading, run_folder, saved_table
+from harness.results.format_version import FORMAT_VERSION
 from harness.results.loading import load
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
@@ -113,6 +115,15 @@ def test_a_broken_line_is_found_although_there_is_a_table(folder):
 
 def test_a_table_of_another_version_is_not_used(folder, monkeypatch):
     monkeypatch.setattr(saved_table, "LAYOUT", "another")
+    assert from_table(folder) is None
+
+
+def test_a_table_that_may_hold_fractions_of_refuted_peaks_is_not_used(folder, monkeypatch):
+    fields = [(name, str(field.annotation)) for name, field in Result.model_fields.items()]
+    monkeypatch.setattr(saved_table, "LAYOUT", digest([FORMAT_VERSION, fields]))
+    folder.finish()
+    assert from_table(folder) is not None
+    monkeypatch.undo()
     assert from_table(folder) is None
 
 
