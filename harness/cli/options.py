@@ -32,6 +32,13 @@ class FigureFormat(StrEnum):
     PDF = "pdf"
 
 
+def given_path(text: str | Path) -> Path:
+    """Return the path that somebody has given; an empty one, as of a variable that is not set, is none."""
+    if str(text) == "":
+        raise typer.BadParameter("found an empty path, expected one")
+    return Path(text)
+
+
 ExperimentName = Annotated[
     str,
     typer.Argument(
@@ -47,7 +54,9 @@ ExperimentOrBundle = Annotated[
 FromBundle = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Instead of EXPERIMENT: what 'harness build --bundle' wrote; nothing is built."
+        parser=given_path,
+        metavar="DIR",
+        help="Instead of EXPERIMENT: what 'harness build --bundle' wrote; nothing is built.",
     ),
 ]
 Expect = Annotated[
@@ -76,12 +85,16 @@ Resume = Annotated[
         help="Continue the newest unfinished run, else the newest: only what is missing or changed.",
     ),
 ]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of all results.")]
+Out = Annotated[Path, typer.Option(parser=given_path, metavar="DIR", help="Folder of all results.")]
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Builds at a time.  [default: one per core]")
 ]
 Dump = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write each wrong output, and what was expected, as an .npz file."),
+    typer.Option(
+        parser=given_path,
+        metavar="DIR",
+        help="Write each wrong output, and what was expected, as an .npz file.",
+    ),
 ]
 Plain = Annotated[bool, typer.Option("--plain", help="Progress as plain lines, as without a terminal.")]

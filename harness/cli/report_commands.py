@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import DEFAULT_OUT, DEFAULT_THRESHOLD, FigureFormat, Only, Out, Profile
+from harness.cli.options import DEFAULT_OUT, DEFAULT_THRESHOLD, FigureFormat, Only, Out, Profile, given_path
 from harness.cli.runs import note, open_page
 from harness.printable import printable
 
@@ -16,12 +16,15 @@ def report(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DIR...", help="Folders or archives of runs, or an experiment's folder: its newest run."
+            parser=given_path,
+            metavar="DIR...",
+            help="Folders or archives of runs, or an experiment's folder: its newest run.",
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
+            parser=given_path,
             metavar="DIR",
             help="Folder of the report; needed for several runs.  [default: report/ in the run's folder]",
         ),
@@ -113,7 +116,9 @@ def explain(
     results: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="DIR", help="Folder in which the run is looked for; may be repeated.  [default: results]"
+            parser=given_path,
+            metavar="DIR",
+            help="Folder in which the run is looked for; may be repeated.  [default: results]",
         ),
     ] = None,
 ) -> None:
@@ -133,7 +138,10 @@ def archive(
         Path, typer.Argument(metavar="RUN", help="A run's folder, or an experiment's: its newest run.")
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file.  [default: EXPERIMENT-RUN.tar.gz, here]")
+        Path | None,
+        typer.Option(
+            parser=given_path, metavar="FILE", help="The file.  [default: EXPERIMENT-RUN.tar.gz, here]"
+        ),
     ] = None,
 ) -> None:
     """Pack a run into one file: its rows, samples and manifest, from which reports are made again."""
@@ -154,6 +162,7 @@ def compare(
     runs: Annotated[
         list[Path],
         typer.Argument(
+            parser=given_path,
             metavar="OLD NEW",
             help="Folders of runs, or of experiments: their newest runs. With --revisions, an experiment.",
         ),
@@ -174,10 +183,16 @@ def compare(
         str, typer.Option(metavar="SHARE", help="Smallest difference of times that matters, as 3% or 0.03.")
     ] = DEFAULT_THRESHOLD,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write it in Markdown, for a pull request.")
+        Path | None,
+        typer.Option(
+            parser=given_path, metavar="FILE", help="Also write it in Markdown, for a pull request."
+        ),
     ] = None,
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write it in the format of pytest-benchmark.")
+        Path | None,
+        typer.Option(
+            parser=given_path, metavar="FILE", help="Also write it in the format of pytest-benchmark."
+        ),
     ] = None,
 ) -> None:
     """Compare two runs of the same cases on one machine, or two revisions of the code.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile
+from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, given_path
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, not_timed, note, planned, report_run
 from harness.printable import printable
@@ -33,6 +33,7 @@ def build(
     bundle: Annotated[
         Path | None,
         typer.Option(
+            parser=given_path,
             metavar="DIR",
             help="New folder for what was built, which 'harness run --bundle DIR' takes on another machine.",
         ),
@@ -73,7 +74,8 @@ def build(
 def check(
     options: RunOptions,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the outcome as JUnit XML.")
+        Path | None,
+        typer.Option(parser=given_path, metavar="FILE", help="Also write the outcome as JUnit XML."),
     ] = None,
     strict: Annotated[
         bool,

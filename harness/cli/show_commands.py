@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import app
-from harness.cli.options import DEFAULT_OUT, Jobs, Listed, Out, Plain, Profile
+from harness.cli.options import DEFAULT_OUT, Jobs, Listed, Out, Plain, Profile, given_path
 from harness.cli.problem_options import ProblemCommand
 from harness.printable import printable
 from harness.storage.streams import tell
@@ -107,7 +107,8 @@ def layout(
         bool, typer.Option("--registers", help="Show the register, too: lane:register.")
     ] = False,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the tables: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option(parser=given_path, metavar="FILE", help="Draw the tables: .png, .svg or .pdf."),
     ] = None,
 ) -> None:
     """Show the high-dimensional layout of a matrix instruction's operands, as formulas and as a table."""
