@@ -103,6 +103,7 @@ def open_run(path: Path) -> RunFolder:
         return RunFolder.open(path)
     newest = RunFolder.latest_in(path)
     if newest is None:
-        problem = "holds no results" if path.is_dir() else "no such folder"
+        absent = "is a file" if exists(path) else "no such folder"
+        problem = "holds no results" if path.is_dir() else absent
         raise InputError(f"{path}: {problem}; {expected}")
     return newest

@@ -1,4 +1,4 @@
-"""An empty path, as a script passes for a variable that is not set, is a mistake and not the current folder."""
+"""An empty path, as of a variable that is not set, is a mistake and not the current folder."""
 
 from pathlib import Path
 

@@ -74,3 +74,15 @@ def test_a_figure_that_changes_the_current_folder_moves_no_report(
     assert Path.cwd() == folder.parent
     assert set(paths.figures) == {"throughput", "matrix"}
     assert (folder / "report" / "throughput.png").exists()
+
+
+@pytest.mark.parametrize("date", ["x", "9" * 30])
+def test_a_date_of_the_environment_that_is_none_is_told_by_its_name(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, date: str
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
+    folder = write_run(RESULTS, "[figures]\nmatrix = {}\n")
+    paths = write_report([folder], formats=("pdf",))
+    expected = f'SOURCE_DATE_EPOCH: found "{date}", expected seconds since 1970'
+    assert paths.notes == (f"figure matrix not drawn: {expected}",)
+    assert list(write_report([folder], formats=("png",)).figures) == ["matrix"]

@@ -187,6 +187,9 @@ def test_load_joins_several_runs_in_the_given_order(tmp_path):
 def test_load_of_nothing_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"missing: no such folder; expected a run's folder"):
         load(tmp_path / "missing")
+    (tmp_path / "base.toml").touch()
+    with pytest.raises(InputError, match=r"base\.toml: is a file; expected a run's folder"):
+        load(tmp_path / "base.toml")
     with pytest.raises(InputError, match="holds no results; expected a run's folder"):
         load(tmp_path)
 

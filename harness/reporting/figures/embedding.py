@@ -8,13 +8,16 @@ nothing in it is unpacked, and what is no such line is no error of Python's.
 from __future__ import annotations
 
 import html
+import os
 import re
 import struct
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import InputError
 from harness.storage.reading import open_to_read, unusable
+from harness.validation import shown
 
 LARGEST_FILE = 256 * 2**20
 """Bytes of a figure that is read."""
@@ -23,6 +26,8 @@ PNG_KEY = "attention-harness"
 CHUNK_ENDS = 12
 """Bytes of a PNG's chunk besides its data: length, type and check sum."""
 LATEX_BEGIN = "% attention-harness: "
+
+DATE_VARIABLE = "SOURCE_DATE_EPOCH"
 
 SVG_SOURCE = "<dc:source>", "</dc:source>"
 PDF_KEYWORDS = re.compile(rb"/Keywords \(((?:[^\\()]++|\\.)*+)\)", re.DOTALL)
@@ -33,11 +38,21 @@ PDF_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 def metadata(format: str, text: str | None) -> dict[str, str | None]:
     """Return what matplotlib is to write into a file of a format: a line of ASCII, and no date.
 
-    Dates are left out so that equal results give equal files.
+    Dates are left out so that equal results give equal files.  Raises `InputError` for a PDF where
+    matplotlib cannot read the date of the environment, which it reads all the same.
     """
+    if format == "pdf":
+        _require_readable_date(os.environ.get(DATE_VARIABLE))
     kept = {"png": PNG_KEY, "svg": "Source", "pdf": "Keywords"}[format]
     no_dates = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}[format]
     return {no_dates: None, **({} if text is None else {kept: text})}
+
+
+def _require_readable_date(given: str | None) -> None:
+    try:
+        datetime.fromtimestamp(int(given or 0), UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InputError(f"{DATE_VARIABLE}: found {shown(given)}, expected seconds since 1970") from error
 
 
 def read_embedded(path: Path) -> str | None:
