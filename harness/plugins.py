@@ -116,7 +116,11 @@ def chips(target_name: str) -> dict[str, str]:
     """
     made = target(target_name)
     try:
-        return dict(made.chips())
+        chips = dict(made.chips())
+        for chip, meaning in chips.items():
+            if not (isinstance(chip, str) and isinstance(meaning, str)):
+                raise TypeError(f"found {chip!r}: {meaning!r}, expected a name and what it means, as texts")
+        return chips
     except BaseException as error:
         raise_interrupt(error)
         declared = _declared("target", name_of(target_name))

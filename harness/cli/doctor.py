@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 from pydantic import BaseModel, ConfigDict
@@ -20,6 +21,9 @@ from harness.machine.system import machine
 from harness.printable import install_line
 from harness.problem.attention_problem import AttentionProblem
 from harness.storage.folder_store import FolderStore
+
+if TYPE_CHECKING:
+    from harness.targets.base import Capability
 
 DISTRIBUTION = "attention-harness"
 OLDEST_PYTHON = (3, 11)
@@ -127,7 +131,7 @@ def target_findings() -> list[Finding]:
     findings = []
     for name in plugins.names("target"):
         try:
-            capabilities = plugins.target(name).capabilities()
+            capabilities = [_capability(found) for found in plugins.target(name).capabilities()]
             plugins.chips(name)
         except BaseException as error:  # a plugin's own code
             raise_interrupt(error)
@@ -143,6 +147,14 @@ def target_findings() -> list[Finding]:
             for capability in capabilities
         ]
     return findings
+
+
+def _capability(found: object) -> "Capability":
+    from harness.targets.base import Capability
+
+    if not isinstance(found, Capability):
+        raise TypeError(f"capabilities: found {type(found).__name__}, expected Capability")
+    return found
 
 
 def variant_findings() -> list[Finding]:

@@ -54,13 +54,12 @@ def stages() -> list[Entry]:
                 owned = {name: getattr(owner, "stages", ())}
                 others = getattr(owner, "other_routes", {})
                 owned |= {f"{name} {option}": route for option, route in others.items()}
+                entries += [_stage(route, stage) for route, listed in owned.items() for stage in listed]
             except HarnessError:
                 continue
             except BaseException as error:  # a plugin's own code
                 raise_interrupt(error)
                 entries.append(Entry(name=name, summary=f"its stages cannot be listed: {one_line(error)}"))
-                continue
-            entries += [_stage(route, stage) for route, listed in owned.items() for stage in listed]
     for name, schedule in SCHEDULES.items():
         entries += [_stage(f"schedule:{name}", stage) for stage in (PAYLOAD, *schedule.steps)]
     return entries

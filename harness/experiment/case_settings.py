@@ -11,10 +11,11 @@ from pydantic import BaseModel, ValidationError
 
 from harness import plugins
 from harness.errors import InputError
+from harness.experiment.settings_models import code_of, made_of
 from harness.machine.cores import available_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.validation import messages, validated
+from harness.validation import messages, shown, validated
 
 Settings = dict[str, ParameterValue]
 """Values of a variant's parameters, or of a target's options, by name."""
@@ -40,7 +41,8 @@ def concrete(settings: BaseModel) -> Settings:
 
     What a model computes of its fields is no setting.
     """
-    values = settings.model_dump(mode="json", include=set(type(settings).model_fields))
+    with code_of(type(settings)):
+        values = settings.model_dump(mode="json", include=set(type(settings).model_fields))
     kept = {name: value for name, value in values.items() if isinstance(value, ParameterValue)}
     if kept.get("threads") == ALL_CORES:
         kept["threads"] = available_cores()
@@ -58,11 +60,22 @@ def checked(
     """
     model = settings_model(kind, name)
     try:
-        return validated(model, _without_open(values, model))
+        settings = made_of(model, lambda: validated(model, _without_open(values, model)))
+        _require_number_of_threads(kind, settings)
     except ValidationError as error:
         raise InputError(*(owner + line for line in messages(error, model, "", extra_keys))) from error
     except ValueError as error:
         raise InputError(f"{owner}{error}") from error
+    return settings
+
+
+def _require_number_of_threads(kind: str, settings: BaseModel) -> None:
+    """Raise `ValueError` for a target's option `threads` that is none: rows and whole runs count with it."""
+    threads = getattr(settings, "threads", None) if kind == "target" else None
+    if threads is None or threads == ALL_CORES:
+        return
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise ValueError(f'threads: found {shown(threads)}, expected a whole number of at least 1, or "all"')
 
 
 def _without_open(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
@@ -81,7 +94,8 @@ def asked_for(kind: str, name: str, values: Mapping[str, ParameterValue]) -> Set
     Raises what `settings_model` raises.
     """
     # without validation, since settings that have no default are not known here
-    defaults = concrete(settings_model(kind, name).model_construct())
+    model = settings_model(kind, name)
+    defaults = concrete(made_of(model, model.model_construct))
     return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
 
 

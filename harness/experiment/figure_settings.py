@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from harness.errors import InputError
+from harness.experiment.settings_models import made_of
 from harness.validation import messages, unknown_name
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def parse_settings(
     Raises `InputError`, `figures.throughput.x: found "sequ", expected 'seq' or …`.
     """
     try:
-        settings = figure.settings.model_validate(dict(values))
+        settings = made_of(figure.settings, lambda: figure.settings.model_validate(dict(values)))
     except ValidationError as error:
         raise InputError(*messages(error, figure.settings, prefix=f"figures.{figure.name}")) from error
     if variants is not None:

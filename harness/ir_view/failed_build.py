@@ -77,7 +77,7 @@ def _stage_names(case: Case) -> list[str]:
     """Return the names of the stages that builds of a case have, none where nobody says."""
     try:
         stages = plugins.variant(case.variant).stages_of(case)
+        return list(dict.fromkeys(stage if isinstance(stage, str) else stage.name for stage in stages))
     except BaseException as error:  # a plugin's own code, and the build has failed already
         raise_interrupt(error)
         return []
-    return list(dict.fromkeys(stage if isinstance(stage, str) else stage.name for stage in stages))

@@ -1,0 +1,181 @@
+"""Values that a plugin gives where others are expected: each is one line, and costs nobody else."""
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import ConfigDict, model_validator
+
+from harness import plugins
+from harness.__main__ import main
+from harness.errors import HarnessError, InputError, PluginError
+from harness.experiment.case_settings import checked, concrete
+from harness.experiment.figure_settings import parse_settings
+from harness.targets.base import TargetOptions
+from harness.variants.base import Parameters
+
+Registered = Callable[[str, Any], None]
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registered]:
+    """Registers a class as the plugin `odd` of a kind."""
+    module = ModuleType("odd_plugins")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    found: dict[str, EntryPoint] = {}
+    known = plugins._registered
+    monkeypatch.setattr(
+        plugins,
+        "_registered",
+        lambda kind: {**known(kind), **({"odd": found[kind]} if kind in found else {})},
+    )
+
+    def register(kind: str, plugin: Any) -> None:
+        setattr(module, kind, plugin)
+        found[kind] = EntryPoint("odd", f"odd_plugins:{kind}", f"harness.{kind}s")
+        plugins.load.cache_clear()
+
+    yield register
+    plugins.load.cache_clear()
+
+
+def target(**values: Any) -> Any:
+    """Return a class of a target that has these answers."""
+    answers = {"chips": {}, "capabilities": [], "stages": (), **values}
+    return type(
+        "Odd",
+        (),
+        {
+            "options": answers.get("options", TargetOptions),
+            "summary": "an odd target",
+            "stages": answers["stages"],
+            "chips": lambda self: answers["chips"],
+            "capabilities": lambda self: answers["capabilities"],
+        },
+    )
+
+
+@pytest.mark.parametrize("found", [None, 5, "build", [SimpleNamespace(action="build")]])
+def test_capabilities_that_are_none_make_a_target_faulty(
+    registered: Registered, found: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registered("target", target(capabilities=found))
+    main(["doctor"])
+    out = capsys.readouterr().out
+    (line,) = (line for line in out.splitlines() if line.split()[:1] == ["odd"])
+    assert "faulty" in line
+    assert "cpu build" in out
+
+
+@pytest.mark.parametrize("found", [None, {1: 2}, {"fast": None}, ["fast"]])
+def test_chips_that_are_no_texts_are_told(
+    registered: Registered, found: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registered("target", target(chips=found))
+    with pytest.raises(PluginError, match="cannot say its chips"):
+        plugins.chips("odd")
+    assert main(["list", "targets"]) == 0
+    out = capsys.readouterr().out
+    assert "cannot say its chips" in out
+    assert "cpu:avx2" in out
+
+
+@pytest.mark.parametrize("found", [None, 5])
+def test_stages_that_are_no_list_are_told(
+    registered: Registered, found: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registered("target", target(stages=found))
+    assert main(["list", "stages"]) == 0
+    out = capsys.readouterr().out
+    assert "its stages cannot be listed" in out
+    assert "cpu object" in out
+
+
+class AnyThreads(TargetOptions):
+    threads: int | str | bool = 1
+
+
+@pytest.mark.parametrize("threads", ["auto", 0, -1, True])
+def test_threads_of_a_target_are_a_number(registered: Registered, threads: Any) -> None:
+    registered("target", target(options=AnyThreads))
+    with pytest.raises(InputError, match=r"^threads: found .*, expected a whole number of at least 1"):
+        checked("target", "odd", {"threads": threads}, "")
+    assert checked("target", "odd", {"threads": 3}, "").threads == 3
+
+
+def raising(error: BaseException) -> type[Parameters]:
+    """Return parameters whose validator raises."""
+
+    class Raising(Parameters):
+        tile: int = 1
+
+        @model_validator(mode="after")
+        def _raise(self) -> Any:
+            raise error
+
+    return Raising
+
+
+class Unserialisable(Parameters):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    tile: Any = object()
+    other: int = 1
+
+
+class ReturnsNothing(Parameters):
+    other: int = 1
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _nothing(cls, value: Any, handler: Any) -> Any:
+        return None
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("odd"), RuntimeError("odd"), SystemExit(3)])
+def test_whatever_a_validator_raises_is_one_line(registered: Registered, error: BaseException) -> None:
+    registered("variant", type("Odd", (), {"parameters": raising(error)}))
+    with pytest.raises(PluginError, match=f"Raising cannot check its settings: {type(error).__name__}"):
+        checked("variant", "odd", {}, "")
+
+
+def test_settings_of_a_figure_are_checked_alike(registered: Registered) -> None:
+    registered("figure", type("Odd", (), {"name": "odd", "settings": raising(RuntimeError("odd"))}))
+    with pytest.raises(PluginError, match="Raising cannot check its settings: RuntimeError: odd"):
+        parse_settings(plugins.load("figure", "odd"), {})
+
+
+def test_a_value_error_of_a_validator_is_the_setting_s(registered: Registered) -> None:
+    registered("variant", type("Odd", (), {"parameters": raising(ValueError("tile is odd"))}))
+    with pytest.raises(InputError, match="tile is odd"):
+        checked("variant", "odd", {}, "")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Unserialisable, "Unserialisable has a value that no case can hold"),
+        (
+            ReturnsNothing,
+            "ReturnsNothing cannot check its settings: TypeError: its validator returns NoneType",
+        ),
+    ],
+)
+def test_settings_that_are_none_are_told(
+    registered: Registered, tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Any, message: str
+) -> None:
+    registered("variant", type("Odd", (), {"parameters": model}))
+    with pytest.raises(HarnessError, match=message):
+        concrete(checked("variant", "odd", {}, ""))
+    experiment = tmp_path / "odd.toml"
+    experiment.write_text(
+        'name = "odd"\nquestion = "?"\nvariants = ["odd"]\ntargets = ["cpu"]\n'
+        "[problem]\nseq = 8\nhead_dim = 8\nheads = 1\n[variant.odd]\nother = [1, 2]\n"
+    )
+    assert main(["check", str(experiment), "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
