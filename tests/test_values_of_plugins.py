@@ -13,8 +13,9 @@ from pydantic import ConfigDict, model_validator
 from harness import plugins
 from harness.__main__ import main
 from harness.errors import HarnessError, InputError, PluginError
-from harness.experiment.case_settings import checked, concrete
+from harness.experiment.case_settings import checked, complete_case, concrete
 from harness.experiment.figure_settings import parse_settings
+from harness.problem.attention_problem import AttentionProblem
 from harness.targets.base import TargetOptions
 from harness.variants.base import Parameters
 
@@ -99,10 +100,61 @@ class AnyThreads(TargetOptions):
     threads: int | str | bool = 1
 
 
-@pytest.mark.parametrize("threads", ["auto", 0, -1, True])
+def variant(**values: Any) -> Any:
+    """Return a class of a variant that has these answers."""
+    answers = {"supports": None, "tool_versions": {}, **values}
+    own = {"summary": answers["summary"]} if "summary" in answers else {}
+    return type(
+        "Odd",
+        (),
+        {
+            "parameters": answers.get("parameters", Parameters),
+            "supports": lambda self, problem, target: answers["supports"],
+            "tool_versions": lambda self: answers["tool_versions"],
+            **own,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {},
+        {"summary": None},
+        {"summary": "odd", "tool_versions": None},
+        {"summary": "odd", "tool_versions": 5},
+        {"summary": "odd", "supports": 5},
+    ],
+)
+def test_a_variant_with_odd_answers_is_faulty(
+    registered: Registered, answers: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    registered("variant", variant(**answers))
+    main(["doctor"])
+    out = capsys.readouterr().out
+    (line,) = (line for line in out.splitlines() if line.split()[:1] == ["odd"])
+    assert "faulty" in line
+    assert "flash" in out
+
+
+class Lists(Parameters):
+    tiles: tuple[int, int] = (16, 16)
+
+
+@pytest.mark.parametrize("params", [{}, {"tiles": (32, 64)}, {"tiles": [32, 64]}])
+def test_a_list_as_a_parameter_is_refused(registered: Registered, params: dict[str, Any]) -> None:
+    registered("variant", variant(parameters=Lists))
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
+    with pytest.raises(
+        PluginError, match=r"^Lists\.tiles: found \[.*, expected a number, a truth value or a text"
+    ):
+        complete_case(problem, "odd", "cpu", params, {})
+
+
+@pytest.mark.parametrize("threads", ["auto", 0, -1, True, 2**31])
 def test_threads_of_a_target_are_a_number(registered: Registered, threads: Any) -> None:
     registered("target", target(options=AnyThreads))
-    with pytest.raises(InputError, match=r"^threads: found .*, expected a whole number of at least 1"):
+    with pytest.raises(InputError, match=r"^threads: found .*, expected a whole number from 1 to"):
         checked("target", "odd", {"threads": threads}, "")
     assert checked("target", "odd", {"threads": 3}, "").threads == 3
 

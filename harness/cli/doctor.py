@@ -176,19 +176,25 @@ def _can_be_made(target: str) -> bool:
 def _variant_finding(name: str, targets: Sequence[str]) -> Finding:
     try:
         variant = plugins.variant(name)
-        reasons = [variant.supports(EVERYDAY_PROBLEM, target) for target in targets]
-        tools = {} if all(reasons) else variant.tool_versions()
+        reasons = [_reason(variant.supports(EVERYDAY_PROBLEM, target)) for target in targets]
+        tools = {} if all(reasons) else dict(variant.tool_versions())
+        built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
+        detail = variant.summary + (f" [{built_with}]" if built_with else "")
     except BaseException as error:  # a plugin's own code
         raise_interrupt(error)
         return _failed("variants", name, error)
-    missing = [str(reason) for reason in reasons if str(reason).startswith("install ")]
+    missing = [reason for reason in reasons if reason is not None and reason.startswith("install ")]
     if missing:
         builds = [target for target, reason in zip(targets, reasons, strict=True) if reason is None]
         rest = f"; without it only built, for {', '.join(builds)}" if builds else ""
         return Finding(section="variants", name=name, state=State.ABSENT, detail=missing[0] + rest)
-    built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
-    detail = variant.summary + (f" [{built_with}]" if built_with else "")
     return Finding(section="variants", name=name, state=State.OK, detail=detail)
+
+
+def _reason(found: object) -> str | None:
+    if found is None or isinstance(found, str):
+        return found
+    raise TypeError(f"supports: found {found!r}, expected None or a reason in words")
 
 
 def machine_findings() -> list[Finding]:

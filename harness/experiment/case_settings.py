@@ -10,11 +10,12 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from harness import plugins
-from harness.errors import InputError
+from harness.errors import InputError, PluginError
 from harness.experiment.settings_models import code_of, made_of
 from harness.machine.cores import available_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.problem.defaults import LARGEST_SIZE
 from harness.validation import messages, shown, validated
 
 Settings = dict[str, ParameterValue]
@@ -39,11 +40,19 @@ def settings_model(kind: str, name: str) -> type[BaseModel]:
 def concrete(settings: BaseModel) -> Settings:
     """Return the values of fields that a case can hold; `threads = "all"` as the number of cores here.
 
-    What a model computes of its fields is no setting.
+    What a model computes of its fields is no setting.  Raises `PluginError` for a value that a case cannot
+    hold, such as a list: left out, it would be another case than the one that is asked for.
     """
-    with code_of(type(settings)):
-        values = settings.model_dump(mode="json", include=set(type(settings).model_fields))
-    kept = {name: value for name, value in values.items() if isinstance(value, ParameterValue)}
+    model = type(settings)
+    with code_of(model):
+        values = settings.model_dump(mode="json", include=set(model.model_fields))
+    kept = {name: value for name, value in values.items() if value is not None}
+    for name, value in kept.items():
+        if not isinstance(value, ParameterValue):
+            raise PluginError(
+                f"{model.__name__}.{name}: found {shown(value)}, expected a number, a truth value or a text: "
+                "a case holds nothing else"
+            )
     if kept.get("threads") == ALL_CORES:
         kept["threads"] = available_cores()
     return kept
@@ -74,8 +83,9 @@ def _require_number_of_threads(kind: str, settings: BaseModel) -> None:
     threads = getattr(settings, "threads", None) if kind == "target" else None
     if threads is None or threads == ALL_CORES:
         return
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise ValueError(f'threads: found {shown(threads)}, expected a whole number of at least 1, or "all"')
+    if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= LARGEST_SIZE:
+        expected = f'a whole number from 1 to {LARGEST_SIZE}, or "all"'
+        raise ValueError(f"threads: found {shown(threads)}, expected {expected}")
 
 
 def _without_open(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
