@@ -190,11 +190,12 @@ def _tells_apart(told: Sequence[Mapping[str, str]], column: str, values: Iterabl
 def describe_code(manifest: Manifest) -> str:
     """Return version, commit and date of a run, `harness 0.1.0, commit cd39bee (modified), 2026-11-21`.
 
+    The digest of the sources of each package of plugins stands before the date, `attention_einsum 1f0c2ab`.
     Where it was resumed with other code, that of each part follows.
     """
     parts: list[Manifest | Part] = [manifest]
     for part in manifest.parts:
-        if part.code_digest != parts[-1].code_digest:
+        if (part.code_digest, part.plugin_code) != (parts[-1].code_digest, parts[-1].plugin_code):
             parts.append(part)
     return ", resumed with ".join(map(_describe_part, parts))
 
@@ -212,6 +213,7 @@ def _describe_part(part: Manifest | Part) -> str:
     if part.git_commit is not None:
         modified = " (modified)" if part.git_dirty else ""
         words.append(f"commit {part.git_commit[:SHORT_COMMIT]}{modified}")
+    words += [f"{package} {sources[:SHORT_COMMIT]}" for package, sources in part.plugin_code.items()]
     words.append(part.started[: len("2026-11-21")])
     return ", ".join(words)
 

@@ -137,6 +137,9 @@ def _manifest_lines(manifest: Manifest) -> Iterator[str]:
     machine = manifest.machine
     yield f"question  {manifest.question}"
     yield f"system    {machine.system}, {machine.kernel}, {machine.architecture}"
+    if manifest.plugin_code:
+        plugins = [f"{package} {sources[:SHORT_DIGEST]}" for package, sources in manifest.plugin_code.items()]
+        yield f"plugins   sources {', '.join(plugins)}"
     packages = [f"{name} {version}" for name, version in manifest.packages.items()]
     yield f"versions  {', '.join([manifest.python, *packages])}"
 

@@ -18,11 +18,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from harness.digest import code_digest
+from harness.digest import OWN_PACKAGE, code_digest, digest_of_sources, package_of
+from harness.errors import HarnessError
 from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
 from harness.machine.system import Machine, device_name, machine
-from harness.plugins import name_of, plugin_versions
+from harness.plugins import load, name_of, plugin_versions
 from harness.printable import printable
 from harness.problem.case import Case
 from harness.processes.git import outside_of_repositories
@@ -63,6 +64,8 @@ class Part(BaseModel):
     git_dirty: bool | None = None
     python: str
     packages: dict[str, str]
+    plugin_code: dict[str, str] = {}
+    """As `Manifest.plugin_code`."""
     built: "Manifest | None" = None
     """Where the code was built, if it came here in a bundle."""
 
@@ -108,6 +111,9 @@ class Manifest(BaseModel):
     python: str
     packages: dict[str, str]
     """Versions of the packages that the harness needs, and of optional ones where they are installed."""
+    plugin_code: dict[str, str] = {}
+    """Digest of the sources of each package, besides the harness, that variants and targets of the cases are
+    from: plugins are edited more often than they get another version.  Older versions did not note it."""
     machine: Machine
     device: str
     """The processor in short (`device_name`)."""
@@ -180,11 +186,36 @@ def of_experiment(
     manifest = collect(
         experiment.name, experiment.question, experiment.text, list(command), source_name=experiment.path
     )
+    cases = list(cases)
     names = dict.fromkeys(name_of(case.target) for case in cases)
     gpus = [gpu for name in names if name in GPU_TARGETS for gpu in devices(name) or ()]
     words = tuple(_anonymous_word(word) for word in named_by or experiment.command_words)
-    update = {"gpus": tuple(gpus), "profile": experiment.profile, "named_by": words}
+    update = {
+        "gpus": tuple(gpus),
+        "profile": experiment.profile,
+        "named_by": words,
+        "plugin_code": plugin_code(cases),
+    }
     return manifest.model_copy(update=update)
+
+
+def plugin_code(cases: Iterable[Case]) -> dict[str, str]:
+    """Return the digest of the sources of each package that cases need besides the harness.
+
+    What cannot be imported has none: its cases say so.
+    """
+    named = {("variant", case.variant) for case in cases} | {
+        ("target", name_of(case.target)) for case in cases
+    }
+    packages = set()
+    for kind, name in named:
+        with contextlib.suppress(HarnessError):
+            packages.add(package_of(load(kind, name)))
+    digests = {}
+    for package in sorted(packages - {OWN_PACKAGE}):
+        with contextlib.suppress(ImportError, OSError, ValueError):  # such as a module that was made by hand
+            digests[package] = digest_of_sources(package)
+    return digests
 
 
 def unmeasured_line(what: str, name: str, reason: str, *, is_known: bool) -> str:

@@ -35,6 +35,16 @@ def test_code_that_a_run_was_resumed_with_is_named() -> None:
     )
 
 
+def test_the_code_of_plugins_is_named_and_that_it_changed() -> None:
+    began = MANIFEST.model_copy(update={"plugin_code": {"attention_einsum": "1f0c2ab99"}})
+    assert describe_code(began) == "harness 0.1.0, commit 0123456, attention_einsum 1f0c2ab, 2026-01-02"
+    edited = part_of(began).model_copy(update={"plugin_code": {"attention_einsum": "77aa001bb"}})
+    assert describe_code(began.model_copy(update={"parts": (part_of(began), edited)})) == (
+        "harness 0.1.0, commit 0123456, attention_einsum 1f0c2ab, 2026-01-02, "
+        "resumed with harness 0.1.0, commit 0123456, attention_einsum 77aa001, 2026-01-02"
+    )
+
+
 def test_all_commands_of_a_run_that_was_gone_on_with_are_named_once() -> None:
     same = part_of(MANIFEST)
     other = same.model_copy(update={"command": "harness run seq_sweep.toml --resume"})

@@ -1,17 +1,22 @@
 """The manifest: what it tells, and what it must never tell."""
 
 import getpass
+import importlib
 import platform
 import subprocess
+import sys
+import types
 from pathlib import Path
 
 import pytest
+from example_cases import example_case
 
 import harness
 from harness.digest import code_digest
-from harness.errors import InputError
+from harness.errors import InputError, PluginError
 from harness.experiment.experiment import load_experiment
 from harness.machine.system import device_name, machine
+from harness.plugins import load
 from harness.results import manifest as manifests
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.manifest import (
@@ -21,6 +26,7 @@ from harness.results.manifest import (
     collect,
     of_experiment,
     package_versions,
+    plugin_code,
 )
 from harness.results.run_folder import RunFolder
 
@@ -124,6 +130,33 @@ def test_a_run_notes_what_names_its_experiment_wherever_it_was_started(tmp_path,
     assert of_experiment(load_experiment(file), [], command).named_by == ("here/experiments/sweep.toml",)
     bundle = ("--bundle", str(tmp_path / "built"))
     assert of_experiment(load_experiment(file), [], command, bundle).named_by == ("--bundle", "built")
+
+
+def test_the_sources_of_plugins_are_noted_as_they_are_now(tmp_path, monkeypatch):
+    module = tmp_path / "edited_plugin.py"
+    module.write_text("class Edited:\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    plugin = importlib.import_module("edited_plugin").Edited()
+    found = {("variant", "edited"): plugin, ("target", "numpy"): load("target", "cpu")}
+    monkeypatch.setattr(manifests, "load", lambda kind, name: found[kind, name])
+    case = example_case("edited")
+    before = plugin_code([case])
+    assert list(before) == ["edited_plugin"]
+    assert plugin_code([case]) == before
+    module.write_text("class Edited:\n    is_edited = True\n")
+    assert plugin_code([case])["edited_plugin"] != before["edited_plugin"]
+
+
+def test_what_is_no_plugin_or_has_no_file_has_no_sources(monkeypatch):
+    def fail(kind, name):
+        raise PluginError("not there")
+
+    monkeypatch.setattr(manifests, "load", fail)
+    assert plugin_code([example_case()]) == {}
+    made_by_hand = type("Made", (), {"__module__": "made_by_hand"})()
+    monkeypatch.setitem(sys.modules, "made_by_hand", types.ModuleType("made_by_hand"))
+    monkeypatch.setattr(manifests, "load", lambda kind, name: made_by_hand)
+    assert plugin_code([example_case()]) == {}
 
 
 def _repository(folder: Path) -> Path:
