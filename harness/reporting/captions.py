@@ -193,11 +193,16 @@ def describe_code(manifest: Manifest) -> str:
     The digest of the sources of each package of plugins stands before the date, `attention_einsum 1f0c2ab`.
     Where it was resumed with other code, that of each part follows.
     """
+    return ", resumed with ".join([_describe_part(manifest), *describe_resumes(manifest)])
+
+
+def describe_resumes(manifest: Manifest) -> list[str]:
+    """Return version, commit and date of each part that a run was resumed with, where its code was other."""
     parts: list[Manifest | Part] = [manifest]
     for part in manifest.parts:
         if (part.code_digest, part.plugin_code) != (parts[-1].code_digest, parts[-1].plugin_code):
             parts.append(part)
-    return ", resumed with ".join(map(_describe_part, parts))
+    return [_describe_part(part) for part in parts[1:]]
 
 
 def describe_commands(manifest: Manifest, shown: Callable[[str], str] = str) -> str:

@@ -127,6 +127,7 @@ def _run_lines(run: RunOrigin, found: FoundRun | None, roots: Sequence[Path]) ->
     modified = " (modified)" if run.git_dirty else ""
     sources = run.code_digest[:SHORT_DIGEST]
     yield f"code      harness {run.harness_version}{commit}{modified}, sources {sources}"
+    yield from (f"          resumed with {part}" for part in run.resumed_with)
     yield f"device    {', '.join([run.device, *run.gpus])}"
     if found is not None:
         yield from _manifest_lines(found.folder.manifest)

@@ -80,6 +80,17 @@ def test_all_commands_of_a_run_that_was_gone_on_with_are_told(write_run: WriteRu
     assert f"<code>{first.command}</code>; gone on with: <code>{again.command}</code>" in page
 
 
+def test_other_code_that_a_run_was_gone_on_with_is_told(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS)
+    run = RunFolder.open(folder)
+    changes = {"code_digest": "f" * 64, "git_commit": "0123456789", "git_dirty": False}
+    run.mark_resumed(run.manifest.model_copy(update=changes))
+    lines = list(explain(drawn(folder), []))
+    code = next(number for number, line in enumerate(lines) if line.startswith("code "))
+    assert lines[code + 1].startswith("          resumed with harness ")
+    assert "commit 0123456" in lines[code + 1]
+
+
 def test_without_its_run_a_figure_says_what_it_holds(write_run: WriteRun, tmp_path: Path) -> None:
     folder = write_run(RESULTS)
     alone = Path(shutil.copy(drawn(folder), tmp_path / "alone.svg"))

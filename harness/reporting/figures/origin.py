@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from harness.reporting.captions import describe_commands
+from harness.reporting.captions import describe_commands, describe_resumes
 from harness.reporting.frames import is_missing, records
 from harness.reporting.units import is_number
 from harness.results.run_folder import MANIFEST_FILE
@@ -53,6 +53,8 @@ class RunOrigin(BaseModel):
     code_digest: Name
     git_commit: Name | None = None
     git_dirty: bool | None = None
+    resumed_with: tuple[Name, ...] = ()
+    """Other code that it was gone on with, `harness 0.1.0, commit cd39bee, 2026-11-21`."""
     device: Name
     gpus: tuple[Name, ...] = ()
 
@@ -127,6 +129,7 @@ def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.Dat
                 code_digest=manifest.code_digest,
                 git_commit=manifest.git_commit,
                 git_dirty=manifest.git_dirty,
+                resumed_with=tuple(describe_resumes(manifest)),
                 device=manifest.device,
                 gpus=tuple(gpu.name for gpu in manifest.gpus),
             )
