@@ -1,6 +1,5 @@
 """A few persistent workers that compute keys and build cases; a worker that dies is replaced."""
 
-import select
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.machine.cores import available_cores
 from harness.problem.case import Case
+from harness.processes.open_files import readable
 from harness.workers.process import DEATH_POLL_S, WorkerFailure, WorkerProcess
 from harness.workers.protocol import BuildRequest, KeyRequest, Response
 
@@ -98,10 +98,12 @@ class BuildPool:
     def _finished(self) -> list[Outcome]:
         """Wait a moment; return the outcomes of the workers that have answered, died or timed out."""
         patience = min([DEATH_POLL_S, *(worker.time_left for worker in self._busy)])
-        ready, _, _ = select.select(list(self._busy), [], [], patience)
+        ready = readable((worker.fileno() for worker in self._busy), patience)
         self._while_waiting()
         over = [
-            worker for worker in self._busy if worker in ready or not worker.alive or worker.time_left == 0
+            worker
+            for worker in self._busy
+            if worker.fileno() in ready or not worker.alive or worker.time_left == 0
         ]
         outcomes = []
         for worker in over:

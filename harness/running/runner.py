@@ -15,6 +15,7 @@ from pathlib import Path
 from harness.errors import HarnessError, RunInterrupted, StorageError
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
+from harness.processes.open_files import allow_open_files
 from harness.results import manifest
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
@@ -24,6 +25,7 @@ from harness.running.group import GroupRun
 from harness.running.progress import Observer
 from harness.running.resuming import progress_of, run_to_resume, why_none_is_resumed
 from harness.running.signals import ended_by_signals
+from harness.workers.process import DESCRIPTORS
 
 CASES_FOR_EACH_JOB = 16
 """Cases that are built and checked together where nothing is timed: few enough to soon see results."""
@@ -80,10 +82,11 @@ def run_experiment(
 
     With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
 
-    Raises `InputError` when `out` cannot be written, a journal cannot be read, or another process goes on
-    with the run: its folder is locked.  Raises `StorageError` when a disk is full or cannot be written: the
-    cases in flight have no row, and a resumed run does them again.  After Ctrl-C, SIGTERM or SIGHUP all
-    workers are killed, the tables are written, and `RunInterrupted`, a `KeyboardInterrupt`, goes on.
+    Raises `InputError` when `out` cannot be written, a journal cannot be read, another process goes on with
+    the run, whose folder it locks, or the system allows too few open files for a group's workers.  Raises
+    `StorageError` when a disk is full or cannot be written: the cases in flight have no row, and a resumed
+    run does them again.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed, the tables are written, and
+    `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
     settings = RunSettings(timed, jobs, cache_root, bundle, dump)
     with started_run(experiment, cases, settings, out, resume, observer, command) as context:
@@ -107,13 +110,15 @@ def started_run(
 
     In here `run_group` makes the rows; all else is as `run_experiment` says.
     """
+    is_timed = settings.timed and experiment.timing.enabled
     with ended_by_signals() as ending, ExitStack() as stack:
+        stack.callback(_allow_workers(experiment.groups(cases) if is_timed else [], settings.jobs))
         folder = _open_folder(experiment, cases, out, resume, observer, command, settings.bundle, stack)
         context = RunContext(
             experiment=experiment,
             folder=folder,
             observer=observer,
-            timed=settings.timed and experiment.timing.enabled,
+            timed=is_timed,
             jobs=settings.jobs,
             cache_root=settings.cache_root,
             bundle=settings.bundle,
@@ -181,6 +186,17 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
             where = error.filename or context.folder.path
             raise StorageError(f"{where}: {error.strerror or error}: go on with --resume") from error
         context.fail_unexpectedly(group, error)
+
+
+def _allow_workers(timed: Iterable[Sequence[Case]], jobs: int) -> Callable[[], None]:
+    """Let this process have the open files of all workers at once; return what takes that back.
+
+    The cases of a timed group keep theirs until the last is timed.  Raises `InputError` before anything is
+    built if the system allows fewer.
+    """
+    largest = max(map(len, timed), default=0)
+    at_once = f"a group of {largest} cases, timed in turn," if largest > jobs else f"a run of {jobs} jobs"
+    return allow_open_files(DESCRIPTORS * max(largest, jobs), at_once)
 
 
 def _finish(context: RunContext) -> Callable[..., None]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import tempfile
@@ -20,6 +19,7 @@ from harness.errors import StorageError
 from harness.machine.cores import ALLOTTED
 from harness.machine.memory_kills import OutOfMemoryCount
 from harness.processes import guardian
+from harness.processes.open_files import readable
 from harness.processes.programs import SENT_FROM_OUTSIDE
 from harness.status import Status
 from harness.storage.folder_store import FolderStore
@@ -41,6 +41,9 @@ Answer = TypeVar("Answer", bound=Response)
 
 DEATH_POLL_S = 0.25
 """How often a silent worker is looked after: a stray child of it may hold the pipe open."""
+
+DESCRIPTORS = 4
+"""Open files of this process for each worker: both pipes, its log, and the lock of its scratch folder."""
 
 STARTUP_LIMIT_S = 60.0
 """How long a new worker may take to greet before its first request's time begins to count all the same."""
@@ -193,7 +196,7 @@ class WorkerProcess:
         return max(0.0, self._deadline - time.monotonic())
 
     def fileno(self) -> int:
-        """File descriptor that becomes readable when the worker answers or dies, for `select`."""
+        """File descriptor that becomes readable when the worker answers or dies."""
         return self._responses
 
     def request(self, request: Request, timeout_s: float, answer: type[Answer]) -> Answer:
@@ -287,8 +290,7 @@ class WorkerProcess:
         """Wait until the worker has started or died; which of them, `receive` finds out."""
         self._deadline = time.monotonic() + STARTUP_LIMIT_S
         while b"\n" not in self._pending and self.time_left > 0:
-            ready, _, _ = select.select([self._responses], [], [], min(DEATH_POLL_S, self.time_left))
-            if ready:
+            if readable([self._responses], min(DEATH_POLL_S, self.time_left)):
                 data = os.read(self._responses, READ_BYTES)
                 if not data:
                     return
@@ -323,8 +325,7 @@ class WorkerProcess:
             searched = len(self._pending)
             if searched > ANSWER_LIMIT:
                 raise self._misbehaved(f"its answer is longer than {ANSWER_LIMIT} bytes")
-            ready, _, _ = select.select([self._responses], [], [], min(DEATH_POLL_S, self.time_left))
-            if ready:
+            if readable([self._responses], min(DEATH_POLL_S, self.time_left)):
                 data = os.read(self._responses, READ_BYTES)
                 if not data:
                     raise self._death()
