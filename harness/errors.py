@@ -47,10 +47,10 @@ class StorageError(InputError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run; says how far it had come."""
+    """Ctrl-C ended a run, or several in turn; says how far it had come."""
 
-    def __init__(self, finished: int, planned: int) -> None:
-        super().__init__(f"{finished} of {planned} cases finished")
+    def __init__(self, finished: int, planned: int, of_what: str = "cases") -> None:
+        super().__init__(f"{finished} of {planned} {of_what} finished")
 
 
 class StoppedError(HarnessError):

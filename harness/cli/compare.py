@@ -9,7 +9,7 @@ import typer
 
 from harness.cli.options import DEFAULT_OUT, DEFAULT_THRESHOLD
 from harness.cli.runs import note
-from harness.errors import InputError
+from harness.errors import InputError, RunInterrupted, StoppedError
 from harness.printable import printable
 
 if TYPE_CHECKING:
@@ -43,9 +43,11 @@ def compare_folders(runs: Sequence[Path], wanted: Wanted, *, is_run: bool) -> No
     from harness.results.loading import open_run, untimed_note
 
     if is_run:
-        raise InputError("--pairs, --only and --profile: found no --revisions, whose runs they are for")
+        options = "--pairs, --only, --profile and --resume"
+        raise InputError(f"{options}: found no --revisions, whose runs they are for")
     if len(runs) != 2:
         raise InputError(f"found {len(runs)} folders, expected OLD and NEW, two runs")
+    _require_writable(wanted)
     old, new = map(open_run, runs)
     comparison = compare_runs(old, new, wanted.limit)
     untimed = [
@@ -66,6 +68,7 @@ def compare_in_turn(
     only: Sequence[str],
     out: Path,
     profile: str | None = None,
+    resume: bool = False,
 ) -> None:
     """Run an experiment with two revisions in turn, compare them and tell; exits as `compare_folders`."""
     from harness import plugins
@@ -83,6 +86,7 @@ def compare_in_turn(
     cases = load_experiment(file, profile).cases(list(only))
     needed = plugins.packages_of({case.variant for case in cases}, {case.target for case in cases})
     ensure_writable_folder(out)
+    _require_writable(wanted)
     folder = (out / RUNS_FOLDER).resolve()
     with ended_by_signals(), checked_out(revisions, Path.cwd()) as clones:
         for clone in clones:
@@ -90,21 +94,34 @@ def compare_in_turn(
         edited = edited_files(Path.cwd())
         if edited:
             note([f"files whose changes are in no revision, since they are not committed: {edited}"])
-        comparison = compare_revisions(
-            clones,
-            file,
-            folder / "-".join(clone.commit[:7] for clone in clones),
-            only=only,
-            pairs=pairs,
-            threshold=limit,
-            tell=typer.echo,
-            profile=profile,
-        )
+        try:
+            comparison = compare_revisions(
+                clones,
+                file,
+                folder / "-".join(clone.commit[:7] for clone in clones),
+                only=only,
+                pairs=pairs,
+                threshold=limit,
+                tell=typer.echo,
+                profile=profile,
+                resume=resume,
+            )
+        except RunInterrupted as interruption:
+            raise StoppedError(str(interruption)) from interruption
     again = ["harness", "compare", "--revisions", *revisions, str(runs[0]), "--pairs", str(2 * pairs)]
     again += [] if profile is None else ["--profile", profile]
     again += [] if out == DEFAULT_OUT else ["--out", str(out)]
     again += [] if wanted.threshold == DEFAULT_THRESHOLD else ["--threshold", wanted.threshold]
     _tell(replace(comparison, made_by=tuple(again)), wanted)
+
+
+def _require_writable(wanted: Wanted) -> None:
+    """Raise `InputError` unless the files that are asked for can be written, before anything is run."""
+    from harness.results.output_folder import ensure_writable_file
+
+    for file, option in ((wanted.markdown_file, "--markdown"), (wanted.json_file, "--json")):
+        if file is not None:
+            ensure_writable_file(file, option)
 
 
 def _tell(comparison: "Comparison", wanted: Wanted) -> None:

@@ -179,6 +179,12 @@ def compare(
     only: Only = None,
     profile: Profile = None,
     out: Out = DEFAULT_OUT,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Keep the finished pairs of a comparison that was ended; run the others."
+        ),
+    ] = False,
     threshold: Annotated[
         str, typer.Option(metavar="SHARE", help="Smallest difference of times that matters, as 3% or 0.03.")
     ] = DEFAULT_THRESHOLD,
@@ -203,6 +209,16 @@ def compare(
 
     wanted = Wanted(threshold, markdown, json)
     if revisions is None:
-        compare_folders(runs, wanted, is_run=any(option is not None for option in (pairs, only, profile)))
+        is_run = resume or any(option is not None for option in (pairs, only, profile))
+        compare_folders(runs, wanted, is_run=is_run)
     else:
-        compare_in_turn(runs, revisions, wanted, pairs=pairs, only=only or [], out=out, profile=profile)
+        compare_in_turn(
+            runs,
+            revisions,
+            wanted,
+            pairs=pairs,
+            only=only or [],
+            out=out,
+            profile=profile,
+            resume=resume,
+        )

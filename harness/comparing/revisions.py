@@ -18,7 +18,8 @@ from harness.comparing.in_turn import (
     notes_of_pairs,
     of_pairs,
 )
-from harness.errors import InputError
+from harness.comparing.kept_pairs import KeptPairs
+from harness.errors import InputError, RunInterrupted
 from harness.printable import shell_line
 from harness.processes import told_of_end
 from harness.processes.git import outside_of_repositories
@@ -88,29 +89,51 @@ def compare_revisions(
     threshold: float,
     tell: Callable[[str], None],
     profile: str | None = None,
+    resume: bool = False,
 ) -> Comparison:
     """Run an experiment, or a profile of it, with both revisions in turn, pair by pair, and compare them.
 
-    The runs stay below `out`, a folder for each revision.  Where all machine code is identical after the
-    first pair, there are no others.  Raises `InputError` for too few pairs, and when a revision cannot run
-    the experiment.
+    The runs stay below `out`, a folder for each revision.  With `resume` the finished pairs of an earlier
+    such comparison, which was ended, count as the first ones.  Where all machine code is identical after
+    the first pair, there are no others.  Raises `InputError` for too few pairs, and when a revision cannot
+    run the experiment.
     """
     if pairs < LEAST_PAIRS:
         raise InputError(f"--pairs: found {pairs}, expected at least {LEAST_PAIRS}")
     options = [word for condition in only for word in ("--only", condition)]
     options += [] if profile is None else ["--profile", profile]
-    compared: list[Comparison] = []
+    kept = KeptPairs(out, experiment, options)
+    finished = kept.finished()[:pairs] if resume else []
+    if finished:
+        tell(f"{len(finished)} of {pairs} pairs are finished already")
+    compared = [compare_runs(old, new, threshold) for old, new in finished]
     for number, turns in enumerate(balanced_turns(pairs)):
-        runs: dict[int, RunFolder] = {}
-        for place in turns:
-            revision = revisions[place]
-            tell(f"pair {number + 1} of {pairs}: {revision.name} ({revision.commit[:7]})")
-            runs[place] = _run(revision, experiment, out / ("old", "new")[place], options)
-        compared.append(compare_runs(runs[0], runs[1], threshold))
+        if number >= len(finished):
+            runs: dict[int, RunFolder] = {}
+            with _telling_what_is_kept(number, pairs):
+                for place in turns:
+                    revision = revisions[place]
+                    tell(f"pair {number + 1} of {pairs}: {revision.name} ({revision.commit[:7]})")
+                    runs[place] = _run(revision, experiment, out / ("old", "new")[place], options)
+            kept.keep(runs[0], runs[1])
+            compared.append(compare_runs(runs[0], runs[1], threshold))
         if number == 0 and is_all_identical(compared[0].cases):
             tell("all machine code is identical: further pairs would say nothing more")
             return compared[0]
     return of_comparisons(compared)
+
+
+@contextmanager
+def _telling_what_is_kept(finished: int, pairs: int) -> Iterator[None]:
+    """Let what ends a comparison say how many of its pairs are finished, from which `resume` goes on."""
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        raise RunInterrupted(finished, pairs, "pairs") from interruption
+    except InputError as error:
+        if not finished:
+            raise
+        raise InputError(f"{error}; {finished} of {pairs} pairs are finished: --resume keeps them") from error
 
 
 def of_comparisons(compared: Sequence[Comparison]) -> Comparison:

@@ -101,8 +101,14 @@ def test_what_decides_ambiguous_cases_asks_for_the_same(
             ["--revisions", "before", "HEAD", "--pairs", "1", "../revisions.toml"],
             "--pairs: found 1, expected at",
         ),
-        (["--pairs", "4", "a", "b"], "--pairs, --only and --profile: found no --revisions"),
+        (["--pairs", "4", "a", "b"], "--pairs, --only, --profile and --resume: found no --revisions"),
+        (["--resume", "a", "b"], "--pairs, --only, --profile and --resume: found no --revisions"),
         (["a"], "found 1 folders, expected OLD and NEW"),
+        (["a", "b", "--markdown", "../revisions.toml/x.md"], "--markdown ../revisions.toml:"),
+        (
+            ["--revisions", "before", "HEAD", "../revisions.toml", "--json", "."],
+            "--json .: is a folder; expected a file that can be written",
+        ),
     ],
 )
 def test_bad_requests_are_one_line(

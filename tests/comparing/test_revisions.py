@@ -83,6 +83,7 @@ def test_what_git_refuses_is_told_in_its_own_words(tmp_path: Path, monkeypatch: 
 
 def test_the_runs_that_were_just_made_are_compared_whatever_else_lies_there(tmp_path: Path) -> None:
     revisions, told = [], list[str]()
+    (tmp_path / "sweep.toml").touch()
     for name, time_s in (("old", 0.5), ("new", 0.25)):
         made = write_run(tmp_path / "templates" / name, "sweep", time_s)
         write_run(tmp_path / "out" / name, "another", 8.0)

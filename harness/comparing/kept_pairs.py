@@ -1,0 +1,50 @@
+"""Pairs of runs that a comparison of revisions has finished: kept, so that one that was ended goes on."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.results.journal import Journal
+from harness.results.run_folder import RunFolder
+from harness.storage.reading import read_bytes
+
+PAIRS_FILE = "pairs.jsonl"
+
+
+class KeptPair(BaseModel):
+    """One finished pair: what was asked, and the folders of both runs below that of the comparison."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    asked: str
+    """Digest of the experiment's text and of the options that choose among its cases."""
+    old: str
+    new: str
+
+
+class KeptPairs:
+    """The finished pairs of one comparison, in a journal beside the runs of both revisions."""
+
+    def __init__(self, folder: Path, experiment: Path, options: Sequence[str]) -> None:
+        """Keep pairs of runs of an experiment with these options in the folder of two revisions."""
+        self._folder = folder
+        self._journal = Journal(folder / PAIRS_FILE, KeptPair)
+        asked = b"\0".join([read_bytes(experiment), *(option.encode() for option in options)])
+        self._asked = hashlib.sha256(asked).hexdigest()
+
+    def finished(self) -> list[tuple[RunFolder, RunFolder]]:
+        """Return the runs of finished pairs that were asked for in the same way and are still there."""
+        return [
+            (RunFolder.open(old), RunFolder.open(new))
+            for pair in self._journal.records()
+            if pair.asked == self._asked
+            for old, new in [(self._folder / pair.old, self._folder / pair.new)]
+            if old.is_dir() and new.is_dir()
+        ]
+
+    def keep(self, old: RunFolder, new: RunFolder) -> None:
+        """Note a pair as finished."""
+        below = [str(run.path.relative_to(self._folder)) for run in (old, new)]
+        self._journal.append(KeptPair(asked=self._asked, old=below[0], new=below[1]))

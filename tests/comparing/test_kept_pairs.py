@@ -1,0 +1,112 @@
+"""Comparisons of revisions that are ended: finished pairs are kept, and the next one goes on from them."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from example_results import example_manifest, example_result
+from test_revisions import revision
+
+from harness.comparing.comparison import Comparison
+from harness.comparing.kept_pairs import KeptPairs
+from harness.comparing.revisions import Revision, compare_revisions
+from harness.errors import InputError, RunInterrupted
+from harness.results.run_folder import RunFolder
+
+COPIES_A_RUN = """
+import shutil, sys
+from pathlib import Path
+if Path({broken!r}).exists():
+    sys.exit("harness: no room")
+sweep = Path(sys.argv[sys.argv.index("--out") + 1]) / "sweep"
+shutil.copytree({run!r}, sweep / f"2026-11-21T10-00-0{{len(list(sweep.glob('*')))}}")
+"""
+
+
+class Comparing:
+    """Two revisions, whose runs last as long as is told, and a folder of their runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.broken = folder / "broken"
+        self.experiment = folder / "sweep.toml"
+        self.experiment.write_text("first")
+        self.old, self.new = (self._revision(name, time_s) for name, time_s in (("old", 0.5), ("new", 0.25)))
+
+    def _revision(self, name: str, time_s: float) -> Revision:
+        run = RunFolder.create(self.folder / "templates" / name, "sweep", example_manifest())
+        run.append_result(example_result("0" * 12, time_s=time_s, device="a processor", binary_digest=name))
+        run.release()
+        program = COPIES_A_RUN.format(broken=str(self.broken), run=str(run.path))
+        return revision(self.folder / name, program)
+
+    def compare(
+        self, tell: Callable[[str], None], *, pairs: int = 4, only: tuple[str, ...] = ()
+    ) -> Comparison:
+        """Compare them, with the pairs that are finished already."""
+        return compare_revisions(
+            (self.old, self.new),
+            self.experiment,
+            self.folder / "out",
+            only=only,
+            pairs=pairs,
+            threshold=0.03,
+            tell=tell,
+            resume=True,
+        )
+
+    def compare_until(self, pair: int) -> None:
+        """Compare them, and be interrupted when this pair begins."""
+
+        def interrupt(line: str) -> None:
+            if line.startswith(f"pair {pair} "):
+                raise KeyboardInterrupt
+
+        with pytest.raises(RunInterrupted, match=rf"^{pair - 1} of 4 pairs finished$"):
+            self.compare(interrupt)
+
+
+@pytest.fixture
+def comparing(tmp_path: Path) -> Comparing:
+    return Comparing(tmp_path)
+
+
+def test_finished_pairs_of_an_interrupted_comparison_are_kept(comparing: Comparing) -> None:
+    comparing.compare_until(3)
+    told: list[str] = []
+    compared = comparing.compare(told.append)
+    assert told[0] == "2 of 4 pairs are finished already"
+    assert [line.partition(":")[0] for line in told[1:]] == ["pair 3 of 4"] * 2 + ["pair 4 of 4"] * 2
+    assert compared.notes[0] == "4 pairs of runs, in turn"
+    assert compared.cases["ratio"].iloc[0] == pytest.approx(0.5)
+
+
+def test_finished_pairs_alone_can_be_compared(comparing: Comparing) -> None:
+    comparing.compare_until(4)
+    told: list[str] = []
+    assert comparing.compare(told.append, pairs=3).notes[0] == "3 pairs of runs, in turn"
+    assert told == ["3 of 3 pairs are finished already"]
+
+
+def test_a_revision_that_cannot_run_keeps_earlier_pairs(comparing: Comparing) -> None:
+    def break_it(line: str) -> None:
+        if line.startswith("pair 2 "):
+            comparing.broken.touch()
+
+    with pytest.raises(InputError, match=r"no room; 1 of 4 pairs are finished: --resume keeps them$"):
+        comparing.compare(break_it)
+    comparing.broken.unlink()
+    told: list[str] = []
+    comparing.compare(told.append)
+    assert told[0] == "1 of 4 pairs are finished already"
+
+
+def test_pairs_of_another_question_or_without_their_runs_do_not_count(comparing: Comparing) -> None:
+    comparing.compare_until(4)
+    shutil.rmtree(next((comparing.folder / "out" / "old" / "sweep").iterdir()))
+    folder = comparing.folder / "out"
+    assert len(KeptPairs(folder, comparing.experiment, []).finished()) == 2
+    assert KeptPairs(folder, comparing.experiment, ["--only", "seq=64"]).finished() == []
+    comparing.experiment.write_text("second")
+    assert KeptPairs(folder, comparing.experiment, []).finished() == []
