@@ -214,6 +214,7 @@ def run(
         InputError: an argument is of another kind, the experiment or a filter is wrong, or `out` cannot be
             written.
     """
+    from harness.artifact.cache import cache_root
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
     from harness.results.output_folder import ensure_writable_folder
@@ -230,15 +231,15 @@ def run(
     filters = _filters(only)
     plan = load_experiment(find_experiment(source), profile)
     cases = plan.cases(filters)
-    ensure_writable_folder(Path(folder), "out")
     summary = run_experiment(
         plan,
         cases,
-        out=Path(folder),
+        out=ensure_writable_folder(Path(folder), "out").absolute(),
         resume=resume,
         timed=timed,
         observer=make_observer(plain=False),
         command=["harness.run", source],
+        cache_root=cache_root(),
     )
     return load(summary.folder)
 

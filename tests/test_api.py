@@ -1,6 +1,8 @@
 """What `harness.build` and `harness.attention` make of their arguments."""
 
 import inspect
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +22,23 @@ from harness.errors import HarnessError, InputError, UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.arguments import CALL_FIELDS, CALL_OPTIONS
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.case import Case
 from harness.problem.inputs import Inputs, make_inputs
 from harness.results.manifest import collect
 from harness.results.run_folder import RunFolder, run_paths
+from harness.running.progress import PlainObserver
+
+TINY = """
+name = "tiny"
+question = "Is it right?"
+variants = ["numpy-attention"]
+targets = ["numpy"]
+
+[problem]
+heads = 1
+head_dim = 8
+seq = 16
+"""
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -213,6 +229,25 @@ def test_attention_takes_what_shares_its_memory() -> None:
     found = harness.attention(Tensor(inputs.q), Tensor(inputs.k), inputs.v)
     assert isinstance(found, np.ndarray)
     assert expect(inputs, PROBLEM).check(found).ok
+
+
+def test_a_run_stays_where_it_began_when_code_changes_to_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Elsewhere(PlainObserver):
+        def started(self, case: Case, phase: str) -> None:
+            os.chdir(tmp_path / "elsewhere")
+
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "tiny.toml").write_text(TINY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HARNESS_CACHE_DIR", "own-cache")
+    monkeypatch.setattr("harness.running.progress.make_observer", lambda plain: Elsewhere(sys.stderr))
+    assert harness.run("tiny.toml", timed=False)["status"].tolist() == ["passed"]
+    (run,) = run_paths(tmp_path / "results" / "tiny")
+    assert (run / "results.parquet").is_file()
+    assert any((tmp_path / "own-cache").glob("*/artifact.json"))
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_load_says_which_run_it_took_and_what_it_lacks(

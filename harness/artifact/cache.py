@@ -4,6 +4,7 @@ See `harness.storage.folder_store` for what happens when several processes build
 """
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -30,13 +31,17 @@ LONGEST_PATH = 3500
 def cache_root() -> Path:
     """Return the cache's folder: `$HARNESS_CACHE_DIR`, else the user's cache folder (XDG).
 
+    A relative path is one from the folder in which this process has first asked, also where code changes to
+    another one later: a process has one cache.
+
     Raises `StorageError` where no folder can have such a path, or no description can hold it.
     """
     try:
         root = Path(os.environ.get(CACHE_DIR_VARIABLE) or user_cache_dir("attention-harness")).expanduser()
     except RuntimeError as error:
         raise StorageError(f"the cache's folder: no home folder is known; {ADVICE}") from error
-    path = os.fsencode(root.absolute())
+    root = _from_here(root)
+    path = os.fsencode(root)
     if len(path) > LONGEST_PATH:
         found = f"found a path of {len(path):,} bytes, expected at most {LONGEST_PATH:,}"
         raise StorageError(f"the cache's folder: {found}; {ADVICE}")
@@ -45,6 +50,11 @@ def cache_root() -> Path:
     except UnicodeDecodeError as error:
         raise StorageError(f"{root}: the cache's folder: found a path that is not UTF-8; {ADVICE}") from error
     return root
+
+
+@functools.cache
+def _from_here(path: Path) -> Path:
+    return path.absolute()
 
 
 def compiled_libraries() -> FolderStore:

@@ -224,4 +224,4 @@ def _log_of(item: CheckedCase | TimedCase) -> list[str]:
     if item.run.folder is None:
         return []
     log = item.run.folder.path / LOGS / f"{item.case.id}.log"
-    return [f"log: {log}"] if log.is_file() else []
+    return [f"log: {item.run.shown(log)}"] if log.is_file() else []

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.artifact.cache import cache_root
 from harness.errors import HarnessError, InputError
 from harness.experiment.experiment import load_experiment
 from harness.experiment.shipped import find_experiment
@@ -53,7 +54,10 @@ def register(config: pytest.Config) -> None:
 
 
 def _asked(config: pytest.Config) -> dict[Path, Asked]:
-    """Return what is asked of each experiment, by its file."""
+    """Return what is asked of each experiment, by its file.
+
+    Paths are absolute: tests may change to other folders.
+    """
     option = config.getoption
     if option("harness_timed") and _is_distributed(config):
         raise InputError(
@@ -63,8 +67,10 @@ def _asked(config: pytest.Config) -> dict[Path, Asked]:
     jobs = option("harness_jobs")
     if jobs is not None and jobs < 1:
         raise InputError(f"--harness-jobs: found {jobs}, expected 1 or more")
-    out = ensure_writable_folder(Path(option("harness_out")), "--harness-out")
-    settings = RunSettings(timed=option("harness_timed"), jobs=jobs or available_cores())
+    out = ensure_writable_folder(Path(option("harness_out")), "--harness-out").absolute()
+    settings = RunSettings(
+        timed=option("harness_timed"), jobs=jobs or available_cores(), cache_root=cache_root()
+    )
     asked = {}
     for name in option("harness"):
         experiment = load_experiment(find_experiment(name))
@@ -131,6 +137,7 @@ class HarnessPlugin:
         is_timed = config.getoption("harness_timed")
         self._with_benchmarks = is_timed and config.pluginmanager.hasplugin("benchmark")
         self._skips_benchmarks = self._with_benchmarks and take_skip(config)
+        self._summaries = _summary_files(config)
 
     @staticmethod
     def _run(config: pytest.Config, file: str, asked: Asked) -> ExperimentRun:
@@ -243,19 +250,23 @@ class HarnessPlugin:
             if rows or not_run:
                 terminalreporter.write_line(checked_line([row.status for row in rows], not_run))
             if rows and run.folder is not None:
-                terminalreporter.write_line(printable(f"results: {run.folder.path}"))
+                terminalreporter.write_line(printable(f"results: {run.shown(run.folder.path)}"))
 
     def _append_summaries(self) -> None:
         """Append the summaries to the files that want them; one that cannot be written is a note."""
-        wanted = {f"${STEP_SUMMARY}": os.environ.get(STEP_SUMMARY)}
-        wanted["--harness-summary"] = self._config.getoption("harness_summary")
-        files = {Path(file).resolve(): argument for argument, file in wanted.items() if file}
         for run in self._runs.values():
-            for file, argument in files.items():
+            for file, argument in self._summaries.items():
                 try:
                     append_summary(file, job_summary(summary_of(run)), argument)
                 except InputError as error:
                     run.notes.message(str(error))
+
+
+def _summary_files(config: pytest.Config) -> dict[Path, str]:
+    """Return the files that want a summary, each with what names it."""
+    wanted = {f"${STEP_SUMMARY}": os.environ.get(STEP_SUMMARY)}
+    wanted["--harness-summary"] = config.getoption("harness_summary")
+    return {Path(file).resolve(): argument for argument, file in wanted.items() if file}
 
 
 def summary_of(run: ExperimentRun) -> JobSummary:
@@ -277,5 +288,5 @@ def summary_of(run: ExperimentRun) -> JobSummary:
             *(FailedCase(case.describe(), NOT_RUN, rerun_of(run, case)) for case in left_out),
         ],
         not_run=len(not_run),
-        run=None if run.folder is None else str(run.folder.path),
+        run=None if run.folder is None else run.shown(run.folder.path),
     )

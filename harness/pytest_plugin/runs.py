@@ -33,6 +33,8 @@ class Asked:
     out: Path
     command: Sequence[str]
     """The command line, for the manifest."""
+    begun_in: Path = field(default_factory=Path.cwd)
+    """The folder in which the session began: tests may change to others."""
 
 
 class Notes(PlainObserver):
@@ -83,6 +85,11 @@ class ExperimentRun:
     def selected(self) -> Sequence[Case]:
         """The cases that will be asked for."""
         return list(self._selected.values())
+
+    def shown(self, path: Path) -> str:
+        """Return a path as a person who has begun the session writes it."""
+        begun_in = self.asked.begun_in
+        return str(path.relative_to(begun_in) if path.is_relative_to(begun_in) else path)
 
     def rows(self) -> list[Result]:
         """Return the rows of the selected cases that have one, in the plan's order."""
