@@ -46,6 +46,10 @@ class StorageError(InputError):
     """A folder that the harness writes to is full or cannot be written: no case's fault, so it ends a run."""
 
 
+class UnfinishedError(StorageError):
+    """What has ended a run that can go on; how, is told by whoever has started it."""
+
+
 class RunInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a run, or several in turn; says how far it had come."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -20,6 +20,9 @@ SPELLED = {"×": "x", "∞": "inf"}
 
 BAD_INPUT = 2
 """Exit status of `harness` where a run cannot go on."""
+
+ENDED_BY = "harness_ended_by"
+"""Where a worker of pytest-xdist tells its controller why it has ended the session."""
 
 PROPERTIES = ("case", "status", "phase", "error_ratio", "time_s", "tflops", "speedup")
 """Columns of a row that JUnit gets as properties."""
@@ -133,15 +136,22 @@ def names_of(cases: Sequence[Case]) -> dict[str, Case]:
 def row_of(item: CheckedCase | TimedCase) -> Result:
     """Run an item's case, and note in the item what JUnit says of it.
 
-    What is no case's fault, a full disk, ends the session.
+    What is no case's fault, a full disk, ends the session: that of a worker of pytest-xdist ends with the
+    reason for its controller.
     """
     try:
         row = item.run.row(item.case)
     except HarnessError as error:
-        pytest.exit(f"harness: {error}", returncode=BAD_INPUT)
+        getattr(item.config, "workeroutput", {})[ENDED_BY] = str(error)
+        end_session(str(error))
     if not item.user_properties:
         item.user_properties += _properties(row).items()
     return row
+
+
+def end_session(reason: str) -> NoReturn:
+    """End a session of pytest where its cases cannot go on."""
+    pytest.exit(f"harness: {printable(reason)}", returncode=BAD_INPUT)
 
 
 def tell(item: CheckedCase | TimedCase, row: Result) -> None:

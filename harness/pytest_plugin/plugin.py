@@ -16,9 +16,11 @@ from harness.machine.cores import available_cores
 from harness.printable import printable
 from harness.pytest_plugin.benchmarks import skip_benchmarks, take_skip
 from harness.pytest_plugin.items import (
+    ENDED_BY,
     CheckedCase,
     ExperimentFile,
     TimedCase,
+    end_session,
     fail_left_out,
     is_left_out,
     names_of,
@@ -201,6 +203,13 @@ class HarnessPlugin:
         """Learn from a worker which cases are left: the controller collects nothing."""
         for run in self._runs.values():
             run.select(named_among(run, ids))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """End the session as a worker of pytest-xdist has ended its own; pytest shows nothing of that."""
+        reason = getattr(node, "workeroutput", {}).get(ENDED_BY)
+        if reason is not None:
+            end_session(reason)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

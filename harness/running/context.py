@@ -150,7 +150,7 @@ class RunContext:
     def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure) -> None:
         """Journal the row of a case that ended in this phase, and keep what its worker wrote.
 
-        Raises `StorageError` instead when the disk is full, and `KeyboardInterrupt` after a signal to end:
+        Raises `UnfinishedError` instead when the disk is full, and `KeyboardInterrupt` after a signal to end:
         what fails then is no fault of the case.
         """
         self.ending.require_none()

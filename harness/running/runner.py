@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import HarnessError, RunInterrupted, StorageError
+from harness.errors import HarnessError, RunInterrupted, StorageError, UnfinishedError
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.processes.open_files import allow_open_files
@@ -29,6 +29,9 @@ from harness.workers.process import DESCRIPTORS
 
 CASES_FOR_EACH_JOB = 16
 """Cases that are built and checked together where nothing is timed: few enough to soon see results."""
+
+GO_ON = "go on with --resume"
+"""How a run that has ended before all cases have their rows becomes whole."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,13 @@ def run_experiment(
     `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
     settings = RunSettings(timed, jobs, cache_root, bundle, dump)
-    with started_run(experiment, cases, settings, out, resume, observer, command) as context:
-        for group in together(experiment.groups(cases), context):
-            run_group(context, group)
-            context.expectations.delete()
+    try:
+        with started_run(experiment, cases, settings, out, resume, observer, command) as context:
+            for group in together(experiment.groups(cases), context):
+                run_group(context, group)
+                context.expectations.delete()
+    except UnfinishedError as error:
+        raise UnfinishedError(f"{error}; {GO_ON}") from error
     return RunSummary(folder=context.folder.path, results=[context.rows[case.id] for case in cases])
 
 
@@ -170,7 +176,7 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
 
     What the oracle expects of them stays in the context, for other cases of the same problems.
 
-    What the system refuses this process, files or processes, ends the run in one line (`StorageError`): no
+    What the system refuses this process, files or processes, ends the run in one line (`UnfinishedError`): no
     case is to blame.  So does an observer whose lines nobody reads any more (`BrokenPipeError`).  What no
     code expects becomes the rows of the cases that have none yet.
     """
@@ -184,7 +190,7 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
             raise
         if isinstance(error, OSError):
             where = error.filename or context.folder.path
-            raise StorageError(f"{where}: {error.strerror or error}: go on with --resume") from error
+            raise UnfinishedError(f"{where}: {error.strerror or error}") from error
         context.fail_unexpectedly(group, error)
 
 

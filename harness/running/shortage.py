@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.artifact.cache import ADVICE, cache_root
-from harness.errors import StorageError, says_no_room
+from harness.errors import UnfinishedError, says_no_room
 from harness.status import Status
 from harness.storage.room import full_folder
 from harness.workers.process import WorkerFailure
@@ -14,7 +14,7 @@ LIKELY = (Status.CRASHED, Status.BUILD_FAILED)
 
 
 def stop_if_no_room(failure: WorkerFailure, folders: Iterable[Path] = ()) -> None:
-    """Raise `StorageError` if a failure came of a full disk: a row would blame the case, for good.
+    """Raise `UnfinishedError` if a failure came of a full disk: a row would blame the case, for good.
 
     Workers tell by the kind of their exception.  Compilers tell by their words, and what writes to mapped
     memory only dies; so the disks of the cache and of `folders` are looked at, too.
@@ -26,4 +26,4 @@ def stop_if_no_room(failure: WorkerFailure, folders: Iterable[Path] = ()) -> Non
     if told or full is not None:
         where = f"{full}: the disk is full" if full is not None else failure.reason
         advice = "" if ADVICE in where else ": make room where nothing can be written"
-        raise StorageError(f"{where}{advice}, and go on with --resume")
+        raise UnfinishedError(f"{where}{advice}")

@@ -20,3 +20,17 @@ def test_a_test_that_changes_to_another_folder_moves_no_results(folder: Path, ar
     assert (folder / "summary.md").read_text().startswith("## tiny: 0 of 2 cases failed\n")
     assert f"results: {session.run.path.relative_to(folder)}" in session.text
     assert any((folder / "own-cache").glob("*/artifact.json"))
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+def test_a_cache_that_cannot_be_written_ends_a_session_with_the_reason(
+    folder: Path, arguments: list[str]
+) -> None:
+    """Whoever runs pytest has no option `--resume`."""
+    (folder / "file").touch()
+    session = Session(folder, *CHOSEN, *arguments, HARNESS_CACHE_DIR=str(folder / "file" / "cache"))
+    assert session.status == 2, session.text
+    (line,) = {line for line in session.text.splitlines() if "cache: found a file at" in line}
+    assert line.strip("! ").startswith("_pytest.outcomes.Exit: harness: ")
+    assert line.strip("! ").endswith("to a folder that can be written and has room")
+    assert "--resume" not in session.text

@@ -36,7 +36,9 @@ def variants_with_rows(out: Path) -> list[str]:
 
 def test_a_build_that_finds_no_room_ends_the_run_and_has_no_row(tmp_path: Path) -> None:
     experiment = example_experiment(["missing-dependency", "disk-full", "numpy-attention"])
-    with pytest.raises(StorageError, match=f"{FULL}: make room where nothing can be written, and go on with"):
+    with pytest.raises(
+        StorageError, match=f"{FULL}: make room where nothing can be written; go on with --resume$"
+    ):
         run(experiment, tmp_path)
     assert "disk-full" not in variants_with_rows(tmp_path)
     assert living_workers() == []
@@ -50,7 +52,7 @@ def test_a_run_goes_on_when_there_is_room_again(tmp_path: Path, monkeypatch: pyt
 
     with monkeypatch.context() as patch:
         patch.setattr(Expectations, "files", full)
-        with pytest.raises(StorageError, match=f"expected.npz: {FULL}: go on with --resume"):
+        with pytest.raises(StorageError, match=f"expected.npz: {FULL}; go on with --resume$"):
             run(experiment, tmp_path)
     observer = Quiet()
     summary = run(experiment, tmp_path, observer, resume=True)
@@ -63,7 +65,7 @@ def test_a_cache_that_cannot_be_written_ends_the_run(tmp_path: Path, monkeypatch
     monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "file" / "cache"))
     with pytest.raises(StorageError, match=r"cache: found a file at .*, expected a folder; set") as raised:
         run(example_experiment(["numpy-attention"]), tmp_path)
-    assert str(raised.value).endswith("can be written and has room, and go on with --resume")
+    assert str(raised.value).endswith("can be written and has room; go on with --resume")
     assert variants_with_rows(tmp_path) == []
 
 
