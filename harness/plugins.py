@@ -5,7 +5,8 @@ its own.  A plugin that cannot be imported hurts only those who ask for it: thei
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -160,6 +161,21 @@ def load(kind: str, name: str) -> Any:
             "expected a class, a model of pydantic's with a field for each"
         )
     return made
+
+
+@contextmanager
+def asked(kind: str, name: str, what: str) -> Iterator[None]:
+    """Raise `HarnessError` that names a plugin for whatever its own code raises in here.
+
+    `what` says what it is asked for, `what it supports`.  Errors that the harness raises on purpose stay.
+    """
+    try:
+        yield
+    except HarnessError:
+        raise
+    except BaseException as error:
+        raise_interrupt(error)
+        raise HarnessError(f"{_declared(kind, name)} cannot say {what}: {one_line(error)}") from error
 
 
 def _declared(kind: str, name: str) -> str:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -11,10 +11,11 @@ from example_cases import example_case
 
 from harness import plugins
 from harness.__main__ import main
-from harness.errors import PluginError, message_of, one_line
+from harness.errors import HarnessError, PluginError, message_of, one_line
+from harness.ir_view.subject import build_subject
 from harness.running import worker as worker_module
 from harness.running.worker import Worker, failure_kind
-from harness.variants.base import Parameters
+from harness.variants.base import Parameters, Variant
 from harness.workers.protocol import RESPONSES, Failed, KeyFound, KeyRequest
 
 
@@ -162,3 +163,17 @@ def test_an_answer_that_is_no_json_is_a_failure_of_the_request(monkeypatch: pyte
     answer = RESPONSES.validate_json(Worker().answer(KeyRequest(case=example_case()).model_dump_json()))
     assert isinstance(answer, Failed)
     assert "surrogates not allowed" in answer.message
+
+
+def test_a_variant_that_cannot_say_what_chooses_its_parameters_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(self: Variant, case: object) -> str:
+        raise Leaves("away")
+
+    monkeypatch.setattr(type(plugins.variant("flash")), "chooser", fail)
+    case = example_case().model_copy(update={"variant": "flash"})
+    built = SimpleNamespace(case=case, artifact=SimpleNamespace(chosen={"tile_q": 16}))
+    message = r"^variant 'flash' \(.*\) cannot say what chooses its parameters: Leaves: away$"
+    with pytest.raises(HarnessError, match=message):
+        build_subject(built)  # type: ignore[arg-type]

@@ -22,16 +22,19 @@ def bounds_text(built: "BuiltArtifact", *, other_options: bool = False) -> str:
     Raises:
         InputError: other options ask for a stage.
         Unmodelled: there is no model of the target, or of this code, or tools are missing.
+        HarnessError: the target's own code fails, or what it returns is no such loop.
     """
     if other_options:
         raise InputError("--bounds: expected without --stage, --diff and --counts")
     from harness import plugins
 
     artifact = built.artifact
-    target = plugins.target(artifact.case.target)
-    listing = target.bounds(artifact, built.folder)
-    lines = [artifact.case.describe(), NOT_MEASURED, "", *_loop(listing), "", *_summary(listing)]
-    return "\n".join(lines)
+    name = artifact.case.target
+    target = plugins.target(name)
+    with plugins.asked("target", plugins.name_of(name), "what bounds its code"):
+        listing = target.bounds(artifact, built.folder)
+        lines = [artifact.case.describe(), NOT_MEASURED, "", *_loop(listing), "", *_summary(listing)]
+        return "\n".join(lines)
 
 
 def _loop(listing: LoopListing) -> Iterator[str]:

@@ -36,14 +36,17 @@ class Subject:
 
 
 def build_subject(built: "BuiltArtifact") -> Subject:
-    """Return the stages of a build."""
+    """Return the stages of a build; raises `HarnessError` where its variant's own code fails."""
     from harness import plugins
 
     case = built.case
-    variant = plugins.variant(case.variant)
     chosen = " ".join(f"{key}={value}" for key, value in built.artifact.chosen.items())
+    title = case.describe()
+    if chosen:
+        with plugins.asked("variant", case.variant, "what chooses its parameters"):
+            title += f" · {chosen} (chosen by {plugins.variant(case.variant).chooser(case)})"
     return Subject(
-        title=case.describe() + (f" · {chosen} (chosen by {variant.chooser(case)})" if chosen else ""),
+        title=title,
         stages=stage_outputs(built),
         costs=lambda stage: stage_costs(stage, built.artifact),
         metrics=describe_metrics(built.artifact.metrics),

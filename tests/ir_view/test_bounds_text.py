@@ -10,7 +10,7 @@ from harness.bounds.instruction import ALU, TENSOR, Instruction
 from harness.bounds.listing import ListedInstruction, LoopListing
 from harness.bounds.loop_model import KernelLoop, Residency, model_loop
 from harness.bounds.multiprocessor import Multiprocessor
-from harness.errors import InputError
+from harness.errors import HarnessError, InputError
 from harness.ir_view.bounds import bounds_text
 
 CHIP = Multiprocessor(
@@ -105,3 +105,17 @@ def test_a_target_without_a_model_says_so() -> None:
 def test_it_is_of_no_stage() -> None:
     with pytest.raises(InputError, match="--bounds: expected without --stage, --diff and --counts"):
         bounds_text(artifact("cpu"), other_options=True)
+
+
+def test_a_target_whose_model_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object) -> None:
+        raise ZeroDivisionError("no luck")
+
+    for bounds, told in (
+        (fails, "ZeroDivisionError: no luck"),
+        (lambda *arguments: None, "AttributeError: "),
+    ):
+        monkeypatch.setattr(plugins, "target", lambda name, bounds=bounds: SimpleNamespace(bounds=bounds))
+        message = rf"^target 'cpu' \(.*\) cannot say what bounds its code: {told}"
+        with pytest.raises(HarnessError, match=message):
+            bounds_text(artifact("cpu:avx2"))
