@@ -1,5 +1,6 @@
 """Exceptions that a plugin's own code can raise: each is one line, but Ctrl-C, which is no fault of it."""
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -177,3 +178,15 @@ def test_a_variant_that_cannot_say_what_chooses_its_parameters_is_one_line(
     message = r"^variant 'flash' \(.*\) cannot say what chooses its parameters: Leaves: away$"
     with pytest.raises(HarnessError, match=message):
         build_subject(built)  # type: ignore[arg-type]
+
+
+def test_a_target_that_cannot_say_what_it_supports_is_to_blame(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object) -> str:
+        raise Leaves("away")
+
+    monkeypatch.setattr(type(plugins.target("cpu")), "why_unsupported", fail)
+    assert main(["support", "--variant", "flash", "--target", "cpu:avx2"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"harness: target 'cpu' \(\S+\) cannot say what it supports: Leaves: away", line)

@@ -83,7 +83,8 @@ class GeneratedVariant(Variant):
         """Return None, or why the target takes no kernels, or the first feature that they do not have."""
         from harness import plugins
 
-        refused = plugins.target(target).why_unsupported(chip_of(target), problem)
+        with plugins.asked("target", plugins.name_of(target), "what it supports"):
+            refused = plugins.target(target).why_unsupported(chip_of(target), problem)
         return refused or self.refuses(problem)
 
     def refuses(self, problem: AttentionProblem) -> str | None:
