@@ -6,7 +6,8 @@ Everything is also reachable as `harness.NAME`.  Errors name the argument that i
 import functools
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.errors import HarnessError, InputError, UnsupportedError
+from harness.errors import HarnessError, InputError, UnsupportedError, one_line, raise_interrupt
 from harness.experiment.case_settings import complete_case
 from harness.printable import printable
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_of
@@ -169,6 +170,7 @@ def attention(
         UnsupportedError: the variant cannot do this; the message says why, and which variants can.  So are
             packed sequences of most variants, and pages that are no whole number of key tiles.
         OutOfMemoryError: the system does not give the memory for an output or a workspace.
+        HarnessError: the code of a variant or target fails, whatever it raises.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
@@ -179,9 +181,11 @@ def attention(
         raise InputError(f"executor: found {shown(executor)}, expected a name such as 'native'")
     problem = problem_of(arrays, operands, fields)
     options = {} if threads is None else {"threads": threads}
-    case = complete_case(problem, variant, target, _mapping(params), options)
-    loaded = _loaded(_Choice(case, executor))
-    found = loaded(arrays["q"], arrays["k"], arrays["v"], **operands)
+    params = _mapping(params)
+    with _failures_told(f"{variant} on {target}"):
+        case = complete_case(problem, variant, target, params, options)
+        loaded = _loaded(_Choice(case, executor))
+        found = loaded(arrays["q"], arrays["k"], arrays["v"], **operands)
     if isinstance(found, tuple) != problem.log_sum_exp:
         expected = "an output and a log-sum-exp" if problem.log_sum_exp else "one output"
         raise HarnessError(f"{case.variant}: found other outputs than were asked for, expected {expected}")
@@ -310,6 +314,18 @@ def _built(case: Case) -> BuiltArtifact:
         others = ", ".join(alternatives(case))
         raise UnsupportedError(f"{error}; variants that can: {others}" if others else str(error)) from error
     return BuiltArtifact(artifact, folder)
+
+
+@contextmanager
+def _failures_told(where: str) -> Iterator[None]:
+    """Raise `HarnessError` in one line for whatever a plugin's own code raises in here."""
+    try:
+        yield
+    except (HarnessError, MemoryError):
+        raise
+    except BaseException as error:
+        raise_interrupt(error)
+        raise HarnessError(f"{where}: {one_line(error)}") from error
 
 
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)

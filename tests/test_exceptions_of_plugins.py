@@ -7,10 +7,11 @@ from importlib.metadata import EntryPoint
 from types import ModuleType, SimpleNamespace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from example_cases import example_case
 
-from harness import plugins
+from harness import api, plugins
 from harness.__main__ import main
 from harness.errors import HarnessError, PluginError, message_of, one_line
 from harness.ir_view.subject import build_subject
@@ -190,3 +191,16 @@ def test_a_target_that_cannot_say_what_it_supports_is_to_blame(
     assert main(["support", "--variant", "flash", "--target", "cpu:avx2"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"harness: target 'cpu' \(\S+\) cannot say what it supports: Leaves: away", line)
+
+
+@pytest.mark.parametrize("error", [SpeechlessError(), Leaves("away")])
+def test_attention_raises_errors_of_the_harness_whatever_a_plugin_raises(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **operands: object) -> None:
+        raise error
+
+    monkeypatch.setattr(api, "_loaded", lambda choice: fail)
+    array = np.zeros((1, 1, 4, 8), np.float32)
+    with pytest.raises(HarnessError, match=re.escape(f"flash on cpu: {one_line(error)}")):
+        api.attention(array, array, array)
