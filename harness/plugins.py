@@ -5,12 +5,15 @@ its own.  A plugin that cannot be imported hurts only those who ask for it: thei
 """
 
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, InputError, PluginError, message_of, one_line, raise_interrupt
+from harness.printable import printable
+from harness.storage.streams import tell
 from harness.validation import unknown_name
 
 if TYPE_CHECKING:
@@ -21,12 +24,58 @@ SETTINGS = {"variant": "parameters", "target": "options", "figure": "settings"}
 """By kind, the attribute that holds the model of a plugin's settings: what has none is no such plugin."""
 KINDS = {"variant": "harness.variants", "target": "harness.targets", "figure": "harness.figures"}
 
+OBJECT = re.compile(r"[\w.]+\s*:\s*[\w.]+(\s*\[.*\])?")
+"""How an entry point says where a plugin is: `module:Class`."""
+
+
+def _declared_entries(kind: str) -> Iterable[EntryPoint]:
+    """Return the entry points of one kind, without those of distributions whose files are damaged."""
+    group = KINDS[kind]
+    try:
+        return entry_points(group=group)
+    except Exception:  # some distribution's, which this does not name
+        return _readable_entries(group)
+
+
+def _readable_entries(group: str) -> Iterator[EntryPoint]:
+    """Yield the entry points of a group, of several distributions of one name those of the first.
+
+    Of each whose entry points cannot be read a line is told.
+    """
+    seen: set[str] = set()
+    for distribution in distributions():
+        name = _described(distribution)[0]
+        if name is not None and name in seen:
+            continue
+        seen |= {name} if name is not None else set()
+        try:
+            found = list(distribution.entry_points.select(group=group))
+        except Exception as error:
+            where = f"{name or 'a distribution'} in {distribution.locate_file('')}"
+            _tell_once(f"{where}: its entry points cannot be read: {one_line(error)}; reinstall or remove it")
+            continue
+        yield from found
+
+
+def _described(distribution: Distribution) -> tuple[str | None, str | None]:
+    """Return name and version of an installed distribution, None for what its files do not say."""
+    try:
+        metadata = distribution.metadata
+        return metadata["Name"], metadata["Version"]
+    except Exception:  # there is no such file, or it cannot be read
+        return None, None
+
+
+@functools.cache
+def _tell_once(line: str) -> None:
+    tell(f"harness: {printable(line)}")
+
 
 @functools.cache
 def _registered(kind: str) -> dict[str, EntryPoint]:
     """Return the entry points of one kind by name; a name declared twice is refused."""
     found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=KINDS[kind]):
+    for entry in _declared_entries(kind):
         if entry.name in found and found[entry.name].value != entry.value:
             raise HarnessError(
                 f"{kind} {entry.name!r} is declared twice: {found[entry.name].value} and {entry.value}"
@@ -83,13 +132,27 @@ def packages_of(variants: Iterable[str], targets: Iterable[str]) -> set[str]:
     """Return the top-level packages that these variants and targets come from."""
     entries = [_registered("variant")[name] for name in variants]
     entries += [_registered("target")[name_of(name)] for name in targets]
-    return {entry.value.partition(":")[0].partition(".")[0] for entry in entries}
+    places = (entry.value for entry in entries if OBJECT.fullmatch(entry.value))
+    return {place.partition(":")[0].partition(".")[0] for place in places}
 
 
 def plugin_versions(own: str) -> dict[str, str]:
-    """Return name and version of each installed distribution that declares a plugin, `own` left out."""
-    found = [entry.dist for group in KINDS.values() for entry in entry_points(group=group)]
-    others = {dist.name: dist.version for dist in found if dist is not None and dist.name != own}
+    """Return name and version of each installed distribution that declares a plugin, `own` left out.
+
+    Of one that does not say them a line is told.
+    """
+    others = {}
+    for kind in KINDS:
+        for entry in _declared_entries(kind):
+            if entry.dist is None:
+                continue
+            name, version = _described(entry.dist)
+            if name is None or version is None:
+                where = f"{name or 'a distribution'} in {entry.dist.locate_file('')}"
+                found = f"{where}, which declares the {kind} {entry.name!r}"
+                _tell_once(f"{found}: its name or its version is missing; reinstall or remove it")
+            elif name != own:
+                others[name] = version
     return dict(sorted(others.items()))
 
 
@@ -139,6 +202,8 @@ def load(kind: str, name: str) -> Any:
 
     check_name(kind, name)
     entry, declared = _registered(kind)[name], _declared(kind, name)
+    if not OBJECT.fullmatch(entry.value):
+        raise PluginError(f"{kind} {name!r}: found {entry.value!r}, expected module:Class")
     try:
         plugin = entry.load()
     except (ImportError, AttributeError) as error:

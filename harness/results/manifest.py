@@ -285,9 +285,10 @@ def _user_name() -> str:
 
 
 def _version(distribution: str) -> str | None:
+    """Return a distribution's version; None where it is not installed, or its files do not say it."""
     try:
         return version(distribution)
-    except PackageNotFoundError:
+    except (PackageNotFoundError, TypeError, KeyError):
         return None
 
 
