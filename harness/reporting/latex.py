@@ -92,13 +92,14 @@ def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequ
 def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterator[str]:
     """Yield the lines of a table for pgfplots: where it comes from, names of columns, a line for each row.
 
-    It has the series and its number, what tells problems apart, and these columns; one that ends in a dot
-    stands for all that begin with it.  Numbers are in base units; `nan` is not measured, or not the same in
-    all cases that a line is of.
+    It has the series and its number, what tells problems apart as far as the rows have it, and these
+    columns; one that ends in a dot stands for all that begin with it.  Numbers are in base units; `nan` is
+    not measured, or not the same in all cases that a line is of.
     """
     wanted = [name for column in columns for name in _matching(rows, column)]
     changing = varying(rows, PROBLEM_COLUMNS)
-    problem = [name for name in PROBLEM_COLUMNS if name == "seq_q" or name in changing]
+    known = [name for name in PROBLEM_COLUMNS if name in rows]
+    problem = [name for name in known if name == "seq_q" or name in changing]
     bounded = [name for name in wanted if name in BOUNDS and set(BOUNDS[name]) <= set(rows.columns)]
     names = ["series", "series_number", *problem, *wanted]
     names += [f"{name}_{end}" for name in bounded for end in ("minus", "plus")]

@@ -136,3 +136,13 @@ def test_each_figure_but_the_matrix_has_a_table_of_its_numbers() -> None:
     """docs/results.md says so: the matrix counts rows."""
     without = [name for name in plugins.names("figure") if not plugins.load("figure", name).data_columns]
     assert without == ["matrix"]
+
+
+def test_numbers_of_a_figure_may_lack_columns_of_the_problem() -> None:
+    rows = [
+        make_result("flash", seq, head_dim=width, time_s=1e-3) for seq in (256, 512) for width in (32, 64)
+    ]
+    frame = prepare(results_frame(rows))
+    _, names, *lines = plot_data(frame[["label", "head_dim", "time_s"]], ["time_s"], "{}")
+    assert names == "series series_number head_dim time_s"
+    assert len(lines) == 4
