@@ -1,8 +1,6 @@
 """What this machine can resolve: copies of one kernel are timed against it, and ought to be as fast."""
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
 from harness.running.progress import Observer
 from harness.running.runner import run_experiment
+from harness.workers.process import scratch_folder
 
 COPIES = 3
 """Of one kernel, each compared with the original."""
@@ -52,12 +51,12 @@ def measure_noise(seconds: float, observer: Observer) -> MachineNoise:
     Raises `HarnessError` where they cannot be timed here.
     """
     experiment = _experiment(seconds)
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         cases = experiment.cases([])
         summary = run_experiment(
             experiment,
             cases,
-            out=Path(folder),
+            out=folder,
             resume=False,
             timed=True,
             observer=observer,

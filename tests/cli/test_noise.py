@@ -1,13 +1,18 @@
 """`harness doctor --noise`: what this machine can resolve."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from harness.__main__ import main
 from harness.cli.noise import lines_of
+from harness.errors import InputError
 from harness.measure.statistics import Interval
+from harness.running import machine_noise
 from harness.running.machine_noise import MachineNoise
+from harness.running.progress import make_observer
+from harness.storage.folder_store import BUILDING
 
 RATIOS = (Interval(1.0, 0.99, 1.005), Interval(1.01, 0.995, 1.02), Interval(1.0, 0.96, 1.03))
 
@@ -44,3 +49,16 @@ def test_bad_options_are_one_line(
 ) -> None:
     assert main(["doctor", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_is_written_meanwhile_lies_where_the_next_build_removes_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def killed(*arguments: object, out: Path, **others: object) -> None:
+        raise InputError(str(out))
+
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(machine_noise, "run_experiment", killed)
+    with pytest.raises(InputError) as raised:
+        machine_noise.measure_noise(5.0, make_observer(plain=True))
+    assert Path(str(raised.value)).parent == tmp_path / "cache" / BUILDING
