@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from statistics import median
 
-from harness import plugins
 from harness.artifact.bound_call import Sample
 from harness.digest import digest
 from harness.machine.cores import available_cores
@@ -35,6 +34,7 @@ from harness.running.outside_clock import (
     persists,
     typical,
 )
+from harness.running.peaks import name_peak
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import (
@@ -227,7 +227,7 @@ class _GroupTiming:
         peak, dtype = self._context.peaks.of(case), case.problem.dtype
         if peak is None or peak.flops is None or case.problem.mask:
             return None
-        if plugins.target(case.target).peak_dtype(dtype) != dtype:
+        if name_peak(case).dtype != dtype:
             return None
         return beyond_the_peak(case.problem.flops(), claimed_s, peak.flops)
 

@@ -3,14 +3,17 @@
 import itertools
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from harness import plugins
+from harness.errors import one_line, raise_interrupt
 from harness.measure.rounds import PeakSample
 from harness.problem.case import Case
 from harness.results.manifest import unmeasured_line
 from harness.results.row_maker import MeasuredPeak
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
+from harness.validation import shown
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
 
@@ -74,8 +77,12 @@ class Peaks:
             )
 
     def of(self, case: Case) -> MeasuredPeak | None:
-        """Return the peak that a case is compared with; None if nothing measures it."""
-        return self._peaks.get(peak_name(case))
+        """Return the peak that a case is compared with; None if nothing measures it, or its target fails."""
+        named = name_peak(case)
+        if named.fault is not None:
+            self.note_fault(named.name, "peak", named.fault)
+            return None
+        return self._peaks.get(named.name)
 
     def sampler(self, case: Case, threads: int, stack: ExitStack) -> "PeakSampler":
         """Return what samples the peak of a case; its worker lives as long as the stack."""
@@ -96,10 +103,14 @@ class PeakSampler:
     ) -> None:
         """Start a worker, unless the peak is among the `unknown` ones.
 
-        To these it is added where nothing measures it, and where the worker fails as a whole.  `on_fault`
-        hears of what fails, by the peak's name.
+        To these it is added where nothing measures it, where the worker fails as a whole, and where its
+        target cannot say which one it is.  `on_fault` hears of what fails, by the peak's name.
         """
-        self.name = peak_name(case)
+        named = name_peak(case)
+        self.name = named.name
+        if named.fault is not None:
+            on_fault(named.name, "peak", named.fault)
+            unknown.add(named.name)
         self._request = PeakRequest(
             target=case.target, dtype=case.problem.dtype, target_options=case.target_options
         )
@@ -155,11 +166,29 @@ def _larger(known: Mapping[str, float], sampled: Mapping[str, float]) -> dict[st
     return {level: max(known.get(level, 0.0), sampled.get(level, 0.0)) for level in levels}
 
 
-def peak_name(case: Case) -> str:
-    """Return the name of a peak in the manifest, `cpu f32 threads=2`.
+@dataclass(frozen=True)
+class NamedPeak:
+    """Which peak a case is compared with."""
 
-    Types that a target computes in the same way share a peak.
-    """
-    target = plugins.target(case.target)
+    name: str
+    """In the manifest, `cpu f32 threads=2`: types that a target computes in the same way share a peak."""
+    dtype: str
+    """The type whose peak it is."""
+    fault: str | None = None
+    """What is wrong with the target's code where it cannot say the type; the name has the problem's then."""
+
+
+def name_peak(case: Case) -> NamedPeak:
+    """Return which peak a case is compared with, whatever its target's code does."""
+    dtype: str = case.problem.dtype
+    fault = None
+    try:
+        found = plugins.target(case.target).peak_dtype(dtype)
+        if not isinstance(found, str):
+            raise TypeError(f"found {shown(found)}, expected a type such as 'f32'")
+        dtype = found
+    except BaseException as error:  # a plugin's own code
+        raise_interrupt(error)
+        fault = f"peak_dtype: {one_line(error)}"
     options = [f"{key}={value}" for key, value in sorted(case.target_options.items())]
-    return " ".join([case.target, target.peak_dtype(case.problem.dtype), *options])
+    return NamedPeak(" ".join([case.target, dtype, *options]), dtype, fault)

@@ -7,19 +7,20 @@ from typing import ClassVar
 import pytest
 from example_results import example_manifest, example_round
 
+from harness import plugins
 from harness.measure.rounds import PeakSample
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.results.row_maker import peak_columns
 from harness.results.run_folder import RunFolder
 from harness.running import peaks as peaks_module
-from harness.running.peaks import Peaks, peak_name
+from harness.running.peaks import Peaks, name_peak
 from harness.status import Status
 from harness.workers.process import WorkerFailure
 from harness.workers.protocol import PeakMeasured, PeakRequest
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
-NAME = peak_name(CASE)
+NAME = name_peak(CASE).name
 
 
 @pytest.fixture
@@ -142,3 +143,24 @@ def test_a_target_that_measures_nothing_is_silent(folder: RunFolder, worker: typ
             assert peaks.sampler(CASE, 1, stack).sample() == PeakSample()
     peaks.save()
     assert (worker.asked, told, folder.manifest.unmeasured) == ([0], [], {})
+
+
+@pytest.mark.parametrize("gives", [ZeroDivisionError("no luck"), 5])
+def test_a_target_that_cannot_say_which_peak_costs_the_peak_alone(
+    folder: RunFolder, worker: type[StubWorker], monkeypatch: pytest.MonkeyPatch, gives: object
+) -> None:
+    def peak_dtype(self: object, dtype: str) -> object:
+        if isinstance(gives, Exception):
+            raise gives
+        return gives
+
+    monkeypatch.setattr(type(plugins.target("cpu")), "peak_dtype", peak_dtype)
+    peaks = Peaks(folder, timeout_s=1.0)
+    with ExitStack() as stack:
+        assert peaks.sampler(CASE, 1, stack).sample() == PeakSample()
+    assert worker.asked == []
+    assert peaks.of(CASE) is None
+    peaks.save()
+    (reason,) = RunFolder.open(folder.path).manifest.unmeasured[name_peak(CASE).name].values()
+    told = "ZeroDivisionError: no luck" if isinstance(gives, Exception) else "TypeError: found 5, expected a"
+    assert reason.startswith(f"peak_dtype: {told}")
