@@ -85,11 +85,7 @@ def check(
     """Build and check an experiment's cases without timing; exit status 1 if one failed."""
     from harness.status import checked_line
 
-    if junit is not None:
-        from harness.results.output_folder import ensure_writable_file
-
-        ensure_writable_file(junit, "--junit")
-    plan, summary = executed(options, timed=False)
+    plan, summary = executed(options, timed=False, junit=junit)
     if junit is not None:
         from harness.reporting.junit import write_junit
 

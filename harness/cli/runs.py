@@ -67,11 +67,14 @@ def planned(
     return Plan(experiment, experiment.cases(only))
 
 
-def executed(options: RunOptions, *, timed: bool) -> "tuple[Plan, RunSummary]":
-    """Run the cases that a command is for."""
+def executed(options: RunOptions, *, timed: bool, junit: Path | None = None) -> "tuple[Plan, RunSummary]":
+    """Run the cases that a command is for.
+
+    Folders for what is written, `junit` too, are made when the plan is known to be right.
+    """
     from harness.errors import RunInterrupted, StoppedError
     from harness.machine.cores import available_cores
-    from harness.results.output_folder import ensure_writable_folder
+    from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
     from harness.running.progress import make_observer
     from harness.running.runner import run_experiment
 
@@ -82,6 +85,8 @@ def executed(options: RunOptions, *, timed: bool) -> "tuple[Plan, RunSummary]":
     ensure_writable_folder(options.out)
     if options.dump is not None:
         ensure_writable_folder(options.dump, "--dump")
+    if junit is not None:
+        ensure_writable_file(junit, "--junit")
     try:
         summary = run_experiment(
             plan.experiment,

@@ -134,3 +134,9 @@ def test_a_current_folder_that_has_been_deleted(
     gone.rmdir()
     line = error_line(capsys, *arguments)
     assert line.strip() == "the current folder has been deleted: change to one that is there"
+
+
+def test_folders_for_output_are_made_only_for_a_plan_that_is_right(calls: Calls) -> None:
+    for output in (["--out", "new/x"], ["--junit", "new/x/j.xml"]):
+        assert main(["check", "missing", *output]) == 2
+        assert not Path("new").exists()
