@@ -43,8 +43,18 @@ def is_archive(path: Path) -> bool:
 
 
 def write_archive(run: Path, file: Path) -> None:
-    """Write a run's folder, `<experiment>/<run>`, to a file.  Raises `InputError` where there is no room."""
+    """Write a run's folder, `<experiment>/<run>`, to a file.
+
+    Raises `InputError` where there is no room, and for folders of names that no archive may have.
+    """
     run = run.resolve()
+    folder = PurePosixPath(run.parent.name, run.name)
+    for name in MEMBERS:
+        try:
+            _require_name(folder / name, f"{folder}/{name}")
+        except ValueError as error:
+            expected = f"printable names, of {LONGEST_NAME} characters in all, without a '.' in front"
+            raise InputError(f"{run}: cannot be archived: {error}; expected {expected}") from error
     try:
         with replaced(file) as temporary, temporary.open("wb") as packed:
             compressed = gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0)
@@ -52,7 +62,7 @@ def write_archive(run: Path, file: Path) -> None:
                 for name in MEMBERS:
                     source = run / name
                     if source.is_file() and not source.is_symlink():
-                        _add(archive, source, f"{run.parent.name}/{run.name}/{name}")
+                        _add(archive, source, f"{folder}/{name}")
     except OSError as error:
         raise InputError(
             f"--out {file}: {error.strerror or error}; expected a file that can be written"
@@ -143,6 +153,16 @@ def _unpack(file: Path, folder: Path) -> None:
             place.rename(folder)
 
 
+def _require_name(path: PurePosixPath, name: str) -> None:
+    """Raise `ValueError` unless a member's name is one that a file of a run may have."""
+    shown = repr(name[:LONGEST_NAME])
+    is_named_so = len(path.parts) == PARTS and path.name in MEMBERS and str(path) == name
+    if not is_named_so or any(part.startswith(".") for part in path.parts) or path.is_absolute():
+        raise ValueError(f"{shown} is no file of a run")
+    if len(name) > LONGEST_NAME or printable(name) != name:
+        raise ValueError(f"{shown} is no name of a run")
+
+
 def _require_end(packed: gzip.GzipFile) -> None:
     """Read to the end, where gzip finds what was damaged; raises `ValueError` where more follows than zeros.
 
@@ -158,14 +178,9 @@ def _checked(archive: tarfile.TarFile, bounded: _Bounded) -> Iterator[tarfile.Ta
     total, runs, names = 0, set(), set()
     for member in archive:
         path = PurePosixPath(member.name)
-        shown = repr(member.name[:LONGEST_NAME])
         if not member.isreg() or member.issparse() or member.size < 0:
-            raise ValueError(f"{shown} is no regular file")
-        is_named_so = len(path.parts) == PARTS and path.name in MEMBERS and str(path) == member.name
-        if not is_named_so or any(part.startswith(".") for part in path.parts) or path.is_absolute():
-            raise ValueError(f"{shown} is no file of a run")
-        if len(member.name) > LONGEST_NAME or printable(member.name) != member.name:
-            raise ValueError(f"{shown} is no name of a run")
+            raise ValueError(f"{member.name[:LONGEST_NAME]!r} is no regular file")
+        _require_name(path, member.name)
         runs.add(path.parent)
         total += member.size
         if len(runs) > 1 or total > LARGEST_BYTES:

@@ -158,6 +158,14 @@ def test_a_sparse_file_is_refused(run, tmp_path):
         unpacked(file)
 
 
+@pytest.mark.parametrize("name", [".old", "a" * 190, "first\nsecond"])
+def test_a_run_of_a_name_that_no_archive_may_have_is_refused_when_it_is_packed(run, tmp_path, name):
+    renamed = run.rename(run.parent / name)
+    with pytest.raises(InputError, match=r"cannot be archived: .* is no (name|file) of a run'?; expected"):
+        write_archive(renamed, tmp_path / "run.tar.gz")
+    assert not (tmp_path / "run.tar.gz").exists()
+
+
 def test_a_run_of_a_long_name_comes_through(run, tmp_path):
     longer = run.parent.with_name("ü" * 100)
     run.parent.rename(longer)
