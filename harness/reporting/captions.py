@@ -101,15 +101,17 @@ def figure_caption(
     names: Sequence[str] = (),
     shows_times: bool = True,
     shows_rates: bool = True,
+    says_lengths: bool = False,
 ) -> str:
     """Return `CPU; threads 1; f32; batch 1; heads 16. harness 0.1.0, commit cd39bee, 2026-11-21. FLOPs: …`.
 
     What differs between merged runs is said of each of them, by its label or else by `run_names`; `names` are
     what the column `run` calls the run of each manifest.  Where something was timed and the figure shows it,
     what is to be known of the measurement follows, and where the figure shows rates, the FLOP convention and
-    what is to be known of the peak.
+    what is to be known of the peak.  With `says_lengths` it names lengths that vary, too: they are no axis.
     """
-    named = _named(frame)
+    lengths = ("seq_q",) if says_lengths and "seq_q" in frame else ()
+    named = [column for column in CAPTION_COLUMNS if column in {*_named(frame), *lengths}]
     words = _words_of_runs(frame, named, _machines(manifests, names))
     differing = _differing(words, named)
     shared = _words(frame, named)

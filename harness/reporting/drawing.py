@@ -140,6 +140,7 @@ def _sketch(
         names=runs.names,
         shows_times=figure.shows_times,
         shows_rates=figure.is_of_rates(settings),
+        says_lengths=not figure.has_axis_of_lengths,
     )
     caption = f"{figure.reading(settings)} {facts}".strip()
     drawing = draw_figure(figure, runs.frame, settings, caption)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.printable import printable
+from harness.reporting.failures import missing_packages, without_missing
 from harness.reporting.figures.embedding import LATEX_BEGIN
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, varying
 from harness.reporting.panel_tables import PanelTable, marks_explained, notes_on_runs, panel_tables
@@ -64,6 +65,12 @@ def latex_text(text: str) -> str:
 def summary_latex(frame: pd.DataFrame) -> Iterator[str]:
     """Yield the lines of a run's tables: one for each panel, then one with a row for each case."""
     yield from (PREAMBLE, READ)
+    missing = missing_packages(frame)
+    if missing is not None:
+        yield f"% {_comment(missing)}"
+        frame = without_missing(frame)
+    if frame.empty:
+        return
     panels = panel_tables(frame)
     for panel in panels:
         yield from _panel(panel)

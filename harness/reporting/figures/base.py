@@ -173,6 +173,8 @@ class Figure(ABC):
     """Whether it shows times, or what follows from them, so that its caption says how they were measured."""
     shows_rates: ClassVar[bool] = True
     """Whether it can show FLOP/s or shares of a peak, see `is_of_rates`."""
+    has_axis_of_lengths: ClassVar[bool] = True
+    """Whether lengths stand along an axis or in headings; else its caption says them."""
     data_columns: ClassVar[tuple[str, ...]] = ()
     """Columns of `numbers` that are in the table of its numbers; one that ends in a dot stands for all that
     begin with it.  Without any there is no such table."""

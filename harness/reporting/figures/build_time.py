@@ -30,6 +30,7 @@ class BuildTime(Figure):
     data_columns = ("build_s", STAGE)
     shows_times = False
     shows_rates = False
+    has_axis_of_lengths = False
     is_usual = False
 
     def reading(self, settings: RowSettings) -> str:
@@ -73,8 +74,12 @@ def _times(row: BarRow) -> dict[str, float]:
 
 
 def _stages(row: BarRow, factor: float) -> dict[str, float]:
-    """Return the mean time of each stage of a row's cases; what no stage says is with the others."""
-    names = [str(name) for name in row.cases.columns if str(name).startswith(STAGE)]
+    """Return the mean time of each stage of a row's cases; what no stage says is with the others.
+
+    A stage that none of the cases has is left out.
+    """
+    stages = [str(name) for name in row.cases.columns if str(name).startswith(STAGE)]
+    names = [name for name in stages if row.cases[name].notna().any()]
     means = {name.removeprefix(STAGE): float(row.cases[name].fillna(0).mean()) * factor for name in names}
     unsaid = float(row.cases["build_s"].mean()) * factor - sum(means.values())
     return {**means, OTHERS: max(unsaid, 0.0)}

@@ -45,6 +45,7 @@ class InstructionMix(Figure):
     data_columns = (CODE, LOOP)
     shows_times = False
     shows_rates = False
+    has_axis_of_lengths = False
     is_usual = False
 
     def reading(self, settings: InstructionMixSettings) -> str:

@@ -72,6 +72,7 @@ class Resources(Figure):
     data_columns = tuple(f"{quantity.column}{end}" for quantity in QUANTITIES for end in ("", LEAST))
     shows_times = False
     shows_rates = False
+    has_axis_of_lengths = False
     is_usual = False
 
     def reading(self, settings: RowSettings) -> str:

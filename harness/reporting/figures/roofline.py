@@ -105,7 +105,8 @@ class Roofline(Figure):
         grid = panel_grid(shown, columns, settings.panels_beside)
         labels, styles = labels_in(shown), series_styles(frame)
         roofs = [roofs_of(panel.frame) for panel in grid.panels]
-        scales = _scales(shown, [roof for of_panel in roofs for roof in of_panel])
+        all_roofs = [roof for of_panel in roofs for roof in of_panel]
+        scales = _scales(shown, all_roofs)
         with paper_style(settings.font):
             names = [settings.display(label) for label in labels]
             legend = plan_legend(names, settings.title, settings.inches)
@@ -113,7 +114,7 @@ class Roofline(Figure):
                 grid,
                 PANEL_HEIGHT,
                 caption if settings.caption else None,
-                [NOTE, *_doubts(shown, [roof for of_panel in roofs for roof in of_panel])],
+                [NOTE, *_doubts(shown, all_roofs), *_without_words(all_roofs, scales)],
                 size=settings.size,
                 width=settings.inches,
                 heading_height=legend.height,
@@ -170,7 +171,7 @@ def _draw_roof(axes: Axes, roof: Roof, scales: _Scales, *, names_device: bool) -
     for level in roof.bandwidths:
         ridge = roof.ridge(level)
         end = scales.right if ridge is None else min(ridge, scales.right)
-        if end <= scales.left or roof.reach(level, scales.left) >= scales.high:
+        if not _is_in_sight(roof, level, scales):
             continue
         axes.plot(
             [scales.left, end],
@@ -214,12 +215,10 @@ def _line_style(roof: Roof, *, is_memory: bool) -> Any:
 
 def _write_at_slope(axes: Axes, roof: Roof, level: str, scales: _Scales, owner: str) -> None:
     """Write what a slope is on it, where it enters the panel, if it has room below peak and upper end."""
-    enters = max(scales.left, scales.left * scales.low / roof.reach(level, scales.left))
-    start = enters * ROOM**0.15
-    highest = scales.high / (scales.high / scales.low) ** HALF_A_LINE
-    if roof.reach(level, start) >= min((roof.tflops or float("inf")) / ROOM, highest):
+    start = _start_of_words(roof, level, scales)
+    if not _has_room_for_words(roof, level, scales):
         return
-    words = roof.words(level) if roof.is_measured else f"{roof.source}: {roof.words(level)}"
+    words = _words(roof, level)
     axes.text(
         start,
         roof.reach(level, start) * scales.unit.factor,
@@ -231,6 +230,40 @@ def _write_at_slope(axes: Axes, roof: Roof, level: str, scales: _Scales, owner: 
         gid="slope",
         zorder=2,
     )
+
+
+def _is_in_sight(roof: Roof, level: str, scales: _Scales) -> bool:
+    ridge = roof.ridge(level)
+    is_left = ridge is not None and ridge <= scales.left
+    return not is_left and roof.reach(level, scales.left) < scales.high
+
+
+def _start_of_words(roof: Roof, level: str, scales: _Scales) -> float:
+    """Return the intensity at which words of a slope begin."""
+    enters = max(scales.left, scales.left * scales.low / roof.reach(level, scales.left))
+    return float(enters * ROOM**0.15)
+
+
+def _has_room_for_words(roof: Roof, level: str, scales: _Scales) -> bool:
+    highest = scales.high / (scales.high / scales.low) ** HALF_A_LINE
+    start = _start_of_words(roof, level, scales)
+    return roof.reach(level, start) < min((roof.tflops or float("inf")) / ROOM, highest)
+
+
+def _words(roof: Roof, level: str) -> str:
+    return roof.words(level) if roof.is_measured else f"{roof.source}: {roof.words(level)}"
+
+
+def _without_words(roofs: Sequence[Roof], scales: _Scales) -> list[str]:
+    """Return a sentence on the slopes that are drawn and have no room for words beside them."""
+    several = len({roof.device for roof in roofs}) > 1
+    words = dict.fromkeys(
+        f"{_words(roof, level)} ({roof.device})" if several else _words(roof, level)
+        for roof in roofs
+        for level in roof.bandwidths
+        if _is_in_sight(roof, level, scales) and not _has_room_for_words(roof, level, scales)
+    )
+    return [f"Slopes without words beside them: {', '.join(words)}."] if words else []
 
 
 def _draw_points(axes: Axes, frame: pd.DataFrame, styles: dict[str, SeriesStyle], unit: Unit) -> None:

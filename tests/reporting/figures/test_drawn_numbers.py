@@ -224,6 +224,16 @@ def test_build_times_are_means_of_a_row() -> None:
     assert table[0]["seq_q"] == "nan"
 
 
+def test_a_stage_that_a_series_lacks_took_no_time_at_all() -> None:
+    rows = [
+        make_result(variant, build_s=1.0, stage_s={stage: 0.25})
+        for variant, stage in (("flash", "plan"), ("iree", "compile"))
+    ]
+    table = drawn_and_table(BuildTime(), *rows)[1]
+    assert [row["stage_s.plan"] for row in table] == ["0.25", "nan"]
+    assert [row["stage_s.compile"] for row in table] == ["nan", "0.25"]
+
+
 def test_resources_are_the_largest_of_a_row_beside_the_least() -> None:
     rows = [make_result(seq=seq, registers=count) for seq, count in ((64, 128), (128, 182))]
     drawing, table = drawn_and_table(Resources(), *rows)

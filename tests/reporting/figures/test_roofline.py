@@ -98,9 +98,11 @@ def test_a_slope_is_intensity_times_bandwidth_up_to_the_peak() -> None:
 
 
 def test_a_level_whose_slope_ends_left_of_the_scale_is_not_drawn() -> None:
-    (axes,) = draw(row()).axes  # the ridges of L1, L2 and memory are at 0.25, 1 and 5
+    drawing = draw(row())  # the ridges of L1, L2 and memory are at 0.25, 1 and 5
+    (axes,) = drawing.axes
     assert [slope[-1][0] for slope in lines(axes, "slope")] == pytest.approx([1, 5])
     assert words(axes) == ["memory 20.0 GB/s", "measured peak 100 GFLOP/s"]
+    assert "Slopes without words beside them: L2 100 GB/s." in caption(drawing)
 
 
 def test_the_scale_holds_the_ridge_of_memory_and_the_peak() -> None:
