@@ -23,6 +23,9 @@ NO_THREAD = "can't start new thread"
 """How Python says that the system refuses another thread."""
 SCREEN = "MPLBACKEND"
 """Says how matplotlib shows figures: here they are saved, and what a notebook shows with may be missing."""
+PLUGINS_OF_PYDANTIC = "PYDANTIC_DISABLE_PLUGINS"
+"""Which of its own plugins pydantic leaves out: it fails at distributions with damaged files, looking for any;
+commands need none."""
 CLOSED_PIPE = 141
 """What a shell reports for a program whose reader, `head` say, went away: 128 + SIGPIPE."""
 
@@ -48,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str]) -> int:
     os.environ.pop(SCREEN, None)
+    os.environ.setdefault(PLUGINS_OF_PYDANTIC, "__all__")
     prepare_streams()
     given = list(arguments)
     for word in given:

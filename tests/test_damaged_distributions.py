@@ -1,11 +1,16 @@
 """Distributions whose files are damaged: commands go on, and say so in one line."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness import plugins
 from harness.__main__ import main
+from harness.artifact.launching_code import _versions
+from harness.cli import doctor
 from harness.errors import PluginError
 from harness.results.manifest import package_versions
 
@@ -61,3 +66,29 @@ def test_an_entry_point_that_names_no_class(
     assert "" not in plugins.packages()
     assert main(["list", "variants"]) == 0
     assert f"variant 'damaged': found '{value}', expected module:Class" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["variants", "targets"])
+def test_a_command_goes_on_although_libraries_read_all_entry_points(folder: Path, kind: str) -> None:
+    """Pydantic reads them for plugins of its own."""
+    (folder / "entry_points.txt").write_text("[pydantic]\nthis is no entry point\n")
+    path = os.pathsep.join([str(folder.parent), os.environ.get("PYTHONPATH", "")])
+    words = [sys.executable, "-m", "harness", "list", kind]
+    environment = {**os.environ, "PYTHONPATH": path}
+    environment.pop("PYDANTIC_DISABLE_PLUGINS", None)
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"harness: a distribution in {folder.parent}: its entry points cannot be read: ")
+
+
+def test_the_doctor_tells_of_a_package_without_a_version(folder: Path) -> None:
+    (folder / "METADATA").write_text("Name: damaged\n")
+    (finding,) = doctor.package_findings(["damaged==1.0"])
+    assert finding.state is doctor.State.BROKEN
+    assert finding.detail.startswith("its version cannot be read: ")
+
+
+def test_versions_of_launching_code_are_those_that_can_be_read(folder: Path) -> None:
+    (folder / "top_level.txt").write_text("damaged\n")
+    assert dict(_versions({"numpy", "damaged"})).keys() == {"numpy"}

@@ -6,12 +6,13 @@ imported.
 """
 
 import ast
+import contextlib
 import functools
 import importlib.metadata
 import importlib.util
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from zipimport import zipimporter
 
 from harness.digest import digest
@@ -81,7 +82,17 @@ def _source(module: str) -> str | None:
 
 
 def _versions(packages: set[str]) -> list[tuple[str, str]]:
-    """Return the names and versions of the distributions that these packages come from."""
-    known = importlib.metadata.packages_distributions()
-    names = sorted({name for package in packages for name in known.get(package, ())})
-    return [(name, importlib.metadata.version(name)) for name in names]
+    """Return the names and versions of the distributions that these packages come from.
+
+    Where files of any distribution are damaged nothing may say that: those called like the packages count.
+    """
+    try:
+        known: Mapping[str, Sequence[str]] = importlib.metadata.packages_distributions()
+    except Exception:  # some distribution's, which this does not name
+        known = {package: [package] for package in packages}
+    names = sorted({name for package in packages for name in known.get(package, ()) if name})
+    versions = []
+    for name in names:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError, TypeError, KeyError):
+            versions.append((name, str(importlib.metadata.version(name))))
+    return versions

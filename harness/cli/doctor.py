@@ -111,12 +111,18 @@ def package_findings(requirements: Sequence[str] | None = None) -> list[Finding]
 
 
 def _package_finding(name: str, pinned: str, extra: str | None) -> Finding:
+    installed: str | None
     try:
         installed = version(name)
+    except (TypeError, KeyError):  # its files are damaged
+        installed = None
     except PackageNotFoundError:
         if extra is not None:
             return _package(name, State.ABSENT, f"not installed: {install_line(f'{DISTRIBUTION}[{extra}]')}")
         return _package(name, State.BROKEN, f"not installed: {install_line(f'{name}=={pinned}')}")
+    if installed is None:
+        again = install_line("--force-reinstall", f"{name}=={pinned}")
+        return _package(name, State.BROKEN, f"its version cannot be read: {again}")
     if installed.partition("+")[0] != pinned:
         return _package(name, State.WARNING, f"{installed}; tested with {pinned}")
     return _package(name, State.OK, installed)
