@@ -19,8 +19,8 @@ from harness.reporting.figures.base import (
     not_shown,
 )
 from harness.reporting.figures.layout import SHARED_SIZES, check_readable, new_drawing, panel_grid
-from harness.reporting.figures.legend import add_legend, plan_legend
-from harness.reporting.figures.style import paper_style
+from harness.reporting.figures.legend import add_legend, plan_legend, text_width, wrap
+from harness.reporting.figures.style import FONT_SIZES, POINTS_PER_INCH, paper_style
 from harness.reporting.frames import labels_in, records, varying
 from harness.reporting.summary_columns import SAME_UNLESS_SAID
 from harness.reporting.units import is_number, percent
@@ -54,11 +54,18 @@ SCORES = 1000
 BAR = 0.62
 """Height of a bar over the distance between two."""
 INCHES_OF_BAR = 0.32
+INCHES_OF_LINE = 0.12
+"""Of a bar whose name has several lines."""
 INCHES_OF_PANEL = 0.75
 """Of a panel besides its bars: title, ticks and label."""
 ROOM_FOR_TEXT = 2.1
 """End of the scale over the longest bar."""
 TEXT_SIZE = 6.0
+NAME_SIZE = float(FONT_SIZES["ytick.labelsize"])
+WIDEST_NAMES = 0.26
+"""Share of the figure's width for the names of the series, which are wrapped if longer."""
+TICK_INCHES = 0.2
+"""Between these and the axes."""
 SIMULATED = "simulated time"
 NOTE = (
     "Modelled, nothing is measured: cycles that each part of a multiprocessor is busy with 1000 scores. "
@@ -115,22 +122,26 @@ class Bounds(Figure):
         width = settings.inches
         with paper_style(settings.font):
             legend = plan_legend([*parts, SIMULATED], settings.title, width)
+            room = WIDEST_NAMES * width * POINTS_PER_INCH
+            names = [wrap(settings.display(label), NAME_SIZE, room) for label in labels]
+            lines = max(name.count("\n") + 1 for name in names)
+            widest = max(text_width(line, NAME_SIZE) for name in names for line in name.split("\n"))
             drawing, all_axes = new_drawing(
                 grid,
-                INCHES_OF_PANEL + INCHES_OF_BAR * len(labels),
+                INCHES_OF_PANEL + max(INCHES_OF_BAR, INCHES_OF_LINE * lines) * len(labels),
                 caption if settings.caption else None,
                 [NOTE, *without_model],
                 size=settings.size,
                 width=width,
                 heading_height=legend.height,
+                left=TICK_INCHES + widest / POINTS_PER_INCH,
             )
             colors = dict(zip(parts, itertools.cycle(COLORS), strict=False))
             stacks = [_stacks(panel.frame, parts) for panel in grid.panels]
             longest = max(_length(stack) for of_panel in stacks for stack in of_panel.values())
-            for panel, axes, of_panel in zip(grid.panels, all_axes, stacks, strict=True):
+            for axes, of_panel in zip(all_axes, stacks, strict=True):
                 _draw_panel(axes, of_panel, labels, colors, longest)
-                axes.set_title(panel.heading)
-                axes.set_yticks(range(len(labels)), [settings.display(label) for label in labels])
+                axes.set_yticks(range(len(labels)), names)
                 axes.set_xlabel(f"modelled cycles for {SCORES} scores")
             add_legend(drawing, legend, [*(_part_handle(colors[part]) for part in parts), _line_handle()])
         return drawing

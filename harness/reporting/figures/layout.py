@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.captions import said_of_runs
 from harness.reporting.figures.base import TooLow, Unreadable
+from harness.reporting.figures.headings import LEFT_OF_PANELS, further_lines, wrapped_headings
 from harness.reporting.figures.legend import SMALLEST_HEIGHT, text_width
 from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
 from harness.reporting.figures.style import (
@@ -180,13 +181,15 @@ def new_drawing(
     heading_height: float = SMALLEST_HEIGHT,
     footer_height: float = 0.0,
     height_above: float = 0.0,
+    left: float = LEFT_OF_PANELS,
     shared_scale: bool | Literal["row"] = True,
 ) -> tuple[Drawing, list[Axes]]:
-    """Make a drawing with the axes of each panel, by default on one vertical scale; notes and caption below.
+    """Make a drawing with axes and heading of each panel, by default on one vertical scale; caption below.
 
-    All sizes are in inches; a panel's height includes its title and tick labels, `heading_height` is that of
-    the legend or title above the panels, `footer_height` that of what stands between panels and caption,
-    `height_above` that of what each panel has above its axes besides its title.
+    All sizes are in inches; a panel's height includes its heading's first line and tick labels,
+    `heading_height` is that of the legend or title above the panels, `footer_height` that of what stands
+    between panels and caption, `height_above` that of what each panel has above its axes besides its heading.
+    `left` is what axis label and ticks take left of the panels: what remains is a heading's width.
     Where the whole `size` is given, panels take what is left of it; in a column of a page, what its height
     leaves.  Without caption there are no notes either.  Raises `TooLow` where panels have no room.
     """
@@ -196,7 +199,8 @@ def new_drawing(
     lines = caption_lines(" ".join([*notes, caption]), width) if caption is not None else []
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
     below = caption_height + footer_height
-    besides = grid.rows * height_above + heading_height + below
+    headings = wrapped_headings(grid, width, left)
+    besides = grid.rows * height_above + further_lines(grid, headings) + heading_height + below
     height, least = besides + grid.rows * panel_height, 0.0
     if size is not None:
         height, least = size[1], besides + grid.rows * LEAST_PANEL_HEIGHT
@@ -223,7 +227,10 @@ def new_drawing(
         linespacing=1.2,
         gid="caption",
     )
-    return drawing, [all_axes[panel.row, panel.column] for panel in grid.panels]
+    shown = [all_axes[panel.row, panel.column] for panel in grid.panels]
+    for axes, heading in zip(shown, headings, strict=True):
+        axes.set_title(heading)
+    return drawing, shown
 
 
 def caption_lines(text: str, width: float) -> list[str]:

@@ -95,7 +95,6 @@ class Operations(Figure):
                 }
                 draw_bar_panel(axes, bars, styles, grid, width)
                 axes.axhline(1, color="0.15", linewidth=0.7, gid="needed")
-                axes.set_title(panel.heading)
             add_legend(drawing, legend, [bar_handle(styles[label]) for label in labels])
             label_axes(all_axes, grid, x_label(shown, x), LABEL)
             scale_bars(all_axes, grid.rows, float(shown["recompute_factor"].max()))

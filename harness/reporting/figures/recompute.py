@@ -104,7 +104,6 @@ class Recompute(Figure):
             )
             for panel, axes in zip(grid.panels, all_axes, strict=True):
                 _draw_panel(axes, panel.frame, styles)
-                axes.set_title(panel.heading)
                 _scale_factors(axes, float(least), float(most))
             scale_values(all_axes)
             for panel, axes in zip(grid.panels, all_axes, strict=True):

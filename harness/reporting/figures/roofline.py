@@ -125,7 +125,6 @@ class Roofline(Figure):
                 for roof in of_panel:
                     _draw_roof(axes, roof, scales, names_device=names_device)
                 _draw_points(axes, panel.frame, styles, scales.unit)
-                axes.set_title(panel.heading)
             add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
             label_axes(
                 all_axes, grid, "arithmetic intensity (FLOP/byte)", f"throughput ({scales.unit.symbol})"

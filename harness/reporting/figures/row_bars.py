@@ -48,11 +48,15 @@ WIDEST_NAMES = 0.26
 """Share of the figure's width for the names of the series, which are wrapped if longer."""
 MOST_TEXT = 0.8
 """Share of a column that the text beside its longest bar may take."""
+BOLD = 1.2
+"""How many times as wide as others bold letters are, at most."""
 COLUMN_GAP = 0.12
 """Inches between two columns."""
 NAME_SIZE = 6.0
 TEXT_SIZE = 5.5
 TITLE_SIZE = 6.5
+TITLE_GAP = 2.0
+"""Points between the titles of two columns; where they have no room for it, titles stand upright."""
 
 
 class RowSettings(FigureSettings):
@@ -72,6 +76,8 @@ class BarRow:
     """What tells its form from others: its values where forms differ, None where missing."""
     form: str
     """That in words, `cuda:sm_80, causal mask`."""
+    heading: str
+    """The same, with line breaks where it is wider than all columns together."""
     place: int
     """How many lines below the top it stands."""
     cases: pd.DataFrame
@@ -111,11 +117,15 @@ def bar_rows(frame: pd.DataFrame, settings: RowSettings) -> list[BarRow]:
         )
     forms = [tuple(None if is_missing(value) else value for value in values) for (*values, _), _ in grouped]
     described = describe_forms(columns, forms)
+    room = (1 - WIDEST_NAMES) * settings.inches * POINTS_PER_INCH / BOLD
+    with paper_style(settings.font):
+        headings = {form: wrap(form, NAME_SIZE, room) for form in set(described)}
     rows: list[BarRow] = []
     for ((*_, label), cases), values, form in zip(grouped, forms, described, strict=True):
         place = rows[-1].place + 1 if rows else 0
-        has_heading = bool(form) and (not rows or rows[-1].values != values)
-        rows.append(BarRow(str(label), values, form, place + has_heading, cases))
+        if form and (not rows or rows[-1].values != values):
+            place += headings[form].count("\n") + 1
+        rows.append(BarRow(str(label), values, form, headings[form], place, cases))
     return rows
 
 
@@ -173,9 +183,14 @@ def draw_rows(
     row_inches = max(INCHES_OF_ROW, INCHES_OF_LINE * max(name.count("\n") + 1 for name in names))
     with paper_style(settings.font):
         lines = caption_lines(caption, width) if settings.caption else []
+        names_width = max(text_width(line, NAME_SIZE) for name in names for line in name.split("\n"))
+        column_inches = (width - names_width / POINTS_PER_INCH) / len(columns) - COLUMN_GAP
+        longest_title = max(_title_inches(column) for column in columns)
+    are_upright = longest_title > column_inches
     caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
     heading = heading_height or (0.3 if settings.title else 0.0)
-    height = caption_height + heading + INCHES_BESIDES + row_inches * lines_of_rows
+    besides = INCHES_BESIDES + (longest_title if are_upright else 0.0)
+    height = caption_height + heading + besides + row_inches * lines_of_rows
     if settings.size:
         lines_of_names = max(name.count("\n") + 1 for name in names)
         least = height - (row_inches - LEAST_INCHES_OF_LINE * lines_of_names) * lines_of_rows
@@ -188,11 +203,10 @@ def draw_rows(
         share = caption_height / height
         drawing.set_layout_engine("constrained", rect=(0, share, 1, 1 - share), w_pad=COLUMN_GAP / 2)
         all_axes = drawing.subplots(1, len(columns), squeeze=False, sharey=True)[0]
-        names_width = max(text_width(line, NAME_SIZE) for name in names for line in name.split("\n"))
-        column_inches = (width - names_width / POINTS_PER_INCH) / len(columns) - COLUMN_GAP
         for column, axes in zip(columns, all_axes, strict=True):
             column.draw(axes, styles)
             _finish(axes, column, column_inches, lines_of_rows)
+            axes.set_title(column.title, fontsize=TITLE_SIZE, rotation=90 if are_upright else 0)
         all_axes[0].set_yticks([row.place for row in rows], names, fontsize=NAME_SIZE)
         _write_forms(all_axes[0], rows)
         if settings.title and not heading_height:
@@ -223,10 +237,16 @@ def _finish(axes: Axes, column: RowColumn, inches: float, lines: int) -> None:
     axes.set_xlim(0, max(needed))
     axes.set_xticks([])
     axes.set_ylim(lines - 0.4, -0.6)
-    axes.set_title(column.title, fontsize=TITLE_SIZE)
     axes.tick_params(axis="y", length=0)
     for side in ("top", "right", "bottom"):
         axes.spines[side].set_visible(False)
+
+
+def _title_inches(column: RowColumn) -> float:
+    """Return how wide a column's title is, with a gap to the next."""
+    return (
+        max(text_width(line, TITLE_SIZE) for line in column.title.split("\n")) + TITLE_GAP
+    ) / POINTS_PER_INCH
 
 
 def _names(rows: Iterable[BarRow], settings: RowSettings, width: float) -> list[str]:
@@ -241,7 +261,8 @@ def _write_forms(axes: Axes, rows: Sequence[BarRow]) -> None:
     axes.patch.set_visible(False)
     for _, group in itertools.groupby(rows, key=lambda row: row.values):
         first = next(group)
-        if first.form:
-            text = axes.annotate(first.form, (0, first.place - 1), xycoords=("axes fraction", "data"))
+        if first.heading:
+            middle = first.place - (first.heading.count("\n") + 2) / 2
+            text = axes.annotate(first.heading, (0, middle), xycoords=("axes fraction", "data"))
             text.set(fontsize=NAME_SIZE, fontweight="bold", va="center_baseline", gid="form")
             text.set_in_layout(False)

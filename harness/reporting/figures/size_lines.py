@@ -124,7 +124,6 @@ def draw_size_lines(
                 add_to_panel(axes, panel.frame, x)
             words = missing_lines(panel.frame, x, values, WORDS)
             write_missing(axes, words, strip, styles, last=panel.frame[x].max())
-            axes.set_title(panel.heading)
             _scale_sizes(axes, sorted(panel.frame[x].unique()))
         scale_values(all_axes, strip)
         add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])

@@ -114,7 +114,6 @@ class Speedup(Figure):
                 }
                 draw_bar_panel(axes, bars, styles, grid, width)
                 axes.axhline(1, color="0.15", linewidth=0.7, gid="baseline")
-                axes.set_title(panel.heading)
             add_legend(drawing, legend, [bar_handle(styles[label]) for label in labels])
             named = wrap(f"({comparison.baseline} = 1)", AXIS_LABEL_SIZE, LONGEST_AXIS_LABEL)
             label_axes(all_axes, grid, x_label(shown, x), f"speed-up\n{named}")

@@ -147,8 +147,6 @@ class Throughput(Figure):
                 highest = _draw_bars(all_axes, grid, x, axis, peaks, styles, width, overlay)
             else:
                 _draw_lines(all_axes, grid, x, axis, peaks, styles, overlay)
-            for panel, axes in zip(grid.panels, all_axes, strict=True):
-                axes.set_title(panel.heading)
             if overlay.is_far:
                 draw_on_own_axes(all_axes, grid, overlay, x, width, as_bars=as_bars)
             handle = bar_handle if as_bars else _legend_handle
