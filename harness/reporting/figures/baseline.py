@@ -218,7 +218,8 @@ def _series_compared_with(frame: pd.DataFrame, variant: str, is_baseline: pd.Ser
     places = pd.Series(numbered(frame, (*RUN_COLUMNS, *PROBLEM_COLUMNS)), index=frame.index)
     known = frame.loc[is_baseline, "label"].astype("str").groupby(places[is_baseline])
     labels = known.first()[known.nunique() == 1]
-    return over.where(~is_older, places.map(labels).fillna(over))
+    found = places.map(labels).astype(over.dtype)  # numbers where there are no labels
+    return over.where(~is_older, found.fillna(over))
 
 
 def _series_of_baselines(frame: pd.DataFrame) -> pd.Series[str]:

@@ -147,8 +147,8 @@ def scale_values(all_axes: Sequence[Axes], strip: float = 0.0) -> None:
     low = min(axes.dataLim.minposy for axes in all_axes) / ROOM
     high = max(axes.dataLim.y1 for axes in all_axes) * ROOM
     for axes in all_axes:
+        axes.set_ylim(below_for_strip(low, high, strip), high)  # first: of one value alone there is no scale
         axes.set_yscale("log")
-        axes.set_ylim(below_for_strip(low, high, strip), high)
         write_log_ticks(axes.yaxis, low, high)
         axes.grid(visible=True, axis="y")
         shade_strip(axes, strip)

@@ -143,6 +143,7 @@ def test_a_caption_says_beside_each_run_in_what_it_differs(column: str) -> None:
     assert panel_columns(frame, [], "heads") == []
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "x", ["heads", *(pytest.param(x, marks=pytest.mark.sweep) for x in ("seq", "batch"))]
 )

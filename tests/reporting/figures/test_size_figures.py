@@ -186,6 +186,7 @@ def timed(variant: str, factor: float | None, time_s: float, seq: int = 64) -> R
     )
 
 
+@pytest.mark.filterwarnings("error")
 def test_time_stands_over_executed_operations_with_the_line_of_the_best_rate() -> None:
     drawing = draw(
         Recompute(), timed("flash", 1.0, 1e-5), timed("naive", 4.0, 8e-5), timed("torch", None, 1e-5)

@@ -16,6 +16,9 @@ from harness.results.frame import results_frame
 from harness.results.result import Result
 from harness.status import Status
 
+ROUNDING = 1e-6
+"""Dots that floating-point numbers may add to where a text ends."""
+
 
 def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
     figure = Speedup()
@@ -109,7 +112,7 @@ def test_values_do_not_overlap(drawn: Drawing) -> None:
 
 def test_values_stay_inside_the_panel(drawn: Drawing) -> None:
     for axes in drawn.axes:
-        top = axes.get_window_extent().y1
+        top = axes.get_window_extent().y1 + ROUNDING
         assert all(text.get_window_extent().y1 <= top for text in axes.texts if text.get_gid() == "value")
 
 
