@@ -39,7 +39,9 @@ def report(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Setting of the --figure, such as style=bars; may be repeated."
+            "--set",
+            metavar="KEY=VALUE",
+            help="Setting of the --figure, such as style=bars; KEY= gives it its default; may be repeated.",
         ),
     ] = None,
     experiment: Annotated[

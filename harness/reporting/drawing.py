@@ -30,7 +30,7 @@ from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
 from harness.storage.replacing import write_text
 from harness.storage.toml_text import UnreadableTomlError, parse_toml
-from harness.validation import shown
+from harness.validation import shown, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,7 +193,8 @@ def parse_assignments(assignments: Iterable[str], figure: Figure) -> dict[str, A
     """Return the settings that `KEY=VALUE` texts give: values as TOML spells them, or plain words.
 
     `style=bars`, `size=[7, 3]`, `caption=false`, `names.flash=ours`; a list of words needs no brackets,
-    `panels=head_dim,mask`.  Raises `InputError` for a text of another form.
+    `panels=head_dim,mask`.  `KEY=` without a value takes a setting back, see `taken_back`.  Raises
+    `InputError` for a text of another form.
     """
     settings: dict[str, Any] = {}
     for text in assignments:
@@ -202,6 +203,9 @@ def parse_assignments(assignments: Iterable[str], figure: Figure) -> dict[str, A
         if not (equals and key):
             raise InputError(f"--set {text!r}: expected KEY=VALUE, such as style=bars")
         name, dot, entry = key.partition(".")
+        if not (dot or value.strip()):
+            settings.pop(name, None)
+            continue
         try:
             given = value.strip() if dot else _value(value.strip(), is_list=name in _lists(figure.settings))
         except UnreadableTomlError as error:
@@ -216,6 +220,29 @@ def parse_assignments(assignments: Iterable[str], figure: Figure) -> dict[str, A
             )
         table[entry] = given
     return settings
+
+
+def taken_back(assignments: Iterable[str], figure: Figure) -> set[str]:
+    """Return the settings that have their default instead of an experiment's value: those of `KEY=` texts.
+
+    Raises `InputError` for one that the figure does not have.
+    """
+    names = {
+        key.strip()
+        for key, equals, value in (text.partition("=") for text in assignments)
+        if equals
+        if not value.strip() and "." not in key
+    }
+    known = list(figure.settings.model_fields)
+    for name in sorted(names.difference(known)):
+        raise InputError(f"--set {name}=: {unknown_name('setting', name, known)}")
+    return names
+
+
+def with_assignments(kept: Mapping[str, Any], assignments: Sequence[str], figure: Figure) -> dict[str, Any]:
+    """Return an experiment's settings of a figure as `KEY=VALUE` texts change them."""
+    given, without = parse_assignments(assignments, figure), taken_back(assignments, figure)
+    return {**{name: value for name, value in kept.items() if name not in without}, **given}
 
 
 def _value(text: str, is_list: bool) -> Any:

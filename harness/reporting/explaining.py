@@ -93,7 +93,8 @@ def redraw_line(origin: Origin, found: Sequence[FoundRun | None], file: Path) ->
     missing = iter(_words_for_missing(origin, found))
     folders = [str(now.folder.path) if now is not None else next(missing) for now in found]
     labels = [f"--label={run.label}" for run in origin.runs if run.label is not None]
-    settings = [word for setting in _assignments(origin.settings) for word in ("--set", setting)]
+    assignments = [*_assignments(origin.settings), *(f"{name}=" for name in origin.unset)]
+    settings = [word for setting in assignments for word in ("--set", setting)]
     own = [now.folder.path.absolute() / "report" for now in found if now is not None]
     folder = file.absolute().parent
     out = [] if [folder] == own else ["--out", str(_shown_path(folder))]

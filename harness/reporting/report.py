@@ -14,7 +14,7 @@ from harness import plugins
 from harness.errors import HarnessError, InputError
 from harness.printable import shell_line
 from harness.reporting.csv_tables import full_csv, summary_csv
-from harness.reporting.drawing import Drawn, check_wanted, draw_figures, parse_assignments, require_overlay
+from harness.reporting.drawing import Drawn, check_wanted, draw_figures, require_overlay, with_assignments
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
 from harness.reporting.figures.base import FORMATS, check_formats
 from harness.reporting.html.page import html_page
@@ -115,7 +115,7 @@ def redraw(
 ) -> Drawn:
     """Draw figures of runs again, with settings of the runs' experiments, or of an edited one, and others.
 
-    `assignments` are `KEY=VALUE`, see `harness.reporting.drawing.parse_assignments`.  Raises `InputError` as
+    `assignments` are `KEY=VALUE`, see `harness.reporting.drawing.with_assignments`.  Raises `InputError` as
     `write_report` does, and for settings that cannot be.
     """
     check_formats(formats)
@@ -125,7 +125,7 @@ def redraw(
     folder = _report_folder(runs, out)
     kept = runs.figures if experiment is None else experiment.figures
     wanted = {
-        name: {**kept.get(name, {}), **parse_assignments(assignments, plugins.load("figure", name))}
+        name: with_assignments(kept.get(name, {}), assignments, plugins.load("figure", name))
         for name in figures
     }
     check_wanted(runs, wanted)

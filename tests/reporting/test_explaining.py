@@ -18,6 +18,15 @@ from harness.reporting.figures import origin as origins
 from harness.reporting.figures.base import FORMATS
 from harness.results.run_folder import RunFolder
 
+EXPERIMENT = """
+name = "seq_sweep"
+question = "How fast?"
+variants = ["flash"]
+[problem]
+seq = 256
+heads = 16
+head_dim = 64
+"""
 SETTINGS = ["style=bars", 'names.flash=our (own) \\ "x"', "where=seq <= 512", "size=[7, 4]"]
 
 
@@ -51,6 +60,23 @@ def test_the_last_line_draws_the_same_bytes_again(write_run: WriteRun) -> None:
     words = shlex.split(explained(file)["redraw"])
     file.unlink()
     assert words[0] == "harness"
+    assert main([*words[1:], "--format", "svg"]) == 0
+    assert file.read_bytes() == before
+
+
+def test_the_last_line_takes_back_what_an_edited_experiment_had_taken_back(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    own = "title = 'Kept', style = 'bars', names = { flash = 'ours' }"
+    folder = write_run(RESULTS, f"[figures]\nthroughput = {{ {own} }}\n")
+    edited = tmp_path / "edited.toml"
+    edited.write_text(EXPERIMENT + "[figures]\nthroughput = { title = 'Edited' }\n")
+    assert main(["report", str(folder), "--experiment", str(edited), "--format", "svg"]) == 0
+    file = folder / "report" / "throughput.svg"
+    before = file.read_bytes()
+    words = shlex.split(explained(file)["redraw"])
+    assert words[-6:] == ["--set", "title=Edited", "--set", "style=", "--set", "names="]
+    file.unlink()
     assert main([*words[1:], "--format", "svg"]) == 0
     assert file.read_bytes() == before
 

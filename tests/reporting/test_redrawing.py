@@ -9,7 +9,7 @@ from synthetic_results import RESULTS, WriteRun
 from harness.errors import InputError
 from harness.experiment.experiment import parse_experiment
 from harness.reporting import make_report, redraw, write_report
-from harness.reporting.drawing import parse_assignments
+from harness.reporting.drawing import parse_assignments, with_assignments
 from harness.reporting.figures.throughput import Throughput
 
 EDITED = """
@@ -69,6 +69,7 @@ def test_a_choice_among_published_points_that_are_not_overlaid_is_told(
         ("style=pie", 'figures.throughput.style: found "pie", expected'),
         ("variants=flsh", "figures.throughput.variants: unknown variant 'flsh' (did you mean flash?)"),
         ("names.flsh=Ours", "figures.throughput.names: unknown variant 'flsh' (did you mean flash?)"),
+        ("stile=", "--set stile=: unknown setting 'stile' (did you mean style?)"),
         ("style", "--set 'style': expected KEY=VALUE, such as style=bars"),
         ("where=seq <", "figures.throughput.where: cannot read 'seq <'"),
         ("title=$\\frac{1$", "figures.throughput.title: found"),
@@ -104,6 +105,12 @@ def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
         redraw([write_run(RESULTS)], ["throughput"], [assignment])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_setting_without_a_value_has_its_default() -> None:
+    kept = {"style": "bars", "title": "Kept", "names": {"flash": "ours"}}
+    changes = ["style=", "names =", "size=[7, 3]", "size=", "width=", "width=column"]
+    assert with_assignments(kept, changes, Throughput()) == {"title": "Kept", "width": "column"}
 
 
 def test_a_setting_is_a_value_or_a_table() -> None:

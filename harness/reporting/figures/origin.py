@@ -80,6 +80,8 @@ class Origin(BaseModel):
     figure: Name
     settings: dict[str, Any] = {}
     """As an experiment, or `--set`, gives them."""
+    unset: tuple[Name, ...] = ()
+    """Settings of the runs' own experiments that the figure was drawn without."""
     runs: tuple[RunOrigin, ...]
     row_count: int = Field(ge=0, le=LARGEST_COUNT)
     rows: tuple[RowOrigin, ...]
@@ -99,7 +101,9 @@ class Origin(BaseModel):
         """Return it as one line of ASCII, which every format of figures can hold."""
         import json
 
-        return json.dumps(self.model_dump(mode="json", exclude_none=True), ensure_ascii=True, sort_keys=True)
+        left_out = set() if self.unset else {"unset"}
+        values = self.model_dump(mode="json", exclude_none=True, exclude=left_out)
+        return json.dumps(values, ensure_ascii=True, sort_keys=True)
 
 
 def _holds_nothing(value: Any) -> bool:
@@ -117,6 +121,7 @@ def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.Dat
     return Origin(
         figure=figure,
         settings=dict(settings),
+        unset=tuple(name for name in runs.figures.get(figure, {}) if name not in settings),
         runs=tuple(
             RunOrigin(
                 experiment=manifest.experiment,
