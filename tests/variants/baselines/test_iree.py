@@ -300,3 +300,32 @@ def test_worker_threads_are_set_once_for_a_process(tmp_path):
     assert done.stdout.strip() == (
         "IREE runs with 2 threads in this process and cannot change to 3; use a new process"
     )
+
+
+IN_A_FORK = """
+import os, signal, sys
+import numpy as np
+from harness import attention
+from harness.errors import HarnessError
+
+q = np.ones((1, 2, 16, 8), np.float32)
+attention(q, q, q, variant="iree-unfused", threads=2)
+if os.fork() == 0:
+    signal.alarm(60)
+    attention(q, q, q, variant="iree-unfused", threads=1)
+    try:
+        attention(q, q, q, variant="iree-unfused", threads=2)
+    except HarnessError as error:
+        print(error, flush=True)
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
+def test_a_fork_without_iree_s_threads_says_so_instead_of_waiting_for_ever():
+    script = [sys.executable, "-c", IN_A_FORK]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told, status = done.stdout.splitlines()
+    assert told.startswith("IREE's threads do not live on in a forked process: call it there with 1 thread")
+    assert status == "0"

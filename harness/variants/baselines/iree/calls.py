@@ -1,6 +1,7 @@
 """Loads and calls IREE modules; imported only in the process that runs them."""
 
 import math
+import os
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -24,6 +25,8 @@ from harness.variants.baselines.masks import (
     without_padding,
 )
 
+_task_process: int | None = None
+"""The process that has the threads of the local-task driver; none of its forks has them."""
 _task_workers: int | None = None
 """Worker threads of this process's local-task driver; fixed when the driver is first made."""
 
@@ -44,7 +47,7 @@ def load(artifact: Artifact, folder: Path) -> "OnProcessor":
     One thread runs on the caller's thread (`local-sync`), more on IREE's task system (`local-task`), whose
     number of workers is fixed for the life of the process.
     """
-    return OnProcessor(artifact, folder, open_cpu(int(artifact.launch["threads"])))
+    return OnProcessor(artifact, folder, int(artifact.launch["threads"]))
 
 
 def load_on_device(artifact: Artifact, folder: Path) -> "IreeExecutable":
@@ -57,18 +60,28 @@ def load_on_device(artifact: Artifact, folder: Path) -> "IreeExecutable":
 
 def open_cpu(threads: int) -> iree.runtime.HalDevice:
     """Return IREE's CPU device with this many threads; raises `HarnessError` for a second number."""
-    global _task_workers
+    global _task_workers, _task_process
     if threads == 1:
         return iree.runtime.get_device("local-sync")
     if _task_workers is None:
         iree.runtime.flags.parse_flags(f"--task_topology_group_count={threads}")
-        _task_workers = threads
+        _task_workers, _task_process = threads, os.getpid()
     if _task_workers != threads:
         raise HarnessError(
             f"IREE runs with {_task_workers} threads in this process and cannot change to {threads}; "
             "use a new process"
         )
+    _require_task_threads()
     return iree.runtime.get_device("local-task")
+
+
+def _require_task_threads() -> None:
+    """Raise `HarnessError` in a fork of the process whose threads IREE works with: it waits for ever there."""
+    if _task_process != os.getpid():
+        raise HarnessError(
+            "IREE's threads do not live on in a forked process: call it there with 1 thread, or start processes "
+            "by multiprocessing's 'spawn'"
+        )
 
 
 class IreeExecutable(Executable):
@@ -135,6 +148,16 @@ class IreeExecutable(Executable):
 
 class OnProcessor(IreeExecutable):
     """A module whose code is called on this processor."""
+
+    def __init__(self, artifact: Artifact, folder: Path, threads: int) -> None:
+        super().__init__(artifact, folder, open_cpu(threads))
+        self._threads = threads
+
+    def invoke(self, arguments: iree.runtime.VmVariantList) -> iree.runtime.VmVariantList:
+        """Call the function once; raises `HarnessError` in a fork that lacks the threads it needs."""
+        if self._threads != 1:
+            _require_task_threads()
+        return super().invoke(arguments)
 
     def take_process(self) -> None:
         """Keep the heap warm."""
