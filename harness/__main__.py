@@ -24,8 +24,7 @@ NO_THREAD = "can't start new thread"
 SCREEN = "MPLBACKEND"
 """Says how matplotlib shows figures: here they are saved, and what a notebook shows with may be missing."""
 PLUGINS_OF_PYDANTIC = "PYDANTIC_DISABLE_PLUGINS"
-"""Which of its own plugins pydantic leaves out: it fails at distributions with damaged files, looking for any;
-commands need none."""
+"""Which of its own plugins pydantic leaves out: looking for any it fails at damaged distributions."""
 CLOSED_PIPE = 141
 """What a shell reports for a program whose reader, `head` say, went away: 128 + SIGPIPE."""
 
