@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from harness.plurals import counted
+
 if TYPE_CHECKING:
     from harness.artifact.reached_stages import ReachedStage
 
@@ -53,8 +55,8 @@ class UnfinishedError(StorageError):
 class RunInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a run, or several in turn; says how far it had come."""
 
-    def __init__(self, finished: int, planned: int, of_what: str = "cases") -> None:
-        super().__init__(f"{finished} of {planned} {of_what} finished")
+    def __init__(self, finished: int, planned: int, of_what: str = "case") -> None:
+        super().__init__(f"{finished} of {counted(planned, of_what)} finished")
 
 
 class StoppedError(HarnessError):

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
+from harness.plurals import counted
+
 
 class Status(StrEnum):
     """Outcome of a case; a time may stand only on a `passed` row."""
@@ -51,7 +53,7 @@ def checked_line(statuses: Sequence[Status], not_run: int = 0) -> str:
     `not_run` is how many cases were asked for besides, and have no status.
     """
     compared = [status for status in statuses if status.is_checked or status is Status.WRONG]
-    line = f"{len(compared)} of {len(statuses) + not_run} cases checked"
+    line = f"{len(compared)} of {counted(len(statuses) + not_run, 'case')} checked"
     others = Counter(status.value for status in statuses if status not in compared)
     outcomes = Counter(status.value for status in compared) + others
     line += "".join(f", {count} {name}" for name, count in outcomes.items())

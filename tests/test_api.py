@@ -263,7 +263,7 @@ def test_load_says_which_run_it_took_and_what_it_lacks(
     first, second, third = capsys.readouterr().err.splitlines()
     assert first.startswith(f"harness: {newest}: the newest of 3 runs; not loaded: ")
     assert second.endswith("1 planned cases have no row yet; --resume goes on with them")
-    assert third.endswith("1 cases of the experiment were not asked for")
+    assert third.endswith("not asked for: 1 case of the experiment")
 
 
 def test_the_names_of_received_runs_never_steer_the_terminal(

@@ -10,6 +10,7 @@ from harness.cli.app import app
 from harness.cli.options import ExperimentName, Jobs, Only, Plain, Profile, given_path
 from harness.cli.run_options import RunOptions, with_run_options
 from harness.cli.runs import executed, not_timed, note, planned, report_run
+from harness.plurals import counted
 from harness.printable import printable
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def build(
     manifest = of_experiment(plan.experiment, plan.cases, sys.argv)
     built = BuildRun(plan.experiment, make_observer(plain), jobs or available_cores()).run(plan.cases)
     done = sum(case.failure is None for case in built)
-    typer.echo(f"{done} of {len(built)} cases built")
+    typer.echo(f"{done} of {counted(len(built), 'case')} built")
     if bundle is not None:
         written = bundles.write_bundle(bundle, manifest, built)
         typer.echo(printable(f"bundle: {bundle}"))

@@ -10,6 +10,7 @@ import typer
 
 from harness.cli.options import FigureFormat
 from harness.cli.run_options import RunOptions
+from harness.plurals import counted
 from harness.printable import printable
 from harness.status import Status
 from harness.storage.streams import tell
@@ -80,7 +81,8 @@ def executed(options: RunOptions, *, timed: bool, junit: Path | None = None) -> 
 
     plan = planned(options.experiment, options.bundle, options.only or [], options.expect, options.profile)
     if plan.experiment.profile is not None:
-        note([f"profile {plan.experiment.profile} of {plan.experiment.name}: {len(plan.cases)} cases"])
+        cases = counted(len(plan.cases), "case")
+        note([f"profile {plan.experiment.profile} of {plan.experiment.name}: {cases}"])
     note(crowded(plan.cases, available_cores()))
     ensure_writable_folder(options.out)
     if options.dump is not None:

@@ -24,6 +24,7 @@ from harness.comparing.check_settings import other_checks
 from harness.comparing.verdicts import joint_degrees, reach_of, standard_error, verdicts
 from harness.errors import InputError
 from harness.measure.statistics import RUN_TO_RUN, Verdict
+from harness.plurals import counted
 from harness.results.frame import arrow_texts, is_among
 from harness.status import FAILURES, Status
 
@@ -363,7 +364,8 @@ def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
 
 def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
     """Return what else differs between two runs, a line each: checks, conventions, packages."""
-    notes = list(other_checks(old, new))
+    same = [f"old and new are the same run, {old.path}"] if old.path.resolve() == new.path.resolve() else []
+    notes = [*same, *other_checks(old, new)]
     notes += [
         f"files of the {name} run differed from its commit {run.manifest.git_commit[:7]}"
         for name, run in (("old", old), ("new", new))
@@ -371,7 +373,8 @@ def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> 
     ]
     conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())
     if conventions:
-        notes.append(f"{conventions} cases count FLOPs by another convention: compare times, not rates")
+        cases_of_both = counted(conventions, "case")
+        notes.append(f"FLOPs of {cases_of_both} are counted by another convention: compare times, not rates")
     packages = old.manifest.packages, new.manifest.packages
     changed = sorted(
         name for name in {*packages[0], *packages[1]} if packages[0].get(name) != packages[1].get(name)

@@ -129,7 +129,7 @@ def _telling_what_is_kept(finished: int, pairs: int) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interruption:
-        raise RunInterrupted(finished, pairs, "pairs") from interruption
+        raise RunInterrupted(finished, pairs, "pair") from interruption
     except InputError as error:
         if not finished:
             raise

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from harness.comparing.comparison import Comparison
 from harness.comparing.deciding import deciding_commands
 from harness.measure.statistics import Verdict
+from harness.plurals import counted
 from harness.printable import markdown_code, markdown_text
 from harness.reporting.frames import describe_problem, is_missing, records
 from harness.reporting.tables import markdown_rows
@@ -46,7 +47,8 @@ def headline(comparison: Comparison) -> str:
         if len(table):
             told.append(f"{len(table)} {what} ({_outcomes(table)})")
     threshold = f"{100 * comparison.threshold:g} %"
-    return f"{len(comparison.cases)} cases in both runs: {', '.join(told)} (differences above {threshold})"
+    cases = counted(len(comparison.cases), "case")
+    return f"{cases} in both runs: {', '.join(told)} (differences above {threshold})"
 
 
 def _outcomes(table: "pd.DataFrame") -> str:

@@ -13,6 +13,7 @@ from harness.errors import HarnessError, InputError
 from harness.experiment.experiment import load_experiment
 from harness.experiment.shipped import find_experiment
 from harness.machine.cores import available_cores
+from harness.plurals import counted
 from harness.printable import printable
 from harness.pytest_plugin.benchmarks import skip_benchmarks, take_skip
 from harness.pytest_plugin.items import (
@@ -163,7 +164,7 @@ class HarnessPlugin:
             asked = run.asked
             is_timed = asked.settings.timed and asked.experiment.timing.enabled
             how = "checked and timed" if is_timed else "checked"
-            lines.append(f"harness: {asked.experiment.path}: {len(asked.cases)} cases to be {how}")
+            lines.append(f"harness: {asked.experiment.path}: {counted(len(asked.cases), 'case')} to be {how}")
         return lines
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> ExperimentFile | None:

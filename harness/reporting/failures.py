@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.plurals import counted
 from harness.printable import install_line, markdown_code, markdown_text, shell_line
 from harness.reporting.frames import PROBLEM_COLUMNS, describe_problem, is_missing, records
 from harness.status import FAILURES, Status
@@ -49,7 +50,8 @@ def failures_of(frame: pd.DataFrame, most: int = MOST_LISTED) -> list[Failure]:
     listed = [_failure(row) for row in records(failed.head(most)[_columns(frame)])]
     rest = failed["status"].iloc[most:].value_counts(sort=False)
     listed += [
-        Failure(str(status), f"{count} more cases", "", IN_THE_CSV, None) for status, count in rest.items()
+        Failure(str(status), counted(count, "more case"), "", IN_THE_CSV, None)
+        for status, count in rest.items()
     ]
     is_other = (frame["status"] == Status.UNSUPPORTED) | frame["reason"].notna()
     others = frame.loc[is_other & ~_lacks_package(frame), _columns(frame)].drop(failed.index, errors="ignore")
@@ -73,7 +75,7 @@ def missing_packages(frame: pd.DataFrame, *, is_pasted_here: bool = False) -> st
     variants = dict.fromkeys(map(str, lacking.sort_values("label")["variant"]))
     packages = f"{DISTRIBUTION}[{','.join(extras)}]"
     command = install_line(packages) if is_pasted_here else shell_line(["pip", "install", packages])
-    cases = f"{len(lacking)} case{'s' if len(lacking) > 1 else ''}"
+    cases = counted(len(lacking), "case")
     return (
         f"not installed here: what {', '.join(variants)} need{'s' if len(variants) == 1 else ''} ({cases}); "
         f"to have them: {command}"
@@ -132,7 +134,7 @@ def _failure(row: dict[str, Any]) -> Failure:
 
 def _group(row: dict[str, Any], cases: int) -> Failure:
     """Describe several cases by the first of them."""
-    what = describe_problem(row) if cases == 1 else f"{cases} cases"
+    what = describe_problem(row) if cases == 1 else counted(cases, "case")
     return Failure(
         status=str(row["status"]),
         what=f"{row['label']} · {row['target']} · {what}",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError, cut
+from harness.plurals import counted
 from harness.printable import markdown_code, markdown_text
 from harness.reporting.failures import MOST_LISTED
 from harness.reporting.outcomes import is_skipped, reason_of
@@ -43,7 +44,7 @@ def job_summary(summary: JobSummary) -> str:
     """Return counts by status, a table of failures, and why cases were not checked, as Markdown."""
     total = len(summary.rows) + summary.not_run
     parts = [
-        f"## {markdown_text(summary.experiment)}: {len(summary.failed)} of {total} cases failed",
+        f"## {markdown_text(summary.experiment)}: {len(summary.failed)} of {counted(total, 'case')} failed",
         _table(("status", "cases"), "|---|---:|", _counts(summary)),
     ]
     if summary.failed:

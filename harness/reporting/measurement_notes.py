@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from harness.plurals import counted
 from harness.reporting.frames import RUN_COLUMNS, RUN_LABEL
 from harness.reporting.units import rate_unit, significant
 from harness.results.refuted_peaks import MACHINE, REFUTED_BY, REFUTED_PEAK, credible_peaks
@@ -25,19 +26,19 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
         yield f"Samples: {' in '.join(taken)}"
     busy = _count(timed["busy"])
     if busy:
-        yield f"Busy, others used the processors meanwhile: {busy} of {len(timed)} rows"
+        yield f"Busy, others used the processors meanwhile: {busy} of {counted(len(timed), 'row')}"
     disturbed = int(timed["order_effect"].notna().sum())
     if disturbed:
         largest = timed["order_effect"].abs().max()
         yield (
             f"Times that depend on the candidate that ran before, by up to {largest:.0%}: {disturbed} of "
-            f"{len(timed)} rows"
+            f"{counted(len(timed), 'row')}"
         )
     single = int((timed["starts"].fillna(1) == 1).sum())
     if single:
         yield (
             f"Timed in one start, so that intervals do not hold what differs between processes: {single} of "
-            f"{len(timed)} rows"
+            f"{counted(len(timed), 'row')}"
         )
 
 

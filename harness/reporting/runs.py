@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import InputError
 from harness.experiment.profiles import mistakes_in_profiles, unknown_profile, with_profile
+from harness.plurals import counted
 from harness.printable import printable
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.frames import PROBLEM_COLUMNS, RUN_COLUMNS, RunLabels, prepare, run_names, varying
@@ -188,8 +189,9 @@ def _unmeasured(runs: Sequence[RunFolder], names: Sequence[str]) -> Iterator[str
 
 def _partial_note(run: RunFolder) -> str:
     """Return what is to be known of a newest run that is only a part of its experiment."""
+    left_out = counted(run.manifest.left_out, "case")
     return (
-        f"{run.path} is the newest run, made with --only: it leaves out {run.manifest.left_out} cases of the "
+        f"{run.path} is the newest run, made with --only: it leaves out {left_out} of the "
         "experiment; name another run's folder to report that one"
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import InputError
+from harness.plurals import counted
 from harness.results.archive import is_archive, unpacked
 from harness.results.run_folder import MANIFEST_FILE, RunFolder, run_paths, tables_from_journals
 from harness.storage.reading import exists
@@ -58,7 +59,8 @@ def choice_of(path: str | Path, finished: Collection[str], *, is_timed: bool = T
     if missing:
         lines.append(f"{folder.path}: {missing} planned cases have no row yet; --resume goes on with them")
     if folder.manifest.left_out:
-        lines.append(f"{folder.path}: {folder.manifest.left_out} cases of the experiment were not asked for")
+        left_out = counted(folder.manifest.left_out, "case")
+        lines.append(f"{folder.path}: not asked for: {left_out} of the experiment")
     return lines
 
 

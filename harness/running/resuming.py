@@ -6,6 +6,7 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.machine.gpus import devices
 from harness.machine.system import device_name
+from harness.plurals import counted
 from harness.results.manifest import GPU_TARGETS, Manifest
 from harness.results.run_folder import RunFolder, run_paths
 
@@ -80,7 +81,7 @@ def progress_of(run: RunFolder) -> str:
     if planned is None:
         return ""
     finished = {row.case for row in run.results()} & set(planned)
-    return f"{len(finished)} of {len(planned)} cases finished"
+    return f"{len(finished)} of {counted(len(planned), 'case')} finished"
 
 
 def _readable_runs(folder: Path) -> list[RunFolder]:

@@ -84,6 +84,13 @@ def test_runs_without_a_difference_end_with_0(tmp_path, old, capsys):
     assert "0 slower, 4 same" in out
 
 
+def test_a_run_compared_with_itself_is_told(tmp_path, old, capsys):
+    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
+    line = f"old and new are the same run, {old}"
+    assert line in compare(capsys, str(old), str(old))[1]
+    assert "are the same run" not in compare(capsys, str(old), str(new))[1]
+
+
 def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old, capsys):
     unclear = row(CASES[1], 0.52, speedup_low=1.7, speedup_high=2.1)
     new = write(tmp_path / "new", BASELINE, unclear, row(CASES[2], 0.5), row(CASES[3], 0.5))

@@ -94,7 +94,7 @@ def test_a_form_that_a_variant_says_it_has_and_a_build_refuses_fails(
     monkeypatch.setattr(support_module, "matrix", lambda *asked, **how: [said])
     options = ["--check", "--variant", "flash", "--target", "cpu", "--plain", "--out", str(tmp_path)]
     assert main(["support", *options]) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "0 of 1 cases checked, 1 unsupported"
+    assert capsys.readouterr().out.splitlines()[-1] == "0 of 1 case checked, 1 unsupported"
 
 
 def boom() -> str:
@@ -152,7 +152,7 @@ def test_what_a_faulty_variant_has_is_not_checked_and_told(
     monkeypatch.setattr(support_module, "own_variants", lambda: ["naive", "evil"])
     assert main(["support", "--check", "--target", "cpu", "--plain", "--out", str(tmp_path)]) == 0
     told = capsys.readouterr()
-    assert told.out.splitlines()[-1] == "1 of 1 cases checked, 1 passed"
+    assert told.out.splitlines()[-1] == "1 of 1 case checked, 1 passed"
     assert f"harness: not checked: {fault[0]}" in told.err.splitlines()
 
 

@@ -255,15 +255,15 @@ def test_strict_ends_with_a_failure_where_a_case_is_never_run(folder: Path) -> N
     (folder / "conftest.py").write_text(NEVER_RUN)
     session = Session(folder, *CHOSEN, "--harness-strict", "--harness-summary", "summary.md", "-k", "s16")
     assert session.status == 1, session.text
-    assert "0 of 1 cases checked, 1 not run" in session.text
-    assert (folder / "summary.md").read_text().startswith("## tiny: 1 of 1 cases failed\n")
+    assert "0 of 1 case checked, 1 not run" in session.text
+    assert (folder / "summary.md").read_text().startswith("## tiny: 1 of 1 case failed\n")
 
 
 def test_cases_that_others_skip_are_counted(folder: Path) -> None:
     (folder / "conftest.py").write_text(SKIPS)
     session = Session(folder, *CHOSEN, "-k", "s16")
     assert session.status == 0, session.text
-    assert "0 of 1 cases checked, 1 not run" in session.text
+    assert "0 of 1 case checked, 1 not run" in session.text
 
 
 def test_only_benchmarks_skips_cases_that_are_none(folder: Path) -> None:

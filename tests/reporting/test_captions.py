@@ -110,7 +110,7 @@ def test_a_caption_names_whatever_is_not_as_usual_or_varies(
 
 def test_a_caption_says_which_rows_were_busy() -> None:
     frame = prepare(results_frame([make_result(time_s=1.0, starts=5, busy=True)]))
-    assert figure_caption(frame, [MANIFEST]).endswith("meanwhile: 1 of 1 rows.")
+    assert figure_caption(frame, [MANIFEST]).endswith("meanwhile: 1 of 1 row.")
 
 
 CUDA = {"target": "cuda:sm_90", "executor": "device", "device": "NVIDIA H100", "threads": None}

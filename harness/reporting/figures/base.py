@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from harness.errors import HarnessError, InputError
 from harness.experiment.condition import holds, names_in, parse_condition
+from harness.plurals import counted
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
@@ -296,7 +297,7 @@ def not_shown(reason: str, chosen: pd.DataFrame, drawn: pd.DataFrame, settings: 
     if others.empty:
         return []
     names = ", ".join(settings.display(label) for label in labels_in(others))
-    return [f"{reason}, so not shown: {len(others)} of {len(chosen)} cases ({names})."]
+    return [f"{reason}, so not shown: {len(others)} of {counted(len(chosen), 'case')} ({names})."]
 
 
 def require_times(frame: pd.DataFrame) -> None:

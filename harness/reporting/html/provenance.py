@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from harness.plurals import counted
+
 if TYPE_CHECKING:
     from harness.results.manifest import Manifest
 
@@ -16,7 +18,7 @@ def entries(manifest: Manifest) -> list[tuple[str, str]]:
     """Return what a manifest says, by name; what it does not know is left out."""
     values = manifest.model_dump(mode="json", exclude=set(APART))
     values["left_out"] = manifest.left_out or None
-    values["planned"] = None if manifest.planned is None else f"{len(manifest.planned)} cases"
+    values["planned"] = None if manifest.planned is None else counted(len(manifest.planned), "case")
     return list(_entries(values, ""))
 
 

@@ -76,11 +76,11 @@ def open_cpu(threads: int) -> iree.runtime.HalDevice:
 
 
 def _require_task_threads() -> None:
-    """Raise `HarnessError` in a fork of the process whose threads IREE works with: it waits for ever there."""
+    """Raise `HarnessError` in a fork of the process that has IREE's threads: it would wait for ever."""
     if _task_process != os.getpid():
         raise HarnessError(
-            "IREE's threads do not live on in a forked process: call it there with 1 thread, or start processes "
-            "by multiprocessing's 'spawn'"
+            "IREE's threads do not live on in a forked process: call it there with 1 thread, or start "
+            "processes by multiprocessing's 'spawn'"
         )
 
 
