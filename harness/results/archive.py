@@ -11,6 +11,7 @@ import shutil
 import tarfile
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from harness.artifact.cache import cache_root
@@ -70,14 +71,13 @@ def write_archive(run: Path, file: Path) -> None:
 
 
 def unpacked(file: Path) -> Path:
-    """Return the folder of an archive's run, unpacked into the cache once.
+    """Return the folder of an archive's run, unpacked into the cache; once, while it is there as it was.
 
     Raises `InputError` for what is no archive of a run, and `StorageError` where there is no room for it.
     """
     try:
-        folder = cache_root() / UNPACKED / file_digest(file)
-        if not folder.is_dir():
-            _unpack(file, folder)
+        store, key = FolderStore((cache_root() / UNPACKED).absolute()), file_digest(file)
+        folder = store.find(key) or store.store(key, partial(_unpack, file))
         (run,) = folder.glob("*/*")
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         raise InputError(
@@ -125,32 +125,25 @@ class _Bounded:
             raise ValueError(f"it has a header of more than {LARGEST_HEADER:,} bytes")
 
 
-def _unpack(file: Path, folder: Path) -> None:
-    """Unpack into a new folder that takes its place as a whole.
-
-    What a killed process has unpacked in part is removed by the next one.
-    """
-    with FolderStore(folder.parent.absolute()).private_folder() as private:
-        place = private / "unpacked"
-        found: set[str] = set()
-        with gzip.open(file) as packed:
-            bounded = _Bounded(packed)
-            with tarfile.open(fileobj=bounded, mode="r:") as archive:  # type: ignore[call-overload]
-                for member in _checked(archive, bounded):
-                    target = place / member.name
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    content = archive.extractfile(member)
-                    if content is None:
-                        raise ValueError(f"{member.name!r} is no file")
-                    with content, target.open("xb") as output:
-                        shutil.copyfileobj(content, output)
-                    found.add(target.name)
-            _require_end(packed)
-        missing = [needed for needed in NEEDED if needed not in found]
-        if missing:
-            raise ValueError(f"it has no {missing[0]}")
-        if not folder.is_dir():
-            place.rename(folder)
+def _unpack(file: Path, place: Path) -> None:
+    """Unpack into an empty folder."""
+    found: set[str] = set()
+    with gzip.open(file) as packed:
+        bounded = _Bounded(packed)
+        with tarfile.open(fileobj=bounded, mode="r:") as archive:  # type: ignore[call-overload]
+            for member in _checked(archive, bounded):
+                target = place / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                content = archive.extractfile(member)
+                if content is None:
+                    raise ValueError(f"{member.name!r} is no file")
+                with content, target.open("xb") as output:
+                    shutil.copyfileobj(content, output)
+                found.add(target.name)
+        _require_end(packed)
+    missing = [needed for needed in NEEDED if needed not in found]
+    if missing:
+        raise ValueError(f"it has no {missing[0]}")
 
 
 def _require_name(path: PurePosixPath, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -194,6 +195,26 @@ def test_what_a_killed_process_has_unpacked_goes_with_the_next(run, tmp_path):
     folder = unpacked(file).parents[1]
     assert len(list((tmp_path / "cache" / "archives").rglob("manifest.json"))) == 1
     assert {path.name for path in folder.parent.iterdir()} == {folder.name, BUILDING}
+
+
+def remove_rows(journal: Path) -> None:
+    journal.unlink()
+
+
+def shorten(journal: Path) -> None:
+    journal.write_text(journal.read_text().partition("\n")[0] + "\n")
+
+
+def remove_all(journal: Path) -> None:
+    shutil.rmtree(journal.parents[1])
+
+
+@pytest.mark.parametrize("damage", [remove_rows, shorten, remove_all])
+def test_what_has_changed_in_the_cache_is_unpacked_again(run, tmp_path, damage):
+    file = tmp_path / "run.tar.gz"
+    write_archive(run, file)
+    damage(unpacked(file) / "results.jsonl")
+    assert load(file).equals(load(run))
 
 
 def test_several_runs_and_other_files_are_refused(run, tmp_path):
