@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from harness.cli.commands import app
-from harness.errors import BuildError, HarnessError, InputError, PluginError, StoppedError, cut
+from harness.errors import BuildError, HarnessError, InputError, PluginError, StoppedError, cut, is_no_thread
 from harness.printable import printable, shell_line
 from harness.running.signals import ENDING, ended_by_signals
 from harness.storage.streams import UNWRITABLE, discard_output, prepare_streams, tell
@@ -19,8 +19,6 @@ BAD_INPUT = 2
 """Exit status where what the user gave is wrong."""
 INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
-NO_THREAD = "can't start new thread"
-"""How Python says that the system refuses another thread."""
 SCREEN = "MPLBACKEND"
 """Says how matplotlib shows figures: here they are saved, and what a notebook shows with may be missing."""
 PLUGINS_OF_PYDANTIC = "PYDANTIC_DISABLE_PLUGINS"
@@ -77,7 +75,7 @@ def _main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and NO_THREAD not in str(error):
+        if not isinstance(error, MemoryError) and not is_no_thread(error):
             raise
         what = "memory" if isinstance(error, MemoryError) else "threads"
         return _fail(f"the system gives no more {what} (see 'ulimit -a'); what was measured is kept")

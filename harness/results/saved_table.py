@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.digest import digest
+from harness.errors import is_no_thread
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.frame import PARAMETER_PREFIX, column_dtype
 from harness.results.result import (
@@ -95,8 +96,8 @@ def read_table(
     """Return the table that `write_table` has made of a journal, or None where the journal is to be read.
 
     So it is where there is no such file, it cannot be read, the journal has changed since, another version
-    has made it, or it holds what no journal can give.  Where only some columns are asked for, others are not
-    looked at.
+    has made it, the system refuses the thread that reads beside, or it holds what no journal can give.
+    Where only some columns are asked for, others are not looked at.
     """
     import pyarrow
 
@@ -105,6 +106,10 @@ def read_table(
             frame = _read(file, journal, columns)
         _check_rows(frame)
     except (OSError, ValueError, pyarrow.ArrowException):
+        return None
+    except RuntimeError as error:
+        if not is_no_thread(error):
+            raise
         return None
     return frame
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import HarnessError, RunInterrupted, StorageError, UnfinishedError
+from harness.errors import HarnessError, RunInterrupted, StorageError, UnfinishedError, is_no_thread
 from harness.experiment.experiment import Experiment
 from harness.problem.case import Case
 from harness.processes.open_files import allow_open_files
@@ -176,9 +176,9 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
 
     What the oracle expects of them stays in the context, for other cases of the same problems.
 
-    What the system refuses this process, files or processes, ends the run in one line (`UnfinishedError`): no
-    case is to blame.  So does an observer whose lines nobody reads any more (`BrokenPipeError`).  What no
-    code expects becomes the rows of the cases that have none yet.
+    What the system refuses this process, files, processes or threads, ends the run in one line
+    (`UnfinishedError`): no case is to blame.  So does an observer whose lines nobody reads any more
+    (`BrokenPipeError`).  What no code expects becomes the rows of the cases that have none yet.
     """
     context.ending.require_none()
     try:
@@ -191,6 +191,8 @@ def run_group(context: RunContext, group: Sequence[Case]) -> None:
         if isinstance(error, OSError):
             where = error.filename or context.folder.path
             raise UnfinishedError(f"{where}: {error.strerror or error}") from error
+        if is_no_thread(error):
+            raise UnfinishedError("the system gives no more threads (see 'ulimit -u')") from error
         context.fail_unexpectedly(group, error)
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from threading import Thread
 
 import pandas
 import pyarrow
@@ -81,6 +82,16 @@ def test_the_table_is_read_instead_of_the_journal(folder, monkeypatch):
     expected = load(folder.path)
     monkeypatch.setattr(RunFolder, "lines", lambda self: pytest.fail("the journal was read"))
     pandas.testing.assert_frame_equal(load(folder.path), expected)
+
+
+def test_the_journal_is_read_where_the_system_refuses_a_thread(folder, monkeypatch):
+    expected = load(folder.path)
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Thread, "start", refuse)
+    assert load(folder.path).equals(expected)
 
 
 def test_the_end_of_a_run_makes_its_table_from_the_journal(folder):
