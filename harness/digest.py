@@ -60,11 +60,6 @@ def require_same_code(expected: Mapping[str, str], found: Mapping[str, str]) -> 
         )
 
 
-def package_of(plugin: object) -> str:
-    """Return the name of the top-level package or module that defines a plugin's class."""
-    return type(plugin).__module__.partition(".")[0]
-
-
 def _sources(package: str) -> Iterator[tuple[Path, Path]]:
     """Yield (folder, source file) of a package, or of a module that is one file, or the zip file it is in."""
     specification = importlib.util.find_spec(package)

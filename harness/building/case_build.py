@@ -11,7 +11,8 @@ from harness import plugins
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.artifact.reached_stages import stages_left_in
-from harness.digest import code_digests, digest, package_of
+from harness.code_packages import code_packages
+from harness.digest import code_digests, digest
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
 from harness.experiment.case_settings import asked_for, checked
 from harness.problem.case import Case, ParameterValue
@@ -43,7 +44,7 @@ def find_key(case: Case) -> KeyFound:
     target_options(case.target, case.target_options)
     require_supported(case)
     device = target.device_of(case)
-    code = code_digests({"harness", package_of(variant), package_of(target)})
+    code = code_digests({"harness"} | code_packages(variant) | code_packages(target))
     key = digest(
         {
             "source": variant.source(case),

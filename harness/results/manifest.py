@@ -18,7 +18,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from harness.digest import OWN_PACKAGE, code_digest, digest_of_sources, package_of
+from harness.code_packages import code_packages
+from harness.digest import OWN_PACKAGE, code_digest, digest_of_sources
 from harness.errors import HarnessError
 from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
@@ -207,10 +208,10 @@ def plugin_code(cases: Iterable[Case]) -> dict[str, str]:
     named = {("variant", case.variant) for case in cases} | {
         ("target", name_of(case.target)) for case in cases
     }
-    packages = set()
+    packages: set[str] = set()
     for kind, name in named:
         with contextlib.suppress(HarnessError):
-            packages.add(package_of(load(kind, name)))
+            packages |= code_packages(load(kind, name))
     digests = {}
     for package in sorted(packages - {OWN_PACKAGE}):
         with contextlib.suppress(ImportError, OSError, ValueError):  # such as a module that was made by hand
