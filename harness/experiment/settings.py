@@ -75,6 +75,11 @@ class CheckSettings(Section):
     supported: Annotated[tuple[str, ...], AfterValidator(each_once)] = ()
     """Variants of which no case may be unsupported: `harness check` fails if one is."""
 
+    @property
+    def inputs(self) -> str:
+        """What cases are checked with, in words: `normal, large-logits, seed 0`."""
+        return f"{', '.join(self.distributions)}, seed {self.seed}"
+
 
 class TimingSettings(Section):
     """`[timing]`: how long and how exactly to measure."""

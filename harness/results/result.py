@@ -88,6 +88,8 @@ class Result(BaseModel):
     tolerance: float | None = None
     distribution: str | None = None
     """Input distribution of the worst checked run."""
+    checked_inputs: str | None = None
+    """All that it was checked with, `normal, large-logits, seed 0`; rows of older versions do not say it."""
 
     time_s: float | None = None
     """Typical time of one call: the geometric mean over starts of the median over rounds."""

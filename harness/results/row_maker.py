@@ -42,6 +42,8 @@ class CaseRecord:
     """The oracle's verdict with the largest error for its tolerance."""
     distribution: str | None = None
     """Input distribution of that verdict."""
+    checked_inputs: str | None = None
+    """What it is checked with, see `CheckSettings.inputs`; None before its check begins."""
     peak_bytes: int | None = None
     elapsed_s: float = 0.0
     """What was spent on this case alone so far."""
@@ -157,6 +159,7 @@ class RowMaker:
             **option_columns(case),
             **artifact_columns(record.artifact, case.problem),
             binary_digest=_binary_digest(record),
+            checked_inputs=record.checked_inputs,
             **verdict_columns(record),
             **columns,
         )

@@ -70,6 +70,7 @@ class CheckPool:
         """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with."""
         settings = self._context.experiment.check
         self._context.observer.started(record.case, "check")
+        record.checked_inputs = settings.inputs
         expected = self._context.expectations.files(record.case.problem, settings.distributions)
         worker = self._worker(record)
         limit_s = self._context.step_limit_s

@@ -68,6 +68,8 @@ class GroupRun:
             return False
         if row.executor in TIMED_EXECUTORS and row.device not in (None, record.device):
             return False  # what a bundle holds has one key on all machines
+        if row.checked_inputs not in (None, self._context.experiment.check.inputs):
+            return False
         needs_time = self._context.timed and row.executor in TIMED_EXECUTORS
         return row.status is not Status.PASSED or row.time_s is not None or not needs_time
 

@@ -93,8 +93,9 @@ class _GroupTiming:
         first = next(iter(records.values())).case
         self._peak = context.peaks.sampler(first, case_threads(first), stack)
         keys = {case_id: record.key for case_id, record in records.items()}
-        self._group_id = digest(keys)[:12]
-        """Names this set of cases with these keys: the rounds of other keys must not be mixed with theirs."""
+        check = context.experiment.check
+        self._group_id = digest([keys, check.distributions[0], check.seed])[:12]
+        """Names these cases with their keys and inputs: no rounds of others are mixed with theirs."""
 
     def add_kept_baseline(self) -> None:
         """Load a baseline that is not to be timed itself, so that the others can be compared with it."""

@@ -79,7 +79,8 @@ def run_experiment(
     needs a time if `timed`.  Failures are kept too: repeat them with the command in their row, without
     `resume`.  A case that was in flight when the run was killed is done again; timing rounds that were
     journaled are not.  When a baseline has changed, all cases that are compared with it are timed again.
-    What a changed `[check]` or `[timing]` section asks for is not seen: start a new run for that.
+    So is a case that was checked with other inputs.  What a changed `[timing]` section asks for is not seen:
+    start a new run for that.
 
     Wrong outputs go into the folder `dump`, if there is one, beside what was expected.
 
