@@ -59,6 +59,14 @@ def test_the_key_changes_with_all_that_the_build_depends_on(
     assert find_key(case).key != before
 
 
+def test_the_key_covers_all_packages_of_a_plugin_s_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = find_key(example_case())
+    monkeypatch.setattr(case_build, "code_packages", lambda plugin: {"attention_example", "filecheck"})
+    found = find_key(example_case())
+    assert found.code.keys() == {"harness", "attention_example", "filecheck"}
+    assert found.key != before.key
+
+
 def test_a_build_leaves_a_complete_folder_in_the_cache(tmp_path: Path) -> None:
     built = build_case(example_case(), ArtifactCache(tmp_path))
     assert built.folder.is_relative_to(tmp_path)
