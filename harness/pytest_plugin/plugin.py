@@ -192,12 +192,18 @@ class HarnessPlugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where its rows go, and what its items are called."""
-        node.workerinput[RUNS] = {
-            str(run.asked.experiment.path): (str(run.open()), run.node_id)
-            for run in self._runs.values()
-            if isinstance(run, WorkersRun)
-        }
+        """Tell a worker of pytest-xdist where its rows go, and what its items are called.
+
+        The session ends where no folder for them can be made, as on a full disk.
+        """
+        try:
+            node.workerinput[RUNS] = {
+                str(run.asked.experiment.path): (str(run.open()), run.node_id)
+                for run in self._runs.values()
+                if isinstance(run, WorkersRun)
+            }
+        except HarnessError as error:
+            end_session(str(error))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 """The pytest plugin where tests change the folder, or a disk is full."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,21 @@ def test_a_cache_that_cannot_be_written_ends_a_session_with_the_reason(
     assert line.strip("! ").startswith("_pytest.outcomes.Exit: harness: ")
     assert line.strip("! ").endswith("to a folder that can be written and has room")
     assert "--resume" not in session.text
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+def test_results_that_cannot_be_written_end_a_session_with_the_reason(
+    folder: Path, arguments: list[str]
+) -> None:
+    (folder / "results").mkdir()
+    (folder / "results" / "tiny").touch()
+    session = Session(folder, *CHOSEN, *arguments)
+    assert session.status == 2, session.text
+    assert "INTERNALERROR" not in session.text
+    said = {
+        line.strip("! ") for line in session.text.splitlines() if "cannot create the run's folder" in line
+    }
+    assert said
+    assert all(
+        re.match(rf"(_pytest\.outcomes\.)?Exit: harness: {folder}/results/tiny/", line) for line in said
+    )
