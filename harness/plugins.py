@@ -1,17 +1,19 @@
 """Variants, targets and figures, found through entry points and loaded only when asked for.
 
 The built-in ones are declared in this distribution's own `pyproject.toml`; a third party declares more in
-its own.  A plugin that cannot be imported hurts only those who ask for it: their cases fail to build.
+its own.  A plugin that cannot be imported, or whose name others declare, too, hurts only those who ask for it:
+their cases fail to build.
 """
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, InputError, PluginError, message_of, one_line, raise_interrupt
+from harness.plurals import counted
 from harness.printable import printable
 from harness.storage.streams import tell
 from harness.validation import unknown_name
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 SETTINGS = {"variant": "parameters", "target": "options", "figure": "settings"}
 """By kind, the attribute that holds the model of a plugin's settings: what has none is no such plugin."""
 KINDS = {"variant": "harness.variants", "target": "harness.targets", "figure": "harness.figures"}
+
+OWN_DISTRIBUTION = "attention-harness"
+"""That which declares the built-in plugins."""
 
 OBJECT = re.compile(r"[\w.]+\s*:\s*[\w.]+(\s*\[.*\])?")
 """How an entry point says where a plugin is: `module:Class`."""
@@ -72,16 +77,55 @@ def _tell_once(line: str) -> None:
 
 
 @functools.cache
-def _registered(kind: str) -> dict[str, EntryPoint]:
-    """Return the entry points of one kind by name; a name declared twice is refused."""
-    found: dict[str, EntryPoint] = {}
+def _declarations(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
+    """Return by name the entry points of one kind that have different values, this distribution's own first."""
+    found: dict[str, dict[str, EntryPoint]] = {}
     for entry in _declared_entries(kind):
-        if entry.name in found and found[entry.name].value != entry.value:
-            raise HarnessError(
-                f"{kind} {entry.name!r} is declared twice: {found[entry.name].value} and {entry.value}"
-            )
-        found[entry.name] = entry
-    return dict(sorted(found.items()))
+        found.setdefault(entry.name, {}).setdefault(entry.value, entry)
+    return {name: _built_in_first(entries.values()) for name, entries in sorted(found.items())}
+
+
+@functools.cache
+def _registered(kind: str) -> dict[str, EntryPoint]:
+    """Return the entry points of one kind by name; `_require_one_declaration` says which are not to be used."""
+    return {name: entries[0] for name, entries in _declarations(kind).items()}
+
+
+def _require_one_declaration(kind: str, name: str) -> None:
+    """Raise `PluginError` for a name that several distributions declare with different values.
+
+    A built-in plugin stays what its name means, and a line is told of what declares the name, too.
+    """
+    first, *others = _declarations(kind).get(name, (None,))
+    if first is None or not others:
+        return
+    if _is_built_in(first):
+        for other in others:
+            _tell_once(f"{kind} {name!r} is the built-in one; not used: that of {_declared_by(other)}")
+        return
+    places = " and by ".join(map(_declared_by, (first, *others)))
+    raise PluginError(
+        f"{kind} {name!r} is declared {counted(len(others) + 1, 'time')}: by {places}; keep one"
+    )
+
+
+def _built_in_first(entries: Collection[EntryPoint]) -> tuple[EntryPoint, ...]:
+    if len(entries) == 1:  # whose distribution need not be read for that
+        return tuple(entries)
+    return tuple(sorted(entries, key=lambda entry: not _is_built_in(entry)))
+
+
+def _is_built_in(entry: EntryPoint) -> bool:
+    return entry.dist is not None and _described(entry.dist)[0] == OWN_DISTRIBUTION
+
+
+def _declared_by(entry: EntryPoint) -> str:
+    """Return which distribution declares an entry point, where that lies, and what it declares."""
+    if entry.dist is None:
+        return f"a distribution ({entry.value})"
+    name, version = _described(entry.dist)
+    words = " ".join(filter(None, [name or "a distribution", version]))
+    return f"{words} in {entry.dist.locate_file('')} ({entry.value})"
 
 
 def names(kind: str) -> list[str]:
@@ -195,12 +239,13 @@ def chips(target_name: str) -> dict[str, str]:
 def load(kind: str, name: str) -> Any:
     """Import and instantiate a plugin.
 
-    Raises `PluginError` for one that cannot be imported, for one whose code fails, whatever it raises, and
-    for what is no plugin of this kind.
+    Raises `PluginError` for one that cannot be imported, for one whose code fails, whatever it raises, for
+    what is no plugin of this kind, and for a name that several distributions declare.
     """
     from pydantic import BaseModel
 
     check_name(kind, name)
+    _require_one_declaration(kind, name)
     entry, declared = _registered(kind)[name], _declared(kind, name)
     if not OBJECT.fullmatch(entry.value):
         raise PluginError(f"{kind} {name!r}: found {entry.value!r}, expected module:Class")

@@ -53,6 +53,7 @@ def missing_packages(extra: str) -> tuple[str, ...]:
 
 def forget_plugins() -> None:
     """Let plugins be looked up anew."""
+    plugins._declarations.cache_clear()
     plugins._registered.cache_clear()
     plugins.load.cache_clear()
     importlib.invalidate_caches()

@@ -27,7 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     plugins._registered.cache_clear()
     plugins.load.cache_clear()
     plugins._tell_once.cache_clear()
-    monkeypatch.setattr(plugins, "_registered", plugins._registered.__wrapped__)
+    for read in ("_registered", "_declarations"):
+        monkeypatch.setattr(plugins, read, getattr(plugins, read).__wrapped__)
     return folder
 
 
