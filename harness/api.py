@@ -22,7 +22,7 @@ from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.signature import with_arguments
-from harness.storage.reading import read_text
+from harness.storage.reading import exists, read_text
 from harness.validation import shown
 
 if TYPE_CHECKING:
@@ -80,13 +80,17 @@ class BuiltArtifact:
 
         Raises:
             UnsupportedError: a toolchain refused to build it.
-            HarnessError: the artifact was built for a device that is not here.
+            InputError: the folder is gone, as after the cache was pruned.
+            HarnessError: the artifact was built for a device that is not here, or files in the folder have
+                changed.
         """
         if self.artifact.refusal is not None:
             raise UnsupportedError(f"{self.case.describe()}: {self.artifact.refusal}")
         if self.artifact.executor == "none":
             reason = self.artifact.why_not_run or "nothing here can run it"
             raise HarnessError(f"{self.case.describe()}: built, but {reason}")
+        if not exists(self.folder):
+            raise InputError(f"executable: {self.folder} is missing, pruned from the cache: build it again")
         return CheckedExecutable(self.case.problem, self.artifact.load(self.folder))
 
 

@@ -1,8 +1,8 @@
 """Variants, targets and figures, found through entry points and loaded only when asked for.
 
 The built-in ones are declared in this distribution's own `pyproject.toml`; a third party declares more in
-its own.  A plugin that cannot be imported, or whose name others declare, too, hurts only those who ask for it:
-their cases fail to build.
+its own.  A plugin that cannot be imported, or whose name others declare as well, hurts only those who ask for
+it: their cases fail to build.
 """
 
 import functools
@@ -78,7 +78,7 @@ def _tell_once(line: str) -> None:
 
 @functools.cache
 def _declarations(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """Return by name the entry points of one kind that have different values, this distribution's own first."""
+    """Return by name the entry points of one kind that have different values, the built-in one first."""
     found: dict[str, dict[str, EntryPoint]] = {}
     for entry in _declared_entries(kind):
         found.setdefault(entry.name, {}).setdefault(entry.value, entry)
@@ -87,7 +87,7 @@ def _declarations(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
 
 @functools.cache
 def _registered(kind: str) -> dict[str, EntryPoint]:
-    """Return the entry points of one kind by name; `_require_one_declaration` says which are not to be used."""
+    """Return the entry points of one kind by name; of several with one name the first."""
     return {name: entries[0] for name, entries in _declarations(kind).items()}
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,6 +87,13 @@ def test_what_was_built_is_printed_on_one_short_line() -> None:
     described = "numpy-attention · numpy · b1 h2 s16 d8 f32 full · block=8 threads=1"
     assert f"{built}" == repr(built) == f"<BuiltArtifact {described} in {built.folder}>"
     assert repr(built.executable()) == "<NumpyExecutable of b1 h2 s16 d8 f32 full>"
+
+
+def test_what_was_pruned_from_the_cache_is_told_to_who_loads_it() -> None:
+    built = build(threads=3)
+    shutil.rmtree(built.folder)
+    with pytest.raises(InputError, match=rf"^executable: {built.folder} is missing, .*: build it again$"):
+        built.executable()
 
 
 @pytest.mark.parametrize("params", [None, {"tile_q": 4, "tile_kv": 5}])
