@@ -160,6 +160,14 @@ def test_a_worker_answers_whatever_a_message_holds(monkeypatch: pytest.MonkeyPat
     )
 
 
+@pytest.mark.parametrize("output", [[[1.0]], 1.0, None])
+def test_an_output_that_is_no_array_is_told(output: object) -> None:
+    message = f"^output: found a {type(output).__name__}, expected an array$"
+    with pytest.raises(TypeError, match=message):
+        worker_module.require_arrays({"output": output})
+    worker_module.require_arrays({"output": np.zeros(1)})
+
+
 def test_an_answer_that_is_no_json_is_a_failure_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "find_key", lambda case: KeyFound(key="k", device="half \ud800 of it"))
     answer = RESPONSES.validate_json(Worker().answer(KeyRequest(case=example_case()).model_dump_json()))

@@ -137,6 +137,18 @@ def test_a_variant_with_odd_answers_is_faulty(
     assert "flash" in out
 
 
+def test_a_reason_of_any_length_is_shown_cut(
+    registered: Registered, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = "no " * 100_000
+    registered("variant", variant(supports=reason, summary="odd"))
+    plugins.variant("odd").needed = {}
+    assert main(["support", "--variant", "odd", "--target", "cpu"]) == 0
+    out = capsys.readouterr().out
+    assert len(out) < 5000
+    assert "(299000 more characters)" in out
+
+
 class Lists(Parameters):
     tiles: tuple[int, int] = (16, 16)
 

@@ -11,6 +11,7 @@ from harness import plugins
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.artifact.reached_stages import stages_left_in
+from harness.building.returned_artifact import returned_artifact
 from harness.code_packages import code_packages
 from harness.digest import code_digests, digest
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
@@ -22,7 +23,6 @@ from harness.storage.reading import read_text
 from harness.targets.base import TargetOptions
 from harness.targets.executors import chosen_here
 from harness.validation import shown
-from harness.variants.base import Variant
 from harness.workers.process import WorkerFailure, WorkerProcess, scratch_folder
 from harness.workers.protocol import BuildRequest, Built, KeyFound
 
@@ -86,7 +86,7 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
 
         def build_into(empty: Path) -> None:
             with no_copy_returns(), _parameters_named(case):
-                artifact = with_choices(variant.build(case, key, empty), variant)
+                artifact = returned_artifact(variant, case, variant.build(case, key, empty), empty)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 
         folder = cache.store(key, build_into)
@@ -107,11 +107,6 @@ def _parameters_named(case: Case) -> Iterator[None]:
             words = ", ".join(f"{name} {value}" for name, value in chosen.items())
             error.args = (f"{error}; asked for: {words}",)
         raise
-
-
-def with_choices(artifact: Artifact, variant: Variant) -> Artifact:
-    """Return an artifact that says what was chosen for parameters that its case leaves open."""
-    return artifact.model_copy(update={"chosen": {**variant.chosen(artifact.case), **artifact.chosen}})
 
 
 def read_artifact(folder: Path) -> Artifact:

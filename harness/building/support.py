@@ -17,6 +17,7 @@ from harness.errors import (
     InputError,
     PluginError,
     UnsupportedError,
+    cut,
     message_of,
     one_line,
     raise_interrupt,
@@ -65,7 +66,7 @@ def matrix(
                 except HarnessError as error:
                     if are_asked_for:
                         raise
-                    yield Support(form.name, variant, target, message_of(error), is_faulty=True)
+                    yield Support(form.name, variant, target, cut(message_of(error)), is_faulty=True)
 
 
 def _support(form: Form, variant: str, target: str) -> Support:
@@ -90,7 +91,7 @@ def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str
             require_supported(case)
             plugins.variant(variant).chosen(case)
     except UnsupportedError as error:
-        return message_of(error)
+        return cut(message_of(error))
     return None
 
 

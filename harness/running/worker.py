@@ -16,9 +16,11 @@ import resource
 import sys
 import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+import numpy as np
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
@@ -243,6 +245,7 @@ class Worker:
         self._require_same_inputs()
         call = self._bound_call()
         expected, outputs = Expected.load(request.expectation), call.outputs()
+        require_arrays(outputs)
         if self._changing is not None and self._changing.is_negated:
             outputs = {**outputs, OUTPUT: -outputs[OUTPUT]}
         verdict = expected.check_outputs(outputs)
@@ -283,6 +286,13 @@ class Worker:
         if self._call is None:
             raise RuntimeError("a run was asked for before bind")
         return self._call
+
+
+def require_arrays(outputs: Mapping[str, object]) -> None:
+    """Raise `TypeError` for an output of a call that is no array."""
+    for name, found in outputs.items():
+        if not isinstance(found, np.ndarray):
+            raise TypeError(f"{name}: found a {type(found).__name__}, expected an array")
 
 
 def failure_kind(error: Exception) -> FailureKind:

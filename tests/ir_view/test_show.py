@@ -9,7 +9,7 @@ from rich.console import Console
 
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact, StaticMetrics
-from harness.building.case_build import with_choices
+from harness.building.returned_artifact import with_choices
 from harness.costs.costs import Costs, NotCountable, Traffic
 from harness.errors import InputError
 from harness.ir_view import tables

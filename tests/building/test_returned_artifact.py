@@ -1,0 +1,109 @@
+"""What a variant returns from `build` and `chosen`: a mistake there is told with the field that it is in."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from example_cases import example_case
+
+from harness import plugins
+from harness.artifact.artifact import Artifact, Loader, StaticMetrics
+from harness.artifact.cache import ArtifactCache
+from harness.building.case_build import build_case
+from harness.errors import PluginError
+
+pytestmark = pytest.mark.usefixtures("example_plugin")
+
+Change = Callable[[Artifact], Any]
+NUMBER = "a number, a truth value or a text"
+
+
+def changed(**fields: Any) -> Change:
+    """Return what changes fields of an artifact, without validation."""
+    return lambda artifact: artifact.model_copy(update=fields)
+
+
+def built(monkeypatch: pytest.MonkeyPatch, cache: Path, change: Change) -> Artifact:
+    """Return what a build gives whose variant changes its artifact."""
+    kind = type(plugins.variant("numpy-attention"))
+    build = kind.build
+    monkeypatch.setattr(kind, "build", lambda *arguments: change(build(*arguments)))
+    return build_case(example_case(), ArtifactCache(cache)).artifact
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda artifact: None, "found None, expected an Artifact"),
+        (lambda artifact: artifact.model_dump(), "found a dict, expected an Artifact"),
+        (
+            changed(metrics=StaticMetrics.model_construct(registers=-1)),
+            "metrics.registers: found -1, expected at least 0",
+        ),
+        (
+            changed(metrics=StaticMetrics.model_construct(occupancy=float("nan"))),
+            "metrics.occupancy: found NaN, expected at most 1.0",
+        ),
+        (
+            changed(stage_seconds={"source": -1.0}),
+            "stage_seconds.source: found -1.0, expected at least 0.0",
+        ),
+        (
+            changed(stage_seconds={"source": float("nan")}),
+            "stage_seconds.source: found NaN, expected at most 1000000000.0",
+        ),
+        (changed(loader="no colon"), 'loader: found "no colon", expected module:function'),
+        (
+            changed(loaders=(Loader(executor="native", function="nothing"),)),
+            'loaders.0.function: found "nothing", expected module:function',
+        ),
+        (
+            changed(stage_files={"source": "/etc/passwd"}),
+            'stage_files.source: found "/etc/passwd", expected a file in the folder that was built into',
+        ),
+        (
+            changed(stage_files={"source": "../../../x"}),
+            'stage_files.source: found "../../../x", expected a file in the folder that was built into',
+        ),
+        (
+            changed(stage_files={"source": "missing.py"}),
+            'stage_files.source: found "missing.py", expected a file that is there when the build ends',
+        ),
+    ],
+)
+def test_a_mistake_says_the_field(
+    change: Change, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(PluginError, match=f"^variant 'numpy-attention': build: {re.escape(message)}$"):
+        built(monkeypatch, tmp_path, change)
+
+
+def test_numpy_s_numbers_are_chosen_as_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    chosen = {"tile": np.int64(16), "share": np.float32(0.5), "is_wide": np.bool_(True), "order": "rows"}
+    kind = type(plugins.variant("numpy-attention"))
+    monkeypatch.setattr(kind, "chosen", lambda self, case: chosen)
+    found = built(monkeypatch, tmp_path, lambda artifact: artifact).chosen
+    assert found == {"tile": 16, "share": 0.5, "is_wide": True, "order": "rows"}
+    assert [type(value) for value in found.values()] == [int, float, bool, str]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (None, "found None, expected values by the names of parameters"),
+        ([16], "found a list, expected values by the names of parameters"),
+        ({"tile": (16, 16)}, f"tile: found [16, 16], expected {NUMBER}"),
+        ({"tile": np.zeros(2, int)}, f"tile: found ndarray [0 0], expected {NUMBER}"),
+        ({"tile": None}, f"tile: found null, expected {NUMBER}"),
+    ],
+)
+def test_what_no_parameter_can_be_is_not_chosen(
+    chosen: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kind = type(plugins.variant("numpy-attention"))
+    monkeypatch.setattr(kind, "chosen", lambda self, case: chosen)
+    with pytest.raises(PluginError, match=f"^variant 'numpy-attention': chosen: {re.escape(message)}$"):
+        built(monkeypatch, tmp_path, lambda artifact: artifact)
