@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +23,7 @@ from harness.reporting.figures.base import (
     draw_figure,
     save,
 )
+from harness.reporting.figures.isolation import code_of_a_figure, frame_for
 from harness.reporting.figures.origin import origin_of
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
@@ -71,7 +70,7 @@ def draw_figures(
     untimed = []
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
-            with _code_of_a_figure():
+            with code_of_a_figure():
                 sketch = _sketch(runs, name, values, is_wanted=bool(wanted), published=published)
             if sketch is not None:
                 _save(runs, sketch, folder, formats, drawn)
@@ -108,19 +107,6 @@ class _Sketch:
     notes: Sequence[str]
 
 
-@contextmanager
-def _code_of_a_figure() -> Iterator[None]:
-    """Run a figure's own code: it leaves the current folder as it is, and no `OSError` is the report's."""
-    here = os.open(".", os.O_PATH)
-    try:
-        yield
-    except OSError as error:
-        raise HarnessError(one_line(error)) from error
-    finally:
-        os.fchdir(here)
-        os.close(here)
-
-
 def _sketch(
     runs: Runs, name: str, values: Mapping[str, Any], *, is_wanted: bool, published: bool
 ) -> _Sketch | None:
@@ -131,7 +117,7 @@ def _sketch(
     overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
     chosen = {**values, **overlaid}
     settings = parse_settings(figure, chosen)
-    rows = figure.rows(runs.frame, settings)
+    rows = figure.rows(frame_for(figure, runs.frame), settings)
     check_names(rows, settings, name)
     facts = figure_caption(
         rows,
@@ -144,8 +130,10 @@ def _sketch(
     )
     caption = f"{figure.reading(settings)} {facts}".strip()
     drawing = draw_figure(figure, runs.frame, settings, caption)
-    numbers = figure.numbers(runs.frame, settings) if figure.data_columns else None
-    notes = list(figure.notes(runs.frame, settings))
+    numbers = None
+    if figure.data_columns:
+        numbers = figure.numbers(frame_for(figure, runs.frame), settings)
+    notes = list(figure.notes(frame_for(figure, runs.frame), settings))
     absent = absent_variants(runs.frame, settings)
     if absent:
         notes.append(f"no row of {', '.join(absent)} in these results")
@@ -182,7 +170,8 @@ def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
         if not settings.names:
             continue
         try:
-            rows = figure.rows(runs.frame, settings)
+            with code_of_a_figure():
+                rows = figure.rows(frame_for(figure, runs.frame), settings)
         except BaseException as error:  # drawing will say it
             raise_interrupt(error)
             continue

@@ -16,6 +16,7 @@ from harness.plurals import counted
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
+from harness.reporting.figures.isolation import frame_for
 from harness.reporting.figures.style import COLUMN, WIDTHS, own_settings
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, select_variants
 from harness.storage.replacing import replaced
@@ -226,7 +227,7 @@ def draw_figure(figure: Figure, frame: pd.DataFrame, settings: Any, caption: str
     been drawn.  So is a page's column, with `Unreadable`, where nobody has asked for a size.
     """
     try:
-        return figure.draw(frame, settings, caption)
+        return figure.draw(frame_for(figure, frame), settings, caption)
     except TooLow as refused:
         least = _least_height(figure, frame, settings, caption, refused.least)
         if settings.size is None and settings.width == COLUMN:
@@ -269,7 +270,8 @@ def _refused_below(
 ) -> float | None:
     """Return the height that a figure asks for where it refuses one as too low; None where it draws."""
     try:
-        figure.draw(frame, settings.model_copy(update={"size": (settings.inches, height)}), caption)
+        sized = settings.model_copy(update={"size": (settings.inches, height)})
+        figure.draw(frame_for(figure, frame), sized, caption)
     except TooLow as refused:
         return refused.least
     return None

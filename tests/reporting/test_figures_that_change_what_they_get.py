@@ -1,0 +1,149 @@
+"""Figures of plugins that change what they are given, or what the process has once: no other one shows it."""
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure as Drawing
+from pydantic import Field, field_validator
+from rich.console import Console
+from synthetic_results import WriteRun, sweep_results
+
+from harness import plugins
+from harness.experiment.figure_settings import parse_settings
+from harness.reporting import report
+from harness.reporting.figures.base import Figure, FigureSettings, TooLow
+
+ROWS = [row for row in sweep_results() if row.seq_q <= 512 and row.head_dim == 64 and not row.causal]
+HOOKS = ("rows", "numbers", "draw", "notes")
+
+
+def falsify(frame: pd.DataFrame) -> None:
+    """Change a frame in all ways: new columns, in place, and through the arrays that hold the values."""
+    frame.loc[:, "speedup"] *= 2
+    frame["status"] = "wrong"
+    for name in ("time_s", "tflops"):
+        np.asarray(frame[name].array)[:] = 7.0
+    frame["threads"].array[:] = 5
+    frame["label"].array[:] = frame["label"].iloc[0]
+    del frame["seq"]
+
+
+class Falsifier(Figure):
+    name: ClassVar[str] = "falsifier"
+    data_columns: ClassVar[tuple[str, ...]] = ("time_s",)
+    hook: ClassVar[str]
+    has_changed: ClassVar[bool]
+
+    def _called(self, hook: str, frame: pd.DataFrame) -> None:
+        if hook == self.hook:
+            falsify(frame)
+            type(self).has_changed = True
+
+    def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        rows = frame.copy()
+        self._called("rows", frame)
+        return rows
+
+    def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        numbers = frame.copy()
+        self._called("numbers", frame)
+        return numbers
+
+    def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
+        self._called("draw", frame)
+        if self.hook == "draw" and settings.size is None:
+            raise TooLow(1.0, 2.0)
+        return Drawing()
+
+    def notes(self, frame: pd.DataFrame, settings: Any) -> list[str]:
+        self._called("notes", frame)
+        return []
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *figures: Figure) -> None:
+    """Have these figures of plugins drawn, and then some of the harness's own."""
+    load, own = plugins.load, {figure.name: figure for figure in figures}
+    monkeypatch.setattr(plugins, "names", lambda kind: [*own, "speedup"])
+    monkeypatch.setattr(plugins, "load", lambda kind, name: own.get(name) or load(kind, name))
+
+
+def written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Return what a report says that has nothing to do with how many figures it has."""
+    text = io.StringIO()
+    monkeypatch.setattr(report, "_console", lambda: Console(file=text, width=200))
+    paths = report.make_report([folder], formats=("svg",))
+    own = (Falsifier.name, "summary", "report")
+    files = {file.name: file.read_bytes() for file in paths.folder.iterdir() if file.stem not in own}
+    summary = paths.summary_markdown.read_bytes().partition(b"## Figures")[0]
+    return {**files, "summary": summary, "terminal": text.getvalue().encode()}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_what_a_figure_does_to_its_rows_is_nowhere_else(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    monkeypatch.setattr(Falsifier, "hook", hook, raising=False)
+    monkeypatch.setattr(Falsifier, "has_changed", False, raising=False)
+    folder = write_run(ROWS)
+    use(monkeypatch)
+    without = written(folder, monkeypatch)
+    assert {"speedup.svg", "speedup.dat", "results.csv"} <= set(without)
+    use(monkeypatch, Falsifier())
+    assert written(folder, monkeypatch) == without
+    assert Falsifier.has_changed
+
+
+def test_a_frame_that_a_figure_has_changed_does_not_reach_its_other_methods(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Falsifier, "hook", "rows", raising=False)
+    use(monkeypatch, Falsifier())
+    folder = write_run(ROWS)
+    written(folder, monkeypatch)
+    assert "7.0" not in (folder / "report" / "falsifier.dat").read_text()
+
+
+class Strict(Falsifier):
+    """Makes errors of warnings and of divisions by zero, in every process-wide way."""
+
+    def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
+        warnings.simplefilter("error")
+        np.seterr(all="raise")
+        return Drawing()
+
+
+def test_what_a_figure_makes_of_warnings_holds_for_it_alone(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Strict, "hook", None, raising=False)
+    use(monkeypatch, Strict())
+    filters, errors = list(warnings.filters), np.geterr()
+    assert "falsifier" in report.write_report([write_run(ROWS)], formats=("svg",)).figures
+    assert (list(warnings.filters), np.geterr()) == (filters, errors)
+
+
+class Grasping(FigureSettings):
+    """Settings whose validator changes what the experiment says."""
+
+    names: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("names", mode="before")
+    @classmethod
+    def _emptied(cls, names: dict[str, str]) -> dict[str, str]:
+        kept = dict(names)
+        names.clear()
+        return kept
+
+
+def test_what_a_figure_does_to_its_settings_is_not_in_the_experiment() -> None:
+    class Figure(Falsifier):
+        settings = Grasping
+
+    values = {"names": {"flash": "ours"}}
+    for _ in range(2):
+        assert parse_settings(Figure(), values).names == {"flash": "ours"}
