@@ -129,8 +129,9 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
     """
     if not columns:
         return PanelGrid((Panel(0, 0, "", frame),), 1, 1)
+    combinations = frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)
     keys = sorted(
-        set(frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)),
+        {tuple(None if is_missing(value) else value for value in values) for values in combinations},
         key=lambda values: _order(columns, values),
     )
     across = sorted({values[1:2] for values in keys}, key=lambda v: _order(columns[1:2], v))
@@ -145,7 +146,7 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
             place = divmod(index, min(most_columns, len(keys)))
         rows = frame
         for column, value in zip(columns, values, strict=True):
-            rows = rows[rows[column].isna()] if is_missing(value) else rows[rows[column] == value]
+            rows = rows[rows[column].isna()] if value is None else rows[rows[column] == value]
         panels.append(Panel(*place, heading=heading, frame=rows))
     return PanelGrid(
         tuple(panels),

@@ -10,10 +10,12 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.transforms import Bbox
 from rows_of_all_figures import drawable
 from sweeps import sweep
+from synthetic_results import make_result
 
 from harness import plugins
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import draw_figure
+from harness.reporting.figures.layout import panel_grid
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 
@@ -93,3 +95,22 @@ def test_long_names_of_series_leave_room_for_headings(frame: pd.DataFrame) -> No
         assert own.x0 - ROUNDING <= heading.x0
         assert heading.x1 <= own.x1 + ROUNDING
         assert own.width > drawing.bbox.width / 2
+
+
+@pytest.mark.parametrize("column", ["threads", "model_width"])
+@pytest.mark.parametrize("columns", [("mask", "COLUMN"), ("COLUMN", "mask"), ("COLUMN",)])
+def test_panels_are_split_by_numbers_of_which_some_are_missing(column: str, columns: tuple[str, ...]) -> None:
+    rows = [
+        make_result(mask=mask, case=f"{mask} {number}", **{column: number})
+        for mask in ("full", "causal")
+        for number in (4, None, 16)
+    ]
+    frame = prepare(results_frame(rows))
+    assert str(frame[column].dtype) == "Int64"
+    by = [column if name == "COLUMN" else name for name in columns]
+    grid = panel_grid(frame, by, most_columns=3)
+    assert [len(panel.frame) for panel in grid.panels] == [2 // len(by)] * len(grid.panels)
+    word = f"{column.replace('_', ' ')} –"
+    missing = [panel for panel in grid.panels if word in panel.heading]
+    assert all(panel.frame[column].isna().all() for panel in missing)
+    assert (len(grid.panels), len(missing)) == ((6, 2) if len(by) == 2 else (3, 1))
