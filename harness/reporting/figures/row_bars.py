@@ -256,7 +256,7 @@ def _names(rows: Iterable[BarRow], settings: RowSettings, width: float) -> list[
 
 
 def _write_forms(axes: Axes, rows: Sequence[BarRow]) -> None:
-    """Write the heading above the rows of each form, over the columns on the right."""
+    """Write the heading above the rows of each form, over the columns on the right, whose axes it hides."""
     axes.set_zorder(1)
     axes.patch.set_visible(False)
     for _, group in itertools.groupby(rows, key=lambda row: row.values):
@@ -265,4 +265,5 @@ def _write_forms(axes: Axes, rows: Sequence[BarRow]) -> None:
             middle = first.place - (first.heading.count("\n") + 2) / 2
             text = axes.annotate(first.heading, (0, middle), xycoords=("axes fraction", "data"))
             text.set(fontsize=NAME_SIZE, fontweight="bold", va="center_baseline", gid="form")
+            text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
             text.set_in_layout(False)

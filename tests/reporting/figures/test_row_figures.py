@@ -1,5 +1,6 @@
 """Figures of rows: what the code takes, its instructions, and how long building it takes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from matplotlib.figure import Figure as Drawing
 from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
-from harness.reporting.figures.base import Figure, NothingToDraw, Unreadable
+from harness.reporting.figures.base import PNG_DOTS_PER_INCH, Figure, NothingToDraw, Unreadable, save
 from harness.reporting.figures.build_time import BuildTime
 from harness.reporting.figures.instruction_mix import InstructionMix
 from harness.reporting.figures.resources import Resources
@@ -282,3 +283,41 @@ def test_the_caption_names_what_has_no_values(figure: Figure, reason: str) -> No
     drawing = draw(figure, known, built("naive"), built("naive", 128))
     assert f"{reason}, so not shown: 2 of 3 cases (naive)." in caption(drawing)
     assert reason not in caption(draw(figure, known))
+
+
+LONG_PARAMETERS = [
+    {"grid_order": "longest-first", "kv_splits": 1, "tile_q": 64},
+    {"grid_order": "in-order", "kv_splits": 2, "tile_q": 128},
+]
+
+
+@pytest.mark.parametrize("settings", [{"width": "page"}, {"width": "column"}])
+@pytest.mark.parametrize("figure", [Resources(), BuildTime()])
+def test_long_names_of_rows_are_inside_the_figure_in_its_file(
+    figure: Figure, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = [
+        built(
+            "flash",
+            mask=mask,
+            params=params,
+            case=f"{mask} {params}",
+            registers=9,
+            shared_bytes=1024,
+            build_s=1.0,
+        )
+        for mask in ("full", "causal")
+        for params in LONG_PARAMETERS
+    ]
+    drawing = draw(figure, *rows, **settings)
+    save(drawing, tmp_path / "figure", ("png",))
+    drawing.set_dpi(PNG_DOTS_PER_INCH)
+    drawing.draw_without_rendering()
+    axes = drawing.axes[0]
+    names = axes.get_yticklabels()
+    assert any("longest-" in name.get_text() for name in names)
+    forms = [text for text in axes.texts if text.get_gid() == "form"]
+    extents = [text.get_window_extent() for text in (*names, *forms)]
+    assert min(extent.x0 for extent in extents) >= 4
+    assert max(extent.x1 for extent in extents) <= drawing.bbox.width
+    assert all(form.get_bbox_patch() is not None for form in forms)
