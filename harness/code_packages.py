@@ -3,20 +3,24 @@
 import ast
 import functools
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 INSTALLED = ("site-packages", "dist-packages")
-"""Folders of installed packages: what lies there side by side does not belong together."""
+"""Folders of installed packages, which have versions."""
+PLACE = re.compile(r"([A-Za-z_]\w*)(\.\w+)*:\w*")
+"""How a text names a function that is loaded later, `package.module:function`, or the beginning of that."""
 
 
 def code_packages(plugin: object) -> set[str]:
-    """Return the packages that define a plugin's class and its bases, and what they import from beside them.
+    """Return the packages that define a plugin's class and its bases, and those that their code names.
 
-    What lies beside is a module or package in the same folder, as in a repository: `kernels.py` beside
-    `variant.py`.  Packages that are installed, and the standard library, have versions instead; of installed
-    ones those that define a base belong to a plugin's code, too.
+    Code names what it imports, also by `import_module`, and what a loader, `package.module:function`, is in.
+    What is named and lies where packages are installed does not count, nor does the standard library: these
+    have versions.
     """
     defining = {base.__module__.partition(".")[0] for base in type(plugin).__mro__}
     found: set[str] = set()
@@ -24,39 +28,46 @@ def code_packages(plugin: object) -> set[str]:
     while waiting:
         package = waiting.pop()
         found.add(package)
-        waiting |= imported_from_beside(package) - found
+        waiting |= named_packages(package) - found
     return found
 
 
 @functools.cache
-def imported_from_beside(package: str) -> frozenset[str]:
-    """Return the top-level names that a package's sources import and that lie in the same folder as it."""
+def named_packages(package: str) -> frozenset[str]:
+    """Return the top-level packages that a package's sources name and that are not installed."""
     if package == __package__:
         return frozenset()
-    try:
-        specification = importlib.util.find_spec(package)
-    except (ImportError, ValueError):  # a module that was made by hand
-        return frozenset()
+    specification = _found(package)
     if specification is None or getattr(specification.loader, "archive", None) is not None:
         return frozenset()
     folders = [Path(folder) for folder in specification.submodule_search_locations or []]
-    if folders:
-        files = [file for folder in folders for file in folder.rglob("*.py")]
-        beside = {folder.parent for folder in folders}
-    else:
-        files = [Path(specification.origin)] if specification.has_location and specification.origin else []
-        beside = {file.parent for file in files}
-    names = {name for file in files for name in _imports(file)} - {package}
-    return frozenset(name for name in names if any(_lies_in(folder, name) for folder in beside))
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    if not folders and specification.has_location and specification.origin:
+        files = [Path(specification.origin)]
+    names = {name for file in files for name in _names(file)} - {package}
+    return frozenset(filter(_is_source, names))
 
 
-def _lies_in(folder: Path, name: str) -> bool:
-    is_there = (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
-    return is_there and folder.name not in INSTALLED and name not in sys.stdlib_module_names
+def _found(package: str) -> ModuleSpec | None:
+    """Return where a top-level package lies, None where it is not found."""
+    try:
+        return importlib.util.find_spec(package)
+    except (ImportError, ValueError):  # a module that was made by hand
+        return None
 
 
-def _imports(file: Path) -> Iterator[str]:
-    """Yield the top-level names that a source file imports; none where it is no Python."""
+def _is_source(name: str) -> bool:
+    """Return whether a name is that of a module or package which is neither installed nor Python's own."""
+    if name in sys.stdlib_module_names:
+        return False
+    specification = _found(name)
+    if specification is None or specification.origin is None or not specification.has_location:
+        return False
+    return not {*Path(specification.origin).parts}.intersection(INSTALLED)
+
+
+def _names(file: Path) -> Iterator[str]:
+    """Yield the top-level names that a source file imports or loads; none where it is no Python."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -66,3 +77,18 @@ def _imports(file: Path) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
             yield node.module.partition(".")[0]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            place = PLACE.fullmatch(node.value)
+            yield from [] if place is None else [place[1]]
+        elif isinstance(node, ast.Call):
+            yield from _imported_by_call(node)
+
+
+def _imported_by_call(call: ast.Call) -> Iterator[str]:
+    """Yield the top-level name that a call of `import_module` or `__import__` names as a text."""
+    function = call.func
+    called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    given = call.args[0] if call.args else None
+    is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
+    if called in ("import_module", "__import__") and is_text and not given.value.startswith("."):
+        yield given.value.partition(".")[0]

@@ -70,7 +70,7 @@ def _known_keys(cases: Sequence[Case]) -> list[str]:
     """Return what a filter may name, settings of the variants and targets that no case sets included."""
     owners = {("variant", case.variant) for case in cases}
     owners |= {("target", name_of(case.target)) for case in cases}
-    settings = {key for case in cases for key in (*case.params, *case.target_options)}
+    settings = {key for case in cases for key in case.settings}
     for kind, name in owners:
         settings.update(_setting_names(kind, name))
     return list(dict.fromkeys((*CASE_KEYS, *PROBLEM_NAMES, *sorted(settings))))
@@ -100,7 +100,7 @@ def _value(case: Case, key: str) -> Any:
         return {"case": case.id, "variant": case.variant, "target": case.target}[key]
     if key in PROBLEM_NAMES:
         return problem_values(case.problem)[key]
-    return {**case.target_options, **case.params}.get(key)
+    return case.settings.get(key)
 
 
 def _same(value: Any, wanted: str) -> bool:

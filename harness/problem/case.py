@@ -43,9 +43,18 @@ class Case(BaseModel):
                 del content["problem"][name]
         return digest(content)[:12]
 
+    @property
+    def settings(self) -> dict[str, ParameterValue]:
+        """Parameters and options together; `target.<name>` is an option whose name is a parameter's, too."""
+        options = {
+            f"target.{name}" if name in self.params else name: value
+            for name, value in self.target_options.items()
+        }
+        return {**options, **self.params}
+
     def describe(self) -> str:
         """Return one line for a person, `flash · cpu · b1 h8 s256 d64 f32 causal`."""
-        settings = {**self.params, **self.target_options}
+        settings = self.settings
         words: list[Any] = [self.variant, self.target, self.problem.describe()]
         if settings:
             words.append(" ".join(f"{key}={value}" for key, value in sorted(settings.items())))

@@ -23,6 +23,8 @@ from harness.results.result import Result
 from harness.status import Status
 from harness.workers.protocol import Built, Checked
 
+OPTION_COLUMNS = ("threads",)
+"""Options of targets that have a column of their own, see `option_columns`."""
 NO_DEVICE = "no device"
 
 
@@ -152,7 +154,7 @@ class RowMaker:
             variant=case.variant,
             target=case.target,
             device=NO_DEVICE if is_left_alone else record.device,
-            params={**options_without_columns(case), **case.params},
+            params=settings_without_columns(case),
             peak_bytes=record.peak_bytes,
             elapsed_s=record.elapsed_s,
             **problem_columns(case.problem),
@@ -199,9 +201,10 @@ def option_columns(case: Case) -> dict[str, Any]:
     return {"threads": threads if isinstance(threads, int) else None}
 
 
-def options_without_columns(case: Case) -> dict[str, ParameterValue]:
-    """Return the target's options that stand among the parameters."""
-    return {name: value for name, value in case.target_options.items() if name not in Result.model_fields}
+def settings_without_columns(case: Case) -> dict[str, ParameterValue]:
+    """Return the variant's parameters, and the target's options but for those with a column of their own."""
+    own = {name: value for name, value in case.target_options.items() if name not in OPTION_COLUMNS}
+    return case.model_copy(update={"target_options": own}).settings
 
 
 def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> dict[str, Any]:

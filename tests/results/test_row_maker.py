@@ -61,6 +61,15 @@ def test_options_of_a_target_stand_among_the_parameters_unless_they_have_a_colum
     assert (row.params, row.threads) == ({"output_stores": "direct", "tile_q": 8}, 2)
 
 
+def test_options_that_are_called_like_a_column_or_a_parameter_stand_among_the_parameters() -> None:
+    options = {"workgroup_size": 64, "executor": "opencl", "tile_q": 16}
+    case = CASE.model_copy(update={"params": {"tile_q": 8}, "target_options": options})
+    row = ROWS.success(CaseRecord(case), Status.BUILT)
+    expected = {"workgroup_size": 64, "executor": "opencl", "tile_q": 8, "target.tile_q": 16}
+    assert row.params == expected
+    assert "target.tile_q=16 tile_q=8 workgroup_size=64" in case.describe()
+
+
 def test_what_was_chosen_is_a_column() -> None:
     artifact = Artifact(case=CASE, key="k", executor="none", loader="m:f", chosen={"tile_kv": 32})
     row = ROWS.success(CaseRecord(CASE, artifact=artifact), Status.BUILT)
