@@ -103,7 +103,7 @@ def compare_revisions(
     options = [word for condition in only for word in ("--only", condition)]
     options += [] if profile is None else ["--profile", profile]
     kept = KeptPairs(out, experiment, options)
-    finished = kept.finished()[:pairs] if resume else []
+    finished = kept.finished(tell)[:pairs] if resume else []
     if finished:
         tell(f"{len(finished)} of {pairs} pairs are finished already")
     compared = [compare_runs(old, new, threshold) for old, new in finished]

@@ -4,10 +4,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from harness.errors import InputError
-from harness.machine.gpus import devices
-from harness.machine.system import device_name
 from harness.plurals import counted
-from harness.results.manifest import GPU_TARGETS, Manifest
+from harness.results.here import is_of_this_machine
 from harness.results.run_folder import RunFolder, run_paths
 
 
@@ -38,16 +36,6 @@ def run_to_resume(
         if _is_unfinished(run, known):
             return run
     return max(runs, key=lambda run: len(set(wanted) & _planned(run)), default=None)
-
-
-def is_of_this_machine(manifest: Manifest) -> bool:
-    """Whether a run was made on a machine like this one: the same processor, and GPUs that are here."""
-    if manifest.device != device_name():
-        return False
-    if not manifest.gpus:
-        return True
-    here = {(gpu.name, gpu.chip) for target in GPU_TARGETS for gpu in devices(target) or ()}
-    return here >= {(gpu.name, gpu.chip) for gpu in manifest.gpus}
 
 
 def other_machines(folder: Path) -> list[str]:

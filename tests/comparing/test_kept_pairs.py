@@ -1,8 +1,10 @@
 """Comparisons of revisions that are ended: finished pairs are kept, and the next one goes on from them."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from example_results import example_manifest, example_result
@@ -104,9 +106,30 @@ def test_a_revision_that_cannot_run_keeps_earlier_pairs(comparing: Comparing) ->
 
 def test_pairs_of_another_question_or_without_their_runs_do_not_count(comparing: Comparing) -> None:
     comparing.compare_until(4)
+    told: list[str] = []
     shutil.rmtree(next((comparing.folder / "out" / "old" / "sweep").iterdir()))
     folder = comparing.folder / "out"
-    assert len(KeptPairs(folder, comparing.experiment, []).finished()) == 2
-    assert KeptPairs(folder, comparing.experiment, ["--only", "seq=64"]).finished() == []
+    assert len(KeptPairs(folder, comparing.experiment, []).finished(told.append)) == 2
+    assert KeptPairs(folder, comparing.experiment, ["--only", "seq=64"]).finished(told.append) == []
     comparing.experiment.write_text("second")
-    assert KeptPairs(folder, comparing.experiment, []).finished() == []
+    assert KeptPairs(folder, comparing.experiment, []).finished(told.append) == []
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"device": "another processor"}, {"packages": {"numpy": "1.0"}}, {"python": "CPython 2.7.18"}]
+)
+def test_pairs_of_another_machine_or_other_packages_do_not_count(
+    comparing: Comparing, change: dict[str, Any]
+) -> None:
+    comparing.compare_until(4)
+    for name in ("old", "new"):
+        (path, *_) = sorted((comparing.folder / "out" / name / "sweep").glob("*/manifest.json"))
+        manifest = json.loads(path.read_text())
+        path.write_text(json.dumps({**manifest, **change}))
+    told: list[str] = []
+    comparing.compare(told.append)
+    assert told[:2] == [
+        "1 finished pair of another machine or of other packages: not taken into account",
+        "2 of 4 pairs are finished already",
+    ]

@@ -502,7 +502,7 @@ MUTANTS = {
     ),
     "another-machine-resumed": Mutant(
         "a run of another machine goes on here",
-        f"{RUNNING}/resuming.py",
+        f"{RESULTS}/here.py",
         "is_of_this_machine",
         "manifest.device != device_name()",
         "False",
