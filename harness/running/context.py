@@ -75,8 +75,7 @@ class RunContext:
     def peaks(self) -> Peaks:
         """The measured peaks of the targets."""
         peaks = Peaks(self.folder, self.step_limit_s, self.observer.message)
-        for taken in self.earlier_rounds:
-            peaks.note(taken)
+        peaks.note_earlier(self.earlier_rounds)
         return peaks
 
     @cached_property

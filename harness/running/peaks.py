@@ -1,7 +1,7 @@
 """The measured peaks of a run's targets, sampled in every round beside the candidates."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from harness.results.manifest import unmeasured_line
 from harness.results.row_maker import MeasuredPeak
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
+from harness.running.outdated_peaks import has_code_since, target_of
 from harness.validation import shown
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
@@ -51,9 +52,23 @@ class Peaks:
     def note(self, taken: Round) -> None:
         """Take the samples of a round into account."""
         for name in {**taken.peak_flops, **taken.bandwidths}:
-            sampled = MeasuredPeak(taken.peak_flops.get(name), taken.load, taken.bandwidths.get(name, {}))
-            known = self._peaks.get(name)
-            self._peaks[name] = sampled if known is None else _better(known, sampled)
+            self._note(name, taken)
+
+    def _note(self, name: str, taken: Round) -> None:
+        sampled = MeasuredPeak(taken.peak_flops.get(name), taken.load, taken.bandwidths.get(name, {}))
+        known = self._peaks.get(name)
+        self._peaks[name] = sampled if known is None else _better(known, sampled)
+
+    def note_earlier(self, rounds: Iterable[Round]) -> None:
+        """Take the rounds of earlier parts of the run into account, but for peaks by other code."""
+        since: dict[str, str] = {}
+        for taken in rounds:
+            for name in {**taken.peak_flops, **taken.bandwidths}:
+                target = target_of(name)
+                if target not in since:
+                    since[target] = has_code_since(self._folder.manifest, target)
+                if taken.at >= since[target]:
+                    self._note(name, taken)
 
     def note_fault(self, name: str, what: Measured, reason: str) -> None:
         """Take into account that a peak, or its bandwidths, could not be measured."""

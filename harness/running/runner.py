@@ -22,6 +22,7 @@ from harness.results.run_folder import RunFolder
 from harness.running.bundle import Bundle
 from harness.running.context import RunContext
 from harness.running.group import GroupRun
+from harness.running.outdated_peaks import outdated_peaks
 from harness.running.progress import Observer
 from harness.running.resuming import progress_of, run_to_resume, why_none_is_resumed
 from harness.running.signals import ended_by_signals
@@ -276,6 +277,7 @@ def _open_folder(
         stack.callback(folder.release)
         progress = progress_of(folder)
         observer.message(f"resuming run {folder.run}" + (f": {progress}" if progress else ""))
+        folder.forget_peaks(outdated_peaks(folder.manifest, described))
         folder.mark_resumed(described)
     else:
         if resume:
