@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
+from harness.code_packages import code_packages
+from harness.digest import OWN_PACKAGE, source_stamps
 from harness.errors import HarnessError, InputError, UnsupportedError, one_line, raise_interrupt
 from harness.experiment.case_settings import complete_case
 from harness.printable import printable
@@ -188,7 +190,7 @@ def attention(
     params = _mapping(params)
     with _failures_told(f"{variant} on {target}"):
         case = complete_case(problem, variant, target, params, options)
-        loaded = _loaded(_Choice(case, executor))
+        loaded = _loaded(_Choice(case, executor, _plugin_sources(case)))
         found = loaded(arrays["q"], arrays["k"], arrays["v"], **operands)
     if isinstance(found, tuple) != problem.log_sum_exp:
         expected = "an output and a log-sum-exp" if problem.log_sum_exp else "one output"
@@ -302,9 +304,19 @@ class _Choice:
 
     case: Case
     executor: str | None
+    sources: tuple[tuple[str, int, int], ...]
+    """The sources of plugins that it is of, as they are now: code that is edited is built anew."""
 
     def __hash__(self) -> int:
         return hash((self.case.id, self.executor))
+
+
+def _plugin_sources(case: Case) -> tuple[tuple[str, int, int], ...]:
+    """Return the state of the sources that a case's plugins are of, empty for those of the harness."""
+    from harness import plugins
+
+    packages = code_packages(plugins.variant(case.variant)) | code_packages(plugins.target(case.target))
+    return source_stamps(packages - {OWN_PACKAGE})
 
 
 def _built(case: Case) -> BuiltArtifact:

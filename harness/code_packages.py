@@ -61,9 +61,11 @@ def _is_source(name: str) -> bool:
     if name in sys.stdlib_module_names:
         return False
     specification = _found(name)
-    if specification is None or specification.origin is None or not specification.has_location:
+    if specification is None:
         return False
-    return not {*Path(specification.origin).parts}.intersection(INSTALLED)
+    places = list(specification.submodule_search_locations or [])  # also of a folder without __init__.py
+    places += [specification.origin] if specification.has_location and specification.origin else []
+    return bool(places) and not any({*Path(place).parts}.intersection(INSTALLED) for place in places)
 
 
 def _names(file: Path) -> Iterator[str]:
@@ -89,6 +91,6 @@ def _imported_by_call(call: ast.Call) -> Iterator[str]:
     function = call.func
     called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     given = call.args[0] if call.args else None
-    is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
-    if called in ("import_module", "__import__") and is_text and not given.value.startswith("."):
-        yield given.value.partition(".")[0]
+    name = given.value if isinstance(given, ast.Constant) else None
+    if called in ("import_module", "__import__") and isinstance(name, str) and not name.startswith("."):
+        yield name.partition(".")[0]

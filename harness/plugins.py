@@ -7,6 +7,7 @@ it: their cases fail to build.
 
 import functools
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
@@ -235,13 +236,35 @@ def chips(target_name: str) -> dict[str, str]:
         raise PluginError(f"{declared} cannot say its chips: {one_line(error)}") from error
 
 
-@functools.cache
 def load(kind: str, name: str) -> Any:
-    """Import and instantiate a plugin.
+    """Import and instantiate a plugin; again when its module was reloaded, as in a notebook.
 
     Raises `PluginError` for one that cannot be imported, for one whose code fails, whatever it raises, for
     what is no plugin of this kind, and for a name that several distributions declare.
     """
+    known = _made.get((kind, name))
+    if known is not None and known[0] is _defined(kind, name):
+        return known[1]
+    made = _make(kind, name)
+    _made[kind, name] = _defined(kind, name), made
+    return made
+
+
+_made: dict[tuple[str, str], tuple[object, Any]] = {}
+"""What each plugin's module defined when it was made, and what was made of it, by kind and name."""
+
+
+def _defined(kind: str, name: str) -> object:
+    """Return what a plugin's module defines now where its entry point says; None before it is imported."""
+    entry = _registered(kind)[name]
+    defined: object = sys.modules.get(entry.module)
+    for part in entry.attr.split("."):
+        defined = getattr(defined, part, None)
+    return defined
+
+
+def _make(kind: str, name: str) -> Any:
+    """Import and instantiate a plugin, see `load`."""
     from pydantic import BaseModel
 
     check_name(kind, name)

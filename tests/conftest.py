@@ -55,7 +55,7 @@ def forget_plugins() -> None:
     """Let plugins be looked up anew."""
     plugins._declarations.cache_clear()
     plugins._registered.cache_clear()
-    plugins.load.cache_clear()
+    plugins._made.clear()
     importlib.invalidate_caches()
 
 

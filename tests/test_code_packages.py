@@ -15,6 +15,8 @@ SOURCES = {
     "a_plugin/variant.py": "from a_base.common import Base\nclass Plugin(Base): pass",
     "a_plugin/later.py": "def build():\n    import json, some_kernels, numpy\n    from . import variant",
     "a_plugin/loading.py": 'LOADER = "a_runtime.calls:load"\nPATH = "unrelated"\nTEXT = "unrelated: no"',
+    "a_plugin/parts.py": "from a_folder.softmax import attend",
+    "a_folder/softmax.py": "",
     "a_plugin/calls.py": 'import importlib\nimportlib.import_module("a_helper.part")',
     "a_base/__init__.py": "",
     "a_base/common.py": "class Base: pass",
@@ -23,7 +25,7 @@ SOURCES = {
     "unrelated.py": "import a_plugin",
 }
 ELSEWHERE = {"a_runtime/__init__.py": "", "a_runtime/calls.py": "", "a_helper/__init__.py": ""}
-ALL = {"a_plugin", "a_base", "some_kernels", "more_kernels", "a_runtime", "a_helper"}
+ALL = {"a_plugin", "a_base", "some_kernels", "more_kernels", "a_runtime", "a_helper", "a_folder"}
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))
     plugins._registered.cache_clear()
-    plugins.load.cache_clear()
+    plugins._made.clear()
     plugins._tell_once.cache_clear()
     for read in ("_registered", "_declarations"):
         monkeypatch.setattr(plugins, read, getattr(plugins, read).__wrapped__)

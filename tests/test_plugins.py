@@ -124,9 +124,9 @@ def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     }
     added = {"variant": found, "target": targets}
     monkeypatch.setattr(plugins, "_registered", lambda kind: {**registered(kind), **added.get(kind, {})})
-    plugins.load.cache_clear()
+    plugins._made.clear()
     yield
-    plugins.load.cache_clear()
+    plugins._made.clear()
 
 
 @pytest.mark.parametrize(

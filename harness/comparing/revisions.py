@@ -18,7 +18,7 @@ from harness.comparing.in_turn import (
     notes_of_pairs,
     of_pairs,
 )
-from harness.comparing.kept_pairs import KeptPairs
+from harness.comparing.kept_pairs import KeptPairs, one_at_a_time
 from harness.errors import InputError, RunInterrupted
 from harness.printable import shell_line
 from harness.processes import told_of_end
@@ -94,7 +94,7 @@ def compare_revisions(
     """Run an experiment, or a profile of it, with both revisions in turn, pair by pair, and compare them.
 
     The runs stay below `out`, a folder for each revision.  With `resume` the finished pairs of an earlier
-    such comparison, which was ended, count as the first ones.  Where all machine code is identical after
+    such comparison, the newest one, count as the first ones.  Where all machine code is identical after
     the first pair, there are no others.  Raises `InputError` for too few pairs, and when a revision cannot
     run the experiment.
     """
@@ -102,24 +102,25 @@ def compare_revisions(
         raise InputError(f"--pairs: found {pairs}, expected at least {LEAST_PAIRS}")
     options = [word for condition in only for word in ("--only", condition)]
     options += [] if profile is None else ["--profile", profile]
-    kept = KeptPairs(out, experiment, options)
-    finished = kept.finished(tell)[:pairs] if resume else []
-    if finished:
-        tell(f"{len(finished)} of {pairs} pairs are finished already")
-    compared = [compare_runs(old, new, threshold) for old, new in finished]
-    for number, turns in enumerate(balanced_turns(pairs)):
-        if number >= len(finished):
-            runs: dict[int, RunFolder] = {}
-            with _telling_what_is_kept(number, pairs):
-                for place in turns:
-                    revision = revisions[place]
-                    tell(f"pair {number + 1} of {pairs}: {revision.name} ({revision.commit[:7]})")
-                    runs[place] = _run(revision, experiment, out / ("old", "new")[place], options)
-            kept.keep(runs[0], runs[1])
-            compared.append(compare_runs(runs[0], runs[1], threshold))
-        if number == 0 and is_all_identical(compared[0].cases):
-            tell("all machine code is identical: further pairs would say nothing more")
-            return compared[0]
+    with one_at_a_time(out):
+        kept = KeptPairs(out, experiment, options, resume=resume)
+        finished = kept.finished(tell)[:pairs] if resume else []
+        if finished:
+            tell(f"{len(finished)} of {pairs} pairs are finished already")
+        compared = [compare_runs(old, new, threshold) for old, new in finished]
+        for number, turns in enumerate(balanced_turns(pairs)):
+            if number >= len(finished):
+                runs: dict[int, RunFolder] = {}
+                with _telling_what_is_kept(number, pairs):
+                    for place in turns:
+                        revision = revisions[place]
+                        tell(f"pair {number + 1} of {pairs}: {revision.name} ({revision.commit[:7]})")
+                        runs[place] = _run(revision, experiment, out / ("old", "new")[place], options)
+                compared.append(compare_runs(runs[0], runs[1], threshold))
+                kept.keep(runs[0], runs[1])
+            if number == 0 and is_all_identical(compared[0].cases):
+                tell("all machine code is identical: further pairs would say nothing more")
+                return compared[0]
     return of_comparisons(compared)
 
 

@@ -11,7 +11,7 @@ from example_results import example_manifest, example_result
 from test_revisions import revision
 
 from harness.comparing.comparison import Comparison
-from harness.comparing.kept_pairs import KeptPairs
+from harness.comparing.kept_pairs import KeptPairs, one_at_a_time
 from harness.comparing.revisions import Revision, compare_revisions
 from harness.errors import InputError, RunInterrupted
 from harness.results.run_folder import RunFolder
@@ -43,22 +43,20 @@ class Comparing:
         program = COPIES_A_RUN.format(broken=str(self.broken), run=str(run.path))
         return revision(self.folder / name, program)
 
-    def compare(
-        self, tell: Callable[[str], None], *, pairs: int = 4, only: tuple[str, ...] = ()
-    ) -> Comparison:
+    def compare(self, tell: Callable[[str], None], *, pairs: int = 4, resume: bool = True) -> Comparison:
         """Compare them, with the pairs that are finished already."""
         return compare_revisions(
             (self.old, self.new),
             self.experiment,
             self.folder / "out",
-            only=only,
+            only=(),
             pairs=pairs,
             threshold=0.03,
             tell=tell,
-            resume=True,
+            resume=resume,
         )
 
-    def compare_until(self, pair: int) -> None:
+    def compare_until(self, pair: int, *, resume: bool = True) -> None:
         """Compare them, and be interrupted when this pair begins."""
 
         def interrupt(line: str) -> None:
@@ -66,7 +64,7 @@ class Comparing:
                 raise KeyboardInterrupt
 
         with pytest.raises(RunInterrupted, match=rf"^{pair - 1} of 4 pairs finished$"):
-            self.compare(interrupt)
+            self.compare(interrupt, resume=resume)
 
 
 @pytest.fixture
@@ -108,12 +106,38 @@ def test_pairs_of_another_question_or_without_their_runs_do_not_count(comparing:
     comparing.compare_until(4)
     told: list[str] = []
     shutil.rmtree(next((comparing.folder / "out" / "old" / "sweep").iterdir()))
-    folder = comparing.folder / "out"
-    assert len(KeptPairs(folder, comparing.experiment, []).finished(told.append)) == 2
-    assert KeptPairs(folder, comparing.experiment, ["--only", "seq=64"]).finished(told.append) == []
+
+    def finished(*options: str) -> int:
+        kept = KeptPairs(comparing.folder / "out", comparing.experiment, options, resume=True)
+        return len(kept.finished(told.append))
+
+    assert (finished(), finished("--only", "seq=64")) == (2, 0)
     comparing.experiment.write_text("second")
-    assert KeptPairs(folder, comparing.experiment, []).finished(told.append) == []
-    assert told == []
+    assert (finished(), told) == (0, [])
+
+
+def test_the_newest_comparison_goes_on(comparing: Comparing) -> None:
+    comparing.compare_until(4)
+    comparing.compare_until(2, resume=False)
+    told: list[str] = []
+    comparing.compare(told.append)
+    assert told[0] == "1 of 4 pairs are finished already"
+
+
+def test_a_comparison_that_was_ended_in_its_first_pair_goes_on_from_none(comparing: Comparing) -> None:
+    comparing.compare_until(4)
+    comparing.compare_until(1, resume=False)
+    told: list[str] = []
+    comparing.compare(told.append)
+    assert told[0].startswith("pair 1 of 4: ")
+
+
+def test_two_comparisons_of_the_same_revisions_do_not_go_on_at_once(comparing: Comparing) -> None:
+    with (
+        one_at_a_time(comparing.folder / "out"),
+        pytest.raises(InputError, match=r"are compared already, in"),
+    ):
+        comparing.compare(print)
 
 
 @pytest.mark.parametrize(
