@@ -7,10 +7,13 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
+from itertools import islice
 from pathlib import Path
 
 INSTALLED = ("site-packages", "dist-packages")
 """Folders of installed packages, which have versions."""
+MOST_FILES = 500
+"""Python files of a package that counts because it is named; more are a library, such as PyTorch."""
 PLACE = re.compile(r"([A-Za-z_]\w*)(\.\w+)*:\w*")
 """How a text names a function that is loaded later, `package.module:function`, or the beginning of that."""
 
@@ -19,8 +22,8 @@ def code_packages(plugin: object) -> set[str]:
     """Return the packages that define a plugin's class and its bases, and those that their code names.
 
     Code names what it imports, also by `import_module`, and what a loader, `package.module:function`, is in.
-    What is named and lies where packages are installed does not count, nor does the standard library: these
-    have versions.
+    What is named and lies where packages are installed does not count, nor does the standard library, nor a
+    package of more than `MOST_FILES` files: these have versions.
     """
     defining = {base.__module__.partition(".")[0] for base in type(plugin).__mro__}
     found: set[str] = set()
@@ -57,7 +60,7 @@ def _found(package: str) -> ModuleSpec | None:
 
 
 def _is_source(name: str) -> bool:
-    """Return whether a name is that of a module or package which is neither installed nor Python's own."""
+    """Return whether a name is that of code which is neither installed, nor Python's own, nor a library."""
     if name in sys.stdlib_module_names:
         return False
     specification = _found(name)
@@ -65,7 +68,11 @@ def _is_source(name: str) -> bool:
         return False
     places = list(specification.submodule_search_locations or [])  # also of a folder without __init__.py
     places += [specification.origin] if specification.has_location and specification.origin else []
-    return bool(places) and not any({*Path(place).parts}.intersection(INSTALLED) for place in places)
+    if not places or any({*Path(place).parts}.intersection(INSTALLED) for place in places):
+        return False
+    folders = specification.submodule_search_locations or []
+    files = (file for folder in folders for file in Path(folder).rglob("*.py"))
+    return len(list(islice(files, MOST_FILES + 1))) <= MOST_FILES
 
 
 def _names(file: Path) -> Iterator[str]:

@@ -77,5 +77,13 @@ def test_a_file_that_is_no_python_names_nothing(repository: Path) -> None:
     assert code_packages(plugin()) == ALL - {"some_kernels", "more_kernels"}
 
 
+def test_a_library_that_is_named_has_a_version_instead(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.code_packages.MOST_FILES", 3)
+    write(repository.parent / "elsewhere", {f"a_runtime/part{number}.py": "" for number in range(3)})
+    assert code_packages(plugin()) == ALL - {"a_runtime"}
+
+
 def test_a_variant_of_the_harness_is_its_code_alone() -> None:
     assert code_packages(variant("flash")) == {"harness"}
