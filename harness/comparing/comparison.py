@@ -51,7 +51,7 @@ OF_NO_MACHINE = tuple(
 FAILED = tuple(status.value for status in FAILURES)
 DEFAULT_THRESHOLD = 0.03
 
-OUTCOME = ("status", "device", "reason", "time_s", "time_low_s", "time_high_s")
+OUTCOME = ("status", "device", "reason", "checked_inputs", "time_s", "time_low_s", "time_high_s")
 SPEEDUPS = ("speedup", "speedup_low", "speedup_high", "baseline_case", "binary_digest", "flop_convention")
 COMPARED = (*OUTCOME, *SPEEDUPS)
 """Columns of which a comparison has those of both runs."""
@@ -365,7 +365,7 @@ def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
 def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
     """Return what else differs between two runs, a line each: checks, conventions, packages."""
     same = [f"old and new are the same run, {old.path}"] if old.path.resolve() == new.path.resolve() else []
-    notes = [*same, *other_checks(old, new)]
+    notes = [*same, *other_checks(cases, old, new)]
     notes += [
         f"files of the {name} run differed from its commit {run.manifest.git_commit[:7]}"
         for name, run in (("old", old), ("new", new))

@@ -11,6 +11,7 @@ from example_results import example_manifest, example_result, example_round, fai
 
 from harness.__main__ import main
 from harness.results.run_folder import RunFolder
+from harness.status import Status
 
 CASES = tuple(f"{number:012x}" for number in range(1, 5))
 """The first one is the baseline, whose code never changes."""
@@ -291,6 +292,44 @@ def test_other_settings_of_checks_are_told(tmp_path, old, capsys, told, note):
     assert (status, len(notes)) == (0, 0 if note is None else 1)
     assert all(note in line for line in notes)
     assert file.read_text().count("\n- ") == len(notes)
+
+
+NORMAL, LARGE = "normal, seed 0", "normal, large-logits, seed 0"
+
+
+def checked_with(*inputs: str | None) -> list[Any]:
+    return [row(case, 0.5, checked_inputs=told) for case, told in zip(CASES[1:], inputs, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "note"),
+    [
+        ((NORMAL, NORMAL, NORMAL), None),
+        ((NORMAL, LARGE, LARGE), f"{DIFFERS}{NORMAL} → {LARGE} in 2 cases"),
+        ((None, LARGE, NORMAL), f"{DIFFERS}{NORMAL} → {LARGE} in 1 case"),
+        (
+            (None, NORMAL, NORMAL),
+            f'{DIFFERS}distributions ["normal"] → ["normal", "large-logits"]; seed 0 → 3',
+        ),
+    ],
+)
+def test_rows_say_what_they_were_checked_with_whatever_the_run_began_with(tmp_path, capsys, inputs, note):
+    """A run that was resumed keeps its first experiment; rows of older versions do not say their inputs."""
+    before = write(tmp_path / "before", *checked_with(NORMAL, NORMAL, NORMAL))
+    now = write(tmp_path / "now", *checked_with(*inputs), source=MORE_DISTRIBUTIONS)
+    notes = [line for line in compare(capsys, str(before), str(now))[1].splitlines() if "[check]" in line]
+    assert notes == ([] if note is None else [note])
+
+
+def test_cases_that_neither_run_could_check_are_of_no_inputs(tmp_path, capsys):
+    refused = failed_result(CASES[1], status=Status.UNSUPPORTED, device="a processor")
+    folders = [
+        write(tmp_path / "before", refused, *checked_with(NORMAL, NORMAL, NORMAL)[1:]),
+        write(
+            tmp_path / "now", refused, *checked_with(NORMAL, NORMAL, NORMAL)[1:], source=MORE_DISTRIBUTIONS
+        ),
+    ]
+    assert "[check]" not in compare(capsys, *map(str, folders))[1]
 
 
 @pytest.mark.parametrize(
