@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.comparing.check_settings import other_checks
+from harness.comparing.run_notes import notes_on_runs
 from harness.comparing.verdicts import joint_degrees, reach_of, standard_error, verdicts
 from harness.errors import InputError
 from harness.measure.statistics import RUN_TO_RUN, Verdict
-from harness.plurals import counted
 from harness.results.frame import arrow_texts, is_among
 from harness.status import FAILURES, Status
 
@@ -360,25 +359,3 @@ def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
     bounded = cases[["speedup_low_old", "speedup_low_new"]].notna().all(axis=1)
     has_same_code = is_among(baseline, cases["case"][identical])
     return (shared & bounded).to_numpy(dtype=bool) & has_same_code
-
-
-def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
-    """Return what else differs between two runs, a line each: checks, conventions, packages."""
-    same = [f"old and new are the same run, {old.path}"] if old.path.resolve() == new.path.resolve() else []
-    notes = [*same, *other_checks(cases, old, new)]
-    notes += [
-        f"files of the {name} run differed from its commit {run.manifest.git_commit[:7]}"
-        for name, run in (("old", old), ("new", new))
-        if run.manifest.git_commit and run.manifest.git_dirty
-    ]
-    conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())
-    if conventions:
-        cases_of_both = counted(conventions, "case")
-        notes.append(f"FLOPs of {cases_of_both} are counted by another convention: compare times, not rates")
-    packages = old.manifest.packages, new.manifest.packages
-    changed = sorted(
-        name for name in {*packages[0], *packages[1]} if packages[0].get(name) != packages[1].get(name)
-    )
-    if changed:
-        notes.append(f"packages of other versions: {', '.join(changed)}")
-    return notes

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.artifact.cache import ADVICE, cache_root
-from harness.comparing.comparison import Comparison, compare_runs, notes_on_runs
+from harness.comparing.comparison import Comparison, compare_runs
 from harness.comparing.in_turn import (
     LEAST_PAIRS,
     balanced_turns,
@@ -19,6 +19,7 @@ from harness.comparing.in_turn import (
     of_pairs,
 )
 from harness.comparing.kept_pairs import KeptPairs, one_at_a_time
+from harness.comparing.run_notes import notes_on_runs
 from harness.errors import InputError, RunInterrupted
 from harness.printable import shell_line
 from harness.processes import told_of_end

@@ -10,6 +10,7 @@ import pytest
 from example_results import example_manifest, example_result, example_round, failed_result
 
 from harness.__main__ import main
+from harness.results.manifest import part_of
 from harness.results.run_folder import RunFolder
 from harness.status import Status
 
@@ -120,6 +121,25 @@ def test_changes_that_were_not_committed_are_told_and_not_checked_out(tmp_path, 
         f"git checkout 0123456789abcdef && {again}",
         f"{again}  # with the files of the new run, which differed from 0123456",
     ]
+
+
+def test_what_a_run_was_resumed_with_is_told(tmp_path, capsys):
+    told = {"git_commit": "0123456789abcdef", "git_dirty": True, "packages": {"numpy": "2.1"}}
+    resumed = part_of(example_manifest().model_copy(update=told))
+    later = resumed.model_copy(update={"git_commit": "fedcba9876543210"})
+    clean = resumed.model_copy(update={"git_commit": "1111111111111111", "git_dirty": False})
+    packages = {"packages": {"numpy": "2.0"}}
+    first = write(tmp_path / "first", BASELINE, row(CASES[1], 0.5), **packages)
+    for parts, commits in (
+        ((resumed,), "commit 0123456"),
+        ((resumed, later, clean, later), "commits 0123456, fedcba9"),
+    ):
+        new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), **packages, parts=parts)
+        for folders, name in (((first, new), "new"), ((new, first), "old")):
+            assert compare(capsys, *map(str, folders))[1].splitlines()[1:] == [
+                f"files of the {name} run differed from its {commits}",
+                "packages of other versions: numpy",
+            ]
 
 
 def test_an_interval_that_nothing_bounds_is_not_known(tmp_path, capsys):

@@ -1,0 +1,54 @@
+"""What differs between two runs besides their rows, and a reader should know: checks, files, packages.
+
+A run that was resumed has several parts, each with a commit and packages of its own.
+"""
+
+from typing import TYPE_CHECKING
+
+from harness.comparing.check_settings import other_checks
+from harness.plurals import counted
+from harness.results.manifest import Manifest, Part
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.results.run_folder import RunFolder
+
+SHORT_COMMIT = 7
+"""Digits of a commit that are shown."""
+
+
+def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
+    """Return what else differs between two runs, a line each: checks, conventions, packages."""
+    same = [f"old and new are the same run, {old.path}"] if old.path.resolve() == new.path.resolve() else []
+    notes = [*same, *other_checks(cases, old, new)]
+    notes += _modified_files("old", old.manifest) + _modified_files("new", new.manifest)
+    conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())
+    if conventions:
+        cases_of_both = counted(conventions, "case")
+        notes.append(f"FLOPs of {cases_of_both} are counted by another convention: compare times, not rates")
+    changed = _changed_packages([*_parts(old.manifest), *_parts(new.manifest)])
+    if changed:
+        notes.append(f"packages of other versions: {', '.join(changed)}")
+    return notes
+
+
+def _parts(manifest: Manifest) -> list[Manifest | Part]:
+    """Return all that says with what a run was made: its beginning, and what it was resumed with."""
+    return [manifest, *manifest.parts]
+
+
+def _modified_files(name: str, manifest: Manifest) -> list[str]:
+    """Return a line that names the commits of a run from which files differed; none without any."""
+    parts = _parts(manifest)
+    commits = [part.git_commit[:SHORT_COMMIT] for part in parts if part.git_commit and part.git_dirty]
+    told = list(dict.fromkeys(commits))
+    if not told:
+        return []
+    return [f"files of the {name} run differed from its commit{'s' * (len(told) > 1)} {', '.join(told)}"]
+
+
+def _changed_packages(parts: list[Manifest | Part]) -> list[str]:
+    """Return the packages of which parts of the runs had other versions, or of which only some had any."""
+    names = {name for part in parts for name in part.packages}
+    return sorted(name for name in names if len({part.packages.get(name) for part in parts}) > 1)
