@@ -14,7 +14,8 @@ def run_to_resume(
 ) -> RunFolder | None:
     """Return the run in an experiment's folder that goes on, or None when there is none.
 
-    It is the newest unfinished run: one in which a planned case has a row neither there nor in a newer run.
+    It is the newest unfinished run: one in which a planned case has a row neither there nor in a newer run;
+    cases that the experiment has no longer do not count.
     If every run is finished, it is the one that planned most of the wanted cases, of several the newest; so
     a short run with `--only` does not stand in the way of the whole experiment.
 
@@ -33,7 +34,7 @@ def run_to_resume(
     known: set[str] = set()
     for run in runs:
         known |= {row.case for row in run.results()}
-        if _is_unfinished(run, known):
+        if _is_unfinished(run, known, whole):
             return run
     return max(runs, key=lambda run: len(set(wanted) & _planned(run)), default=None)
 
@@ -87,11 +88,11 @@ def _readable_runs(folder: Path) -> list[RunFolder]:
     return runs
 
 
-def _is_unfinished(run: RunFolder, known: Collection[str]) -> bool:
-    """Whether a planned case has no row; without a plan, whether the run never came to its end."""
+def _is_unfinished(run: RunFolder, known: Collection[str], whole: Collection[str]) -> bool:
+    """Whether a planned case of `whole` has no row; without a plan, whether the run never came to its end."""
     if run.manifest.planned is None:
         return run.manifest.finished is None
-    return not set(run.manifest.planned) <= set(known)
+    return not set(run.manifest.planned) & set(whole) <= set(known)
 
 
 def _planned(run: RunFolder) -> set[str]:

@@ -52,6 +52,12 @@ def test_an_unfinished_run_that_a_newer_one_has_made_up_for_is_passed_over(tmp_p
     assert resumed(tmp_path) == whole.run
 
 
+def test_a_case_that_the_experiment_has_no_longer_leaves_no_run_unfinished(tmp_path: Path) -> None:
+    make_run(tmp_path, "abcdx", finished="abcd")
+    whole = make_run(tmp_path, "abcd", finished="abcd")
+    assert resumed(tmp_path) == whole.run
+
+
 def test_of_finished_runs_the_newest_that_planned_most_of_what_is_wanted(tmp_path: Path) -> None:
     make_run(tmp_path, "abcd", finished="abcd")
     whole = make_run(tmp_path, "abcd", finished="abcd")
