@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from harness.plurals import counted
-from harness.reporting.frames import RUN_COLUMNS, RUN_LABEL
+from harness.reporting.frames import RUN_LABEL
 from harness.reporting.units import rate_unit, significant
-from harness.results.refuted_peaks import MACHINE, REFUTED_BY, REFUTED_PEAK, credible_peaks
+from harness.results.refuted_peaks import MEASURED_BY, REFUTED_BY, REFUTED_PEAK, credible_peaks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,12 +44,12 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
 
 def peak_notes(frame: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence, without its full stop, for each doubt about the peaks of the rates."""
-    columns = [*RUN_COLUMNS, "target", "dtype", "threads", "peak_busy", "peak_tflops", "tflops"]
+    columns = [*MEASURED_BY, "dtype", "peak_busy", "peak_tflops", "tflops"]
     timed = frame.loc[frame["time_s"].notna(), columns]
     if _count(timed["peak_busy"]):
         yield "The measured peak is of a busy machine and may be too low"
     compared = timed.assign(peak_tflops=credible_peaks(frame)).dropna(subset="peak_tflops")
-    alike = compared.groupby([*RUN_COLUMNS, "target", "dtype", "threads"], dropna=False)
+    alike = compared.groupby([*MEASURED_BY, "dtype"], dropna=False)
     if (alike["peak_tflops"].nunique() > 1).any():
         yield "Fractions of peak are of several peaks, since a run has not ended: --resume ends it"
     yield from refuted_peak_notes(frame)
@@ -63,7 +63,7 @@ def refuted_peak_notes(frame: pd.DataFrame) -> Iterator[str]:
     if REFUTED_PEAK not in frame:
         return
     refuted = frame[frame["tflops"].notna() & frame[REFUTED_PEAK].notna()]
-    peaks = refuted[[*MACHINE, REFUTED_PEAK, REFUTED_BY]].drop_duplicates()
+    peaks = refuted[[*MEASURED_BY, REFUTED_PEAK, REFUTED_BY]].drop_duplicates()
     if peaks.empty:
         return
     values, count = sorted(peaks[REFUTED_PEAK].unique()), int(peaks[REFUTED_BY].sum())

@@ -1,8 +1,8 @@
 """Measured peaks that a row refutes: nothing is faster than the peak, so where a row is, the peak is too low.
 
 Whether a peak is refuted is decided once, over all rows of the run that measured it, before anything leaves
-rows out.  Equal peaks of one device in one run are one measurement, whatever dtype or mask a row has: a row
-that refutes it refutes it for all of them.
+rows out.  Equal peaks of one device, target and options in one run are one measurement, whatever dtype or
+mask a row has: a row that refutes it refutes it for all of them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ REFUTED_PEAK = "refuted_peak_tflops"
 REFUTED_BY = "peak_refuted_by"
 """Column of `with_refuted_peaks`: how many rows of the run are faster than that peak."""
 
-MACHINE = ("experiment", "run", "device")
-"""Columns of what measured a peak: equal ones of one machine in one run are one."""
+SETTING = ("target", "threads", "target_options")
+"""Columns of how a device is used, which its peaks may depend on."""
 
-MEASURED_FOR = ("target", "threads", "dtype")
-"""Columns of what a peak is measured for, besides: while a run goes on, the best so far counts."""
+MEASURED_BY = ("experiment", "run", "device", *SETTING)
+"""Columns of what measured a peak: equal ones of one run, device and setting are one."""
 
 
 def without_refuted_peaks(frame: pd.DataFrame) -> pd.DataFrame:
@@ -57,8 +57,8 @@ def _refuted(frame: pd.DataFrame) -> pd.DataFrame | None:
 
     if not (frame["tflops"] > frame["peak_tflops"]).any():
         return None
-    keys = [frame[column] for column in MACHINE]
-    alike = [*keys, *(frame[column] for column in MEASURED_FOR)]
+    keys = [frame[column] for column in MEASURED_BY]
+    alike = [*keys, frame["dtype"]]  # while a run goes on, the best so far counts
     best = frame["peak_tflops"].groupby(alike, dropna=False, sort=False, observed=True).transform("max")
     is_faster = frame["tflops"] > best
     count = is_faster.groupby([*keys, best], dropna=False, sort=False, observed=True).transform("sum")

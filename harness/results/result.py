@@ -81,6 +81,8 @@ class Result(BaseModel):
     chosen: dict[str, ParameterValue] = {}
     """Values of parameters that were left open, as variant, target or compiler chose them."""
     threads: int | None = None
+    target_options: dict[str, ParameterValue] = {}
+    """The target's other options, which are among `params`, too: a peak may depend on them."""
 
     max_abs_error: float | None = None
     error_ratio: float | None = None
@@ -143,7 +145,7 @@ class Result(BaseModel):
     fraction_of_peak: float | None = None
     """`tflops / peak_tflops`; None where that is above 1, which cannot be."""
     peak_tflops: float | None = None
-    """The peak that was measured on this device with the same threads."""
+    """The peak that was measured on this device with the same options of the target."""
     peak_busy: bool | None = None
     """Whether that peak was sampled in rounds only in which others used more than the experiment's limit."""
     bandwidth_gb_s: dict[str, float] = {}
@@ -222,7 +224,7 @@ COUNTED = tuple(name for name, field in Result.model_fields.items() if field.ann
 MEASURED = ("time_s", "time_low_s", "time_high_s", "speedup", "tflops", "fraction_of_peak")
 """Fields that follow from a time, and so are never 0."""
 
-PRINTED = ("params", "chosen")
+PRINTED = ("params", "chosen", "target_options")
 """Fields that are shown as a text, `tile_kv=64 tile_q=32`."""
 
 BY_NAME = ("bandwidth_gb_s", "stage_s", "instructions", "model")

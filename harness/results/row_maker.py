@@ -196,15 +196,21 @@ def problem_columns(problem: AttentionProblem) -> dict[str, Any]:
 
 
 def option_columns(case: Case) -> dict[str, Any]:
-    """Return the columns of the target's options that have one."""
+    """Return the columns of the target's options: of those that have one of their own, and of the others."""
     threads = case.target_options.get("threads")
-    return {"threads": threads if isinstance(threads, int) else None}
+    return {
+        "threads": threads if isinstance(threads, int) else None,
+        "target_options": _options_without_columns(case),
+    }
 
 
 def settings_without_columns(case: Case) -> dict[str, ParameterValue]:
     """Return the variant's parameters, and the target's options but for those with a column of their own."""
-    own = {name: value for name, value in case.target_options.items() if name not in OPTION_COLUMNS}
-    return case.model_copy(update={"target_options": own}).settings
+    return case.model_copy(update={"target_options": _options_without_columns(case)}).settings
+
+
+def _options_without_columns(case: Case) -> dict[str, ParameterValue]:
+    return {name: value for name, value in case.target_options.items() if name not in OPTION_COLUMNS}
 
 
 def artifact_columns(artifact: Artifact | None, problem: AttentionProblem) -> dict[str, Any]:

@@ -179,17 +179,19 @@ class RunContext:
         return f"{LOGS}/{log.name}"
 
     def settle_peaks(self) -> None:
-        """Compare all rows of the run with the same peaks, the best that all its rounds have seen.
+        """Compare each row of the run with the peak of its case, the best that all rounds have seen of it.
 
-        That includes rows of an earlier part of the run whose cases were not asked for this time.
+        That includes rows of an earlier part of the run whose cases were not asked for this time.  A row
+        whose case the experiment no longer has stays as it is.
         """
         limit = self.experiment.timing.busy_limit
-        alike = {_measured_alike(case): case for case in self.all_cases}
+        cases = {case.id: case for case in self.all_cases}
         for row in list({**self.earlier, **self.rows}.values()):
-            case = alike.get((row.target, row.dtype, row.threads))
+            case = cases.get(row.case)
             if row.tflops is None or case is None:
                 continue
-            settled = row.model_copy(update=peak_columns(row.tflops, self.peaks.of(case), limit))
+            columns = {**option_columns(case), **peak_columns(row.tflops, self.peaks.of(case), limit)}
+            settled = row.model_copy(update=columns)
             if settled != row:
                 self.folder.append_result(settled)
                 if row.case in self.rows:
@@ -201,11 +203,6 @@ class RunContext:
             worker.close()
         self.builders.close()
         self.expectations.close()
-
-
-def _measured_alike(case: Case) -> tuple[str, str, int | None]:
-    """Return what cases with one peak have in common, as their rows have it."""
-    return case.target, case.problem.dtype, option_columns(case)["threads"]
 
 
 def case_threads(case: Case) -> int:

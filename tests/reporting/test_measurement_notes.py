@@ -35,6 +35,7 @@ def test_rows_of_one_start_and_of_older_versions_are_counted() -> None:
 
 def test_rows_that_a_killed_run_compares_with_several_peaks_are_told_of() -> None:
     assert notes({"peak_tflops": 0.2}, {"peak_tflops": 0.3, "dtype": "bf16"}) == []
+    assert notes({"peak_tflops": 0.2}, {"peak_tflops": 0.3, "target_options": {"unit": "tensor"}}) == []
     assert notes({"peak_tflops": 0.2}, {"peak_tflops": 0.3}) == [
         "Fractions of peak are of several peaks, since a run has not ended: --resume ends it"
     ]
@@ -52,6 +53,13 @@ def test_what_is_faster_than_the_peak_is_said_to_be_impossible() -> None:
         "Faster than the measured peak of 90.0 GFLOP/s, which is therefore too low and is not compared with: "
         "1 row"
     )
+
+
+def test_equal_peaks_of_several_options_are_refuted_apart() -> None:
+    options = [{"target_options": {"unit": unit}, "peak_tflops": 0.09} for unit in ("tensor", "vector")]
+    (note,) = notes(*options)
+    assert note.startswith("Faster than the measured peaks of 90.0 GFLOP/s, which are")
+    assert note.endswith("2 rows")
 
 
 def test_rows_that_refute_a_peak_count_where_others_are_shown() -> None:

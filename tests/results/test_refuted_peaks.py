@@ -42,7 +42,15 @@ def test_a_row_above_the_peak_refutes_it_for_all_rows_that_share_it(fields: dict
 
 
 @pytest.mark.parametrize(
-    "fields", [{"run": "other"}, {"experiment": "other"}, {"device": "other"}, {"threads": 2, "peak": 0.3}]
+    "fields",
+    [
+        {"run": "other"},
+        {"experiment": "other"},
+        {"device": "other"},
+        {"threads": 2, "peak": 0.3},
+        {"target_options": {"unit": "vector"}},
+        {"target_options": {"unit": "vector"}, "peak": 0.3},
+    ],
 )
 def test_what_was_measured_apart_keeps_its_peak(fields: dict[str, Any]) -> None:
     frame = judged(row(0.17), row(0.1), row(0.12, **fields))

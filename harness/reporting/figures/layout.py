@@ -317,13 +317,13 @@ def describe_forms(columns: Sequence[str], forms: Sequence[Sequence[Any]]) -> li
 def describe_value(column: str, value: Any, text_of: Callable[[Any], str] = format_value) -> str:
     """Return a panel's value in words: `head dim 64`, `causal mask`, `f32`, `sinks no`."""
     name = column.replace("_", " ")
-    if is_missing(value):
+    if is_missing(value) or value == "":
         return f"{name} –"
     if column == "mask":
         return f"{value} mask"
     if column == "causal":
         return "causal mask" if value else "full mask"
-    if column in ("dtype", "target", "device", SHARED_SIZES):
+    if column in ("dtype", "target", "device", "target_options", SHARED_SIZES):
         return str(value)
     if column == FIXED_LENGTH:
         return f"seq {'q' if value > 0 else 'kv'} {abs(value)}" if value else "seq q = seq kv"

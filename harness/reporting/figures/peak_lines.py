@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 IN_SIGHT = 1.6
 """A peak further above all data of a figure than this factor is written, not drawn to scale."""
-MEASURED_FOR = ("target", "device", "threads", "dtype")
+MEASURED_FOR = ("target", "device", "threads", "dtype", "target_options")
 """Columns that a peak may depend on, besides the run: each measures its own."""
 CROWDED = 0.07
 """The share of the scale that a line of words takes: lines nearer to each other have no room for it."""

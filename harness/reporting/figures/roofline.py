@@ -23,8 +23,8 @@ from harness.reporting.figures.legend import add_legend, plan_legend
 from harness.reporting.figures.log_ticks import write_log_ticks
 from harness.reporting.figures.roofs import (
     MEMORY,
-    ROOF_COLUMNS,
     Roof,
+    columns_of_roofs,
     intensities,
     roofs_of,
     with_roof_peaks,
@@ -61,7 +61,8 @@ class RooflineSettings(FigureSettings):
     """`[figures] roofline = { … }`."""
 
     panels: tuple[PanelColumn, ...] = ("head_dim", "mask")
-    """One panel for each combination of these; targets, threads and dtypes that vary are added."""
+    """One panel for each combination of these; targets, threads and dtypes that vary are added, and options
+    of targets that peaks vary with."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,9 @@ class Roofline(Figure):
     def draw(self, frame: pd.DataFrame, settings: RooflineSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         shown = self.rows(frame, settings)
-        others = [name for name in PROBLEM_COLUMNS if name not in (*ROOF_COLUMNS, *settings.panels)]
-        columns = check_readable(shown.drop(columns=others), [*settings.panels, *ROOF_COLUMNS])
+        wanted = [*settings.panels, *columns_of_roofs(shown)]
+        others = [name for name in PROBLEM_COLUMNS if name not in wanted]
+        columns = check_readable(shown.drop(columns=others), wanted)
         grid = panel_grid(shown, columns, settings.panels_beside)
         labels, styles = labels_in(shown), series_styles(frame)
         roofs = [roofs_of(panel.frame) for panel in grid.panels]

@@ -20,6 +20,8 @@ MEMORY = "memory"
 """The level behind all caches."""
 ROOF_COLUMNS = ("target", "threads", "dtype")
 """What a roof depends on, besides the device: a panel holds one value of each."""
+OPTIONS = "target_options"
+"""What it may depend on, too, see `columns_of_roofs`."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,23 @@ def with_roof_peaks(frame: pd.DataFrame) -> pd.DataFrame:
     There is none where a row of any run is faster, whichever rows a figure leaves out.
     """
     peaks = credible_peaks(frame)
-    alike = [frame[column] for column in ("device", *ROOF_COLUMNS)]
+    alike = [frame[column] for column in ("device", *ROOF_COLUMNS, OPTIONS)]
     best = peaks.groupby(alike, dropna=False, sort=False, observed=True).transform("max")
     is_above = (frame["tflops"] > best).groupby(alike, dropna=False, sort=False, observed=True)
     return frame.assign(peak_tflops=best.where(~is_above.transform("any")))
+
+
+def columns_of_roofs(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of which a panel holds one value each, for one roof of each device.
+
+    Other options of targets are among them only where something else was measured with them.
+    """
+    place = ["device", *ROOF_COLUMNS]
+    measured = ["peak_tflops", *_bandwidth_columns(frame)]
+    alike = frame.groupby([*place, OPTIONS], dropna=False, sort=False, observed=True)
+    best = alike[measured].max().reset_index()
+    differ = any(several_values(best, place, column) for column in measured)
+    return [*ROOF_COLUMNS, OPTIONS] if differ else [*ROOF_COLUMNS]
 
 
 def roofs_of(frame: pd.DataFrame) -> list[Roof]:
@@ -78,9 +93,9 @@ def roofs_of(frame: pd.DataFrame) -> list[Roof]:
 def _measured(rows: pd.DataFrame) -> Roof | None:
     peaks, device = rows["peak_tflops"].dropna(), str(rows["device"].iloc[0])
     bandwidths = {
-        str(name).removeprefix(BANDWIDTH): float(rows[name].max())
-        for name in rows.columns
-        if str(name).startswith(BANDWIDTH) and rows[name].gt(0).any()
+        name.removeprefix(BANDWIDTH): float(rows[name].max())
+        for name in _bandwidth_columns(rows)
+        if rows[name].gt(0).any()
     }
     if peaks.empty and not bandwidths:
         return None
@@ -89,6 +104,10 @@ def _measured(rows: pd.DataFrame) -> Roof | None:
         peak = None
     nearest_first = sorted(bandwidths, key=lambda level: (level == MEMORY, level))
     return Roof(device, peak, {level: bandwidths[level] for level in nearest_first})
+
+
+def _bandwidth_columns(frame: pd.DataFrame) -> list[str]:
+    return [name for name in map(str, frame.columns) if name.startswith(BANDWIDTH)]
 
 
 def _stated(rows: pd.DataFrame) -> Roof | None:

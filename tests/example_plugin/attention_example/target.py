@@ -19,6 +19,8 @@ class NumpyOptions(TargetOptions):
 
     threads: PositiveInt = 1
     """Threads of the linear algebra library."""
+    peak_size: PositiveInt | None = None
+    """Rows of the matrices whose product is the peak; 256, unless it is set."""
 
 
 class NumpyTarget(Target):
@@ -44,11 +46,12 @@ class NumpyTarget(Target):
 
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
         """Return the speed of a matrix product, which attention is compared with."""
-        a = np.ones((256, 256), np.float32)
+        size = getattr(options, "peak_size", None) or 256
+        a = np.ones((size, size), np.float32)
         a @ a
         start = time.perf_counter()
         a @ a
-        return 2 * 256**3 / (time.perf_counter() - start)
+        return 2 * size**3 / (time.perf_counter() - start)
 
     def tile_sizes(self, chip: str | None, problem: AttentionProblem) -> TileSizes:
         """Return tile sizes for variants that generate kernels, though this target compiles none."""

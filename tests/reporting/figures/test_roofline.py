@@ -117,6 +117,28 @@ def test_each_number_of_threads_has_a_roof_and_a_panel_of_its_own() -> None:
     assert [lines(axes, "peak")[0][0][1] for axes in drawing.axes] == pytest.approx([100, 200])
 
 
+VECTOR = {"target_options": {"unit": "vector"}, "case": "other"}
+
+
+@pytest.mark.parametrize(
+    "measured", [{"peak_tflops": 0.2}, {"bandwidth_gb_s": {"memory": 30.0}}, {"tflops": 0.12}]
+)
+def test_options_that_something_else_was_measured_with_have_a_panel_of_their_own(
+    measured: dict[str, Any],
+) -> None:
+    drawing = draw(row(target_options={"unit": "tensor"}), row(**VECTOR, **measured))
+    assert [axes.get_title() for axes in drawing.axes] == ["unit=tensor", "unit=vector"]
+    peaks = [[ends[0][1] for ends in lines(axes, "peak")] for axes in drawing.axes]
+    is_refuted = "tflops" in measured
+    other = [] if is_refuted else [pytest.approx(1e3 * measured.get("peak_tflops", 0.1))]
+    assert peaks == [[pytest.approx(100)], other]
+
+
+@pytest.mark.parametrize("known", [{}, {"peak_tflops": None, "bandwidth_gb_s": {}}])
+def test_options_that_make_no_difference_to_roofs_share_a_panel(known: dict[str, Any]) -> None:
+    assert len(draw(row(**known), row(**VECTOR, **known)).axes) == 1
+
+
 def test_a_peak_below_a_row_is_none() -> None:
     (axes,) = draw(row(tflops=0.2)).axes
     assert lines(axes, "peak") == []

@@ -139,6 +139,26 @@ def test_a_panel_with_other_numbers_of_threads_has_a_peak_for_each() -> None:
     ]
 
 
+def test_a_panel_with_several_options_of_a_target_has_a_peak_for_each() -> None:
+    rows = [
+        make_result(
+            params={"unit": unit},
+            target_options={"unit": unit},
+            time_s=1.0,
+            tflops=0.09,
+            peak_tflops=peak,
+            fraction_of_peak=0.09 / peak,
+        )
+        for unit, peak in (("tensor", 0.2), ("vector", 0.1))
+    ]
+    (axes,) = draw(frame_of(*rows)).axes
+    assert peak_lines(axes) == [pytest.approx(100)]
+    assert words(axes, "peak") == [
+        "measured peak 200 GFLOP/s (unit=tensor) ↑",
+        "measured peak 100 GFLOP/s (unit=vector)",
+    ]
+
+
 def of_runs(peaks: dict[str, float], **fields: Any) -> list[Result]:
     """Rows of runs of one experiment, each at 80 % of its own run's peak in TFLOP/s."""
     return [
@@ -174,6 +194,10 @@ OTHERS = {
     "of another machine": ({"device": "Other CPU", "run": "run-2"}, "Example CPU"),
     "of another target": ({"target": "cuda:sm_80"}, "cpu"),
     "of another number of threads": ({"threads": 2, "experiment": "other"}, "threads 1"),
+    "of other options": (
+        {"target_options": {"unit": "vector"}, "params": {"unit": "vector"}},
+        "target options –",
+    ),
     "of another type": ({"dtype": "f16", "head_dim": 128}, "f32"),
     "of another run": ({"run": "run-2"}, "run-1"),
 }
