@@ -58,19 +58,22 @@ def read_runs(folders: Sequence[str | Path], labels: Sequence[str] = ()) -> Runs
     results, or their format is another version's, and for another number of labels.
     """
     from harness.results.archive import is_archive
-    from harness.results.loading import different_runs, open_run, tables_of, untimed_note
+    from harness.results.loading import different_runs, first_of_equal, open_run, tables_of, untimed_note
 
     if not folders:
         raise InputError("no results folder given; expected at least one")
-    given = [open_run(Path(folder)) for folder in folders]
+    opened = [open_run(Path(folder)) for folder in folders]
+    given = first_of_equal(opened)
     runs = different_runs(given)
-    identities = names_of_folders([run.path for run in runs])
+    identities = names_of_folders([run.place for run in runs])
     labels = _checked_labels([printable(label) for label in labels], given, runs)
     names: RunLabels = {
         (run.experiment, name): label for run, name, label in zip(runs, identities, labels, strict=False)
     }
-    named = {Path(folder).resolve() for folder in folders} | {
-        run.path.resolve() for folder, run in zip(folders, given, strict=True) if is_archive(Path(folder))
+    named = {
+        first.path.resolve()
+        for folder, run, first in zip(folders, opened, given, strict=True)
+        if is_archive(Path(folder)) or run.path.resolve() == Path(folder).resolve()
     }
     experiments = [experiment_of(run) for run in runs]
     variants = tuple(

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from harness.errors import InputError
 from harness.plurals import counted
 from harness.results.archive import is_archive, unpacked
-from harness.results.run_folder import MANIFEST_FILE, RunFolder, run_paths, tables_from_journals
+from harness.results.run_folder import (
+    MANIFEST_FILE,
+    RESULTS_FILE,
+    RunFolder,
+    run_paths,
+    tables_from_journals,
+)
+from harness.results.saved_table import journal_digest
 from harness.storage.reading import exists
 
 if TYPE_CHECKING:
@@ -26,8 +33,33 @@ def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.
 
 
 def different_runs(runs: Iterable[RunFolder]) -> list[RunFolder]:
-    """Return the runs, each once: one may be given by several paths."""
-    return list({run.path.resolve(): run for run in runs}.values())
+    """Return the runs, each once: one may be given by several paths, and by its archive."""
+    return list({run.path.resolve(): run for run in first_of_equal(list(runs))}.values())
+
+
+def first_of_equal(runs: Sequence[RunFolder]) -> list[RunFolder]:
+    """Return for each run the first one that is equal to it.
+
+    Runs of one folder are equal, and so are an archive and a run of the same experiment, name, manifest and
+    journal.  Copies in several folders are not: somebody has made each of them.
+    """
+    archived = {(run.experiment, run.run) for run in runs if run.place != run.path}
+    firsts: dict[object, RunFolder] = {}
+    return [
+        firsts.setdefault(
+            _contents(run) if (run.experiment, run.run) in archived else run.path.resolve(), run
+        )
+        for run in runs
+    ]
+
+
+def _contents(run: RunFolder) -> tuple[str, ...]:
+    """Return what a run and its archive have in common; its folder where it cannot be read."""
+    files = [run.path / name for name in (MANIFEST_FILE, RESULTS_FILE)]
+    try:
+        return run.experiment, run.run, *map(journal_digest, files)
+    except OSError:
+        return (str(run.path.resolve()),)
 
 
 def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
@@ -100,7 +132,8 @@ def open_run(path: Path) -> RunFolder:
     """
     expected = f"expected a run's folder with {MANIFEST_FILE}, an experiment's folder, or a run's archive"
     if is_archive(path):
-        return RunFolder.open(unpacked(path))
+        folder = unpacked(path)
+        return RunFolder.open(folder, path / folder.parent.name / folder.name)
     if exists(path / MANIFEST_FILE):
         return RunFolder.open(path)
     newest = RunFolder.latest_in(path)

@@ -51,9 +51,11 @@ START_FORMAT = "%Y-%m-%dT%H-%M-%S"
 class RunFolder:
     """One run of an experiment on disk; what was appended survives a crash at any moment."""
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Path, manifest: Manifest, place: Path | None = None) -> None:
         """Use `create`, `open` or `latest_in` instead."""
         self.path = path
+        self.place = path if place is None else place
+        """What a person knows the run by: its folder; of an archive's run, its path in the archive's file."""
         self.manifest = manifest
         self._results = Journal(path / RESULTS_FILE, Result)
         self._rounds = Journal(path / ROUNDS_FILE, Round)
@@ -80,13 +82,13 @@ class RunFolder:
         return folder
 
     @classmethod
-    def open(cls, path: Path) -> "RunFolder":
-        """Open an existing run.
+    def open(cls, path: Path, place: Path | None = None) -> "RunFolder":
+        """Open an existing run; `place` is what a person knows it by, if not its folder.
 
         Raises `InputError` when the path is no run folder, its manifest cannot be read, or it was written in
         another results format.
         """
-        return cls(Path(path), _read_manifest(Path(path)))
+        return cls(Path(path), _read_manifest(Path(path)), place)
 
     def lock(self) -> None:
         """Let nobody else write to this run until `release`, or until this process ends, however it ends.
@@ -265,7 +267,7 @@ def _named_by_folders(
     places = np.repeat(np.arange(len(runs)), lengths)
     names = {
         "experiment": [run.experiment for run in runs],
-        "run": names_of_folders([run.path for run in runs]),
+        "run": names_of_folders([run.place for run in runs]),
     }
     return frame.assign(
         **{

@@ -1,7 +1,8 @@
 """What tells runs apart that are looked at together: the folders that they are read from.
 
 The name that rows carry is that of the folder when they were made.  Two nodes of a cluster that start an
-experiment in the same second give it to both their runs, a copy keeps it, and a folder may be renamed.
+experiment in the same second give it to both their runs, a copy keeps it, and a folder may be renamed.  An
+archive stands for a folder with the run's path in it, `node1.tar.gz/sweep/2026-11-21T12-29-35`.
 """
 
 import os

@@ -66,6 +66,37 @@ def test_a_report_of_an_archive_is_that_of_the_run(run, tmp_path, monkeypatch, c
         assert (tmp_path / "of-run" / name).read_bytes() == (tmp_path / "of-archive" / name).read_bytes()
 
 
+def test_an_archive_beside_its_run_is_the_same_run(run, tmp_path):
+    file, copy = tmp_path / "run.tar.gz", tmp_path / "copy.tar.gz"
+    write_archive(run, file)
+    copy.write_bytes(file.read_bytes())
+    report = tmp_path / "report"
+    for paths in ((run, file), (file, run.parent), (file, copy)):
+        assert load(paths).equals(load(run))
+        assert main(["report", *map(str, paths), "--out", str(report)]) == 0
+        assert "tar.gz" not in (report / "summary.md").read_text()
+    RunFolder.open(run).append_result(example_result("f" * 12))
+    assert (
+        load(run, file)["run"].tolist()
+        == [f"results/sweep/{run.name}"] * 4 + [f"run.tar.gz/sweep/{run.name}"] * 3
+    )
+
+
+def test_runs_of_one_name_are_told_apart_by_the_files_of_their_archives(run, tmp_path):
+    files = [tmp_path / "node1.tar.gz", tmp_path / "node2.tar.gz"]
+    write_archive(run, files[0])
+    changed = RunFolder.create(tmp_path / "again", "sweep", RunFolder.open(run).manifest)
+    changed.append_result(example_result("0" * 12, time_s=0.26))
+    changed.release()
+    write_archive(changed.path.rename(changed.path.with_name(run.name)), files[1])
+    names = [f"node{number}.tar.gz/sweep/{run.name}" for number in (1, 2)]
+    assert load(files)["run"].drop_duplicates().tolist() == names
+    assert main(["report", *map(str, files), "--out", str(tmp_path / "report")]) == 0
+    summary = (tmp_path / "report" / "summary.md").read_text()
+    assert "node1.tar.gz" in summary
+    assert "node2.tar.gz" in summary
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
