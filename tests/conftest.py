@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from harness import plugins
+from forgotten_plugins import forget_plugins
 
 os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
 os.environ["OCL_ICD_VENDORS"] = "/nonexistent"
@@ -49,14 +48,6 @@ def missing_packages(extra: str) -> tuple[str, ...]:
     assert packages, f"{extra}: pyproject.toml declares no such extra"
     installed = {found.name.lower() for found in importlib.metadata.distributions()}
     return tuple(package for package in packages if package.lower() not in installed)
-
-
-def forget_plugins() -> None:
-    """Let plugins be looked up anew."""
-    plugins._declarations.cache_clear()
-    plugins._registered.cache_clear()
-    plugins._made.clear()
-    importlib.invalidate_caches()
 
 
 @pytest.fixture(scope="session")

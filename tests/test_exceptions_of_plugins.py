@@ -107,9 +107,9 @@ def raised(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[BaseException]]:
     monkeypatch.setattr(
         plugins, "_registered", lambda kind: {**registered(kind), **(found if kind == "variant" else {})}
     )
-    plugins.load.cache_clear()
+    plugins._made.clear()
     yield errors
-    plugins.load.cache_clear()
+    plugins._made.clear()
 
 
 @pytest.mark.parametrize("error", [SpeechlessError(), Leaves("away"), GeneratorExit("away")])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import forget_plugins
+from forgotten_plugins import forget_plugins
 
 from harness import plugins
 from harness.__main__ import main
