@@ -17,7 +17,7 @@ from harness.errors import InputError
 from harness.results import loading, run_folder, saved_table
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.loading import load
-from harness.results.result import Result
+from harness.results.result import BY_NAME, PRINTED, Result
 from harness.results.run_folder import RunFolder
 from harness.results.saved_table import read_table
 
@@ -155,12 +155,8 @@ HOSTILE = {
 NAMES_OF_FOLDERS = ("experiment", "run")
 """Columns that are read off the run's folder, whatever journal and table say."""
 
-PLAIN_FIELDS = [
-    name
-    for name in Result.model_fields
-    if name
-    not in ("stage_s", "bandwidth_gb_s", "instructions", "model", "params", "chosen", *NAMES_OF_FOLDERS)
-]
+PLAIN_FIELDS = [name for name in Result.model_fields if name not in (*BY_NAME, *PRINTED, *NAMES_OF_FOLDERS)]
+"""Columns whose value is a field's own; others are named by entries, or printed of several."""
 
 
 FIELDS_OF_EVERY_RUN = (
