@@ -129,7 +129,10 @@ def test_a_variant_that_cannot_say_what_it_supports_is_one_line(
     raised.append(error)
     assert main(["support", "--variant", "asked", "--target", "cpu:avx2"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == f"harness: variant 'asked' cannot say what it supports: {one_line(error)}"
+    assert (
+        line
+        == f"harness: variant 'asked' (raising_plugins:Asked) cannot say what it supports: {one_line(error)}"
+    )
 
 
 def test_a_module_that_cannot_be_imported_is_one_line(

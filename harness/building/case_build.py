@@ -43,18 +43,32 @@ def find_key(case: Case) -> KeyFound:
     checked("variant", case.variant, case.params, f"variant {case.variant!r}: ")
     target_options(case.target, case.target_options)
     require_supported(case)
-    device = target.device_of(case)
+    target_name = plugins.name_of(case.target)
+    with plugins.asked("target", target_name, "which device its code is for (device)"):
+        device = target.device_of(case)
     code = code_digests({"harness"} | code_packages(variant) | code_packages(target))
     key = digest(
         {
             "source": variant.source(case),
             "case": case.model_dump(mode="json"),
-            "tools": target.tool_versions() | variant.tool_versions(),
+            "tools": _tool_versions("target", target_name) | _tool_versions("variant", case.variant),
             "code": code,
             "device": device,
         }
     )
     return KeyFound(key=key, device=device, code=code)
+
+
+def _tool_versions(kind: str, name: str) -> dict[str, str]:
+    """Return the versions of the tools that a variant or target says it uses.
+
+    Raises `HarnessError` that names the plugin where its own code fails, or says anything else.
+    """
+    with plugins.asked(kind, name, "what it uses (tool_versions)"):
+        found = plugins.load(kind, name).tool_versions()
+        if not isinstance(found, dict):
+            raise TypeError(f"found {shown(found)}, expected names and versions")
+        return found
 
 
 def require_supported(case: Case) -> None:

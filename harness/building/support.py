@@ -5,7 +5,6 @@ memory, is not here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -19,7 +18,6 @@ from harness.errors import (
     UnsupportedError,
     cut,
     message_of,
-    one_line,
     raise_interrupt,
 )
 from harness.experiment.case_settings import settings_model
@@ -28,6 +26,8 @@ from harness.problem.case import Case
 from harness.problem.forms import FORMS, Form
 from harness.validation import messages
 
+WHAT = "what it supports"
+"""What a variant is asked for here, as messages say it."""
 THIS_MACHINE = "host"
 """The chip whose name means another one on each machine: what it supports is told by that one's name."""
 
@@ -70,7 +70,7 @@ def matrix(
 
 
 def _support(form: Form, variant: str, target: str) -> Support:
-    with _answering(variant):
+    with plugins.asked("variant", variant, WHAT):
         try:
             problem = form.problem(plugins.variant(variant).needed)
         except ValidationError as error:
@@ -87,24 +87,12 @@ def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str
     plugins.check_target(target)
     case = Case(problem=problem, variant=variant, target=target)
     try:
-        with _answering(variant):
+        with plugins.asked("variant", variant, WHAT):
             require_supported(case)
             plugins.variant(variant).chosen(case)
     except UnsupportedError as error:
         return cut(message_of(error))
     return None
-
-
-@contextmanager
-def _answering(variant: str) -> Iterator[None]:
-    """Raise `HarnessError` for whatever else a variant's own code raises."""
-    try:
-        yield
-    except HarnessError:
-        raise
-    except BaseException as error:
-        raise_interrupt(error)
-        raise HarnessError(f"variant {variant!r} cannot say what it supports: {one_line(error)}") from error
 
 
 def own_variants() -> list[str]:

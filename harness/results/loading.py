@@ -89,7 +89,7 @@ def choice_of(path: str | Path, finished: Collection[str], *, is_timed: bool = T
     lines += [untimed] if untimed is not None else []
     missing = sum(case not in finished for case in folder.manifest.planned or ())
     if missing:
-        lines.append(f"{folder.path}: {missing} planned cases have no row yet; --resume goes on with them")
+        lines.append(f"{folder.path}: not run yet: {counted(missing, 'planned case')}; --resume goes on")
     if folder.manifest.left_out:
         left_out = counted(folder.manifest.left_out, "case")
         lines.append(f"{folder.path}: not asked for: {left_out} of the experiment")

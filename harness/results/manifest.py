@@ -67,6 +67,8 @@ class Part(BaseModel):
     packages: dict[str, str]
     plugin_code: dict[str, str] = {}
     """As `Manifest.plugin_code`."""
+    devices_of_peaks: dict[str, str] = {}
+    """As `Manifest.devices_of_peaks`."""
     built: "Manifest | None" = None
     """Where the code was built, if it came here in a bundle."""
 
@@ -128,6 +130,8 @@ class Manifest(BaseModel):
     """The share of the processors that others used in the quietest round in which each was sampled."""
     bandwidths: dict[str, dict[str, float]] = {}
     """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
+    devices_of_peaks: dict[str, str] = {}
+    """What each peak's target calls the device that it is measured on; older versions did not note it."""
     unmeasured: dict[str, dict[str, str]] = {}
     """Why a peak, or its bandwidths, could not be measured, by the peak's name and `peak` or `bandwidths`."""
 

@@ -34,7 +34,7 @@ from harness.running.outside_clock import (
     persists,
     typical,
 )
-from harness.running.peaks import name_peak
+from harness.running.peak_names import name_peak
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import (

@@ -1,40 +1,65 @@
-"""Peaks of a run that were measured by code which has changed since: a resumed run measures them again."""
+"""Peaks of a run that were measured by code, or on a device, that is another now: measured again."""
+
+from collections.abc import Iterable
 
 from harness import plugins
 from harness.code_packages import code_packages
 from harness.digest import OWN_PACKAGE
-from harness.errors import HarnessError
+from harness.errors import HarnessError, raise_interrupt
+from harness.printable import printable
+from harness.problem.case import Case
 from harness.results.manifest import Manifest, Part, part_of
+from harness.running.peak_names import name_peak
+
+DEVICE = "device of the peak"
+"""Stands beside the packages whose code measures a peak; no package is called so."""
 
 
 def outdated_peaks(manifest: Manifest, described: Manifest) -> set[str]:
-    """Return the names of a run's peaks whose target's code is another where it goes on as `described`."""
+    """Return the names of a run's peaks whose target has other code, or another device, as `described`."""
     now = part_of(described)
     manifest = manifest.model_copy(update={"parts": (*manifest.parts, now)})
     names = {*manifest.peaks, *manifest.bandwidths, *manifest.unmeasured}
-    return {name for name in names if has_code_since(manifest, target_of(name)) == now.started}
+    return {name for name in names if same_since(manifest, name) == now.started}
 
 
-def target_of(peak: str) -> str:
-    """Return the target that a peak's name begins with."""
-    return peak.partition(" ")[0]
+def devices_of_peaks(cases: Iterable[Case]) -> dict[str, str]:
+    """Return the device that each peak of some cases is measured on here, by the peak's name.
+
+    A target whose code cannot say its device has none: its cases say why.
+    """
+    found: dict[str, str] = {}
+    for case in cases:
+        name = name_peak(case).name
+        if name in found:
+            continue
+        try:
+            found[name] = printable(str(plugins.target(case.target).device_of(case)))
+        except BaseException as error:  # a plugin's own code
+            raise_interrupt(error)
+    return found
 
 
-def has_code_since(manifest: Manifest, target: str) -> str:
-    """Return when a run began, or was taken up again, with the code of a target that it goes on with now."""
+def same_since(manifest: Manifest, peak: str) -> str:
+    """Return when a run began, or was taken up again, with the code and device that measure a peak now."""
     try:
-        packages = code_packages(plugins.target(target))
-    except HarnessError:  # nothing measures its peak now
+        packages = code_packages(plugins.target(peak.partition(" ")[0]))
+    except HarnessError:  # nothing measures it now
         packages = {OWN_PACKAGE}
-    since, known = manifest.started, _digests(manifest)
+    since, known = manifest.started, _measured_with(manifest, peak)
     for part in manifest.parts:
-        now = _digests(part)
-        if any(known[package] != now[package] for package in packages & known.keys() & now.keys()):
+        now = _measured_with(part, peak)
+        if any(known[what] != now[what] for what in (packages | {DEVICE}) & known.keys() & now.keys()):
             since = part.started
         known |= now
     return since
 
 
-def _digests(part: Manifest | Part) -> dict[str, str]:
-    """Return the digests of the sources that a part of a run went on with, by package."""
-    return {**part.plugin_code, OWN_PACKAGE: part.code_digest}
+def _measured_with(part: Manifest | Part, peak: str) -> dict[str, str]:
+    """Return the device of a peak, and the digests of sources by package, that a part went on with."""
+    device = part.devices_of_peaks.get(peak)
+    return {
+        **part.plugin_code,
+        OWN_PACKAGE: part.code_digest,
+        **({} if device is None else {DEVICE: device}),
+    }

@@ -3,18 +3,15 @@
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 
-from harness import plugins
-from harness.errors import one_line, raise_interrupt
 from harness.measure.rounds import PeakSample
 from harness.problem.case import Case
 from harness.results.manifest import unmeasured_line
 from harness.results.row_maker import MeasuredPeak
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
-from harness.running.outdated_peaks import has_code_since, target_of
-from harness.validation import shown
+from harness.running.outdated_peaks import same_since
+from harness.running.peak_names import name_peak
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
 
@@ -60,14 +57,13 @@ class Peaks:
         self._peaks[name] = sampled if known is None else _better(known, sampled)
 
     def note_earlier(self, rounds: Iterable[Round]) -> None:
-        """Take the rounds of earlier parts of the run into account, but for peaks by other code."""
+        """Note the rounds of earlier parts of the run, but for peaks of other code or devices."""
         since: dict[str, str] = {}
         for taken in rounds:
             for name in {**taken.peak_flops, **taken.bandwidths}:
-                target = target_of(name)
-                if target not in since:
-                    since[target] = has_code_since(self._folder.manifest, target)
-                if taken.at >= since[target]:
+                if name not in since:
+                    since[name] = same_since(self._folder.manifest, name)
+                if taken.at >= since[name]:
                     self._note(name, taken)
 
     def note_fault(self, name: str, what: Measured, reason: str) -> None:
@@ -179,31 +175,3 @@ def _larger(known: Mapping[str, float], sampled: Mapping[str, float]) -> dict[st
     """Return the larger of two values for each level of memory."""
     levels = dict.fromkeys((*known, *sampled))
     return {level: max(known.get(level, 0.0), sampled.get(level, 0.0)) for level in levels}
-
-
-@dataclass(frozen=True)
-class NamedPeak:
-    """Which peak a case is compared with."""
-
-    name: str
-    """In the manifest, `cpu f32 threads=2`: types that a target computes in the same way share a peak."""
-    dtype: str
-    """The type whose peak it is."""
-    fault: str | None = None
-    """What is wrong with the target's code where it cannot say the type; the name has the problem's then."""
-
-
-def name_peak(case: Case) -> NamedPeak:
-    """Return which peak a case is compared with, whatever its target's code does."""
-    dtype: str = case.problem.dtype
-    fault = None
-    try:
-        found = plugins.target(case.target).peak_dtype(dtype)
-        if not isinstance(found, str):
-            raise TypeError(f"found {shown(found)}, expected a type such as 'f32'")
-        dtype = found
-    except BaseException as error:  # a plugin's own code
-        raise_interrupt(error)
-        fault = f"peak_dtype: {one_line(error)}"
-    options = [f"{key}={value}" for key, value in sorted(case.target_options.items())]
-    return NamedPeak(" ".join([case.target, dtype, *options]), dtype, fault)

@@ -22,7 +22,7 @@ from harness.results.run_folder import RunFolder
 from harness.running.bundle import Bundle
 from harness.running.context import RunContext
 from harness.running.group import GroupRun
-from harness.running.outdated_peaks import outdated_peaks
+from harness.running.outdated_peaks import devices_of_peaks, outdated_peaks
 from harness.running.progress import Observer
 from harness.running.resuming import progress_of, run_to_resume, why_none_is_resumed
 from harness.running.signals import ended_by_signals
@@ -121,7 +121,9 @@ def started_run(
     is_timed = settings.timed and experiment.timing.enabled
     with ended_by_signals() as ending, ExitStack() as stack:
         stack.callback(_allow_workers(experiment.groups(cases) if is_timed else [], settings.jobs))
-        folder = _open_folder(experiment, cases, out, resume, observer, command, settings.bundle, stack)
+        folder = _open_folder(
+            experiment, cases, out, resume, observer, command, settings.bundle, stack, timed=is_timed
+        )
         context = RunContext(
             experiment=experiment,
             folder=folder,
@@ -259,6 +261,8 @@ def _open_folder(
     command: Sequence[str],
     bundle: Bundle | None,
     stack: ExitStack,
+    *,
+    timed: bool,
 ) -> RunFolder:
     """Return the folder of the run that goes on, or of a new one, with these cases in its plan.
 
@@ -270,6 +274,8 @@ def _open_folder(
     else:
         described = manifest.of_experiment(experiment, cases, command, bundle.command_words)
         described = described.model_copy(update={"built": bundle.index.manifest})
+    if timed:
+        described = described.model_copy(update={"devices_of_peaks": devices_of_peaks(cases)})
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
     folder = _resumed(experiment, out, wanted, whole) if resume else None
     if folder is not None:

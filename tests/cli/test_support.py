@@ -1,6 +1,7 @@
 """`harness support`: what each variant has for each target, as its code decides it."""
 
 import re
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -102,7 +103,7 @@ def boom() -> str:
 
 
 FAULTS = {
-    "raises": (boom, "variant 'evil' cannot say what it supports: ValueError: boom", 2),
+    "raises": (boom, "variant 'evil' (evil:Evil) cannot say what it supports: ValueError: boom", 2),
     "odd": (lambda: 5, "variant 'evil': supports: found 5, expected None or a reason in words", 1),
 }
 
@@ -114,9 +115,12 @@ def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tu
     evil = SimpleNamespace(
         parameters=Parameters, needed={}, is_baseline=False, supports=lambda problem, target: answer()
     )
-    load, names = plugins.load, plugins.names
+    load, registered = plugins.load, plugins._registered
+    others = {"evil": EntryPoint("evil", "evil:Evil", "harness.variants")}
     monkeypatch.setattr(plugins, "load", lambda kind, name: evil if name == "evil" else load(kind, name))
-    monkeypatch.setattr(plugins, "names", lambda kind: [*names(kind), *["evil"] * (kind == "variant")])
+    monkeypatch.setattr(
+        plugins, "_registered", lambda kind: {**registered(kind), **(others if kind == "variant" else {})}
+    )
     return reason, status
 
 
@@ -163,5 +167,7 @@ def test_a_variant_without_what_every_variant_has_is_a_line_too(monkeypatch: pyt
     assert "naive" in own_variants()
     answers = list(matrix(["naive"], ["cpu:avx2"], are_asked_for=False))
     assert {answer.is_faulty for answer in answers} == {True}
-    with pytest.raises(HarnessError, match="variant 'naive' cannot say what it supports: AttributeError"):
+    with pytest.raises(
+        HarnessError, match=r"variant 'naive' \(\S+\) cannot say what it supports: AttributeError"
+    ):
         list(matrix(["naive"], ["cpu:avx2"]))

@@ -14,7 +14,8 @@ from harness.problem.case import Case
 from harness.results.row_maker import peak_columns
 from harness.results.run_folder import RunFolder
 from harness.running import peaks as peaks_module
-from harness.running.peaks import Peaks, name_peak
+from harness.running.peak_names import name_peak
+from harness.running.peaks import Peaks
 from harness.status import Status
 from harness.workers.process import WorkerFailure
 from harness.workers.protocol import PeakMeasured, PeakRequest

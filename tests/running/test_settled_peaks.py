@@ -13,7 +13,7 @@ from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
 from harness.running.context import RunContext
-from harness.running.peaks import name_peak
+from harness.running.peak_names import name_peak
 from harness.running.progress import PlainObserver
 from harness.running.runner import run_experiment
 

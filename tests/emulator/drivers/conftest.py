@@ -4,11 +4,7 @@ import functools
 from collections.abc import Callable
 
 import pytest
-from iree_modules import GpuModule, compile_attention
-
-from harness.problem.attention_problem import AttentionProblem
-
-ATTENTION = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
+from iree_modules import ATTENTION, GpuModule, compile_attention
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@ from harness.toolchains.iree import IreeTools
 from harness.variants.baselines.iree import payload as iree_payload
 from harness.variants.baselines.iree.emulated import EmulatedExecutable
 
+ATTENTION = AttentionProblem(heads=1, seq_q=128, head_dim=64, dtype="f16")
+
 
 @dataclass(frozen=True)
 class GpuModule:

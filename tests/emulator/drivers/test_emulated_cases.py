@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ATTENTION
+from iree_modules import ATTENTION
 from test_iree_runtime import without_barrier
 
 from harness.oracle.expected import expect

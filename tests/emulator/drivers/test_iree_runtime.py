@@ -11,8 +11,7 @@ import iree.runtime
 import numpy as np
 import pytest
 from callers import at_once
-from conftest import ATTENTION
-from iree_modules import GpuModule, compile_payload
+from iree_modules import ATTENTION, GpuModule, compile_payload
 
 from harness.artifact.bound_call import BoundCall
 from harness.artifact.checked_executable import CheckedExecutable

@@ -4,7 +4,7 @@ from variants.native_runs import build, judge
 from harness import plugins
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.running.peaks import name_peak
+from harness.running.peak_names import name_peak
 from harness.targets.cpu import chip as chips
 from harness.targets.cpu.chip import AVX2, AVX512, DESCRIPTIONS, chip
 
