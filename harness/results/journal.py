@@ -23,6 +23,8 @@ PRINTABLE_ASCII = bytes(range(0x20, 0x7F))
 
 LONGEST_REASON = 300
 """Characters of what is wrong with a line of a journal."""
+UNKNOWN_FIELD = "extra_forbidden"
+"""What pydantic calls a field that a model has not."""
 
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -116,12 +118,19 @@ class Journal(Generic[Record]):
                 record = self._model.model_validate(all_printable(record.model_dump()))
             return record
         except ValidationError as error:
-            detail = error.errors()[0]
-            where = ".".join(str(part) for part in detail["loc"])
-            message = cut(printable(f"{where}: {detail['msg']}" if where else detail["msg"]), LONGEST_REASON)
-            raise InputError(
-                f"{self.path}:{number}: not a {self._model.__name__.lower()}: {message}"
-            ) from error
+            found = f"{self.path}:{number}: not a {self._model.__name__.lower()}"
+            raise InputError(f"{found}: {_mistake(error)}") from error
+
+
+def _mistake(error: ValidationError) -> str:
+    """Return the first of what is wrong with a line; fields alone that are unknown are a newer version's."""
+    mistakes = error.errors()
+    where = ".".join(str(part) for part in mistakes[0]["loc"])
+    if all(mistake["type"] == UNKNOWN_FIELD for mistake in mistakes):
+        words = f"{where}: unknown here, as of a newer version of harness: read it with that one"
+    else:
+        words = f"{where}: {mistakes[0]['msg']}" if where else mistakes[0]["msg"]
+    return cut(printable(words), LONGEST_REASON)
 
 
 def _is_printable(line: bytes) -> bool:
