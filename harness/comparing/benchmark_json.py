@@ -82,7 +82,8 @@ def _seconds_by_case(run: "RunFolder") -> dict[str, list[float]]:
 
 
 def _commit(manifest: Manifest) -> dict[str, Any]:
-    return {"id": manifest.git_commit, "dirty": manifest.git_dirty, "time": manifest.started}
+    latest = manifest.latest
+    return {"id": latest.git_commit, "dirty": latest.git_dirty, "time": latest.started}
 
 
 def _benchmark(row: dict[str, Any], seconds: np.ndarray) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def deciding_commands(comparison: Comparison, most: int) -> list[str]:
     """Return the commands that measure at most so many ambiguous cases again; none where there are none.
 
     Of runs in turn it is the command that made them.  Else each run has its own, with its code: it checks the
-    run's commit out, or says that files differed from that.
+    run's last commit out, or says that files differed from that.
     """
     cases = list(comparison.of_verdict(Verdict.AMBIGUOUS, most)["case"])
     if not cases:
@@ -38,10 +38,10 @@ def _baselines(comparison: Comparison, cases: Sequence[str]) -> list[str]:
 
 def _of_run(name: str, manifest: Manifest, only: str) -> str:
     command = shell_line(["harness", "run", *(manifest.named_by or _named_by(manifest)), "--only", only])
-    commit = manifest.git_commit
+    commit = manifest.latest.git_commit
     if commit is None:
         return command
-    if manifest.git_dirty:
+    if manifest.latest.git_dirty:
         return f"{command}  # with the files of the {name} run, which differed from {commit[:7]}"
     return f"{shell_line(['git', 'checkout', commit])} && {command}"
 

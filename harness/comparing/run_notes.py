@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.comparing.check_settings import other_checks
 from harness.plurals import counted
+from harness.results.loading import first_of_equal
 from harness.results.manifest import Manifest, Part
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ SHORT_COMMIT = 7
 
 def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
     """Return what else differs between two runs, a line each: checks, conventions, packages."""
-    same = [f"old and new are the same run, {old.path}"] if old.path.resolve() == new.path.resolve() else []
+    is_same = first_of_equal([old, new])[1] is old
+    same = [f"old and new are the same run, {old.place}"] if is_same else []
     notes = [*same, *other_checks(cases, old, new)]
     notes += _modified_files("old", old.manifest) + _modified_files("new", new.manifest)
     conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())

@@ -146,6 +146,11 @@ class Manifest(BaseModel):
         )
 
     @property
+    def latest(self) -> "Manifest | Part":
+        """What the run was last gone on with: rows of the plan are as its code makes them, kept ones too."""
+        return self.parts[-1] if self.parts else self
+
+    @property
     def commands(self) -> tuple[str, ...]:
         """The command lines that made the run, in their order, each once."""
         return tuple(dict.fromkeys((self.command, *(part.command for part in self.parts))))

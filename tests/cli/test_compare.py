@@ -90,6 +90,9 @@ def test_a_run_compared_with_itself_is_told(tmp_path, old, capsys):
     new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]))
     line = f"old and new are the same run, {old}"
     assert line in compare(capsys, str(old), str(old))[1]
+    packed = tmp_path / "packed.tar.gz"
+    assert main(["archive", str(old), "--out", str(packed)]) == 0
+    assert line in compare(capsys, str(old), str(packed))[1]
     assert "are the same run" not in compare(capsys, str(old), str(new))[1]
 
 
@@ -121,6 +124,19 @@ def test_changes_that_were_not_committed_are_told_and_not_checked_out(tmp_path, 
         f"git checkout 0123456789abcdef && {again}",
         f"{again}  # with the files of the new run, which differed from 0123456",
     ]
+
+
+def test_the_commit_of_a_resumed_run_is_that_which_it_was_resumed_with(tmp_path, capsys):
+    began = {"git_commit": "0123456789abcdef", "git_dirty": True}
+    resumed = part_of(example_manifest().model_copy(update={"git_commit": "fedcba9876543210"}))
+    old = write(tmp_path / "old", row(CASES[1], 0.5, baseline_case=None), **began, parts=(resumed,))
+    new = write(tmp_path / "new", row(CASES[1], 0.52, baseline_case=None), **began, parts=(resumed,))
+    file = tmp_path / "times.json"
+    out = compare(capsys, str(old), str(new), "--json", str(file))[1]
+    commands = [line for line in out.splitlines() if "harness run" in line]
+    assert len(commands) == 2
+    assert all(line.startswith("  git checkout fedcba9876543210 && ") for line in commands)
+    assert json.loads(file.read_text())["commit_info"]["id"] == "fedcba9876543210"
 
 
 def test_what_a_run_was_resumed_with_is_told(tmp_path, capsys):
