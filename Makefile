@@ -15,7 +15,7 @@ help:
 	@echo "make run    check and time the attention variants on this machine, then report"
 	@echo "make gallery  run the recipes' CPU profiles and draw the figures of docs/gallery.md again"
 	@echo "make test   run the tests"
-	@echo "make test-sweeps  run the tests for all settings, of which 'make test' takes some"
+	@echo "make test-sweeps  run the tests for all settings, of which 'make test' takes some; PART=2/3: a third of them"
 	@echo "make test-extras  run the tests that need PyTorch, Triton, ptxas, nvdisasm and Intel's OpenCL runtime, in .venv-extras"
 	@echo "make lint   check style and types"
 	@echo "make types  check types only"
@@ -32,9 +32,10 @@ gallery: $(INSTALLED)
 test: $(INSTALLED)
 	@$(BIN)/pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
-# The settings that `make test` leaves out.
+# The settings that `make test` leaves out; PART=2/3 runs the second third of them.
+test-sweeps: PART ?= 1/1
 test-sweeps: $(INSTALLED)
-	@$(BIN)/pytest -m 'sweep and not slow' --numprocesses logical --maxprocesses 8
+	@$(BIN)/pytest -m 'sweep and not slow' --part $(PART) --numprocesses logical --maxprocesses 8
 
 # Here a missing extra fails a test instead of skipping it.
 test-extras: $(EXTRAS_INSTALLED)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from forgotten_plugins import forget_plugins
+from sweeps import part
 
 os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
 os.environ["OCL_ICD_VENDORS"] = "/nonexistent"
@@ -25,6 +26,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-extras", action="store_true", help="a missing extra fails a test instead of skipping it"
     )
+    parser.addoption("--part", metavar="K/N", type=part, help="run the K-th of N parts of the tests")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of other parts than the one that `--part` asks for."""
+    if (asked := config.getoption("--part")) is None:
+        return
+    others = [item for item in items if not asked.holds(item.nodeid)]
+    items[:] = [item for item in items if asked.holds(item.nodeid)]
+    config.hook.pytest_deselected(items=others)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
