@@ -28,6 +28,9 @@ KNOWN: dict[str, Any] = {
 }
 """What the code of every case is said to be."""
 
+EVERY_TIME = ("roofline", "roofline-cpu", "seq_sweep", "varlen_skew", "split_head_ranks-cpu")
+"""Experiments whose figures are drawn in every run of the tests."""
+
 
 def experiments() -> Iterator[Any]:
     """Yield every experiment that names figures, as it is and in each of its profiles."""
@@ -35,7 +38,9 @@ def experiments() -> Iterator[Any]:
         for profile in (None, *profile_names(toml_of(text_of(path), path))):
             experiment = load_experiment(path, profile)
             if experiment.figures:
-                yield pytest.param(experiment, id=f"{path.stem}-{profile}" if profile else path.stem)
+                name = f"{path.stem}-{profile}" if profile else path.stem
+                marks = () if name in EVERY_TIME else pytest.mark.sweep
+                yield pytest.param(experiment, id=name, marks=marks)
 
 
 def rows_of_a_run(experiment: Experiment) -> list[Result]:

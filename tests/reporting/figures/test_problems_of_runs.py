@@ -63,7 +63,7 @@ VALUES: dict[str, tuple[tuple[Any, str], tuple[Any, str]]] = {
 }
 """Two values of each column that tells problems apart, and their words in a caption."""
 
-EVERY_TIME = (LENGTHS, "bias_axes", "threads")
+EVERY_TIME = (LENGTHS, "threads")
 """Columns that all figures are drawn for in every run of the tests."""
 MANIFEST = example_manifest("", "sweep")
 LABELS = {("one", "run-1"): "before", ("two", "run-1"): "after"}
