@@ -9,13 +9,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.code_packages import code_packages
+from harness.code_packages import are_as_loaded, code_packages, loaded_modules
 from harness.digest import OWN_PACKAGE, source_stamps
 from harness.errors import HarnessError, InputError, UnsupportedError, one_line, raise_interrupt
 from harness.experiment.case_settings import complete_case
@@ -190,8 +191,7 @@ def attention(
     params = _mapping(params)
     with _failures_told(f"{variant} on {target}"):
         case = complete_case(problem, variant, target, params, options)
-        loaded = _loaded(_Choice(case, executor, _plugin_sources(case)))
-        found = loaded(arrays["q"], arrays["k"], arrays["v"], **operands)
+        found = _executable(case, executor)(arrays["q"], arrays["k"], arrays["v"], **operands)
     if isinstance(found, tuple) != problem.log_sum_exp:
         expected = "an output and a log-sum-exp" if problem.log_sum_exp else "one output"
         raise HarnessError(f"{case.variant}: found other outputs than were asked for, expected {expected}")
@@ -311,12 +311,30 @@ class _Choice:
         return hash((self.case.id, self.executor))
 
 
-def _plugin_sources(case: Case) -> tuple[tuple[str, int, int], ...]:
-    """Return the state of the sources that a case's plugins are of, empty for those of the harness."""
+@dataclass(frozen=True)
+class _Loaded:
+    """An executable, and the modules of plugins as they were when it was loaded."""
+
+    executable: Executable
+    modules: Mapping[str, ModuleSpec | None]
+
+
+def _plugin_packages(case: Case) -> set[str]:
+    """Return the packages that the code of a case's plugins lies in, besides the harness."""
     from harness import plugins
 
     packages = code_packages(plugins.variant(case.variant)) | code_packages(plugins.target(case.target))
-    return source_stamps(packages - {OWN_PACKAGE})
+    return packages - {OWN_PACKAGE}
+
+
+def _executable(case: Case, executor: str | None) -> Executable:
+    """Return a case's executable; loaded anew where sources have changed, or a module was reloaded."""
+    choice = _Choice(case, executor, source_stamps(_plugin_packages(case)))
+    loaded = _loaded(choice)
+    if not are_as_loaded(loaded.modules):
+        _loaded.cache_clear()
+        loaded = _loaded(choice)
+    return loaded.executable
 
 
 def _built(case: Case) -> BuiltArtifact:
@@ -345,10 +363,10 @@ def _failures_told(where: str) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)
-def _loaded(choice: _Choice) -> Executable:
+def _loaded(choice: _Choice) -> _Loaded:
     from harness.targets.executors import with_executor
 
     built = _built(choice.case)
     if choice.executor is not None:
         built = BuiltArtifact(with_executor(built.artifact, choice.executor), built.folder)
-    return built.executable()
+    return _Loaded(built.executable(), loaded_modules(_plugin_packages(choice.case)))

@@ -5,7 +5,7 @@ import functools
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from itertools import islice
 from pathlib import Path
@@ -35,9 +35,25 @@ def code_packages(plugin: object) -> set[str]:
     return found
 
 
-@functools.cache
+def loaded_modules(packages: Collection[str]) -> dict[str, ModuleSpec | None]:
+    """Return of each module of packages that is imported what it was loaded by, which a reload replaces."""
+    return {
+        name: getattr(module, "__spec__", None)
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in packages
+    }
+
+
+def are_as_loaded(modules: Mapping[str, ModuleSpec | None]) -> bool:
+    """Whether no module of what `loaded_modules` returned has been loaded again since, or removed."""
+    return all(
+        name in sys.modules and getattr(sys.modules[name], "__spec__", None) is specification
+        for name, specification in modules.items()
+    )
+
+
 def named_packages(package: str) -> frozenset[str]:
-    """Return the top-level packages that a package's sources name and that are not installed."""
+    """Return the top-level packages that a package's sources name now and that are not installed."""
     if package == __package__:
         return frozenset()
     specification = _found(package)
@@ -47,7 +63,7 @@ def named_packages(package: str) -> frozenset[str]:
     files = [file for folder in folders for file in folder.rglob("*.py")]
     if not folders and specification.has_location and specification.origin:
         files = [Path(specification.origin)]
-    names = {name for file in files for name in _names(file)} - {package}
+    names = {name for file in files for name in _names_now(file)} - {package}
     return frozenset(filter(_is_source, names))
 
 
@@ -66,13 +82,33 @@ def _is_source(name: str) -> bool:
     specification = _found(name)
     if specification is None:
         return False
-    places = list(specification.submodule_search_locations or [])  # also of a folder without __init__.py
-    places += [specification.origin] if specification.has_location and specification.origin else []
-    if not places or any({*Path(place).parts}.intersection(INSTALLED) for place in places):
+    folders = tuple(specification.submodule_search_locations or ())  # also of a folder without __init__.py
+    file = specification.origin if specification.has_location else None
+    return _is_followed(folders, file)
+
+
+@functools.cache
+def _is_followed(folders: tuple[str, ...], file: str | None) -> bool:
+    """Return whether code in these folders, and in this file, is neither installed nor a library."""
+    places = [Path(place) for place in (*folders, file) if place]
+    if not places or any({*place.parts}.intersection(INSTALLED) for place in places):
         return False
-    folders = specification.submodule_search_locations or []
-    files = (file for folder in folders for file in Path(folder).rglob("*.py"))
+    files = (found for folder in folders for found in Path(folder).rglob("*.py"))
     return len(list(islice(files, MOST_FILES + 1))) <= MOST_FILES
+
+
+def _names_now(file: Path) -> frozenset[str]:
+    """Return the top-level names that a source file imports or loads, read again once it has changed."""
+    try:
+        state = file.stat()
+    except OSError:
+        return frozenset()
+    return _names_of(file, state.st_mtime_ns, state.st_size)
+
+
+@functools.lru_cache(maxsize=4 * MOST_FILES)
+def _names_of(file: Path, time: int, size: int) -> frozenset[str]:
+    return frozenset(_names(file))
 
 
 def _names(file: Path) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.code_packages import code_packages, named_packages
+from harness.code_packages import code_packages
 from harness.plugins import variant
 
 SOURCES = {
@@ -31,7 +31,6 @@ ALL = {"a_plugin", "a_base", "some_kernels", "more_kernels", "a_runtime", "a_hel
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of packages that name one another and some of another folder; both are on the path."""
-    named_packages.cache_clear()
     write(tmp_path / "repository", SOURCES)
     write(tmp_path / "elsewhere", ELSEWHERE)
     for name in ("repository", "site-packages", "elsewhere"):

@@ -1,5 +1,6 @@
 """Plugins that are edited while a process lives, as in a notebook: calls take what they are now."""
 
+import importlib
 import os
 import sys
 import types
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forgotten_plugins import forget_plugins
 
 from harness import api, attention, plugins
+from harness.digest import source_stamps
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 
@@ -39,20 +42,24 @@ def test_a_plugin_is_made_once_and_again_when_its_module_was_reloaded(edited: ty
     assert type(plugins.variant("edited")) is type(plugins.variant("naive"))
 
 
+def stamps(case: Case) -> tuple[tuple[str, int, int], ...]:
+    return source_stamps(api._plugin_packages(case))
+
+
 def test_sources_that_were_written_again_are_others(example_plugin: Path) -> None:
     case = Case(
         problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="numpy-attention", target="numpy"
     )
-    before = api._plugin_sources(case)
+    before = stamps(case)
     assert {Path(name).name for name, _, _ in before} >= {"variant.py", "target.py"}
     file = next(Path(name) for name, _, _ in before if name.endswith("variant.py"))
     state = file.stat()
     os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns + 1))
     try:
-        assert api._plugin_sources(case) != before
+        assert stamps(case) != before
     finally:
         os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert api._plugin_sources(case.model_copy(update={"variant": "flash", "target": "cpu"})) == ()
+    assert stamps(case.model_copy(update={"variant": "flash", "target": "cpu"})) == ()
 
 
 def test_a_call_takes_what_was_built_before_unless_sources_are_others(
@@ -63,6 +70,98 @@ def test_a_call_takes_what_was_built_before_unless_sources_are_others(
     misses = api._loaded.cache_info().misses
     attention(array, array, array)
     assert api._loaded.cache_info().misses == misses
-    monkeypatch.setattr(api, "_plugin_sources", lambda case: (("edited.py", 1, 1),))
+    monkeypatch.setattr(api, "source_stamps", lambda packages: (("edited.py", 1, 1),))
     attention(array, array, array)
     assert api._loaded.cache_info().misses == misses + 1
+
+
+PLUGIN = """
+import json
+import numpy as np
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import BoundCall, Executable
+from harness.variants.base import Parameters, Variant
+
+FACTOR = 1.0
+MORE = 0.0
+
+class Constant(Variant):
+    name = "constant"
+    summary = "an output of one value, which the build decides"
+    parameters = Parameters
+
+    def supports(self, problem, target):
+        return None
+
+    def source(self, case):
+        return "the same text whatever it computes"
+
+    def build(self, case, key, folder):
+        (folder / "value.json").write_text(json.dumps(FACTOR))
+        return Artifact(case=case, key=key, executor="native", loader="an_edited_plugin:load")
+
+class Call(BoundCall):
+    def __init__(self, problem, inputs, value):
+        self.problem, self.inputs, self.value = problem, inputs, value
+        self.result = np.empty(problem.output_shape, inputs.q.dtype)
+
+    def poison(self):
+        self.result.fill(np.nan)
+
+    def run(self):
+        self.result.fill(self.value)
+
+    def output(self):
+        return self.result
+
+class Code(Executable):
+    def __init__(self, problem, value):
+        self.problem, self.value = problem, value
+
+    def bind(self, inputs):
+        return Call(self.problem, inputs, self.value)
+
+def load(artifact, folder):
+    return Code(artifact.case.problem, json.loads((folder / "value.json").read_text()) + MORE)
+"""
+IMPORTING = PLUGIN.replace("FACTOR = 1.0", "from an_edited_helper import FACTOR")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of a distribution that declares the variant `constant`, of the module `an_edited_plugin`."""
+    described = tmp_path / "edited-1.0.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: edited\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text("[harness.variants]\nconstant = an_edited_plugin:Constant\n")
+    (tmp_path / "an_edited_plugin.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
+    forget_plugins()
+    yield tmp_path
+    forget_plugins()
+    for name in ("an_edited_plugin", "an_edited_helper"):
+        sys.modules.pop(name, None)
+
+
+def value() -> float:
+    array = np.ones((1, 1, 8, 8), np.float32)
+    return float(np.asarray(attention(array, array, array, variant="constant")).mean())
+
+
+def test_a_helper_that_a_plugin_imports_since_it_was_edited_is_its_code_too(site: Path) -> None:
+    assert value() == 1.0
+    (site / "an_edited_helper.py").write_text("FACTOR = 2.0\n")
+    (site / "an_edited_plugin.py").write_text(IMPORTING)
+    assert value() == 2.0
+    (site / "an_edited_helper.py").write_text("FACTOR = 3.00\n")
+    assert value() == 3.0
+
+
+def test_what_a_reloaded_module_loads_is_loaded_anew(site: Path) -> None:
+    assert value() == 1.0
+    (site / "an_edited_plugin.py").write_text(PLUGIN.replace("MORE = 0.0", "MORE = 100.0"))
+    assert value() == 1.0
+    importlib.reload(sys.modules["an_edited_plugin"])
+    assert value() == 101.0
