@@ -25,6 +25,7 @@ from harness.reporting.figures.base import (
 )
 from harness.reporting.figures.isolation import code_of_a_figure, frame_for
 from harness.reporting.figures.origin import origin_of
+from harness.reporting.figures.outdated_files import DATA, remove_outdated
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
 from harness.storage.replacing import write_text
@@ -64,7 +65,8 @@ def draw_figures(
     """Draw figures with these settings, or all usual ones that apply where none is wanted.
 
     With `published`, those that can do it overlay what others published.
-    Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.
+    Whatever is wrong with one, in its settings or while it is drawn, is a line; the others are drawn.  Files
+    that an earlier report has left of a figure go where they would show other rows.
     """
     drawn = Drawn()
     untimed = []
@@ -82,6 +84,8 @@ def draw_figures(
             if isinstance(error, HarnessError):
                 reason = message_of(error).replace("\n", "; ")
             drawn.skipped[name] = reason
+            if remove_outdated(folder, name, None, ()):
+                drawn.notes.append(f"figure {name}: the files of an earlier report are removed")
             if isinstance(error, NothingTimed):
                 untimed += [name] * (name in wanted)
             elif name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
@@ -142,11 +146,14 @@ def _sketch(
 
 def _save(runs: Runs, sketch: _Sketch, folder: Path, formats: Sequence[str], drawn: Drawn) -> None:
     """Write a figure's files, and note them and what is to be known of it."""
-    origin = origin_of(runs, sketch.name, sketch.chosen, sketch.rows).text()
-    files = save(sketch.drawing, folder / sketch.name, formats, origin)
+    origin = origin_of(runs, sketch.name, sketch.chosen, sketch.rows)
+    files = save(sketch.drawing, folder / sketch.name, formats, origin.text())
+    written = list(files)
     if sketch.numbers is not None:
-        lines = plot_data(sketch.numbers, sketch.data_columns, origin)
-        write_text(folder / f"{sketch.name}.dat", "".join(f"{line}\n" for line in lines))
+        lines = plot_data(sketch.numbers, sketch.data_columns, origin.text())
+        written.append(folder / f"{sketch.name}.{DATA}")
+        write_text(written[-1], "".join(f"{line}\n" for line in lines))
+    remove_outdated(folder, sketch.name, origin, written)
     drawn.files[sketch.name] = files
     drawn.captions[sketch.name] = sketch.caption
     drawn.notes += [f"figure {sketch.name}: {note}" for note in sketch.notes]

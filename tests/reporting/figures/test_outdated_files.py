@@ -1,0 +1,53 @@
+"""Figures that an earlier report has left: none shows rows that a run has no longer."""
+
+from pathlib import Path
+
+import pytest
+from example_results import example_manifest, example_result
+
+from harness.__main__ import main
+from harness.results.run_folder import RunFolder
+
+TIMED = {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "baseline": "unfused", "baseline_case": "b"}
+FILES = {f"speedup.{ending}" for ending in ("png", "svg", "pdf", "dat")}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    run = RunFolder.create(tmp_path, "sweep", example_manifest())
+    run.append_result(example_result("a", **TIMED))
+    run.append_result(example_result("b", variant="unfused", time_s=1.0, baseline="unfused"))
+    run.finish()
+    assert main(["report", str(run.path), "--figure", "speedup"]) == 0
+    return run
+
+
+def drawn(run: RunFolder) -> set[str]:
+    return {file.name for file in (run.path / "report").glob("speedup.*")}
+
+
+def without_speedups(run: RunFolder) -> None:
+    run.append_result(example_result("a", time_s=0.5))
+    run.finish()
+
+
+def test_a_figure_that_cannot_be_drawn_any_more_leaves_no_files(
+    run: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drawn(run) == FILES
+    own = run.path / "report" / "speedup.dat"
+    own.write_text("somebody's own numbers\n")
+    without_speedups(run)
+    main(["report", str(run.path), "--figure", "speedup"])
+    assert "figure speedup: the files of an earlier report are removed" in capsys.readouterr().err
+    assert drawn(run) == {own.name}
+
+
+def test_files_of_other_formats_stay_while_they_show_the_same_rows(run: RunFolder) -> None:
+    again = ["report", str(run.path), "--figure", "speedup", "--format", "pdf"]
+    assert main(again) == 0
+    assert drawn(run) == FILES
+    run.append_result(example_result("a", **{**TIMED, "time_s": 0.6}))
+    run.finish()
+    assert main(again) == 0
+    assert drawn(run) == {"speedup.pdf", "speedup.dat"}
