@@ -19,7 +19,7 @@ from harness.comparing.in_turn import (
     of_pairs,
 )
 from harness.comparing.kept_pairs import KeptPairs, one_at_a_time
-from harness.comparing.run_notes import notes_on_runs
+from harness.comparing.run_notes import changed_code, notes_on_runs
 from harness.errors import InputError, RunInterrupted
 from harness.printable import shell_line
 from harness.processes import told_of_end
@@ -143,6 +143,13 @@ def of_comparisons(compared: Sequence[Comparison]) -> Comparison:
     tables, last = [comparison.cases for comparison in compared], compared[-1]
     cases = of_pairs(tables, last.threshold)
     notes = [f"{len(compared)} pairs of runs, in turn", *notes_of_pairs(tables, cases)]
+    for name in ("old", "new"):
+        changed = changed_code([comparison.runs[name] for comparison in compared])
+        if changed:
+            notes.append(
+                f"the code of {', '.join(changed)} differs between runs of the {name} revision: it was edited "
+                "between pairs, which compare different things; without --resume all pairs are run again"
+            )
     notes += notes_on_runs(cases, last.old, last.new)
     only_old, only_new = (
         _of_one_run([getattr(comparison, name) for comparison in compared], cases)

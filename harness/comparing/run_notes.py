@@ -3,9 +3,11 @@
 A run that was resumed has several parts, each with a commit and packages of its own.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.comparing.check_settings import other_checks
+from harness.digest import OWN_PACKAGE
 from harness.plurals import counted
 from harness.results.loading import first_of_equal
 from harness.results.manifest import Manifest, Part
@@ -33,6 +35,14 @@ def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> 
     if changed:
         notes.append(f"packages of other versions: {', '.join(changed)}")
     return notes
+
+
+def changed_code(runs: Sequence["RunFolder"]) -> list[str]:
+    """Return the packages whose code differs between runs, or parts of them, that are taken for one's."""
+    parts = [part for run in runs for part in _parts(run.manifest)]
+    codes = [{**part.plugin_code, OWN_PACKAGE: part.code_digest} for part in parts]
+    names = {name for code in codes for name in code}
+    return sorted(name for name in names if len({code[name] for code in codes if name in code}) > 1)
 
 
 def _parts(manifest: Manifest) -> list[Manifest | Part]:

@@ -157,3 +157,12 @@ def test_pairs_of_another_machine_or_other_packages_do_not_count(
         "1 finished pair of another machine or of other packages: not taken into account",
         "2 of 4 pairs are finished already",
     ]
+
+
+def test_code_that_was_edited_between_pairs_is_told(comparing: Comparing) -> None:
+    assert not any("edited" in note for note in comparing.compare(print).notes)
+    manifests = sorted((comparing.folder / "out" / "new" / "sweep").glob("*/manifest.json"))
+    for path, code in zip(manifests, "aabb", strict=True):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "plugin_code": {"a_plugin": code}}))
+    (note,) = (note for note in comparing.compare(print).notes if "edited" in note)
+    assert note.startswith("the code of a_plugin differs between runs of the new revision: it was edited")
