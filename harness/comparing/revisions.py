@@ -147,7 +147,7 @@ def of_comparisons(compared: Sequence[Comparison]) -> Comparison:
         changed = changed_code([comparison.runs[name] for comparison in compared])
         if changed:
             notes.append(
-                f"the code of {', '.join(changed)} differs between runs of the {name} revision: it was edited "
+                f"the code of {', '.join(changed)} differs between runs of the {name} revision: edited "
                 "between pairs, which compare different things; without --resume all pairs are run again"
             )
     notes += notes_on_runs(cases, last.old, last.new)

@@ -165,4 +165,6 @@ def test_code_that_was_edited_between_pairs_is_told(comparing: Comparing) -> Non
     for path, code in zip(manifests, "aabb", strict=True):
         path.write_text(json.dumps({**json.loads(path.read_text()), "plugin_code": {"a_plugin": code}}))
     (note,) = (note for note in comparing.compare(print).notes if "edited" in note)
-    assert note.startswith("the code of a_plugin differs between runs of the new revision: it was edited")
+    assert note.startswith(
+        "the code of a_plugin differs between runs of the new revision: edited between pairs"
+    )
