@@ -10,8 +10,8 @@ from importlib.machinery import ModuleSpec
 from itertools import islice
 from pathlib import Path
 
-INSTALLED = ("site-packages", "dist-packages")
-"""Folders of installed packages, which have versions."""
+from harness.digest import INSTALLED, files_below
+
 MOST_FILES = 500
 """Python files of a package that counts because it is named; more are a library, such as PyTorch."""
 PLACE = re.compile(r"([A-Za-z_]\w*)(\.\w+)*:\w*")
@@ -60,7 +60,7 @@ def named_packages(package: str) -> frozenset[str]:
     if specification is None or getattr(specification.loader, "archive", None) is not None:
         return frozenset()
     folders = [Path(folder) for folder in specification.submodule_search_locations or []]
-    files = [file for folder in folders for file in folder.rglob("*.py")]
+    files = [file for folder in folders for file in _modules_below(folder)]
     if not folders and specification.has_location and specification.origin:
         files = [Path(specification.origin)]
     names = {name for file in files for name in _names_now(file)} - {package}
@@ -93,8 +93,12 @@ def _is_followed(folders: tuple[str, ...], file: str | None) -> bool:
     places = [Path(place) for place in (*folders, file) if place]
     if not places or any({*place.parts}.intersection(INSTALLED) for place in places):
         return False
-    files = (found for folder in folders for found in Path(folder).rglob("*.py"))
+    files = (found for folder in folders for found in _modules_below(Path(folder)))
     return len(list(islice(files, MOST_FILES + 1))) <= MOST_FILES
+
+
+def _modules_below(folder: Path) -> Iterator[Path]:
+    return (file for file in files_below(folder) if file.suffix == ".py")
 
 
 def _names_now(file: Path) -> frozenset[str]:

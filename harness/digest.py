@@ -4,6 +4,7 @@ import functools
 import hashlib
 import importlib.util
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,23 @@ if TYPE_CHECKING:
     import numpy as np
 
 OWN_PACKAGE = "harness"
-SOURCES = (".py", ".c", ".h", ".jinja")
-"""Files of a package that what it makes depends on."""
+SOURCES = (".py", ".c", ".cl", ".h", ".jinja")
+"""Files of this package that what it makes depends on."""
+SOURCES_OF_OTHERS = frozenset(
+    [
+        *SOURCES,
+        *(".cc", ".cpp", ".cu", ".cuh", ".cxx", ".hh", ".hip", ".hpp", ".inc", ".j2", ".s"),
+        *(".ll", ".mlir", ".ptx", ".td"),
+        *(".cubin", ".fatbin", ".hsaco", ".o", ".so", ".spv"),
+    ]
+)
+"""Files of a plugin's packages that its code may read: other languages, and what was compiled.
+
+Settings, such as JSON, are not among them: a package's folder may hold experiments and results, too."""
+INSTALLED = ("site-packages", "dist-packages")
+"""Folders of installed packages, which have versions."""
+NOT_OF_A_PACKAGE = ("__pycache__", "node_modules", *INSTALLED)
+"""Folders in a package's that hold none of its code, such as a virtual environment's in a repository."""
 
 
 def digest(value: Any) -> str:
@@ -70,6 +86,13 @@ def require_same_code(expected: Mapping[str, str], found: Mapping[str, str]) -> 
         )
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files of a package's folder, without hidden folders and installed packages in it."""
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in NOT_OF_A_PACKAGE]
+        yield from (path for path in (Path(here, name) for name in files) if path.is_file())
+
+
 def _sources(package: str) -> Iterator[tuple[Path, Path]]:
     """Yield (folder, source file) of a package, or of a module that is one file, or the zip file it is in."""
     specification = importlib.util.find_spec(package)
@@ -79,10 +102,9 @@ def _sources(package: str) -> Iterator[tuple[Path, Path]]:
     if archive is not None:
         yield Path(archive).parent, Path(archive)
         return
+    kinds = SOURCES if package == OWN_PACKAGE else SOURCES_OF_OTHERS
     for folder in map(Path, specification.submodule_search_locations or []):
-        yield from (
-            (folder, path) for path in sorted(folder.rglob("*")) if path.suffix in SOURCES and path.is_file()
-        )
+        yield from ((folder, path) for path in sorted(files_below(folder)) if path.suffix in kinds)
     if not specification.submodule_search_locations and specification.origin:
         yield Path(specification.origin).parent, Path(specification.origin)
 

@@ -1,0 +1,50 @@
+"""Which files of a package its digest covers."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from harness.digest import OWN_PACKAGE, digest_of_sources, source_stamps
+
+INSTALLED_IN_IT = (".venv/lib/a.py", "env/lib/python3.11/site-packages/numpy/a.so", "node_modules/a/a.cc")
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "a_package_of_kernels"
+    (folder / "kernels").mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["a.py", "a.cu", "a.cuh", "a.cpp", "a.cl", "a.mlir", "a.ll", "a.ptx", "a.so", "a.j2"]
+)
+def test_code_of_any_language_in_a_plugin_s_package_is_its_code(package: Path, name: str) -> None:
+    file = package / "kernels" / name
+    file.write_text("one")
+    before = digest_of_sources(package.name), source_stamps([package.name])
+    file.write_text("other")
+    after = digest_of_sources(package.name), source_stamps([package.name])
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["results/manifest.json", "sweep.toml", "notes.md", "__pycache__/a.pyc", *INSTALLED_IN_IT]
+)
+def test_results_and_experiments_in_a_plugin_s_package_are_not(package: Path, name: str) -> None:
+    before = digest_of_sources(package.name)
+    (package / name).parent.mkdir(parents=True, exist_ok=True)
+    (package / name).write_text("{}")
+    assert digest_of_sources(package.name) == before
+
+
+def test_all_code_of_the_harness_is_covered() -> None:
+    folder = Path(__file__).parents[1] / OWN_PACKAGE
+    covered = {Path(name) for name, _, _ in source_stamps([OWN_PACKAGE])}
+    others = {path.suffix for path in folder.rglob("*") if path.is_file()} - {path.suffix for path in covered}
+    assert others <= {".pyc", ".css", ".csv", ".js", ".md", ".typed"}
