@@ -5,7 +5,7 @@ import functools
 import importlib.util
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from itertools import islice
 from pathlib import Path
@@ -26,8 +26,13 @@ def code_packages(plugin: object) -> set[str]:
     package of more than `MOST_FILES` files: these have versions.
     """
     defining = {base.__module__.partition(".")[0] for base in type(plugin).__mro__}
+    return reached_packages(package for package in defining if package not in sys.stdlib_module_names)
+
+
+def reached_packages(packages: Iterable[str]) -> set[str]:
+    """Return packages, and those that their code names, see `code_packages`."""
     found: set[str] = set()
-    waiting = {package for package in defining if package not in sys.stdlib_module_names}
+    waiting = set(packages)
     while waiting:
         package = waiting.pop()
         found.add(package)
@@ -118,26 +123,41 @@ def _names_of(file: Path, time: int, size: int) -> frozenset[str]:
 def _names(file: Path) -> Iterator[str]:
     """Yield the top-level names that a source file imports or loads; none where it is no Python."""
     try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        source = file.read_bytes()
+    except OSError:
+        return
+    yield from (name.partition(".")[0] for level, name in named_modules(source) if level == 0)
+
+
+def named_modules(source: bytes | str) -> Iterator[tuple[int, str]]:
+    """Yield (level, name) of all that a source imports or loads, and of names also what may be modules.
+
+    A level above 0 is that of a relative import, from whose package the name goes on.  Nothing where the
+    source is no Python.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
-            yield node.module.partition(".")[0]
+            yield from ((0, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            yield node.level, module
+            yield from ((node.level, f"{module}.{alias.name}".lstrip(".")) for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             place = PLACE.fullmatch(node.value)
-            yield from [] if place is None else [place[1]]
+            yield from [] if place is None else [(0, place[0].partition(":")[0])]
         elif isinstance(node, ast.Call):
             yield from _imported_by_call(node)
 
 
-def _imported_by_call(call: ast.Call) -> Iterator[str]:
-    """Yield the top-level name that a call of `import_module` or `__import__` names as a text."""
+def _imported_by_call(call: ast.Call) -> Iterator[tuple[int, str]]:
+    """Yield what a call of `import_module` or `__import__` names as a text."""
     function = call.func
     called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     given = call.args[0] if call.args else None
     name = given.value if isinstance(given, ast.Constant) else None
-    if called in ("import_module", "__import__") and isinstance(name, str) and not name.startswith("."):
-        yield name.partition(".")[0]
+    if called in ("import_module", "__import__") and isinstance(name, str):
+        yield len(name) - len(name.lstrip(".")), name.lstrip(".")

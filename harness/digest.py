@@ -61,6 +61,16 @@ def digest_of_sources(package: str) -> str:
     return hasher.hexdigest()
 
 
+def digests_besides_python(packages: Iterable[str]) -> list[tuple[str, str]]:
+    """Return name and digest of each source of packages that is no Python, in the order of names."""
+    return [
+        (str(path.relative_to(root)), hashlib.sha256(path.read_bytes()).hexdigest())
+        for package in sorted(packages)
+        for root, path in _sources(package)
+        if path.suffix != ".py"
+    ]
+
+
 def source_stamps(packages: Iterable[str]) -> tuple[tuple[str, int, int], ...]:
     """Return name, time and size of each source file of packages: what tells quickly that one has changed."""
     found = []

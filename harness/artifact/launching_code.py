@@ -5,17 +5,18 @@ and copies arrays: a call can become slower although the machine code is the sam
 imported.
 """
 
-import ast
 import contextlib
 import functools
 import importlib.metadata
 import importlib.util
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from zipimport import zipimporter
 
-from harness.digest import digest
+from harness.code_packages import named_modules, reached_packages
+from harness.digest import digest, digests_besides_python, source_stamps
 
 OWN = __name__.partition(".")[0]
 ROOMS = ("artifact", "targets", "variants")
@@ -24,16 +25,23 @@ ALWAYS = tuple(f"{OWN}.artifact.{name}" for name in ("bound_call", "ranks", "pad
 """Modules that every call goes through, or can."""
 
 
-@functools.cache
 def launching_digest(loader: str) -> str | None:
     """Return a digest of the sources that a loader, `package.module:function`, is made of.
 
-    These are its module and what that imports, of its own package and of what launches in this one, and the
-    versions of other packages that they import.  None where the module is not found.
+    These are its module and what that imports: of its own package, of others that are not installed
+    (`harness.code_packages`), and of what launches in this one; besides what these packages hold that is no
+    Python, and the versions of all other packages that they import.  None where the module is not found.
     """
     first = loader.partition(":")[0]
     if _source(first) is None:
         return None
+    own = reached_packages([first.partition(".")[0]]) - {OWN}
+    return _digest(first, frozenset(own), source_stamps(own))
+
+
+@functools.lru_cache(maxsize=256)
+def _digest(first: str, own: frozenset[str], stamps: object) -> str:
+    """Return the digest of a loader's module, whose own packages have these stamps."""
     sources: dict[str, str] = {}
     others: set[str] = set()
     waiting = [first, *ALWAYS]
@@ -43,35 +51,58 @@ def launching_digest(loader: str) -> str | None:
         if source is None:
             continue
         sources[name] = source
-        for imported in _imported(sources[name]):
-            if _counts(imported, first):
+        for imported in _imported(name, source):
+            top = imported.partition(".")[0]
+            if _counts(imported, own):
                 waiting.append(imported)
-            elif imported.partition(".")[0] not in (OWN, *sys.stdlib_module_names):
-                others.add(imported.partition(".")[0])
-    return digest([sorted(sources.items()), _versions(others)])
+            elif top and top not in (OWN, *own, *sys.stdlib_module_names):
+                others.add(top)
+    return digest([sorted(sources.items()), digests_besides_python(own), _versions(others)])
 
 
-def _counts(module: str, loader: str) -> bool:
+def _counts(module: str, own: Collection[str]) -> bool:
     top, _, rest = module.partition(".")
-    return rest.partition(".")[0] in ROOMS if top == OWN else top == loader.partition(".")[0]
+    return rest.partition(".")[0] in ROOMS if top == OWN else top in own
 
 
-def _imported(source: str) -> Iterator[str]:
-    """Yield the modules that a source imports, also within functions; of names also what may be modules."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+def _imported(module: str, source: str) -> Iterator[str]:
+    """Yield the modules that a module's source imports or loads; of names also what may be modules."""
+    for level, name in named_modules(source):
+        yield name if level == 0 else _absolute(module, level, name)
+
+
+def _absolute(module: str, level: int, name: str) -> str:
+    """Return what a relative import in a module means; empty where it leaves the package."""
+    parts = module.split(".")
+    if not _is_package(module):
+        parts = parts[:-1]
+    parts = parts[: len(parts) - (level - 1)]
+    return ".".join([*parts, *filter(None, [name])]) if parts else ""
+
+
+def _is_package(module: str) -> bool:
+    found = _specification(module)
+    return found is not None and found.submodule_search_locations is not None
+
+
+def _specification(module: str) -> ModuleSpec | None:
+    """Return where a module lies, None where it is not found; its package is not imported for that."""
+    top, *parts = module.split(".")
+    try:
+        found = importlib.util.find_spec(top)
+        for part in parts:
+            if found is None or found.submodule_search_locations is None:
+                return None
+            name = f"{found.name}.{part}"
+            found = PathFinder.find_spec(name, list(found.submodule_search_locations))
+    except (ImportError, ValueError):
+        return None
+    return found
 
 
 def _source(module: str) -> str | None:
     """Return the source of a module, whatever its encoding, also in a zip file; None where there is none."""
-    try:
-        found = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
+    found = _specification(module)
     if found is None or found.origin is None or not found.origin.endswith(".py"):
         return None
     try:

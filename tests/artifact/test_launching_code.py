@@ -1,5 +1,7 @@
 """The digest of what launches code: sources that a loader is made of, and versions of what they import."""
 
+import importlib
+import sys
 import zipfile
 from pathlib import Path
 
@@ -8,6 +10,8 @@ import pytest
 from harness.artifact import launching_code
 from harness.artifact.launching_code import launching_digest
 from harness.digest import code_digest
+
+HELPER = "a_runtime_beside_it"
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def digest() -> str | None:
-    launching_digest.cache_clear()
+    launching_code._digest.cache_clear()
     return launching_digest("launching_plugin.loading:load")
 
 
@@ -34,6 +38,32 @@ def test_a_change_of_what_a_loader_imports_is_another_digest(package: Path) -> N
     assert digest() == before
     (package / "calls.py").write_text("import numpy\nimport json\nTHREADS = 2\n")
     assert digest() != before
+
+
+EDITS = {
+    "a relative import": ("from . import calls", "launching_plugin/calls.py"),
+    "a name of a relative import": ("from .calls import Call", "launching_plugin/calls.py"),
+    "a package beside it": (f"from {HELPER}.streams import launch", f"{HELPER}/streams.py"),
+    "a package that it names": (f"import_module('{HELPER}.streams')", f"{HELPER}/streams.py"),
+    "a library in the package": ("import ctypes", "launching_plugin/kernels.so"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_process_sees_what_is_edited_of_all_that_launches(package: Path, edit: str) -> None:
+    code, edited = EDITS[edit]
+    for file in ("__init__.py", "streams.py"):
+        (package.parent / HELPER).mkdir(exist_ok=True)
+        (package.parent / HELPER / file).write_text("")
+    (package / "loading.py").write_text(f"def load():\n    {code}\n")
+    (package / "kernels.so").write_text("one")
+    importlib.invalidate_caches()
+    before = launching_digest("launching_plugin.loading:load")
+    (package / "other.py").write_text("1")
+    assert launching_digest("launching_plugin.loading:load") == before
+    (package.parent / edited).write_text("THREADS = 16\nraise RuntimeError('it is read, not imported')\n")
+    assert launching_digest("launching_plugin.loading:load") not in (before, None)
+    assert not [name for name in sys.modules if name.partition(".")[0] in (package.name, HELPER)]
 
 
 def test_another_version_of_what_it_imports_is_another_digest(
@@ -68,7 +98,6 @@ def test_a_loader_in_another_encoding_or_in_a_zip_file_has_a_digest(
         archive.writestr("in_a_zip/__init__.py", "def load(artifact, folder): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.syspath_prepend(str(tmp_path / "zipped.zip"))
-    launching_digest.cache_clear()
     assert launching_digest("in_latin_1:load") is not None
     assert launching_digest("in_a_zip:load") is not None
     code_digest.cache_clear()
