@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from harness.artifact.artifact import Artifact
 from harness.errors import PluginError
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.validation import messages, plain, shown
 from harness.variants.base import Variant
@@ -18,12 +19,17 @@ LOADER = re.compile(r"[\w.]+:[\w.]+")
 def returned_artifact(variant: Variant, case: Case, found: object, folder: Path) -> Artifact:
     """Return the artifact that a variant's `build` has returned, with what the variant chose for the case.
 
-    Raises `PluginError` for what is no artifact, for a field that no artifact may have, and for a stage whose
-    file is not in the folder.
+    Raises `PluginError` for what is no artifact, for that of another problem, for a field that no artifact
+    may have, and for a stage whose file is not in the folder.
     """
     owner = f"variant {case.variant!r}"
     if not isinstance(found, Artifact):
         raise PluginError(f"{owner}: build: found {_named(found)}, expected an Artifact")
+    problem = getattr(found.case, "problem", None)
+    if problem != case.problem:
+        described = problem.describe() if isinstance(problem, AttentionProblem) else shown(problem)
+        expected = f"expected that of {case.describe()}"
+        raise PluginError(f"{owner}: build: case.problem: found {described}, {expected}")
     artifact = _validated(with_choices(found, variant), f"{owner}: build: ")
     for place, function in _loaders(artifact):
         if not LOADER.fullmatch(function):

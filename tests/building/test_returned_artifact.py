@@ -14,10 +14,12 @@ from harness.artifact.artifact import Artifact, Loader, StaticMetrics
 from harness.artifact.cache import ArtifactCache
 from harness.building.case_build import build_case
 from harness.errors import PluginError
+from harness.problem.attention_problem import AttentionProblem
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
 Change = Callable[[Artifact], Any]
+OTHER = example_case().model_copy(update={"problem": AttentionProblem(heads=2, seq_q=16, head_dim=4)})
 NUMBER = "a number, a truth value or a text"
 
 
@@ -39,6 +41,11 @@ def built(monkeypatch: pytest.MonkeyPatch, cache: Path, change: Change) -> Artif
     [
         (lambda artifact: None, "found None, expected an Artifact"),
         (lambda artifact: artifact.model_dump(), "found a dict, expected an Artifact"),
+        (
+            changed(case=OTHER),
+            f"case.problem: found {OTHER.problem.describe()}, expected that of {example_case().describe()}",
+        ),
+        (changed(case=None), f"case.problem: found null, expected that of {example_case().describe()}"),
         (
             changed(metrics=StaticMetrics.model_construct(registers=-1)),
             "metrics.registers: found -1, expected at least 0",
