@@ -27,9 +27,8 @@ def returned_artifact(variant: Variant, case: Case, found: object, folder: Path)
         raise PluginError(f"{owner}: build: found {_named(found)}, expected an Artifact")
     problem = getattr(found.case, "problem", None)
     if problem != case.problem:
-        described = problem.describe() if isinstance(problem, AttentionProblem) else shown(problem)
-        expected = f"expected that of {case.describe()}"
-        raise PluginError(f"{owner}: build: case.problem: found {described}, {expected}")
+        other = problem.describe() if isinstance(problem, AttentionProblem) else shown(problem)
+        raise PluginError(f"{owner}: build: case.problem: found {other}, expected that of {case.describe()}")
     artifact = _validated(with_choices(found, variant), f"{owner}: build: ")
     for place, function in _loaders(artifact):
         if not LOADER.fullmatch(function):
