@@ -115,7 +115,7 @@ def _names_now(file: Path) -> frozenset[str]:
     return _names_of(file, state.st_mtime_ns, state.st_size)
 
 
-@functools.lru_cache(maxsize=4 * MOST_FILES)
+@functools.cache
 def _names_of(file: Path, time: int, size: int) -> frozenset[str]:
     return frozenset(_names(file))
 
