@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from sessions import CHOSEN, TINY, Session
+from sweeps import sweep
 
 OUTCOMES = {
     "numpy-attention": "passed",
@@ -242,7 +243,7 @@ def pytest_runtest_protocol(item):
 """
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n", "2"], ["--harness-timed"]])
+@pytest.mark.parametrize("arguments", sweep([[], ["-n", "2"], ["--harness-timed"]], but=[["-n", "2"]]))
 def test_strict_fails_what_others_skip(folder: Path, arguments: list[str]) -> None:
     (folder / "conftest.py").write_text(SKIPS)
     session = Session(folder, *CHOSEN, "--harness-strict", *arguments)
@@ -274,7 +275,7 @@ def test_only_benchmarks_skips_cases_that_are_none(folder: Path) -> None:
     assert set(session.outcomes.values()) == {"skipped"}
 
 
-@pytest.mark.parametrize("arguments", [[], ["-p", "no:benchmark"]])
+@pytest.mark.parametrize("arguments", sweep([[], ["-p", "no:benchmark"]], but=[["-p", "no:benchmark"]]))
 def test_cases_are_not_timed_unless_asked_or_are_without_pytest_benchmark(
     folder: Path, arguments: list[str]
 ) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from sessions import CHOSEN, Session
+from sweeps import sweep
 
 CHANGES_FOLDER = "import os\n\ndef test_beside(tmp_path):\n    os.chdir(tmp_path)\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n", "1"]])
+@pytest.mark.parametrize("arguments", sweep([[], ["-n", "1"]], but=[["-n", "1"]]))
 def test_a_test_that_changes_to_another_folder_moves_no_results(folder: Path, arguments: list[str]) -> None:
     """Results, their rounds, the summary and the cache are where the session began."""
     (folder / "test_beside.py").write_text(CHANGES_FOLDER)
@@ -23,7 +24,7 @@ def test_a_test_that_changes_to_another_folder_moves_no_results(folder: Path, ar
     assert any((folder / "own-cache").glob("*/artifact.json"))
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+@pytest.mark.parametrize("arguments", sweep([[], ["-n", "2"]], but=[["-n", "2"]]))
 def test_a_cache_that_cannot_be_written_ends_a_session_with_the_reason(
     folder: Path, arguments: list[str]
 ) -> None:

@@ -254,7 +254,7 @@ def times_of_samples(folder: Path) -> dict[str, tuple[float, int]]:
     return times
 
 
-@pytest.mark.parametrize("is_of_one_group", [True, False])
+@pytest.mark.parametrize("is_of_one_group", sweep([True, False], but=[True]))
 def test_samples_that_a_kept_baseline_spent_beside_others_are_not_counted_for_its_row(
     tmp_path: Path, is_of_one_group: bool
 ) -> None:
