@@ -7,7 +7,7 @@ from harness import plugins
 from harness.errors import InputError
 from harness.experiment.case_settings import settings_model
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.case import ParameterValue
+from harness.problem.case import OF_THE_TARGET, ParameterValue
 from harness.problem.fields import UNLIMITED, ProblemField, problem_fields
 from harness.validation import LARGEST_INTEGER, shown, unknown_key
 
@@ -72,6 +72,7 @@ def settings_of(
 ) -> tuple[dict[str, ParameterValue], dict[str, ParameterValue]]:
     """Return the variant's parameters and the target's options out of a list of `KEY=VALUE`.
 
+    A key that both have is the variant's; the option is `target.KEY`, as in tables (`Case.settings`).
     Raises `InputError` for a key that neither has, and for a variant, target or chip that does not exist,
     `PluginError` for one that cannot be loaded or is of another kind.
     """
@@ -85,10 +86,11 @@ def settings_of(
     params: dict[str, ParameterValue] = {}
     target_options: dict[str, ParameterValue] = {}
     for key, value in _pairs(given, "KEY=VALUE").items():
+        option = key.removeprefix(OF_THE_TARGET)
         if key in parameters:
             params[key] = parameter_value(value)
-        elif key in options:
-            target_options[key] = parameter_value(value)
+        elif option in options:
+            target_options[option] = parameter_value(value)
         else:
             raise InputError(f"--set {key}={value}: {unknown_key(key, [*parameters, *options])}")
     return params, target_options

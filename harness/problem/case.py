@@ -19,6 +19,9 @@ LATER_FIELDS = {
 """Fields of a problem that came later, with the values that all problems had before: left out of ids, so that
 cases keep theirs."""
 
+OF_THE_TARGET = "target."
+"""Begins the name of a target's option where a variant has a parameter of that name."""
+
 
 class Case(BaseModel):
     """The unit of a sweep; equal cases have equal ids in every run and on every machine."""
@@ -47,7 +50,7 @@ class Case(BaseModel):
     def settings(self) -> dict[str, ParameterValue]:
         """Parameters and options together; `target.<name>` is an option whose name is a parameter's, too."""
         options = {
-            f"target.{name}" if name in self.params else name: value
+            f"{OF_THE_TARGET}{name}" if name in self.params else name: value
             for name, value in self.target_options.items()
         }
         return {**options, **self.params}
