@@ -30,8 +30,8 @@ SOURCES_OF_OTHERS = frozenset(
 Settings, such as JSON, are not among them: a package's folder may hold experiments and results, too."""
 INSTALLED = ("site-packages", "dist-packages")
 """Folders of installed packages, which have versions."""
-NOT_OF_A_PACKAGE = ("__pycache__", "node_modules", *INSTALLED)
-"""Folders in a package's that hold none of its code, such as a virtual environment's in a repository."""
+NOT_OF_A_PACKAGE = ("__pycache__", "build", "node_modules", *INSTALLED)
+"""Folders in a package's that hold none of its code, but what is installed in a repository, or was built."""
 
 
 def digest(value: Any) -> str:

@@ -7,7 +7,12 @@ import pytest
 
 from harness.digest import OWN_PACKAGE, digest_of_sources, source_stamps
 
-INSTALLED_IN_IT = (".venv/lib/a.py", "env/lib/python3.11/site-packages/numpy/a.so", "node_modules/a/a.cc")
+INSTALLED_IN_IT = (
+    ".venv/lib/a.py",
+    "env/lib/python3.11/site-packages/numpy/a.so",
+    "node_modules/a/a.cc",
+    "build/a.so",
+)
 
 
 @pytest.fixture
