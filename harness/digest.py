@@ -20,9 +20,23 @@ SOURCES = (".py", ".c", ".cl", ".h", ".jinja")
 SOURCES_OF_OTHERS = frozenset(
     [
         *SOURCES,
-        *(".cc", ".cpp", ".cu", ".cuh", ".cxx", ".hh", ".hip", ".hpp", ".inc", ".j2", ".s"),
-        *(".ll", ".mlir", ".ptx", ".td"),
-        *(".cubin", ".fatbin", ".hsaco", ".o", ".so", ".spv"),
+        *(
+            ".cc",
+            ".cpp",
+            ".cu",
+            ".cuh",
+            ".cxx",
+            ".hh",
+            ".hip",
+            ".hpp",
+            ".inc",
+            ".j2",
+            ".jinja2",
+            ".s",
+            ".tmpl",
+        ),
+        *(".bc", ".ll", ".mlir", ".ptx", ".td"),
+        *(".a", ".cubin", ".fatbin", ".hsaco", ".o", ".so", ".spv"),
     ]
 )
 """Files of a plugin's packages that its code may read: other languages, and what was compiled.
@@ -30,8 +44,10 @@ SOURCES_OF_OTHERS = frozenset(
 Settings, such as JSON, are not among them: a package's folder may hold experiments and results, too."""
 INSTALLED = ("site-packages", "dist-packages")
 """Folders of installed packages, which have versions."""
-NOT_OF_A_PACKAGE = ("__pycache__", "build", "node_modules", *INSTALLED)
-"""Folders in a package's that hold none of its code, but what is installed in a repository, or was built."""
+NOT_OF_A_PACKAGE = ("__pycache__", "node_modules", *INSTALLED)
+"""Folders in a package's that hold none of its code, such as a virtual environment's in a repository."""
+BUILT = "build"
+"""Folder for what code compiles while it runs; Python in it may be imported, and is code all the same."""
 
 
 def digest(value: Any) -> str:
@@ -114,7 +130,10 @@ def _sources(package: str) -> Iterator[tuple[Path, Path]]:
         return
     kinds = SOURCES if package == OWN_PACKAGE else SOURCES_OF_OTHERS
     for folder in map(Path, specification.submodule_search_locations or []):
-        yield from ((folder, path) for path in sorted(files_below(folder)) if path.suffix in kinds)
+        for path in sorted(files_below(folder)):
+            is_built = BUILT in path.relative_to(folder).parts[:-1] and path.suffix != ".py"
+            if path.suffix.lower() in kinds and not is_built:
+                yield folder, path
     if not specification.submodule_search_locations and specification.origin:
         yield Path(specification.origin).parent, Path(specification.origin)
 

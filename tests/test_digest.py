@@ -26,10 +26,27 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name", ["a.py", "a.cu", "a.cuh", "a.cpp", "a.cl", "a.mlir", "a.ll", "a.ptx", "a.so", "a.j2"]
+    "name",
+    [
+        "a.py",
+        "a.cu",
+        "a.cuh",
+        "a.cpp",
+        "a.cl",
+        "a.mlir",
+        "a.ll",
+        "a.ptx",
+        "a.so",
+        "a.j2",
+        "a.jinja2",
+        "a.S",
+        "a.bc",
+        "build/a.py",
+    ],
 )
 def test_code_of_any_language_in_a_plugin_s_package_is_its_code(package: Path, name: str) -> None:
     file = package / "kernels" / name
+    file.parent.mkdir(exist_ok=True)
     file.write_text("one")
     before = digest_of_sources(package.name), source_stamps([package.name])
     file.write_text("other")
