@@ -1,5 +1,6 @@
 """Content digests: what names cases, artifacts and versions of this package's own code."""
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -113,10 +114,34 @@ def require_same_code(expected: Mapping[str, str], found: Mapping[str, str]) -> 
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files of a package's folder, without hidden folders and installed packages in it."""
-    for here, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in NOT_OF_A_PACKAGE]
+    """Yield the files of a package's folder, without hidden folders and installed packages in it.
+
+    Python imports from linked folders, too: those that sources lie in are followed, each once; a link to
+    data is none of them.
+    """
+    seen = set()
+    for here, folders, files in os.walk(folder, followlinks=True):
+        with contextlib.suppress(OSError):
+            state = os.stat(here)
+            place = (state.st_dev, state.st_ino)
+            if place in seen:
+                folders.clear()
+                continue
+            seen.add(place)
+        folders[:] = sorted(name for name in folders if _is_of_a_package(Path(here, name)))
         yield from (path for path in (Path(here, name) for name in files) if path.is_file())
+
+
+def _is_of_a_package(folder: Path) -> bool:
+    """Whether a folder in that of a package may hold code of it."""
+    if folder.name.startswith(".") or folder.name in NOT_OF_A_PACKAGE:
+        return False
+    if not folder.is_symlink():
+        return True
+    try:
+        return any(Path(entry.name).suffix.lower() in SOURCES_OF_OTHERS for entry in os.scandir(folder))
+    except OSError:
+        return False
 
 
 def _sources(package: str) -> Iterator[tuple[Path, Path]]:

@@ -65,6 +65,24 @@ def test_results_and_experiments_in_a_plugin_s_package_are_not(package: Path, na
     assert digest_of_sources(package.name) == before
 
 
+def test_linked_folders_of_sources_are_followed_once_and_links_to_data_are_not(package: Path) -> None:
+    elsewhere, data = package.parent / "elsewhere", package.parent / "data"
+    for folder in (elsewhere / "inner", data / "inner"):
+        folder.mkdir(parents=True)
+    (elsewhere / "inner" / "back").symlink_to(elsewhere)
+    (package / "linked").symlink_to(elsewhere)
+    (package / "data").symlink_to(data)
+    source, other = elsewhere / "inner" / "a.py", data / "inner" / "a.py"
+    (elsewhere / "kernel.cu").write_text("")
+    digests = set()
+    for file, text in ((source, "one"), (source, "other"), (other, "one"), (other, "other")):
+        file.write_text(text)
+        digests.add(digest_of_sources(package.name))
+    assert len(digests) == 2
+    names = [Path(name).relative_to(package).as_posix() for name, _, _ in source_stamps([package.name])]
+    assert names == ["__init__.py", "linked/inner/a.py", "linked/kernel.cu"]
+
+
 def test_all_code_of_the_harness_is_covered() -> None:
     folder = Path(__file__).parents[1] / OWN_PACKAGE
     covered = {Path(name) for name, _, _ in source_stamps([OWN_PACKAGE])}

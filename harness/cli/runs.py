@@ -57,8 +57,7 @@ def planned(
         bundle = open_bundle(folder)
         if expected_digest is not None:
             bundle.require_digest(expected_digest)
-        if bundle.other_code is not None:
-            note([bundle.other_code])
+        note(bundle.other_code)
         return Plan(bundle.experiment(), bundle.cases(only), bundle)
 
     from harness.experiment.experiment import load_experiment

@@ -20,12 +20,14 @@ from harness.comparing.in_turn import (
 )
 from harness.comparing.kept_pairs import KeptPairs, one_at_a_time
 from harness.comparing.run_notes import changed_code, notes_on_runs
-from harness.errors import InputError, RunInterrupted
+from harness.errors import InputError, RunInterrupted, StorageError
 from harness.printable import shell_line
 from harness.processes import told_of_end
 from harness.processes.git import outside_of_repositories
 from harness.results.run_folder import MANIFEST_FILE, RunFolder
 from harness.storage.folder_store import FolderStore
+from harness.storage.reading import read_bytes
+from harness.storage.replacing import replaced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,17 +96,19 @@ def compare_revisions(
 ) -> Comparison:
     """Run an experiment, or a profile of it, with both revisions in turn, pair by pair, and compare them.
 
-    The runs stay below `out`, a folder for each revision.  With `resume` the finished pairs of an earlier
-    such comparison, the newest one, count as the first ones.  Where all machine code is identical after
-    the first pair, there are no others.  Raises `InputError` for too few pairs, and when a revision cannot
-    run the experiment.
+    The runs stay below `out`, a folder for each revision, beside a copy of the experiment's file: all of
+    them are of the text that it has now, whatever becomes of it meanwhile.  With `resume` the finished pairs
+    of an earlier such comparison, the newest one, count as the first ones.  Where all machine code is
+    identical after the first pair, there are no others.  Raises `InputError` for too few pairs, and when a
+    revision cannot run the experiment.
     """
     if pairs < LEAST_PAIRS:
         raise InputError(f"--pairs: found {pairs}, expected at least {LEAST_PAIRS}")
     options = [word for condition in only for word in ("--only", condition)]
     options += [] if profile is None else ["--profile", profile]
     with one_at_a_time(out):
-        kept = KeptPairs(out, experiment, options, resume=resume)
+        copy = _copied(experiment, out)
+        kept = KeptPairs(out, copy, options, resume=resume)
         finished = kept.finished(tell)[:pairs] if resume else []
         if finished:
             tell(f"{len(finished)} of {pairs} pairs are finished already")
@@ -116,13 +120,24 @@ def compare_revisions(
                     for place in turns:
                         revision = revisions[place]
                         tell(f"pair {number + 1} of {pairs}: {revision.name} ({revision.commit[:7]})")
-                        runs[place] = _run(revision, experiment, out / ("old", "new")[place], options)
+                        runs[place] = _run(revision, copy, out / ("old", "new")[place], options)
                 compared.append(compare_runs(runs[0], runs[1], threshold))
                 kept.keep(runs[0], runs[1])
             if number == 0 and is_all_identical(compared[0].cases):
                 tell("all machine code is identical: further pairs would say nothing more")
                 return compared[0]
     return of_comparisons(compared)
+
+
+def _copied(experiment: Path, folder: Path) -> Path:
+    """Return a copy of an experiment's file in a folder."""
+    copy = folder / experiment.name
+    try:
+        with replaced(copy) as file:
+            file.write_bytes(read_bytes(experiment))
+    except OSError as error:
+        raise StorageError(f"{copy}: cannot copy {experiment}: {error.strerror or error}") from error
+    return copy
 
 
 @contextmanager

@@ -27,6 +27,9 @@ def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> 
     same = [f"old and new are the same run, {old.place}"] if is_same else []
     notes = [*same, *other_checks(cases, old, new)]
     notes += _modified_files("old", old.manifest) + _modified_files("new", new.manifest)
+    shares = [run.manifest.machine.share or "all processors" for run in (old, new)]
+    if shares[0] != shares[1]:
+        notes.append(f"the old run could use {shares[0]}, the new one {shares[1]}: times may differ by that")
     conventions = int((cases["flop_convention_old"] != cases["flop_convention_new"]).sum())
     if conventions:
         cases_of_both = counted(conventions, "case")

@@ -24,7 +24,8 @@ VECTOR_EXTENSIONS = (
 WIDEST_FIRST = ("avx512f", "avx2", "avx", "sve2", "sve", "asimd", "sse4_2")
 PROC_CPUINFO = Path("/proc/cpuinfo")
 CPU_FOLDER = Path("/sys/devices/system/cpu")
-CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUPS = Path("/proc/self/cgroup")
 SYSTEM_VENDOR = Path("/sys/class/dmi/id/sys_vendor")
 
 
@@ -53,7 +54,7 @@ class Machine(BaseModel):
     cores_usable: int
     """Logical processors that this process may run on."""
     cpu_quota: float | None
-    """Processors' worth of time that the container may use; None without a limit."""
+    """Processors' worth of time that the process, or its container, may use; None without a limit."""
     vector_extensions: tuple[str, ...]
     caches: dict[str, int]
     """Bytes of one cache of each kind (`L1d`, `L1i`, `L2`, `L3`) as the first processor sees it."""
@@ -64,6 +65,14 @@ class Machine(BaseModel):
     boost: bool | None
     hypervisor: str | None
     """Vendor of the virtual machine, or `yes` when it does not tell; None on bare metal."""
+
+    @property
+    def share(self) -> str:
+        """What part of its processors a run may use, `1 of 2 processors`; empty where it is all of them."""
+        total, quota = self.cores_logical or self.cores_usable, self.cpu_quota
+        words = [] if self.cores_usable >= total else [f"{self.cores_usable} of {total} processors"]
+        words += [] if quota is None else [f"the time of {quota:g}"]
+        return ", ".join(words)
 
 
 @functools.cache
@@ -168,11 +177,22 @@ def usable_cores() -> int:
 
 
 def cpu_quota() -> float | None:
-    """Return the container's limit in processors' worth of time (cgroup v2), or None without one."""
-    words = (_read(CGROUP_QUOTA) or "max").split()
-    if len(words) != 2 or words[0] == "max":
-        return None
-    return int(words[0]) / int(words[1])
+    """Return the limit in processors' worth of time (cgroup v2), or None without one.
+
+    It is the least of this process's control group and those that it lies in, as a batch system, a service
+    or a container sets them.
+    """
+    lines = (_read(OWN_CGROUPS) or "").splitlines()
+    groups = [Path(line.removeprefix("0::").lstrip("/")) for line in lines if line.startswith("0::")]
+    folders = dict.fromkeys(folder for group in [*groups, Path()] for folder in [group, *group.parents])
+    limits = [_quota(_read(CGROUPS / folder / "cpu.max")) for folder in folders]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _quota(text: str | None) -> float | None:
+    """Return what a control group's `cpu.max` allows, `150000 100000`; None for `max`."""
+    words = (text or "max").split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0] != "max" else None
 
 
 def cache_sizes() -> dict[str, int]:

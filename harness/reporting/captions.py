@@ -267,10 +267,12 @@ def _is_named(frame: pd.DataFrame, column: str) -> bool:
 
 def _machines(manifests: Sequence[Manifest], names: Sequence[str]) -> dict[RunKey, str]:
     """Return the machine of each run, where runs are of several."""
-    if len({manifest.device for manifest in manifests}) < 2:
+    machines = [manifest.processor for manifest in manifests]
+    if len(set(machines)) < 2:
         return {}
     return {
-        (manifest.experiment, name): manifest.device for manifest, name in zip(manifests, names, strict=False)
+        (manifest.experiment, name): machine
+        for manifest, name, machine in zip(manifests, names, machines, strict=False)
     }
 
 
@@ -305,7 +307,9 @@ def _words(
     devices = _distinct(frame["device"].unique())
     of_targets = _devices_of_targets(frame)
     named = of_targets or devices
-    named = [*named, f"machine {machine}"] if machine is not None and machine not in devices else named
+    if machine is not None and machine not in devices:
+        others = [name for name in named if not machine.startswith(f"{name}, ")]
+        named = [*others, f"machine {machine}"]
     words = {DEVICE: ", ".join(named)}
     for column in columns:
         is_told = bool(of_targets) and column == "target"

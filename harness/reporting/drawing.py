@@ -24,8 +24,8 @@ from harness.reporting.figures.base import (
     save,
 )
 from harness.reporting.figures.isolation import code_of_a_figure, frame_for
-from harness.reporting.figures.origin import origin_of
-from harness.reporting.figures.outdated_files import DATA, remove_outdated
+from harness.reporting.figures.origin import origin_of, run_origins
+from harness.reporting.figures.outdated_files import DATA, remove_of_earlier_rows, remove_outdated
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
 from harness.storage.replacing import write_text
@@ -90,6 +90,9 @@ def draw_figures(
                 untimed += [name] * (name in wanted)
             elif name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
                 drawn.notes.append(f"figure {name} not drawn: {reason}")
+    for name in remove_of_earlier_rows(folder, run_origins(runs), runs.folders):
+        advice = f"--figure {name} draws it again"
+        drawn.notes.append(f"figure {name}: the files of an earlier report are removed: {advice}")
     if untimed:
         drawn.notes.append(f"no case was timed, so these figures are not drawn: {', '.join(untimed)}")
     return drawn

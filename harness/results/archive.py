@@ -49,6 +49,9 @@ def write_archive(run: Path, file: Path) -> None:
     Raises `InputError` where there is no room, and for folders of names that no archive may have.
     """
     run = run.resolve()
+    for name in NEEDED:
+        if not (run / name).is_file() or (run / name).stat().st_size == 0:
+            raise InputError(f"{run}: cannot be archived: its {name} is missing or empty; expected rows")
     folder = PurePosixPath(run.parent.name, run.name)
     for name in MEMBERS:
         try:

@@ -3,13 +3,17 @@
 import platform
 
 from harness.machine.gpus import devices
-from harness.machine.system import device_name
+from harness.machine.system import device_name, machine
 from harness.results.manifest import GPU_TARGETS, Manifest, package_versions
 
 
 def is_of_this_machine(manifest: Manifest) -> bool:
-    """Whether a run was made on a machine like this one: the same processor, and GPUs that are here."""
-    if manifest.device != device_name():
+    """Whether a run was made on a machine like this one.
+
+    It has the same processor, of which a run may use as much as here, and GPUs that are here.  A batch
+    system, a container or `taskset` gives one run less of a machine than another: their times differ.
+    """
+    if manifest.device != device_name() or manifest.machine.share != machine().share:
         return False
     if not manifest.gpus:
         return True

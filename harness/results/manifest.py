@@ -151,6 +151,11 @@ class Manifest(BaseModel):
         return self.parts[-1] if self.parts else self
 
     @property
+    def processor(self) -> str:
+        """The processor, `device`, and what part of it the run could use where that is less than all."""
+        return ", ".join(filter(None, [self.device, self.machine.share]))
+
+    @property
     def commands(self) -> tuple[str, ...]:
         """The command lines that made the run, in their order, each once."""
         return tuple(dict.fromkeys((self.command, *(part.command for part in self.parts))))

@@ -123,6 +123,8 @@ class Result(BaseModel):
     """Variant that `speedup` compares with."""
     baseline_case: str | None = None
     """The case of that variant; rows of older versions do not say which."""
+    baseline_key: str | None = None
+    """That case's content key when both were timed; rows of older versions do not say it."""
     speedup: float | None = None
     """Baseline's time / this one's time, paired by round: as `time_s`, of these ratios."""
     speedup_low: float | None = None
@@ -229,6 +231,9 @@ PRINTED = ("params", "chosen", "target_options")
 
 BY_NAME = ("bandwidth_gb_s", "stage_s", "instructions", "model")
 """Fields of which each entry has a column of its own."""
+
+SPEEDUP_FIELDS = ("baseline", "baseline_case", "baseline_key", "speedup", "speedup_low", "speedup_high")
+"""What a row says of its comparison with the baseline."""
 
 TIMING_FIELDS = (
     "time_s",

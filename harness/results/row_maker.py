@@ -99,6 +99,8 @@ class GroupTimes:
     rounds: list[TimedRound]
     busy_limit: float
     baseline: Case | None = None
+    baseline_key: str | None = None
+    """The content key of the baseline."""
     peak: MeasuredPeak | None = None
     outside_s: Mapping[str, float] = field(default_factory=dict)
     """What a call takes by the clock of the process that asks for it, by case id."""
@@ -268,7 +270,7 @@ def timing_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
         "tflops": tflops,
         **peak_columns(tflops, times.peak, times.busy_limit),
         **order_columns(case, times),
-        **speedup_columns(case, own, times.baseline),
+        **speedup_columns(case, own, times.baseline, times.baseline_key),
     }
 
 
@@ -315,7 +317,9 @@ def device_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
     return columns
 
 
-def speedup_columns(case: Case, own: list[TimedRound], baseline: Case | None) -> dict[str, Any]:
+def speedup_columns(
+    case: Case, own: list[TimedRound], baseline: Case | None, baseline_key: str | None
+) -> dict[str, Any]:
     """Return the columns of the comparison with the baseline, over the rounds that have both."""
     rounds = [taken for taken in own if baseline is not None and baseline.id in taken.seconds]
     if baseline is None or not rounds:
@@ -328,6 +332,7 @@ def speedup_columns(case: Case, own: list[TimedRound], baseline: Case | None) ->
     return {
         "baseline": baseline.variant,
         "baseline_case": baseline.id,
+        "baseline_key": baseline_key,
         "speedup": speedup.value,
         "speedup_low": speedup.low,
         "speedup_high": speedup.high,

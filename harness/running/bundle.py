@@ -33,7 +33,7 @@ from harness.experiment.experiment import Experiment, parse_experiment
 from harness.experiment.selection import select
 from harness.printable import printable
 from harness.problem.case import Case
-from harness.results.manifest import DISTRIBUTION, Manifest
+from harness.results.manifest import DISTRIBUTION, Manifest, plugin_code
 from harness.results.output_folder import ensure_writable_folder
 from harness.running.build_only import BuiltCase
 from harness.status import Status
@@ -145,13 +145,18 @@ class Bundle:
             raise InputError(f"--expect: found a bundle of digest {found}, expected {printable(expected)}")
 
     @property
-    def other_code(self) -> str | None:
-        """Return what to say if another version of this package has built it, else None."""
-        manifest = self.index.manifest
-        if manifest.code_digest == code_digest():
-            return None
-        built_by = f"{manifest.harness_version}, commit {(manifest.git_commit or 'unknown')[:12]}"
-        return f"{self.folder} was built by other code than runs it ({built_by})"
+    def other_code(self) -> list[str]:
+        """Return what to say if other code has built it than runs it, of this package or of plugins."""
+        manifest, notes = self.index.manifest, []
+        if manifest.code_digest != code_digest():
+            built_by = f"{manifest.harness_version}, commit {(manifest.git_commit or 'unknown')[:12]}"
+            notes.append(f"{self.folder} was built by other code than runs it ({built_by})")
+        built = manifest.plugin_code
+        here = plugin_code(self.cases()) if built else {}
+        changed = ", ".join(sorted(name for name in built.keys() & here if here[name] != built[name]))
+        if changed:
+            notes.append(f"{self.folder} was built by other code of {changed} than is here")
+        return notes
 
     @property
     def command_words(self) -> tuple[str, ...]:

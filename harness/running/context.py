@@ -10,8 +10,9 @@ from harness.building.pool import BuildPool, CaseRequest
 from harness.building.requests import Builders
 from harness.errors import one_line
 from harness.experiment.experiment import Experiment
+from harness.plurals import counted
 from harness.problem.case import Case
-from harness.results.result import Result
+from harness.results.result import SPEEDUP_FIELDS, Result
 from harness.results.row_maker import CaseRecord, RowMaker, option_columns, peak_columns
 from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
@@ -43,7 +44,7 @@ class RunContext:
     """Where built cases come from; without one they are built."""
     dump: Path | None = None
     """Folder for wrong outputs and what was expected, if anybody wants them."""
-    earlier: Mapping[str, Result] = field(default_factory=dict)
+    earlier: dict[str, Result] = field(default_factory=dict)
     """The rows by case id that a resumed run may keep."""
     earlier_rounds: Sequence[Round] = ()
     """The timing rounds that a resumed run has taken already, of all groups."""
@@ -53,6 +54,8 @@ class RunContext:
     """Whether a signal has asked to end."""
     rows: dict[str, Result] = field(default_factory=dict)
     """The rows that are final, by case id."""
+    forgotten_speedups: set[str] = field(default_factory=set)
+    """The cases of earlier parts whose speed-ups are over a baseline that is another now."""
     idle_emulators: list[WorkerProcess] = field(default_factory=list)
     """Workers that have emulated a case that passed, for the next one."""
 
@@ -142,9 +145,49 @@ class RunContext:
         if earlier is not None and row.model_copy(update={"elapsed_s": earlier.elapsed_s}) == earlier:
             self.keep(record, earlier)
             return
+        self._forget_speedups_over(earlier, row)
         self.rows[record.case.id] = row
         self.folder.append_result(row)
         self.observer.finished(record.case, row)
+
+    @cached_property
+    def _compared_earlier(self) -> Mapping[str, Sequence[str]]:
+        """The other cases whose earlier rows are compared with a baseline, by its case id."""
+        compared: dict[str, list[str]] = {}
+        for row in self.earlier.values():
+            if row.baseline_case is not None and row.case != row.baseline_case:
+                compared.setdefault(row.baseline_case, []).append(row.case)
+        return compared
+
+    def _forget_speedups_over(self, earlier: Result | None, now: Result) -> None:
+        """Take their speed-ups from rows of earlier parts that were compared with another row of a baseline.
+
+        The baseline may be timed anew alone: what the others gain over its new code is not known until they
+        are timed again.  It goes before the baseline's new row, so that no kill leaves one beside the other.
+        """
+        for case in self._compared_earlier.get(now.case, ()):
+            row = self.earlier[case]
+            key = row.baseline_key or (None if earlier is None else earlier.key)
+            is_checked_alike = earlier is None or earlier.checked_inputs == now.checked_inputs
+            if row.speedup is None or (now.status is Status.PASSED and key == now.key and is_checked_alike):
+                continue
+            alone = row.model_copy(update=dict.fromkeys(SPEEDUP_FIELDS))
+            self.folder.append_result(alone)
+            self.earlier[row.case] = alone
+            if row.case in self.rows:
+                self.rows[row.case] = alone
+            self.forgotten_speedups.add(row.case)
+
+    def tell_of_speedups(self) -> None:
+        """Say which rows have lost their speed-up in this part of the run and have no other."""
+        rows = {**self.earlier, **self.rows}
+        lost = [case for case in sorted(self.forgotten_speedups) if rows[case].speedup is None]
+        lost = [case for case in lost if rows[case].time_s is not None]
+        if lost:
+            self.observer.message(
+                f"{counted(len(lost), 'case')} without speed-up: compared with a baseline that is another "
+                "now; --resume without --only times them beside it"
+            )
 
     def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure) -> None:
         """Journal the row of a case that ended in this phase, and keep what its worker wrote.

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from harness.artifact.artifact import EMULATING
 from harness.building.requests import build_cases, find_keys
 from harness.problem.case import Case
+from harness.results.result import Result
 from harness.results.row_maker import CaseRecord
 from harness.running.check_pool import TIMED_EXECUTORS, CheckPool
 from harness.running.context import RunContext
@@ -76,8 +77,8 @@ class GroupRun:
     def _is_compared_with(self, baseline: Case | None, record: CaseRecord) -> bool:
         """Return whether the journal's row of a case has the speed-up that this run would give it.
 
-        It has another where another case is the baseline now, and none where the baseline was not asked for
-        with it, or has failed.
+        It has another where another case is the baseline now, or the baseline has other code than it had
+        then, and none where the baseline was not asked for with it, or has failed.
         """
         row = self._context.earlier[record.case.id]
         if row.time_s is None or not self._context.timed:
@@ -85,10 +86,16 @@ class GroupRun:
         compared = None if baseline is None else self._context.earlier.get(baseline.id)
         if row.baseline is not None:
             has_failed = compared is not None and compared.status is not Status.PASSED
-            return baseline is not None and row.baseline_case == baseline.id and not has_failed
+            is_same_case = baseline is not None and row.baseline_case == baseline.id
+            return is_same_case and self._has_baseline_of_now(row) and not has_failed
         if baseline is None or baseline.id not in self._records:
             return True
         return compared is None or compared.time_s is None
+
+    def _has_baseline_of_now(self, row: Result) -> bool:
+        """Return whether a row's speed-up is over its baseline as it would be built now, if that is known."""
+        now = self._records.get(row.baseline_case or "")
+        return now is None or row.baseline_key in (None, now.key)
 
     def _build(self) -> None:
         """Build cases, or find them in the cache."""

@@ -272,6 +272,7 @@ class _GroupTiming:
             rounds=rounds,
             busy_limit=self._context.experiment.timing.busy_limit,
             baseline=self._baseline if baseline_id is not None else None,
+            baseline_key=self._records[baseline_id].key if baseline_id is not None else None,
             peak=self._context.peaks.of(first),
             outside_s={case_id: typical(times.values()) for case_id, times in self._outside.items()},
             order_effects=self._order_effects(rounds),

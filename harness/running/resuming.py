@@ -1,67 +1,106 @@
 """Which run `--resume` continues."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError
 from harness.plurals import counted
 from harness.results.here import is_of_this_machine
+from harness.results.manifest import Manifest, Part
 from harness.results.run_folder import RunFolder, run_paths
 
+MOST_NAMES = 3
+"""Runs that do not go on, of which a reason gives the names."""
 
-def run_to_resume(
-    folder: Path, wanted: Collection[str], whole: Collection[str], profile: str | None = None
-) -> RunFolder | None:
+
+@dataclass(frozen=True)
+class AskedFor:
+    """What is to be had of a run that goes on."""
+
+    cases: Collection[str]
+    """The cases that are wanted now."""
+    whole: Collection[str]
+    """All cases of the experiment or bundle."""
+    profile: str | None = None
+    timed: bool = True
+    local: Manifest | Part | None = None
+    """What runs here what came in a bundle: its keys do not name that.  None where keys name all code."""
+
+
+def run_to_resume(folder: Path, asked: AskedFor) -> RunFolder | None:
     """Return the run in an experiment's folder that goes on, or None when there is none.
 
     It is the newest unfinished run: one in which a planned case has a row neither there nor in a newer run;
     cases that the experiment has no longer do not count.
-    If every run is finished, it is the one that planned most of the wanted cases, of several the newest; so
-    a short run with `--only` does not stand in the way of the whole experiment.
+    If every run is finished, it is the one that planned most of the wanted cases, of several one with times
+    if times are wanted, and then the newest; so a short run with `--only` does not stand in the way of the
+    whole experiment, nor a check in that of its times.
 
-    Runs of other machines are passed over: times and peaks of two machines do not belong into one run.  So
-    are runs that have no case in common with `whole`, all cases of the experiment: they are of another one
-    that has the same name.  Runs of another profile are passed over as well.
+    Runs that cannot go on are passed over, see `_refusal`.
     Raises `InputError` when the newest run cannot be read; older ones that cannot are passed over.
     """
-    runs = [
-        run
-        for run in _readable_runs(folder)
-        if is_of_this_machine(run.manifest)
-        and run.manifest.profile == profile
-        and not _planned(run).isdisjoint(whole)
-    ]
+    runs = [run for run in _readable_runs(folder) if _refusal(run, asked) is None]
     known: set[str] = set()
     for run in runs:
         known |= {row.case for row in run.results()}
-        if _is_unfinished(run, known, whole):
+        if _is_unfinished(run, known, asked.whole):
             return run
-    return max(runs, key=lambda run: len(set(wanted) & _planned(run)), default=None)
+
+    def worth(run: RunFolder) -> tuple[int, bool]:
+        return len(set(asked.cases) & _planned(run)), asked.timed and _has_times(run)
+
+    return max(runs, key=worth, default=None)
 
 
-def other_machines(folder: Path) -> list[str]:
-    """Return the machines, other than this one, that runs in an experiment's folder were made on."""
-    manifests = [run.manifest for run in _readable_runs(folder)]
-    others = [manifest for manifest in manifests if not is_of_this_machine(manifest)]
-    return list(dict.fromkeys(", ".join([one.device, *(gpu.name for gpu in one.gpus)]) for one in others))
-
-
-def why_none_is_resumed(folder: Path, whole: Collection[str], profile: str | None = None) -> str:
+def why_none_is_resumed(folder: Path, asked: AskedFor) -> str:
     """Return what keeps the runs in an experiment's folder from going on, in brackets; empty without any."""
-    reasons = []
-    others = other_machines(folder)
-    if others:
-        reasons.append(f"runs of other machines: {'; '.join(others)}")
-    runs = _readable_runs(folder)
-    profiles = [run.manifest.profile for run in runs if run.manifest.profile != profile]
-    if profiles:
-        named = dict.fromkeys("none" if other is None else other for other in profiles)
-        reasons.append(f"runs of other profiles: {', '.join(named)}")
-    foreign = [run.run for run in runs if run.manifest.profile == profile and _planned(run).isdisjoint(whole)]
-    if foreign:
-        reasons.append(f"runs without any case of this experiment: {', '.join(foreign[:3])}")
-        reasons[-1] += " …" if len(foreign) > 3 else ""
+    found: dict[str, list[str]] = {}
+    for run in _readable_runs(folder):
+        refusal = _refusal(run, asked)
+        if refusal is not None:
+            found.setdefault(refusal[0], []).append(refusal[1])
+    reasons = [f"{kind}: {_names(dict.fromkeys(names))}" for kind, names in found.items()]
     return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+def _refusal(run: RunFolder, asked: AskedFor) -> tuple[str, str] | None:
+    """Return what keeps a run from going on, and what of it does, or None.
+
+    Times and peaks of two machines, or of one with more or fewer of its cores, do not belong into one run,
+    nor do two profiles.  A run that has no case of the experiment is of another one of that name.  A check
+    would lose the times of what has changed since.
+    """
+    manifest = run.manifest
+    if not is_of_this_machine(manifest):
+        return "runs of other machines", _machine(manifest)
+    if manifest.profile != asked.profile:
+        return "runs of other profiles", "none" if manifest.profile is None else manifest.profile
+    if _planned(run).isdisjoint(asked.whole):
+        return "runs without any case of this experiment", run.run
+    if not asked.timed and _has_times(run):
+        return "runs with times, which a check would not measure again", run.run
+    if asked.local is not None and not _runs_alike(asked.local, manifest.latest):
+        return "runs with other code or packages on this machine", run.run
+    return None
+
+
+def _machine(manifest: Manifest) -> str:
+    return ", ".join([manifest.processor, *(gpu.name for gpu in manifest.gpus)])
+
+
+def _names(names: Iterable[str]) -> str:
+    """Return the first few of some names."""
+    told = list(names)
+    return ", ".join(told[:MOST_NAMES]) + (" …" if len(told) > MOST_NAMES else "")
+
+
+def _runs_alike(one: Manifest | Part, other: Manifest | Part) -> bool:
+    """Whether what comes in a bundle is run and checked by the same code, with the same packages."""
+    return all(
+        getattr(one, field) == getattr(other, field)
+        for field in ("code_digest", "plugin_code", "packages", "python")
+    )
 
 
 def progress_of(run: RunFolder) -> str:
@@ -93,6 +132,10 @@ def _is_unfinished(run: RunFolder, known: Collection[str], whole: Collection[str
     if run.manifest.planned is None:
         return run.manifest.finished is None
     return not set(run.manifest.planned) & set(whole) <= set(known)
+
+
+def _has_times(run: RunFolder) -> bool:
+    return any(row.time_s is not None for row in run.results())
 
 
 def _planned(run: RunFolder) -> set[str]:

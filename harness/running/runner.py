@@ -24,7 +24,7 @@ from harness.running.context import RunContext
 from harness.running.group import GroupRun
 from harness.running.outdated_peaks import devices_of_peaks, outdated_peaks
 from harness.running.progress import Observer
-from harness.running.resuming import progress_of, run_to_resume, why_none_is_resumed
+from harness.running.resuming import AskedFor, progress_of, run_to_resume, why_none_is_resumed
 from harness.running.signals import ended_by_signals
 from harness.workers.process import DESCRIPTORS
 
@@ -220,6 +220,7 @@ def _finish(context: RunContext) -> Callable[..., None]:
     def finish(kind: object, error: BaseException | None, trace: object) -> None:
         with contextlib.suppress(*([StorageError] if error is not None else [])):
             context.settle_peaks()
+            context.tell_of_speedups()
             context.folder.finish()
 
     return finish
@@ -277,7 +278,9 @@ def _open_folder(
     if timed:
         described = described.model_copy(update={"devices_of_peaks": devices_of_peaks(cases)})
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
-    folder = _resumed(experiment, out, wanted, whole) if resume else None
+    local = None if bundle is None else described
+    asked = AskedFor(wanted, whole, experiment.profile, timed=timed, local=local)
+    folder = run_to_resume(out / experiment.name, asked) if resume else None
     if folder is not None:
         folder.lock()
         stack.callback(folder.release)
@@ -287,15 +290,9 @@ def _open_folder(
         folder.mark_resumed(described)
     else:
         if resume:
-            why = why_none_is_resumed(out / experiment.name, whole, experiment.profile)
+            why = why_none_is_resumed(out / experiment.name, asked)
             observer.message(f"no run of {experiment.name} in {out} to resume{why}: starting a new one")
         folder = RunFolder.create(out, experiment.name, described)
         stack.callback(folder.release)
     folder.plan(wanted, whole)
     return folder
-
-
-def _resumed(
-    experiment: Experiment, out: Path, wanted: Sequence[str], whole: Sequence[str]
-) -> RunFolder | None:
-    return run_to_resume(out / experiment.name, wanted, whole, experiment.profile)

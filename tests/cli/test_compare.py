@@ -126,6 +126,14 @@ def test_changes_that_were_not_committed_are_told_and_not_checked_out(tmp_path, 
     ]
 
 
+def test_runs_of_more_or_fewer_processors_say_so(tmp_path, old, capsys):
+    machine = example_manifest().machine.model_copy(update={"cores_usable": 3, "cores_logical": 8})
+    new = write(tmp_path / "new", BASELINE, row(CASES[1], 0.5), machine=machine)
+    _, out, _ = compare(capsys, str(old), str(new))
+    assert " 3 of 8 processors: times may differ by that" in out
+    assert "may differ by that" not in compare(capsys, str(old), str(old))[1]
+
+
 def test_the_commit_of_a_resumed_run_is_that_which_it_was_resumed_with(tmp_path, capsys):
     began = {"git_commit": "0123456789abcdef", "git_dirty": True}
     resumed = part_of(example_manifest().model_copy(update={"git_commit": "fedcba9876543210"}))

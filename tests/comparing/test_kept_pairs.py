@@ -22,6 +22,8 @@ from pathlib import Path
 if Path({broken!r}).exists():
     sys.exit("harness: no room")
 sweep = Path(sys.argv[sys.argv.index("--out") + 1]) / "sweep"
+with Path({commands!r}).open("a") as file:
+    print(sys.argv[2], file=file)
 shutil.copytree({run!r}, sweep / f"2026-11-21T10-00-0{{len(list(sweep.glob('*')))}}")
 """
 
@@ -40,7 +42,9 @@ class Comparing:
         run = RunFolder.create(self.folder / "templates" / name, "sweep", example_manifest())
         run.append_result(example_result("0" * 12, time_s=time_s, device="a processor", binary_digest=name))
         run.release()
-        program = COPIES_A_RUN.format(broken=str(self.broken), run=str(run.path))
+        program = COPIES_A_RUN.format(
+            broken=str(self.broken), run=str(run.path), commands=str(self.folder / "commands")
+        )
         return revision(self.folder / name, program)
 
     def compare(self, tell: Callable[[str], None], *, pairs: int = 4, resume: bool = True) -> Comparison:
@@ -116,6 +120,24 @@ def test_pairs_of_another_question_or_without_their_runs_do_not_count(comparing:
     assert (finished(), told) == (0, [])
 
 
+def test_all_pairs_are_of_the_text_that_the_first_one_had(comparing: Comparing) -> None:
+    edited_while = []
+
+    def edit(line: str) -> None:
+        if line.startswith("pair 2 "):
+            comparing.experiment.write_text("second")
+        if line.startswith("pair "):
+            edited_while.append((comparing.folder / "out" / "sweep.toml").read_text())
+
+    comparing.compare(edit, pairs=3)
+    assert edited_while == ["first"] * 6
+    commands = (comparing.folder / "commands").read_text().splitlines()
+    assert set(commands) == {str(comparing.folder / "out" / "sweep.toml")}
+    told: list[str] = []
+    comparing.compare(told.append, pairs=3)
+    assert "pairs are finished already" not in told[0], "pairs of the first text are none of the second"
+
+
 def test_the_newest_comparison_goes_on(comparing: Comparing) -> None:
     comparing.compare_until(4)
     comparing.compare_until(2, resume=False)
@@ -141,7 +163,13 @@ def test_two_comparisons_of_the_same_revisions_do_not_go_on_at_once(comparing: C
 
 
 @pytest.mark.parametrize(
-    "change", [{"device": "another processor"}, {"packages": {"numpy": "1.0"}}, {"python": "CPython 2.7.18"}]
+    "change",
+    [
+        {"device": "another processor"},
+        {"machine": {**example_manifest().machine.model_dump(), "cpu_quota": 0.5}},
+        {"packages": {"numpy": "1.0"}},
+        {"python": "CPython 2.7.18"},
+    ],
 )
 def test_pairs_of_another_machine_or_other_packages_do_not_count(
     comparing: Comparing, change: dict[str, Any]

@@ -84,12 +84,24 @@ def test_cache_sizes_come_from_the_system_by_level_and_kind(monkeypatch, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("150000 100000\n", 1.5), ("max 100000\n", None), (None, None)]
+    ("limits", "expected"),
+    [
+        ({"": "150000 100000\n"}, 1.5),
+        ({"": "max 100000\n"}, None),
+        ({}, None),
+        ({"batch/job": "50000 100000\n", "batch": "200000 100000\n"}, 0.5),
+        ({"batch/job": "max 100000\n", "batch": "200000 100000\n"}, 2.0),
+    ],
 )
-def test_a_containers_quota_is_read_where_there_is_one(monkeypatch, tmp_path, text, expected):
-    if text is not None:
-        (tmp_path / "cpu.max").write_text(text)
-    monkeypatch.setattr(module, "CGROUP_QUOTA", tmp_path / "cpu.max")
+def test_the_quota_is_the_least_of_the_groups_that_this_process_is_in(
+    monkeypatch, tmp_path, limits, expected
+):
+    (tmp_path / "batch/job").mkdir(parents=True)
+    (tmp_path / "self").write_text("1:cpu:/older\n0::/batch/job\n")
+    for group, text in limits.items():
+        (tmp_path / group / "cpu.max").write_text(text)
+    monkeypatch.setattr(module, "CGROUPS", tmp_path)
+    monkeypatch.setattr(module, "OWN_CGROUPS", tmp_path / "self")
     assert cpu_quota() == expected
 
 

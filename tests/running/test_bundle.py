@@ -254,12 +254,27 @@ def test_files_that_are_missing_or_have_changed_are_a_row(folder: Path, tmp_path
 def test_a_bundle_of_other_code_says_so(folder: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     shutil.copytree(folder / "bundle", bundle)
-    assert open_bundle(bundle).other_code is None
+    assert open_bundle(bundle).other_code == []
     file = bundle / BUNDLE_FILE
     index = json.loads(file.read_text())
     index["manifest"]["code_digest"] = "another"
     file.write_text(json.dumps(index))
-    assert "was built by other code than runs it" in (open_bundle(bundle).other_code or "")
+    (told,) = open_bundle(bundle).other_code
+    assert "was built by other code than runs it" in told
+
+
+def test_a_bundle_of_other_code_of_a_plugin_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(folder / "bundle", bundle)
+    file = bundle / BUNDLE_FILE
+    index = json.loads(file.read_text())
+    index["manifest"]["plugin_code"] = {"a_plugin": "as it was", "another": "as it is", "not_here": "lost"}
+    file.write_text(json.dumps(index))
+    here = {"a_plugin": "as it is", "another": "as it is"}
+    monkeypatch.setattr("harness.running.bundle.plugin_code", lambda cases: here)
+    assert open_bundle(bundle).other_code == [f"{bundle} was built by other code of a_plugin than is here"]
 
 
 def test_a_bundle_of_the_version_before_is_refused_in_one_line(folder: Path, tmp_path: Path) -> None:

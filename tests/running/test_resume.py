@@ -175,6 +175,55 @@ def test_a_changed_baseline_has_all_that_is_compared_with_it_timed_again(
     assert journaled(finished.folder) == [*before, baseline, compared]
 
 
+def change_baseline_key(folder: Path, case: str) -> None:
+    """Make a baseline's journaled row, and what is compared with it, of an older build of it."""
+    change_key(folder, case)
+    path = folder / "results.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    older = [{**row, "baseline_key": "an older key"} if row["baseline_case"] == case else row for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in older))
+
+
+def speedups(folder: Path) -> dict[object, bool]:
+    """Return whether the timed rows of a run have a speed-up, by block size."""
+    rows = RunFolder.open(folder).results()
+    return {row.params["block"]: row.speedup is not None for row in rows if row.time_s is not None}
+
+
+def test_a_baseline_that_is_timed_anew_alone_leaves_the_others_without_speed_up(
+    finished: RunSummary, tmp_path: Path
+) -> None:
+    baseline, other = (row.case for row in finished.results[:2])
+    change_baseline_key(finished.folder, baseline)
+    before, observer = journaled(finished.folder), Quiet()
+    run(experiment(), tmp_path, observer, cases=experiment().cases()[:1], resume=True)
+    assert journaled(finished.folder)[len(before) :][:2] == [other, baseline]
+    assert speedups(finished.folder) == {4: True, 16: False}
+    assert observer.messages[-1] == (
+        "1 case without speed-up: compared with a baseline that is another now; "
+        "--resume without --only times them beside it"
+    )
+    again = Quiet()
+    run(experiment(), tmp_path, again, resume=True)
+    assert speedups(finished.folder) == {4: True, 16: True}
+    assert not any("without speed-up" in message for message in again.messages)
+
+
+def test_a_speed_up_over_older_code_of_the_baseline_is_measured_again(
+    finished: RunSummary, tmp_path: Path
+) -> None:
+    baseline, other = (row.case for row in finished.results[:2])
+    change_baseline_key(finished.folder, baseline)
+    lines = (finished.folder / "results.jsonl").read_text().splitlines()
+    newest = json.dumps(finished.results[0].model_dump(mode="json"))
+    (finished.folder / "results.jsonl").write_text("".join(f"{line}\n" for line in [*lines, newest]))
+    before = journaled(finished.folder)
+    run(experiment(), tmp_path, resume=True)
+    assert journaled(finished.folder) == [*before, other]
+    rows = {row.case: row for row in RunFolder.open(finished.folder).results()}
+    assert rows[other].baseline_key == rows[baseline].key == finished.results[0].key
+
+
 @pytest.mark.sweep
 def test_rows_of_another_baseline_or_of_none_are_timed_again(tmp_path: Path) -> None:
     of_none = experiment().model_copy(update={"baseline": None})
@@ -345,10 +394,14 @@ def test_a_check_is_not_enough_for_a_run_with_times(tmp_path: Path) -> None:
     assert None not in [row.time_s for row in timed.results[:2]]
 
 
-def test_a_run_with_times_is_enough_for_a_check(finished: RunSummary, tmp_path: Path) -> None:
+def test_a_check_leaves_a_run_with_times_alone(finished: RunSummary, tmp_path: Path) -> None:
     before = journaled(finished.folder)
-    run(experiment(), tmp_path, resume=True, timed=False)
+    change_key(finished.folder, finished.results[0].case)
+    checked = run(experiment(), tmp_path, resume=True, timed=False)
+    assert checked.folder != finished.folder
     assert journaled(finished.folder) == before
+    rows = {row.case: row for row in RunFolder.open(finished.folder).results()}
+    assert rows[finished.results[0].case].time_s is not None
 
 
 def test_without_an_earlier_run_a_new_one_starts_and_says_so(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_results import example_manifest, example_result
+from example_results import example_manifest, example_result, failed_result
 
 from harness.errors import InputError
 from harness.machine.gpus import GpuDevice
 from harness.results.run_folder import RunFolder
-from harness.running.resuming import other_machines, progress_of, run_to_resume, why_none_is_resumed
+from harness.running.resuming import AskedFor, progress_of, run_to_resume, why_none_is_resumed
 
 WHOLE = ("a", "b", "c", "d")
 
@@ -25,8 +25,12 @@ def make_run(root: Path, planned: str | None, finished: str) -> RunFolder:
     return run
 
 
-def resumed(root: Path, wanted: str = "abcd") -> str | None:
-    run = run_to_resume(root / "sweep", wanted, WHOLE)
+def asked_for(wanted: str = "abcd", **more: Any) -> AskedFor:
+    return AskedFor(wanted, WHOLE, **more)
+
+
+def resumed(root: Path, wanted: str = "abcd", **more: Any) -> str | None:
+    run = run_to_resume(root / "sweep", asked_for(wanted, **more))
     return None if run is None else run.run
 
 
@@ -88,9 +92,70 @@ def test_runs_of_other_machines_do_not_go_on_here(tmp_path: Path) -> None:
     there = make_run(tmp_path, "abcd", finished="a")
     write_manifest(there, device="Fast CPU (avx512, 64 cores)")
     assert resumed(tmp_path) == here.run
-    assert other_machines(tmp_path / "sweep") == ["Fast CPU (avx512, 64 cores)"]
     write_manifest(here, gpus=(GpuDevice("Fast GPU", "sm_999"),))
     assert resumed(tmp_path) is None
+    assert why_none_is_resumed(tmp_path / "sweep", asked_for()) == (
+        f" (runs of other machines: Fast CPU (avx512, 64 cores), {here.manifest.device}, Fast GPU)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "share"),
+    [
+        ({"cores_usable": 3, "cores_logical": 8}, "3 of 8 processors"),
+        ({"cores_usable": 8, "cores_logical": 8, "cpu_quota": 1.5}, "the time of 1.5"),
+    ],
+)
+def test_a_run_that_could_use_more_or_fewer_cores_does_not_go_on(
+    tmp_path: Path, changes: dict[str, Any], share: str
+) -> None:
+    run = make_run(tmp_path, "abcd", finished="a")
+    write_manifest(run, machine=run.manifest.machine.model_copy(update=changes))
+    assert resumed(tmp_path) is None
+    assert why_none_is_resumed(tmp_path / "sweep", asked_for()) == (
+        f" (runs of other machines: {run.manifest.device}, {share})"
+    )
+
+
+def test_a_check_does_not_go_on_with_a_run_that_has_times(tmp_path: Path) -> None:
+    timed = make_run(tmp_path, "abcd", finished="")
+    timed.append_result(example_result("a", time_s=1.0))
+    assert resumed(tmp_path) == timed.run
+    assert resumed(tmp_path, timed=False) is None
+    assert why_none_is_resumed(tmp_path / "sweep", asked_for(timed=False)) == (
+        f" (runs with times, which a check would not measure again: {timed.run})"
+    )
+
+
+def test_of_whole_runs_the_one_with_times_goes_on_if_times_are_wanted(tmp_path: Path) -> None:
+    timed = make_run(tmp_path, "abcd", finished="bcd")
+    timed.append_result(example_result("a", time_s=1.0))
+    check = make_run(tmp_path, "abcd", finished="")
+    for case in "abcd":
+        check.append_result(failed_result(case))
+    assert resumed(tmp_path) == timed.run
+    assert resumed(tmp_path, timed=False) == check.run
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"code_digest": "another"},
+        {"plugin_code": {"a_plugin": "another"}},
+        {"packages": {"numpy": "1.0"}},
+        {"python": "CPython 2.7.18"},
+    ],
+)
+def test_what_came_in_a_bundle_goes_on_with_the_code_that_runs_it_only(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    run = make_run(tmp_path, "abcd", finished="a")
+    assert resumed(tmp_path, local=run.manifest) == run.run
+    local = run.manifest.model_copy(update=changes)
+    assert resumed(tmp_path, local=local) is None
+    assert why_none_is_resumed(tmp_path / "sweep", asked_for(local=local)) == (
+        f" (runs with other code or packages on this machine: {run.run})"
+    )
 
 
 def write_manifest(run: RunFolder, **changes: Any) -> None:
@@ -105,7 +170,7 @@ def test_a_run_of_another_experiment_of_the_same_name_does_not_go_on(tmp_path: P
     assert resumed(tmp_path, "a") == part.run
     shutil.rmtree(part.path)
     assert resumed(tmp_path) is None
-    assert why_none_is_resumed(tmp_path / "sweep", WHOLE) == (
+    assert why_none_is_resumed(tmp_path / "sweep", asked_for()) == (
         f" (runs without any case of this experiment: {other.run})"
     )
 
@@ -114,10 +179,9 @@ def test_a_run_of_another_profile_does_not_go_on(tmp_path: Path) -> None:
     run = make_run(tmp_path, "abcd", finished="a")
     write_manifest(run, profile="cpu")
     assert resumed(tmp_path) is None
-    assert why_none_is_resumed(tmp_path / "sweep", WHOLE) == " (runs of other profiles: cpu)"
-    found = run_to_resume(tmp_path / "sweep", "abcd", WHOLE, "cpu")
-    assert found is not None
-    assert found.run == run.run
+    assert why_none_is_resumed(tmp_path / "sweep", asked_for()) == " (runs of other profiles: cpu)"
+    found = resumed(tmp_path, profile="cpu")
+    assert found == run.run
 
 
 def test_progress_counts_the_planned_cases_that_have_rows(tmp_path: Path) -> None:

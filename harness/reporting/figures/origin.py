@@ -117,32 +117,37 @@ def _holds_nothing(value: Any) -> bool:
 
 def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.DataFrame) -> Origin:
     """Describe a figure of runs that shows these rows of a prepared frame."""
-    described = zip(runs.folders, runs.names, runs.manifests, strict=True)
     return Origin(
         figure=figure,
         settings=dict(settings),
         unset=tuple(name for name in runs.figures.get(figure, {}) if name not in settings),
-        runs=tuple(
-            RunOrigin(
-                experiment=manifest.experiment,
-                run=name,
-                label=runs.labels.get((manifest.experiment, name)),
-                manifest_digest=manifest_digest(folder),
-                command=describe_commands(manifest),
-                started=manifest.started,
-                harness_version=manifest.harness_version,
-                code_digest=manifest.code_digest,
-                git_commit=manifest.git_commit,
-                git_dirty=manifest.git_dirty,
-                resumed_with=tuple(describe_resumes(manifest)),
-                device=manifest.device,
-                gpus=tuple(gpu.name for gpu in manifest.gpus),
-            )
-            for folder, name, manifest in described
-        ),
+        runs=tuple(run_origins(runs)),
         row_count=len(rows),
         rows=tuple(_row_origins(rows)) if len(rows) <= MOST_ROWS else (),
     )
+
+
+def run_origins(runs: Runs) -> list[RunOrigin]:
+    """Describe the runs that a report is of, as they are now."""
+    described = zip(runs.folders, runs.names, runs.manifests, strict=True)
+    return [
+        RunOrigin(
+            experiment=manifest.experiment,
+            run=name,
+            label=runs.labels.get((manifest.experiment, name)),
+            manifest_digest=manifest_digest(folder),
+            command=describe_commands(manifest),
+            started=manifest.started,
+            harness_version=manifest.harness_version,
+            code_digest=manifest.code_digest,
+            git_commit=manifest.git_commit,
+            git_dirty=manifest.git_dirty,
+            resumed_with=tuple(describe_resumes(manifest)),
+            device=manifest.device,
+            gpus=tuple(gpu.name for gpu in manifest.gpus),
+        )
+        for folder, name, manifest in described
+    ]
 
 
 def manifest_digest(folder: Path) -> str:

@@ -1,6 +1,6 @@
 """Files that an earlier report has left of a figure: they go where they show other rows than those of now."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from harness.errors import InputError
 from harness.reporting.figures.base import FORMATS
 from harness.reporting.figures.embedding import read_embedded
-from harness.reporting.figures.origin import Origin
+from harness.reporting.figures.origin import Origin, RunOrigin
+from harness.results.run_folder import RESULTS_FILE
 
 DATA = "dat"
 """Ending of the table of a figure's numbers."""
@@ -33,6 +34,29 @@ def remove_outdated(folder: Path, name: str, drawn: Origin | None, written: Coll
         file.unlink(missing_ok=True)
         is_any = True
     return is_any
+
+
+def remove_of_earlier_rows(folder: Path, runs: Sequence[RunOrigin], places: Sequence[Path]) -> list[str]:
+    """Remove the files of figures that were drawn before some run got its rows of now; return their names.
+
+    Meant for figures that are not drawn now.  `places` are the folders of the runs.  A file whose run has
+    the manifest that it had then, or no newer row than the file, stays.
+    """
+    removed = []
+    for file in sorted(path for ending in (*FORMATS, DATA) for path in folder.glob(f"*.{ending}")):
+        earlier = None if file.is_symlink() or not file.is_file() else _origin(file)
+        if earlier is None or earlier.figure != file.stem:
+            continue
+        then = {(run.experiment, run.run): run.manifest_digest for run in earlier.runs}
+        changed = [
+            place
+            for run, place in zip(runs, places, strict=True)
+            if then.get((run.experiment, run.run), run.manifest_digest) != run.manifest_digest
+        ]
+        if any((place / RESULTS_FILE).stat().st_mtime_ns > file.stat().st_mtime_ns for place in changed):
+            file.unlink(missing_ok=True)
+            removed.append(file.stem)
+    return list(dict.fromkeys(removed))
 
 
 def _origin(file: Path) -> Origin | None:

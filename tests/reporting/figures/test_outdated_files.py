@@ -43,6 +43,27 @@ def test_a_figure_that_cannot_be_drawn_any_more_leaves_no_files(
     assert drawn(run) == {own.name}
 
 
+def test_a_figure_that_was_asked_for_once_goes_when_the_run_has_other_rows(
+    run: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = run.path / "report"
+    sized = {**TIMED, "bytes": 4096, "workspace_bytes": 512}
+    run.append_result(example_result("a", **sized))
+    run.finish()
+    assert main(["report", str(run.path), "--figure", "memory"]) == 0
+    run.finish()
+    assert main(["report", str(run.path)]) == 0
+    assert (report / "memory.png").exists(), "the same rows, though the manifest has another time of its end"
+    run.append_result(example_result("a", **{**sized, "time_s": 0.6}))
+    run.finish()
+    capsys.readouterr()
+    assert main(["report", str(run.path)]) == 0
+    told = capsys.readouterr().err
+    assert not (report / "memory.png").exists()
+    assert (report / "speedup.png").exists()
+    assert "figure memory: the files of an earlier report are removed: --figure memory draws it again" in told
+
+
 def test_files_of_other_formats_stay_while_they_show_the_same_rows(run: RunFolder) -> None:
     again = ["report", str(run.path), "--figure", "speedup", "--format", "pdf"]
     assert main(again) == 0
