@@ -1,15 +1,35 @@
 """Checking a built case in its worker: poisoned memory, every input distribution, the oracle's verdict."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from harness.artifact.artifact import EMULATING
 from harness.reporting.units import beside_limit
 from harness.results.row_maker import CaseRecord
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import BindRequest, Checked, CheckRequest, Done, LoadRequest, Ran, RunRequest
+from harness.workers.protocol import (
+    BindRequest,
+    ChangeInputsRequest,
+    Checked,
+    CheckRequest,
+    Done,
+    GiveInputsRequest,
+    InputsGiven,
+    LoadRequest,
+    Ran,
+    Request,
+    RunRequest,
+)
 
+Answer = TypeVar("Answer", Done, Ran, InputsGiven)
+
+OTHER_SIGN = 1
+"""The number of the inputs with the other sign, see `harness.problem.changing_inputs`."""
+ON_OTHER_INPUTS = "right on its first inputs, and wrong on others: "
+COMPUTES_LATER = "the time is not to be trusted: what a call gives depends on inputs that came after it: "
 AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
 
 
@@ -56,43 +76,85 @@ def check_case(
 ) -> None:
     """Load a built case and compare its output with what the oracle expects of each input distribution.
 
-    The first distribution is run in fresh memory, once more on what that call has left, and again in fresh
-    memory: code that leaves a part of the output as it found it, or works only the first time, is seen.  Not
-    so on the emulator, where each launch is executed in two orders of lanes, from the same memory, anyway.
-    Code that changes its inputs is wrong, too.
+    The first distribution is run in fresh memory, again on what that call has left, and some more times if
+    that takes no time to speak of; then on other inputs, those with the other sign; and once more in fresh
+    memory.  So code is seen that leaves a part of the output as it found it, keeps what it has computed
+    before, works only the first time, or not always.  Not so on the emulator, where each launch is executed
+    in two orders of lanes, from the same memory, anyway.  Code that changes its inputs is wrong, too.
 
     A wrong output goes into the folder `dump`, if there is one, beside what was expected.
 
     Notes verdict and memory in the record.  Raises `CheckFailure` at the first output outside the tolerance,
     or when the worker fails; each step may take `timeout_s`.
     """
-    distributions = list(expected)
-    repeated = [] if record.executor == "emulator" else distributions[:1]
+    checking = _Checking(worker, record, seed, timeout_s, dump)
     with record.elapsing():
         load_case(worker, record, timeout_s)
-        for number, distribution in enumerate([*repeated, *distributions]):
+        for distribution in list(expected)[:1] if record.executor != "emulator" else ():
+            checking.check_repeatedly(distribution, expected[distribution])
+        for distribution, expectation in expected.items():
             bind_inputs(worker, distribution, seed, timeout_s)
             _run(worker, record, timeout_s)
-            if number < len(repeated):
-                _run(worker, record, timeout_s, poison=False)
-            file = None if dump is None else dump / f"{record.case.id}-{distribution}.npz"
-            _compare(worker, record, distribution, expected[distribution], timeout_s, file)
+            checking.compare(distribution, expectation)
+
+
+@dataclass(frozen=True)
+class _Checking:
+    """The check of one case in its worker."""
+
+    worker: WorkerProcess
+    record: CaseRecord
+    seed: int
+    timeout_s: float
+    dump: Path | None
+
+    def check_repeatedly(self, distribution: str, expectation: Path) -> None:
+        """Check calls on inputs that are the same, and on others; what memory they take does not count."""
+        bound = BindRequest(distribution=distribution, seed=self.seed, changes=True)
+        self._ask(bound, Done, "load")
+        self._ask(RunRequest(), Ran)
+        self._ask(RunRequest(poison=False), Ran)
+        self.compare(distribution, expectation, repeats=True)
+        self._ask(ChangeInputsRequest(number=OTHER_SIGN), Done)
+        self._ask(GiveInputsRequest(), InputsGiven)
+        self._ask(RunRequest(), Ran)
+        self.compare(distribution, expectation, ON_OTHER_INPUTS)
+
+    def compare(self, distribution: str, expectation: Path, when: str = "", *, repeats: bool = False) -> None:
+        """Compare the last run's output with what the oracle expects."""
+        file = None if self.dump is None else self.dump / f"{self.record.case.id}-{distribution}.npz"
+        request = CheckRequest(expectation=expectation, dump=file, repeats=repeats)
+        _compare(self.worker, self.record, distribution, request, self.timeout_s, when)
+
+    def _ask(self, request: Request, answer: type[Answer], phase: str = "run") -> None:
+        """Ask the worker for what has no answer of interest; raises `CheckFailure` of the phase."""
+        try:
+            self.worker.request(request, self.timeout_s, answer)
+        except WorkerFailure as failure:
+            raise CheckFailure(phase, failure) from failure
 
 
 def check_after_timing(
-    worker: WorkerProcess, record: CaseRecord, distribution: str, expectation: Path, timeout_s: float
+    worker: WorkerProcess,
+    record: CaseRecord,
+    distribution: str,
+    expectation: Path,
+    timeout_s: float,
+    when: str = AFTER_TIMING,
 ) -> None:
     """Compare the output of the last call that was timed with what the oracle expects.
 
-    Notes the verdict in the record.  Raises `CheckFailure` when it is wrong, or when the worker fails.
+    `when` is said first of one that is wrong.  Notes the verdict in the record.  Raises `CheckFailure` when
+    it is wrong, or when the worker fails.
     """
     with record.elapsing():
-        _compare(worker, record, distribution, expectation, timeout_s, None, AFTER_TIMING)
+        request = CheckRequest(expectation=expectation)
+        _compare(worker, record, distribution, request, timeout_s, when)
 
 
-def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float, *, poison: bool = True) -> None:
+def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
     try:
-        ran = worker.request(RunRequest(poison=poison), timeout_s, Ran)
+        ran = worker.request(RunRequest(), timeout_s, Ran)
     except WorkerFailure as failure:
         raise CheckFailure("run", failure) from failure
     if record.executor not in EMULATING:
@@ -103,18 +165,17 @@ def _compare(
     worker: WorkerProcess,
     record: CaseRecord,
     distribution: str,
-    expectation: Path,
+    request: CheckRequest,
     timeout_s: float,
-    dump: Path | None,
-    when: str = "",
+    when: str,
 ) -> None:
     try:
-        verdict = worker.request(CheckRequest(expectation=expectation, dump=dump), timeout_s, Checked)
+        verdict = worker.request(request, timeout_s, Checked)
     except WorkerFailure as failure:
         raise CheckFailure("check", failure) from failure
     record.note_verdict(verdict, distribution)
     if not verdict.ok:
-        reason = when + _wrong_reason(verdict, distribution, dump)
+        reason = when + _wrong_reason(verdict, distribution, request.dump)
         wrong = WorkerFailure(Status.WRONG, reason, log=worker.log())
         raise CheckFailure("check", wrong)
 

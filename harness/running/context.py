@@ -167,6 +167,8 @@ class RunContext:
         """
         for case in self._compared_earlier.get(now.case, ()):
             row = self.earlier[case]
+            if self.rows.get(case, row) is not row:  # it has another row by now
+                continue
             key = row.baseline_key or (None if earlier is None else earlier.key)
             is_checked_alike = earlier is None or earlier.checked_inputs == now.checked_inputs
             if row.speedup is None or (now.status is Status.PASSED and key == now.key and is_checked_alike):

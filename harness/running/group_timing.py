@@ -24,9 +24,18 @@ from harness.problem.changing_inputs import EXACT
 from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.timing_rounds import Round
-from harness.running.checking import CheckFailure, bind_inputs, check_after_timing, load_case
+from harness.running.checking import (
+    AFTER_TIMING,
+    COMPUTES_LATER,
+    CheckFailure,
+    bind_inputs,
+    check_after_timing,
+    load_case,
+)
 from harness.running.context import RunContext, case_threads
 from harness.running.outside_clock import (
+    HANDLING_SLACK_S,
+    READING_SLACK_S,
     OutsideClock,
     OutsideTimes,
     beyond_the_peak,
@@ -186,21 +195,45 @@ class _GroupTiming:
 
         What they computed may be something else than what was checked, or the output of other inputs.
         """
-        check = self._context.experiment.check
-        distribution = check.distributions[0]
         for case_id in self._bound & self._workers.keys():
-            record, worker = self._records[case_id], self._workers[case_id]
             try:
-                expected = self._context.expectations.files(record.case.problem, (distribution,))
                 for number in range(EXACT):
-                    self._sample_with(case_id, number)
-                    check_after_timing(
-                        worker, record, distribution, expected[distribution], self._context.step_limit_s
-                    )
+                    self._check_output(case_id, number)
             except CheckFailure as failed:
                 self._drop(case_id, failed.failure)
             except WorkerFailure as failure:
                 self._drop(case_id, failure)
+
+    def _check_output(self, case_id: str, number: int) -> None:
+        """Check what a sample with inputs of a number gives; raises `CheckFailure` or `WorkerFailure`.
+
+        Its output is read when inputs are others already: code that computes only then would give theirs.
+        """
+        worker, limit_s = self._workers[case_id], self._context.step_limit_s
+        self._sample_with(case_id, number)
+        with self._records[case_id].elapsing():
+            worker.request(ChangeInputsRequest(number=number + EXACT), limit_s, Done)
+            worker.request(GiveInputsRequest(rebinds=False), limit_s, InputsGiven)
+        try:
+            self._compare(case_id, COMPUTES_LATER)
+        except CheckFailure as failed:
+            self._sample_with(case_id, number)
+            self._compare(case_id, AFTER_TIMING)
+            if failed.failure.status is Status.WRONG:
+                raise
+
+    def _compare(self, case_id: str, when: str) -> None:
+        """Compare an output with what is expected; raises `CheckFailure`."""
+        record, distribution = self._records[case_id], self._context.experiment.check.distributions[0]
+        expected = self._context.expectations.files(record.case.problem, (distribution,))
+        check_after_timing(
+            self._workers[case_id],
+            record,
+            distribution,
+            expected[distribution],
+            self._context.step_limit_s,
+            when,
+        )
 
     def _check_times(self, rounds: Sequence[TimedRound]) -> None:
         """Drop candidates whose own clock says something else than this process's."""
@@ -212,9 +245,10 @@ class _GroupTiming:
             claimed = median(taken.seconds[case_id] for taken in own)
             is_of_device = self._records[case_id].executor == "device"
             launch = median(taken.launch_s.get(case_id, 0.0) for taken in own) if is_of_device else 0.0
-            failure = distrust(outside.values(), claimed, launch)
+            reading = HANDLING_SLACK_S if is_of_device else READING_SLACK_S
+            failure = distrust(outside.values(), claimed, launch, reading)
             if failure is not None:
-                self._drop_unless_by_chance(case_id, failure, claimed, launch)
+                self._drop_unless_by_chance(case_id, failure, claimed, launch, reading)
             impossible = self._beyond_the_peak(case_id, claimed)
             if impossible is not None and case_id in self._workers:
                 self._drop(case_id, impossible)
@@ -233,13 +267,13 @@ class _GroupTiming:
         return beyond_the_peak(case.problem.flops(), claimed_s, peak.flops)
 
     def _drop_unless_by_chance(
-        self, case_id: str, failure: WorkerFailure, claimed_s: float, launch_s: float
+        self, case_id: str, failure: WorkerFailure, claimed_s: float, launch_s: float, reading_s: float
     ) -> None:
         """Drop a candidate whose time is not to be trusted, if that is so whenever its calls are timed."""
         clock = OutsideClock(self._workers[case_id], self._context.step_limit_s, self._numbers, confirms=True)
         try:
             with self._records[case_id].elapsing():
-                is_wrong = persists(clock, claimed_s, launch_s)
+                is_wrong = persists(clock, claimed_s, launch_s, reading_s)
         except CheckFailure as failed:
             failure, is_wrong = failed.failure, True
         if is_wrong:

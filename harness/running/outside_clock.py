@@ -59,6 +59,8 @@ MOST_COPIES = 10.0
 """Taking inputs, poisoning outputs and reading them may take so many times what copying inputs takes."""
 HANDLING_SLACK_S = 1e-3
 """And so much more: what is on a device is copied from and to it."""
+READING_SLACK_S = 100e-6
+"""Or so much, where outputs are read that are in the processor's memory."""
 MOST_CALLS_HANDLED = 5.0
 """And, where that is more, so many times what a call takes."""
 MOST_TIMES_THE_PEAK = 3.0
@@ -81,6 +83,8 @@ class OutsideTimes:
     """Taking other inputs; 0 of code that is bound anew, which may do what it has to."""
     poison_s: float = 0.0
     """Poisoning outputs."""
+    read_s: float = 0.0
+    """Reading outputs that were read before."""
     copy_s: float = 0.0
     """Copying all inputs, as code of ours does it."""
 
@@ -118,15 +122,17 @@ class OutsideClock:
         first = self._first_of_long_calls()
         if first >= ENOUGH_S:
             poison_s = min(self._beyond_a_request(PoisonRequest()) for _ in range(2))
-            return OutsideTimes(first, first, first, self._give_s, poison_s, self._copy_s)
+            read_s = min(self._beyond_a_request(FetchRequest()) for _ in range(2))
+            return OutsideTimes(first, first, first, self._give_s, poison_s, read_s, self._copy_s)
         seconds = self._per_call(self._calls)
+        read_s = self._per_call(lambda times: self._beyond_a_request(FetchRequest(times=times)))
         new = min(self._first_call() for _ in range(self._windows))
         poison_s = self._per_call(lambda times: self._beyond_a_request(PoisonRequest(times=times)))
         poisoned = self._per_call(
             lambda calls: self._beyond_a_request(CallRequest(calls=calls, poisons=True))
         )
         after_poison_s = max(0.0, poisoned - poison_s)
-        return OutsideTimes(seconds, new, after_poison_s, self._give_s, poison_s, self._copy_s)
+        return OutsideTimes(seconds, new, after_poison_s, self._give_s, poison_s, read_s, self._copy_s)
 
     def _first_of_long_calls(self) -> float:
         """Return what the shortest of a few first calls takes; at least two are made."""
@@ -189,11 +195,16 @@ def typical(taken: Iterable[OutsideTimes]) -> float:
     return median(one.seconds for one in taken)
 
 
-def distrust(taken: Iterable[OutsideTimes], claimed_s: float, launch_s: float) -> WorkerFailure | None:
+def distrust(
+    taken: Iterable[OutsideTimes],
+    claimed_s: float,
+    launch_s: float,
+    reading_slack_s: float = READING_SLACK_S,
+) -> WorkerFailure | None:
     """Return why the time that a worker claims for a call is not to be trusted, or None.
 
     `taken` are the times of some starts, of which the typical counts; `launch_s` is what a launch takes
-    besides the time that a device counts.
+    besides the time that a device counts.  Reading outputs may take `reading_slack_s` besides.
     """
     times = list(taken)
     if not times:
@@ -216,22 +227,26 @@ def distrust(taken: Iterable[OutsideTimes], claimed_s: float, launch_s: float) -
             f"a call takes {_shown(poisoned)} where its output was poisoned, {_shown(expected)} by its own "
             "clock: calls leave what was computed before"
         )
-    return _distrust_of_handling(times, expected)
+    return _distrust_of_handling(times, expected, reading_slack_s)
 
 
-def _distrust_of_handling(times: Sequence[OutsideTimes], expected_s: float) -> WorkerFailure | None:
+def _distrust_of_handling(
+    times: Sequence[OutsideTimes], expected_s: float, reading_slack_s: float
+) -> WorkerFailure | None:
     """Return why code seems to compute outside of its calls, or None.
 
     What takes a few times as long as a call hides little: a padded batch, say, takes many times its inputs'
     memory, one sequence after the other.
     """
     copy_s = median(one.copy_s for one in times)
+    hidden_s = MOST_CALLS_HANDLED * expected_s
     handled = {
-        "it takes other inputs": median(one.give_s for one in times),
-        "outputs are poisoned": median(one.poison_s for one in times),
+        "it takes other inputs": (median(one.give_s for one in times), hidden_s, HANDLING_SLACK_S),
+        "outputs are poisoned": (median(one.poison_s for one in times), hidden_s, HANDLING_SLACK_S),
+        "its outputs are read": (median(one.read_s for one in times), 0.0, reading_slack_s),
     }
-    for what, seconds in handled.items():
-        if seconds > max(MOST_CALLS_HANDLED * expected_s, MOST_COPIES * copy_s + HANDLING_SLACK_S):
+    for what, (seconds, allowed_s, slack_s) in handled.items():
+        if seconds > max(allowed_s, MOST_COPIES * copy_s + slack_s):
             return _distrusted(
                 f"{_shown(seconds)} pass while {what}, {_shown(copy_s)} while all inputs are copied: "
                 "it computes there"
@@ -247,14 +262,19 @@ def beyond_the_peak(flops: int, claimed_s: float, peak_flops: float) -> WorkerFa
     return _distrusted(f"{rate} are computed, and the measured peak is {peak}")
 
 
-def persists(clock: OutsideClock, claimed_s: float, launch_s: float) -> bool:
+def persists(
+    clock: OutsideClock, claimed_s: float, launch_s: float, reading_slack_s: float = READING_SLACK_S
+) -> bool:
     """Return whether there is a reason for distrust each time that calls are timed again.
 
     On a machine with more to do than it has processors, a call may wait several times as long as it takes:
     that happens to honest code, but not again and again to a `clock` that confirms.  Code that deceives is
     found out each time.
     """
-    return all(distrust([clock.times()], claimed_s, launch_s) is not None for _ in range(CONFIRMATIONS))
+    return all(
+        distrust([clock.times()], claimed_s, launch_s, reading_slack_s) is not None
+        for _ in range(CONFIRMATIONS)
+    )
 
 
 def _distrusted(reason: str) -> WorkerFailure:

@@ -16,7 +16,7 @@ import resource
 import sys
 import traceback
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
@@ -44,7 +44,6 @@ from harness.errors import (
     one_line,
 )
 from harness.machine.placement import elsewhere, placement
-from harness.problem.outputs import OUTPUT
 from harness.processes.copies import no_copy_returns
 from harness.processes.lives import begin_anew, live
 from harness.running.peak_sampling import sample_peak
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from harness.problem.changing_inputs import ChangingInputs
+    from harness.problem.inputs import Inputs
 
 OUT_OF_MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
 
@@ -96,7 +96,8 @@ class Worker:
         self._artifact: Artifact | None = None
         self._call: BoundCall | None = None
         self._changing: ChangingInputs | None = None
-        """What the call is bound to, where it is timed."""
+        """What the call is bound to, where that changes."""
+        self._is_timed = False
         self._bound: dict[str, tuple[weakref.ref[np.ndarray], str]] = {}
         """The inputs of a check by name, where the call holds them, and their digests as they were bound."""
         self._handlers: dict[type, Callable[[Any], Any]] = {
@@ -179,28 +180,33 @@ class Worker:
         if request.placement is not None:
             placement.vary(request.placement)
         inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed).moved()
-        is_timed = request.placement is not None
-        self._bound = {
-            name: (weakref.ref(array), digest_of_array(array))
-            for name, array in inputs.arrays().items()
-            if not is_timed
-        }
+        self._is_timed = request.placement is not None
+        self._note(inputs)
         self._call = self._executable.bind(inputs)
-        if is_timed:
+        if self._is_timed or request.changes:
             self._changing = ChangingInputs(inputs)
         return Done()
 
+    def _note(self, inputs: "Inputs") -> None:
+        """Keep the digests of a checked call's inputs; one that is timed gets others all the time."""
+        self._bound = {
+            name: (weakref.ref(array), digest_of_array(array))
+            for name, array in inputs.arrays().items()
+            if not self._is_timed
+        }
+
     def _change_inputs(self, request: ChangeInputsRequest) -> Done:
         if self._executable is None or self._changing is None:
-            raise RuntimeError("other inputs were asked for before a bind for timing")
+            raise RuntimeError("other inputs were asked for before a bind that allows them")
         self._changing.become(request.number)
         return Done()
 
     def _give_inputs(self, request: GiveInputsRequest) -> InputsGiven:
         if self._executable is None or self._changing is None:
-            raise RuntimeError("other inputs were given before a bind for timing")
+            raise RuntimeError("other inputs were given before a bind that allows them")
+        self._note(self._changing.inputs)
         is_in_place = self._bound_call().take_inputs(self._changing.inputs)
-        if not is_in_place:
+        if not is_in_place and request.rebinds:
             self._call = None
             self._call = self._executable.bind(self._changing.inputs)
         return InputsGiven(is_in_place=is_in_place)
@@ -228,7 +234,9 @@ class Worker:
         return Done()
 
     def _fetch(self, request: FetchRequest) -> Done:
-        self._bound_call().outputs()
+        call = self._bound_call()
+        for _ in range(request.times):
+            call.outputs()
         return Done()
 
     def _run(self, request: RunRequest) -> Ran:
@@ -240,20 +248,17 @@ class Worker:
         return Ran(peak_bytes=peak_bytes())
 
     def _check(self, request: CheckRequest) -> Checked:
-        from harness.oracle.expected import Expected, expect, worse
+        from harness.oracle.expected import Expected
+        from harness.running.output_check import OutputCheck
 
         self._require_same_inputs()
-        call = self._bound_call()
-        expected, outputs = Expected.load(request.expectation), call.outputs()
-        require_arrays(outputs)
-        if self._changing is not None and self._changing.is_negated:
-            outputs = {**outputs, OUTPUT: -outputs[OUTPUT]}
-        verdict = expected.check_outputs(outputs)
-        for part in call.parts() if verdict.ok else ():
-            of_part = expect(part.inputs, part.problem).check_outputs(part.outputs)
-            if of_part.first_bad is not None:
-                of_part = dataclasses.replace(of_part, first_bad=f"{part.name}: {of_part.first_bad}")
-            verdict = worse(verdict, of_part)
+        is_negated = self._changing is not None and self._changing.is_negated
+        expected = Expected.load(request.expectation)
+        check = OutputCheck(self._bound_call(), expected, is_negated)
+        outputs = check.outputs()
+        verdict = check.verdict(outputs)
+        if verdict.ok and request.repeats:
+            outputs, verdict = check.repeated(outputs, verdict)
         if request.dump is not None and not verdict.ok:
             expected.dump(outputs, request.dump)
         return Checked(
@@ -286,13 +291,6 @@ class Worker:
         if self._call is None:
             raise RuntimeError("a run was asked for before bind")
         return self._call
-
-
-def require_arrays(outputs: Mapping[str, object]) -> None:
-    """Raise `TypeError` for an output of a call that is no array."""
-    for name, found in outputs.items():
-        if not isinstance(found, np.ndarray):
-            raise TypeError(f"{name}: found a {type(found).__name__}, expected an array")
 
 
 def failure_kind(error: Exception) -> FailureKind:

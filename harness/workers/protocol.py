@@ -85,7 +85,9 @@ class BindRequest(_Message):
     distribution: str
     seed: int
     placement: int | None = None
-    """Seed of where in memory the arrays lie; None leaves that to the allocator."""
+    """Seed of where in memory the arrays lie, for timing; None leaves that to the allocator."""
+    changes: bool = False
+    """Whether other inputs follow in a check: then these stay in memory beside what code copies of them."""
 
 
 class RunRequest(_Message):
@@ -106,12 +108,15 @@ class CheckRequest(_Message):
     expectation: AbsolutePath
     dump: AbsolutePath | None = None
     """Where a wrong output goes, with what was expected, as an .npz file."""
+    repeats: bool = False
+    """Whether a call that is right, and short, is repeated on the same inputs."""
 
 
 class ChangeInputsRequest(_Message):
     """Make other inputs in the place of those that the call was bound to; answered by `Done`.
 
-    Only after a bind with a placement, which is for timing.  The call has them after `GiveInputsRequest`.
+    Only after a bind with a placement, which is for timing, or that `changes`.  The call has them after
+    `GiveInputsRequest`.
     """
 
     kind: Literal["change-inputs"] = "change-inputs"
@@ -123,6 +128,8 @@ class GiveInputsRequest(_Message):
     """Let the bound call take the inputs as they are now; answered by `InputsGiven`."""
 
     kind: Literal["give-inputs"] = "give-inputs"
+    rebinds: bool = True
+    """Whether code that does not take them is bound anew; else it stays as it is."""
 
 
 class PoisonRequest(_Message):
@@ -148,9 +155,10 @@ class CallRequest(_Message):
 
 
 class FetchRequest(_Message):
-    """Read the outputs of the last call, and throw them away; answered by `Done`."""
+    """Read the outputs of the last call some times, and throw them away; answered by `Done`."""
 
     kind: Literal["fetch"] = "fetch"
+    times: Annotated[int, Field(ge=0)] = 1
 
 
 class SampleRequest(_Message):

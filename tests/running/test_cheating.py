@@ -18,8 +18,10 @@ CHEATING = (
     "computes-now-and-then",
     "computes-when-given",
     "computes-when-poisoned",
+    "computes-when-read",
     "keeps-probabilities",
     "patches-timer",
+    "reads-slowly",
     "remembers",
     "returns-early",
     "shortens-samples",
@@ -27,7 +29,7 @@ CHEATING = (
 SHORT, MIDDLE, LONG = 16, 64, 256
 """Sequence lengths of calls of some microseconds, of many of these, and of milliseconds."""
 
-COMPUTES_ELSEWHERE = "GFLOP/s are computed|: it computes there|: calls leave what was computed before"
+COMPUTES_ELSEWHERE = "GFLOP/s are computed|: it computes there|: calls leave what was computed before|inputs that came after it"
 """On a busy machine the time outside of calls is long enough to be seen itself, or a call after it is."""
 
 Outcomes = dict[tuple[str, int], Result]
@@ -47,17 +49,20 @@ def outcomes(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.mark.parametrize(
     ("variant", "seq", "reason"),
     [
-        ("caches", SHORT, "right when it was checked, and wrong after the calls that were timed"),
-        ("caches", LONG, "right when it was checked, and wrong after the calls that were timed"),
+        ("caches", SHORT, "right on its first inputs, and wrong on others"),
+        ("caches", LONG, "right on its first inputs, and wrong on others"),
         ("calls-it-launching", LONG, "until its output is there"),
         ("computes-now-and-then", MIDDLE, "where its output was poisoned|give what was computed before"),
         ("computes-when-given", LONG, COMPUTES_ELSEWHERE),
         ("computes-when-given", MIDDLE, COMPUTES_ELSEWHERE),
         ("computes-when-poisoned", LONG, COMPUTES_ELSEWHERE),
+        ("computes-when-read", SHORT, "inputs that came after it"),
+        ("computes-when-read", LONG, "inputs that came after it"),
         ("keeps-probabilities", SHORT, "they give what was computed before"),
         ("patches-timer", LONG, "until its output is there"),
+        ("reads-slowly", MIDDLE, "while its outputs are read: it computes there|GFLOP/s are computed"),
         ("remembers", SHORT, "they give what was computed before"),
-        ("returns-early", LONG, "until its output is there"),
+        ("returns-early", LONG, "until its output is there|inputs that came after it"),
         ("shortens-samples", LONG, "until its output is there"),
     ],
 )

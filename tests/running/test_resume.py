@@ -209,6 +209,22 @@ def test_a_baseline_that_is_timed_anew_alone_leaves_the_others_without_speed_up(
     assert not any("without speed-up" in message for message in again.messages)
 
 
+def test_a_case_that_fails_beside_a_changed_baseline_keeps_its_new_row(
+    finished: RunSummary, tmp_path: Path
+) -> None:
+    baseline, other, failed = (row.case for row in finished.results[:3])
+    change_baseline_key(finished.folder, baseline)
+    path = finished.folder / "results.jsonl"
+    rows = {row["case"]: row for row in map(json.loads, path.read_text().splitlines())}
+    identity = {name: rows[failed][name] for name in ("case", "variant", "params")}
+    rows[failed] = {**rows[other], **identity, "key": "an older key"}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
+    run(experiment(), tmp_path, resume=True)
+    after = {row.case: row for row in RunFolder.open(finished.folder).results()}
+    assert (after[failed].status, after[failed].time_s) == ("crashed", None)
+    assert after[other].baseline_key == after[baseline].key
+
+
 def test_a_speed_up_over_older_code_of_the_baseline_is_measured_again(
     finished: RunSummary, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,8 +12,10 @@ from attention_example.variant import NumpyAttention, NumpyCall, NumpyExecutable
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import Sample
 from harness.digest import digest_of_array
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs
 
-SLOWNESS_OF_CLOCK = 10
+SLOWNESS_OF_CLOCK = 50
 CALLS_OF_ONE = 8
 """One call of so many computes, of `computes-now-and-then`."""
 SECONDS_OF_A_CALL = 0.0006
@@ -245,6 +248,52 @@ class KeepsProbabilities(Cheating):
             np.matmul(self.kept[key], v, out=self.result)
 
 
+class ComputesWhenRead(Cheating):
+    """Leaves the product with V to whoever reads the output."""
+
+    name = "computes-when-read"
+
+    class Call(NumpyCall):
+        """Keeps probabilities, each time those of the last call."""
+
+        weights: np.ndarray | None = None
+
+        def run(self) -> None:
+            """Compute probabilities."""
+            scores = self.problem.scale * (self.inputs.q @ self.inputs.k.swapaxes(-1, -2))
+            weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+            self.weights = weights / weights.sum(axis=-1, keepdims=True)
+
+        def output(self) -> np.ndarray:
+            """Compute their product with V."""
+            return np.matmul(self.weights, self.inputs.v)
+
+
+class ReadsSlowly(Cheating):
+    """Leaves all to whoever reads the output, with inputs of its own."""
+
+    name = "reads-slowly"
+
+    class Call(NumpyCall):
+        """Is bound anew to other inputs."""
+
+        def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
+            copies = replace(inputs, q=inputs.q.copy(), k=inputs.k.copy(), v=inputs.v.copy())
+            super().__init__(problem, copies, block)
+
+        def take_inputs(self, inputs: Inputs) -> bool:
+            """Ask for another call."""
+            return False
+
+        def run(self) -> None:
+            """Do nothing yet."""
+
+        def output(self) -> np.ndarray:
+            """Compute."""
+            super().run()
+            return self.result
+
+
 true_clock = time.perf_counter
 CALLS: dict[str, type[NumpyCall]] = {
     variant.name: variant.Call
@@ -259,6 +308,8 @@ CALLS: dict[str, type[NumpyCall]] = {
         ComputesNowAndThen,
         CallsItLaunching,
         KeepsProbabilities,
+        ComputesWhenRead,
+        ReadsSlowly,
     )
 }
 

@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,11 +15,12 @@ from harness.artifact.artifact import Artifact
 from harness.errors import BuildError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.problem.inputs import Inputs
 from harness.processes.programs import run_program
 from harness.targets.base import Stage
 from harness.targets.lowering.stage_recorder import StageRecorder
 
-CALLS_BEFORE_DEATH = 3
+CALLS_BEFORE_DEATH = 100
 
 
 class Misbehaving(NumpyAttention):
@@ -286,6 +288,74 @@ class Mutates(Misbehaving):
             self.inputs.k[-1, -1, -1] *= 1 + 2**-20
 
 
+class KeepsKeys(Misbehaving):
+    """Code that converts K once, and uses it for whatever else it is bound to."""
+
+    name = "keeps-keys"
+
+    class Call(NumpyCall):
+        """Has the K that the first call of this process had."""
+
+        kept: ClassVar[list[np.ndarray]] = []
+
+        def run(self) -> None:
+            """Compute with the first K."""
+            self.kept.append(self.inputs.k.copy())
+            self.inputs = replace(self.inputs, k=self.kept[0])
+            super().run()
+
+
+class TakesOnlyQueries(Misbehaving):
+    """Code that forgets two of three inputs when it takes others."""
+
+    name = "takes-only-queries"
+
+    class Call(NumpyCall):
+        """Has copies of K and V."""
+
+        def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
+            super().__init__(problem, replace(inputs, k=inputs.k.copy(), v=inputs.v.copy()), block)
+
+        def take_inputs(self, inputs: Inputs) -> bool:
+            """Take Q."""
+            self.inputs = replace(self.inputs, q=inputs.q)
+            return True
+
+
+class Races(Misbehaving):
+    """Code that is wrong in some of its calls."""
+
+    name = "races"
+
+    class Call(NumpyCall):
+        """Loses the last row in every twentieth call of this process."""
+
+        calls: ClassVar[list[int]] = []
+
+        def run(self) -> None:
+            """Compute, and lose a row now and then."""
+            super().run()
+            self.calls.append(1)
+            if len(self.calls) % 20 == 0:
+                self.result[:, :, -1] = 0
+
+
+class Masks(Misbehaving):
+    """Code that hides wrong elements of its output."""
+
+    name = "masks"
+
+    class Call(NumpyCall):
+        """Hides a column that is not computed."""
+
+        def output(self) -> np.ndarray:
+            """Return a masked array."""
+            hidden = np.zeros(self.result.shape, dtype=bool)
+            hidden[..., 0] = True
+            self.result[..., 0] = 0
+            return np.ma.masked_array(self.result, hidden)
+
+
 class DiesWhenTimed(Misbehaving):
     """Code that passes the check and crashes while it is timed."""
 
@@ -318,6 +388,10 @@ CALLS: dict[str, type[NumpyCall]] = {
         Accumulates,
         Drifts,
         Mutates,
+        KeepsKeys,
+        TakesOnlyQueries,
+        Races,
+        Masks,
         DiesWhenTimed,
     )
 }

@@ -1,0 +1,92 @@
+"""What the oracle says of a call's outputs, in the process that computes them."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.artifact.bound_call import BoundCall
+from harness.oracle.expected import Expected, Verdict, expect, worse
+from harness.problem.outputs import OUTPUT
+
+REPETITIONS_S = 0.02
+"""So long a call is repeated on the same inputs: some race, or compute something else now and then."""
+MOST_REPETITIONS = 64
+
+Outputs = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class OutputCheck:
+    """Compares outputs of one call with what is expected of its inputs."""
+
+    call: BoundCall
+    expected: Expected
+    is_negated: bool
+    """Whether the inputs, and so the right output, have the other sign."""
+
+    def outputs(self) -> Outputs:
+        """Return the outputs of the last run, with the sign that is expected.
+
+        Raises `TypeError` for what is no array.  Of a masked array all elements count.
+        """
+        outputs = self.call.outputs()
+        require_arrays(outputs)
+        plain = {name: np.asarray(array) for name, array in outputs.items()}
+        return {**plain, OUTPUT: -plain[OUTPUT]} if self.is_negated and OUTPUT in plain else plain
+
+    def verdict(self, outputs: Outputs) -> Verdict:
+        """Return what is said of outputs, and of parts of the last run."""
+        verdict = self.expected.check_outputs(outputs)
+        for part in self.call.parts() if verdict.ok else ():
+            of_part = expect(part.inputs, part.problem).check_outputs(part.outputs)
+            if of_part.first_bad is not None:
+                of_part = dataclasses.replace(of_part, first_bad=f"{part.name}: {of_part.first_bad}")
+            verdict = worse(verdict, of_part)
+        return verdict
+
+    def repeated(self, outputs: Outputs, verdict: Verdict) -> tuple[Outputs, Verdict]:
+        """Call again and again on the same inputs; return the worst outputs, and what is said of them.
+
+        `outputs` are right, as `verdict` says.  Those of another call are looked at where they differ, and
+        may as long as they are right, too.  A call that takes long is not repeated.
+        """
+        began, first = time.perf_counter(), {name: array.copy() for name, array in outputs.items()}
+        took = 0.0
+        for number in range(2, MOST_REPETITIONS + 2):
+            if time.perf_counter() - began + took > REPETITIONS_S:
+                break
+            started = time.perf_counter()
+            self.call.poison_outputs()
+            self.call.run()
+            found = self.outputs()
+            took = time.perf_counter() - started
+            if not _are_same(first, found):
+                verdict = worse(verdict, self.verdict(found))
+            if not verdict.ok:
+                where = f"{verdict.first_bad}, in call {number} on the same inputs: the first was right"
+                return found, dataclasses.replace(verdict, first_bad=where)
+        return outputs, verdict
+
+
+def _are_same(one: Outputs, other: Outputs) -> bool:
+    """Whether outputs are the same, bit by bit."""
+    return one.keys() == other.keys() and all(
+        one[name].dtype == other[name].dtype
+        and one[name].shape == other[name].shape
+        and np.array_equal(_bytes_of(one[name]), _bytes_of(other[name]))
+        for name in one
+    )
+
+
+def _bytes_of(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def require_arrays(outputs: Mapping[str, object]) -> None:
+    """Raise `TypeError` for an output of a call that is no array."""
+    for name, found in outputs.items():
+        if not isinstance(found, np.ndarray):
+            raise TypeError(f"{name}: found a {type(found).__name__}, expected an array")
