@@ -25,7 +25,7 @@ from harness.reporting.figures.base import (
 )
 from harness.reporting.figures.isolation import code_of_a_figure, frame_for
 from harness.reporting.figures.origin import origin_of, run_origins
-from harness.reporting.figures.outdated_files import DATA, remove_of_earlier_rows, remove_outdated
+from harness.reporting.figures.outdated_files import DATA, files_of_earlier_rows, remove_outdated
 from harness.reporting.latex import plot_data
 from harness.reporting.runs import Runs
 from harness.storage.replacing import write_text
@@ -90,12 +90,24 @@ def draw_figures(
                 untimed += [name] * (name in wanted)
             elif name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
                 drawn.notes.append(f"figure {name} not drawn: {reason}")
-    for name in remove_of_earlier_rows(folder, run_origins(runs), runs.folders):
-        advice = f"--figure {name} draws it again"
-        drawn.notes.append(f"figure {name}: the files of an earlier report are removed: {advice}")
     if untimed:
         drawn.notes.append(f"no case was timed, so these figures are not drawn: {', '.join(untimed)}")
     return drawn
+
+
+def settle_other_figures(runs: Runs, folder: Path, *, is_own: bool) -> list[str]:
+    """Remove files of figures that show earlier rows of runs, or tell of them; return what to say of each.
+
+    They are figures that were once asked for by name.  A folder that is not the runs' `own` is somebody's
+    collection: nothing is removed there.
+    """
+    notes = []
+    for name, files in files_of_earlier_rows(folder, run_origins(runs), runs.folders).items():
+        for file in files if is_own else ():
+            file.unlink(missing_ok=True)
+        what = "the files of an earlier report are removed" if is_own else "its files show earlier rows"
+        notes.append(f"figure {name}: {what}: --figure {name} draws it again")
+    return notes
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,14 @@ from harness import plugins
 from harness.errors import HarnessError, InputError
 from harness.printable import shell_line
 from harness.reporting.csv_tables import full_csv, summary_csv
-from harness.reporting.drawing import Drawn, check_wanted, draw_figures, require_overlay, with_assignments
+from harness.reporting.drawing import (
+    Drawn,
+    check_wanted,
+    draw_figures,
+    require_overlay,
+    settle_other_figures,
+    with_assignments,
+)
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
 from harness.reporting.figures.base import FORMATS, check_formats
 from harness.reporting.html.page import html_page
@@ -187,6 +194,7 @@ def _write(
             write_text(text, tables)
             write_text(folder / SUMMARY_LATEX, "".join(f"{line}\n" for line in summary_latex(rows)))
             drawn = draw_figures(runs, wanted, folder, formats, published=published)
+            drawn.notes += settle_other_figures(runs, folder, is_own=folder.parent in runs.folders)
             write_text(text, tables + figures_markdown(runs, drawn))
             html = _write_page(folder / PAGE, runs, rows, drawn)
             csv_files.result()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from harness.building.pool import BuildPool, CaseRequest
 from harness.building.requests import Builders
-from harness.errors import one_line
-from harness.experiment.experiment import Experiment
+from harness.errors import HarnessError, one_line
+from harness.experiment.experiment import Experiment, parse_experiment
 from harness.plurals import counted
 from harness.problem.case import Case
 from harness.results.result import SPEEDUP_FIELDS, Result
@@ -80,6 +80,16 @@ class RunContext:
         peaks = Peaks(self.folder, self.step_limit_s, self.observer.message)
         peaks.note_earlier(self.earlier_rounds)
         return peaks
+
+    @cached_property
+    def has_other_limits(self) -> bool:
+        """Whether the experiment's limits are others than those that the run began with, as far as known."""
+        told = self.folder.manifest
+        try:
+            began = parse_experiment(told.source, Path(told.source_name or "experiment.toml"), told.profile)
+        except HarnessError:
+            return False
+        return began.limits != self.experiment.limits
 
     @cached_property
     def all_cases(self) -> Sequence[Case]:
@@ -181,10 +191,8 @@ class RunContext:
             self.forgotten_speedups.add(row.case)
 
     def tell_of_speedups(self) -> None:
-        """Say which rows have lost their speed-up in this part of the run and have no other."""
-        rows = {**self.earlier, **self.rows}
-        lost = [case for case in sorted(self.forgotten_speedups) if rows[case].speedup is None]
-        lost = [case for case in lost if rows[case].time_s is not None]
+        """Say how many rows have lost their speed-up of the cases that this part was not asked for."""
+        lost = self.forgotten_speedups - self.rows.keys()
         if lost:
             self.observer.message(
                 f"{counted(len(lost), 'case')} without speed-up: compared with a baseline that is another "

@@ -69,6 +69,8 @@ class GroupRun:
             return False
         if row.executor in TIMED_EXECUTORS and row.device not in (None, record.device):
             return False  # what a bundle holds has one key on all machines
+        if row.status in (Status.TIMED_OUT, Status.OUT_OF_MEMORY) and self._context.has_other_limits:
+            return False
         if row.checked_inputs not in (None, self._context.experiment.check.inputs):
             return False
         needs_time = self._context.timed and row.executor in TIMED_EXECUTORS

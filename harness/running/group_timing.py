@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from statistics import median
 
 from harness.artifact.bound_call import Sample
 from harness.digest import digest
@@ -25,25 +24,17 @@ from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.timing_rounds import Round
 from harness.running.checking import (
-    AFTER_TIMING,
-    COMPUTES_LATER,
     CheckFailure,
     bind_inputs,
-    check_after_timing,
     load_case,
 )
 from harness.running.context import RunContext, case_threads
 from harness.running.outside_clock import (
-    HANDLING_SLACK_S,
-    READING_SLACK_S,
     OutsideClock,
     OutsideTimes,
-    beyond_the_peak,
-    distrust,
-    persists,
     typical,
 )
-from harness.running.peak_names import name_peak
+from harness.running.timing_checks import TimingChecks
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import (
@@ -136,8 +127,9 @@ class _GroupTiming:
         )
         rounds = timer.run()
         self._start_for_checks(rounds)
-        self._check_outputs()
-        self._check_times(rounds)
+        checks = TimingChecks(self._context, self._records, self._workers, self._sample_with, self._drop)
+        checks.check_outputs(self._bound)
+        checks.check_times(rounds, self._outside, self._numbers)
         for worker in self._workers.values():
             worker.close()
         self._peak.close()
@@ -189,95 +181,6 @@ class _GroupTiming:
         except CheckFailure as failed:
             return failed.failure
         return None
-
-    def _check_outputs(self) -> None:
-        """Drop candidates whose output is not right any more when samples are taken.
-
-        What they computed may be something else than what was checked, or the output of other inputs.
-        """
-        for case_id in self._bound & self._workers.keys():
-            try:
-                for number in range(EXACT):
-                    self._check_output(case_id, number)
-            except CheckFailure as failed:
-                self._drop(case_id, failed.failure)
-            except WorkerFailure as failure:
-                self._drop(case_id, failure)
-
-    def _check_output(self, case_id: str, number: int) -> None:
-        """Check what a sample with inputs of a number gives; raises `CheckFailure` or `WorkerFailure`.
-
-        Its output is read when inputs are others already: code that computes only then would give theirs.
-        """
-        worker, limit_s = self._workers[case_id], self._context.step_limit_s
-        self._sample_with(case_id, number)
-        with self._records[case_id].elapsing():
-            worker.request(ChangeInputsRequest(number=number + EXACT), limit_s, Done)
-            worker.request(GiveInputsRequest(rebinds=False), limit_s, InputsGiven)
-        try:
-            self._compare(case_id, COMPUTES_LATER)
-        except CheckFailure as failed:
-            self._sample_with(case_id, number)
-            self._compare(case_id, AFTER_TIMING)
-            if failed.failure.status is Status.WRONG:
-                raise
-
-    def _compare(self, case_id: str, when: str) -> None:
-        """Compare an output with what is expected; raises `CheckFailure`."""
-        record, distribution = self._records[case_id], self._context.experiment.check.distributions[0]
-        expected = self._context.expectations.files(record.case.problem, (distribution,))
-        check_after_timing(
-            self._workers[case_id],
-            record,
-            distribution,
-            expected[distribution],
-            self._context.step_limit_s,
-            when,
-        )
-
-    def _check_times(self, rounds: Sequence[TimedRound]) -> None:
-        """Drop candidates whose own clock says something else than this process's."""
-        for case_id, outside in self._outside.items():
-            all_of_it = [taken for taken in rounds if case_id in taken.seconds]
-            own = [taken for taken in all_of_it if taken.start in outside] or all_of_it
-            if case_id not in self._workers or not own:
-                continue
-            claimed = median(taken.seconds[case_id] for taken in own)
-            is_of_device = self._records[case_id].executor == "device"
-            launch = median(taken.launch_s.get(case_id, 0.0) for taken in own) if is_of_device else 0.0
-            reading = HANDLING_SLACK_S if is_of_device else READING_SLACK_S
-            failure = distrust(outside.values(), claimed, launch, reading)
-            if failure is not None:
-                self._drop_unless_by_chance(case_id, failure, claimed, launch, reading)
-            impossible = self._beyond_the_peak(case_id, claimed)
-            if impossible is not None and case_id in self._workers:
-                self._drop(case_id, impossible)
-
-    def _beyond_the_peak(self, case_id: str, claimed_s: float) -> WorkerFailure | None:
-        """Return why a time cannot be, where the peak is that of the problem's own type, or None.
-
-        What a boolean mask hides counts as operations, and need not be computed.
-        """
-        case = self._records[case_id].case
-        peak, dtype = self._context.peaks.of(case), case.problem.dtype
-        if peak is None or peak.flops is None or case.problem.mask:
-            return None
-        if name_peak(case).dtype != dtype:
-            return None
-        return beyond_the_peak(case.problem.flops(), claimed_s, peak.flops)
-
-    def _drop_unless_by_chance(
-        self, case_id: str, failure: WorkerFailure, claimed_s: float, launch_s: float, reading_s: float
-    ) -> None:
-        """Drop a candidate whose time is not to be trusted, if that is so whenever its calls are timed."""
-        clock = OutsideClock(self._workers[case_id], self._context.step_limit_s, self._numbers, confirms=True)
-        try:
-            with self._records[case_id].elapsing():
-                is_wrong = persists(clock, claimed_s, launch_s, reading_s)
-        except CheckFailure as failed:
-            failure, is_wrong = failed.failure, True
-        if is_wrong:
-            self._drop(case_id, failure)
 
     def _prepare(self, case_id: str) -> WorkerFailure | None:
         """Load a candidate into its worker, if that is new, and bind it; return what failed, if anything."""

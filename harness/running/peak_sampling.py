@@ -1,9 +1,10 @@
 """A sample of a target's peak and bandwidths, in the worker: what fails in one does not cost the other."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter
+import numpy as np
+from pydantic import BeforeValidator, TypeAdapter
 
 from harness import plugins
 from harness.building.case_build import target_options
@@ -12,8 +13,17 @@ from harness.numbers import Positive
 from harness.validation import shown
 from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
 
-FLOPS: TypeAdapter[float | None] = TypeAdapter(Positive | None)
-BANDWIDTHS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Positive])
+
+def _is_a_number(value: Any) -> Any:
+    """Refuse what is taken for a number elsewhere: a truth value, or a text."""
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        raise ValueError(f"found {shown(value)}, expected a number")
+    return value
+
+
+Rate = Annotated[Positive, BeforeValidator(_is_a_number)]
+FLOPS: TypeAdapter[float | None] = TypeAdapter(Rate | None)
+BANDWIDTHS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Rate])
 
 
 def sample_peak(request: PeakRequest) -> PeakMeasured:

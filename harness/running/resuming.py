@@ -1,6 +1,6 @@
 """Which run `--resume` continues."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +24,10 @@ class AskedFor:
     """All cases of the experiment or bundle."""
     profile: str | None = None
     timed: bool = True
-    local: Manifest | Part | None = None
-    """What runs here what came in a bundle: its keys do not name that.  None where keys name all code."""
+    described: Manifest | None = None
+    """The run that would begin now: the code and packages here."""
+    is_bundle: bool = False
+    """Whether it comes in a bundle, whose keys name the code that built it, and not that which runs it."""
 
 
 def run_to_resume(folder: Path, asked: AskedFor) -> RunFolder | None:
@@ -80,7 +82,9 @@ def _refusal(run: RunFolder, asked: AskedFor) -> tuple[str, str] | None:
         return "runs without any case of this experiment", run.run
     if not asked.timed and _has_times(run):
         return "runs with times, which a check would not measure again", run.run
-    if asked.local is not None and not _runs_alike(asked.local, manifest.latest):
+    parts: list[Manifest | Part] = [manifest, *manifest.parts]
+    came_in_a_bundle = asked.is_bundle or any(part.built is not None for part in parts)
+    if came_in_a_bundle and asked.described is not None and not _runs_alike(parts, asked.described):
         return "runs with other code or packages on this machine", run.run
     return None
 
@@ -95,12 +99,18 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(told[:MOST_NAMES]) + (" …" if len(told) > MOST_NAMES else "")
 
 
-def _runs_alike(one: Manifest | Part, other: Manifest | Part) -> bool:
-    """Whether what comes in a bundle is run and checked by the same code, with the same packages."""
-    return all(
-        getattr(one, field) == getattr(other, field)
-        for field in ("code_digest", "plugin_code", "packages", "python")
+def _runs_alike(parts: Sequence[Manifest | Part], now: Manifest) -> bool:
+    """Whether what came in a bundle was last run and checked by the code and packages that are here now.
+
+    A part names the plugins of the cases that it was asked for; of each the last that names it counts.
+    """
+    plugins: dict[str, str] = {}
+    for part in parts:
+        plugins |= part.plugin_code
+    is_same = all(
+        getattr(parts[-1], field) == getattr(now, field) for field in ("code_digest", "packages", "python")
     )
+    return is_same and all(plugins.get(name, code) == code for name, code in now.plugin_code.items())
 
 
 def progress_of(run: RunFolder) -> str:

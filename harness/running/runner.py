@@ -278,8 +278,9 @@ def _open_folder(
     if timed:
         described = described.model_copy(update={"devices_of_peaks": devices_of_peaks(cases)})
     whole = [case.id for case in (experiment.cases() if bundle is None else bundle.cases())]
-    local = None if bundle is None else described
-    asked = AskedFor(wanted, whole, experiment.profile, timed=timed, local=local)
+    asked = AskedFor(
+        wanted, whole, experiment.profile, timed=timed, described=described, is_bundle=bundle is not None
+    )
     folder = run_to_resume(out / experiment.name, asked) if resume else None
     if folder is not None:
         folder.lock()

@@ -21,6 +21,7 @@ from harness.machine.memory_kills import OutOfMemoryCount
 from harness.processes import guardian
 from harness.processes.open_files import readable
 from harness.processes.programs import SENT_FROM_OUTSIDE
+from harness.processes.tasks import tasks_of
 from harness.status import Status
 from harness.storage.folder_store import FolderStore
 from harness.workers.deaths import explain_death
@@ -216,9 +217,13 @@ class WorkerProcess:
         self._pid = None
 
     def keep_on(self, processor: int) -> None:
-        """Let this life of the worker, and what it starts from now on, run on one processor only."""
-        with contextlib.suppress(ProcessLookupError):  # it has died, and the next request says of what
-            os.sched_setaffinity(self.pid, {processor})
+        """Let this life of the worker, its threads and what it has started, run on one processor only.
+
+        What it starts from now on does so, too.
+        """
+        for task in tasks_of(self.pid):
+            with contextlib.suppress(ProcessLookupError):  # it has ended: the next request says of what
+                os.sched_setaffinity(task, {processor})
 
     def send(self, request: Request, timeout_s: float) -> None:
         """Ask without waiting; `receive` then waits for the answer until the time-out.

@@ -512,7 +512,7 @@ MUTANTS = {
         "outputs are not compared after the timing",
         TIMING,
         "_GroupTiming.take_rounds",
-        "self._check_outputs()",
+        "checks.check_outputs(self._bound)",
         "pass",
         "tests/running/test_runner.py::test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end",
     ),

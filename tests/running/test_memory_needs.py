@@ -76,7 +76,5 @@ def test_such_a_case_is_a_row_before_the_oracle_begins(
     assert str(large.reason).startswith("inputs and oracle need at least ")
     assert [type(request) for request in asked if isinstance(request, ExpectRequest | RunRequest)] == [
         ExpectRequest,
-        RunRequest,
-        RunRequest,
-        RunRequest,
+        *[RunRequest] * 4,
     ]

@@ -51,6 +51,8 @@ def sampled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., PeakMeasured]:
         (lambda: math.nan, "found NaN, expected positive numbers"),
         (lambda: -1.0, "found -1.0, expected positive numbers"),
         (lambda: "fast", 'found "fast", expected positive numbers'),
+        (lambda: "5e9", 'found "5e9", expected positive numbers'),
+        (lambda: True, "found true, expected positive numbers"),
     ],
 )
 def test_a_peak_that_fails_leaves_the_bandwidths(

@@ -150,12 +150,20 @@ def test_what_came_in_a_bundle_goes_on_with_the_code_that_runs_it_only(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:
     run = make_run(tmp_path, "abcd", finished="a")
-    assert resumed(tmp_path, local=run.manifest) == run.run
-    local = run.manifest.model_copy(update=changes)
-    assert resumed(tmp_path, local=local) is None
-    assert why_none_is_resumed(tmp_path / "sweep", asked_for(local=local)) == (
+    ran = {"plugin_code": {"a_plugin": "as it was", "b_plugin": "as it is"}}
+    write_manifest(run, **ran)
+    here = run.manifest.model_copy(update=ran)
+    asked = here.model_copy(update={"plugin_code": {"b_plugin": "as it is"}})
+    now = here.model_copy(update=changes)
+    assert resumed(tmp_path, described=here, is_bundle=True) == run.run
+    assert resumed(tmp_path, described=asked, is_bundle=True) == run.run, "only a part is asked for"
+    assert resumed(tmp_path, described=now) == run.run, "keys name all code that is not of a bundle"
+    assert resumed(tmp_path, described=now, is_bundle=True) is None
+    assert why_none_is_resumed(tmp_path / "sweep", asked_for(described=now, is_bundle=True)) == (
         f" (runs with other code or packages on this machine: {run.run})"
     )
+    write_manifest(run, **ran, built=run.manifest)
+    assert resumed(tmp_path, described=now) is None, "whatever resumes it"
 
 
 def write_manifest(run: RunFolder, **changes: Any) -> None:

@@ -11,6 +11,7 @@ from example_cases import PROBLEM, example_case
 
 from harness.machine import memory_kills
 from harness.oracle.expected import Expected
+from harness.processes.tasks import tasks_of
 from harness.running import worker as worker_module
 from harness.running.worker import Worker
 from harness.status import Status
@@ -108,6 +109,25 @@ def test_a_life_can_be_kept_on_one_processor_and_the_next_is_free(worker: Worker
     assert os.sched_getaffinity(worker.pid) == {processor}
     worker.restart()
     assert os.sched_getaffinity(worker.pid) == allowed
+
+
+def test_threads_and_processes_that_code_has_started_are_kept_there_too() -> None:
+    program = (
+        "import subprocess, sys, threading, time\n"
+        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        child = int(process.stdout.readline()) if process.stdout is not None else 0
+        try:
+            tasks = set(tasks_of(process.pid))
+        finally:
+            process.kill()
+            os.kill(child, signal.SIGKILL)
+    assert {process.pid, child} < tasks
+    assert len(tasks) == 3
 
 
 def test_a_worker_that_has_died_does_not_begin_anew(worker: WorkerProcess) -> None:

@@ -36,13 +36,15 @@ def remove_outdated(folder: Path, name: str, drawn: Origin | None, written: Coll
     return is_any
 
 
-def remove_of_earlier_rows(folder: Path, runs: Sequence[RunOrigin], places: Sequence[Path]) -> list[str]:
-    """Remove the files of figures that were drawn before some run got its rows of now; return their names.
+def files_of_earlier_rows(
+    folder: Path, runs: Sequence[RunOrigin], places: Sequence[Path]
+) -> dict[str, list[Path]]:
+    """Return the files of figures, by name, that were drawn before some run got its rows of now.
 
     Meant for figures that are not drawn now.  `places` are the folders of the runs.  A file whose run has
-    the manifest that it had then, or no newer row than the file, stays.
+    the manifest that it had then, or no newer row than the file, is none of them.
     """
-    removed = []
+    outdated: dict[str, list[Path]] = {}
     for file in sorted(path for ending in (*FORMATS, DATA) for path in folder.glob(f"*.{ending}")):
         earlier = None if file.is_symlink() or not file.is_file() else _origin(file)
         if earlier is None or earlier.figure != file.stem:
@@ -54,9 +56,8 @@ def remove_of_earlier_rows(folder: Path, runs: Sequence[RunOrigin], places: Sequ
             if then.get((run.experiment, run.run), run.manifest_digest) != run.manifest_digest
         ]
         if any((place / RESULTS_FILE).stat().st_mtime_ns > file.stat().st_mtime_ns for place in changed):
-            file.unlink(missing_ok=True)
-            removed.append(file.stem)
-    return list(dict.fromkeys(removed))
+            outdated.setdefault(file.stem, []).append(file)
+    return outdated
 
 
 def _origin(file: Path) -> Origin | None:

@@ -9,6 +9,20 @@ from harness.__main__ import main
 from harness.results.run_folder import RunFolder
 
 TIMED = {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "baseline": "unfused", "baseline_case": "b"}
+FIGURE_OF_THROUGHPUT = """
+name = "sweep"
+question = "Which is faster?"
+variants = ["flash"]
+targets = ["cpu"]
+
+[problem]
+heads = 1
+seq = 16
+head_dim = 16
+
+[figures.throughput]
+y = "time"
+"""
 FILES = {f"speedup.{ending}" for ending in ("png", "svg", "pdf", "dat")}
 
 
@@ -62,6 +76,23 @@ def test_a_figure_that_was_asked_for_once_goes_when_the_run_has_other_rows(
     assert not (report / "memory.png").exists()
     assert (report / "speedup.png").exists()
     assert "figure memory: the files of an earlier report are removed: --figure memory draws it again" in told
+
+
+def test_figures_that_somebody_collects_elsewhere_stay_and_are_told_of(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paper = tmp_path / "paper"
+    elsewhere = ["report", str(run.path), "--out", str(paper)]
+    assert main([*elsewhere, "--figure", "speedup", "--set", "title=Ours"]) == 0
+    run.append_result(example_result("a", **{**TIMED, "time_s": 0.6}))
+    run.finish()
+    assert main([*elsewhere, "--figure", "throughput", "--set", "y=time"]) == 0
+    assert "speedup" not in capsys.readouterr().err
+    (run.path / "experiment.toml").write_text(FIGURE_OF_THROUGHPUT)
+    assert main([*elsewhere, "--experiment", str(run.path / "experiment.toml")]) == 0
+    told = capsys.readouterr().err
+    assert "figure speedup: its files show earlier rows: --figure speedup draws it again" in told
+    assert {file.name for file in paper.glob("speedup.*")} == FILES
 
 
 def test_files_of_other_formats_stay_while_they_show_the_same_rows(run: RunFolder) -> None:

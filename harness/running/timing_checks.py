@@ -1,0 +1,169 @@
+"""What is asked of candidates once they are timed: are their outputs right, and their times possible?"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from statistics import median
+
+from harness import plugins
+from harness.artifact.bound_call import Sample
+from harness.code_packages import code_packages
+from harness.digest import OWN_PACKAGE
+from harness.measure.rounds import TimedRound
+from harness.problem.changing_inputs import EXACT
+from harness.results.row_maker import CaseRecord
+from harness.running.checking import AFTER_TIMING, COMPUTES_LATER, CheckFailure, check_after_timing
+from harness.running.context import RunContext
+from harness.running.outside_clock import (
+    HANDLING_SLACK_S,
+    MOST_TIMES_THE_PEAK,
+    READING_SLACK_S,
+    OutsideClock,
+    OutsideTimes,
+    beyond_the_peak,
+    distrust,
+    persists,
+)
+from harness.running.peak_names import name_peak
+from harness.status import Status
+from harness.workers.process import WorkerFailure, WorkerProcess
+from harness.workers.protocol import ChangeInputsRequest, Done, GiveInputsRequest, InputsGiven
+
+
+class TimingChecks:
+    """Drops candidates of a group that are not to be trusted."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        records: Mapping[str, CaseRecord],
+        workers: Mapping[str, WorkerProcess],
+        sample: Callable[[str, int], Sample],
+        drop: Callable[[str, WorkerFailure], None],
+    ) -> None:
+        """Check the candidates that have `workers`, from which `drop` removes one.
+
+        `sample` takes a sample of a candidate with inputs of a number.
+        """
+        self._context = context
+        self._records = records
+        self._workers = workers
+        self._sample_with = sample
+        self._drop = drop
+
+    def check_outputs(self, bound: Collection[str]) -> None:
+        """Drop candidates whose output is not right any more when samples are taken.
+
+        What they computed may be something else than what was checked, or the output of other inputs.
+        """
+        for case_id in self._workers.keys() & set(bound):
+            try:
+                for number in range(EXACT):
+                    self._check_output(case_id, number)
+            except CheckFailure as failed:
+                self._drop(case_id, failed.failure)
+            except WorkerFailure as failure:
+                self._drop(case_id, failure)
+
+    def _check_output(self, case_id: str, number: int) -> None:
+        """Check what a sample with inputs of a number gives; raises `CheckFailure` or `WorkerFailure`.
+
+        Its output is read when inputs are others already: code that computes only then would give theirs.
+        """
+        worker, limit_s = self._workers[case_id], self._context.step_limit_s
+        self._sample_with(case_id, number)
+        with self._records[case_id].elapsing():
+            worker.request(ChangeInputsRequest(number=number + EXACT), limit_s, Done)
+            worker.request(GiveInputsRequest(rebinds=False), limit_s, InputsGiven)
+        try:
+            self._compare(case_id, COMPUTES_LATER)
+        except CheckFailure as failed:
+            self._sample_with(case_id, number)
+            self._compare(case_id, AFTER_TIMING)
+            if failed.failure.status is Status.WRONG:
+                raise
+
+    def _compare(self, case_id: str, when: str) -> None:
+        """Compare an output with what is expected; raises `CheckFailure`."""
+        record, distribution = self._records[case_id], self._context.experiment.check.distributions[0]
+        expected = self._context.expectations.files(record.case.problem, (distribution,))
+        check_after_timing(
+            self._workers[case_id],
+            record,
+            distribution,
+            expected[distribution],
+            self._context.step_limit_s,
+            when,
+        )
+
+    def check_times(
+        self,
+        rounds: Sequence[TimedRound],
+        outside_times: Mapping[str, Mapping[int, OutsideTimes]],
+        numbers: Iterable[int],
+    ) -> None:
+        """Drop candidates whose own clock says something else than this process's."""
+        claims: dict[str, float] = {}
+        for case_id, outside in outside_times.items():
+            all_of_it = [taken for taken in rounds if case_id in taken.seconds]
+            own = [taken for taken in all_of_it if taken.start in outside] or all_of_it
+            if case_id not in self._workers or not own:
+                continue
+            claimed = median(taken.seconds[case_id] for taken in own)
+            is_of_device = self._records[case_id].executor == "device"
+            launch = median(taken.launch_s.get(case_id, 0.0) for taken in own) if is_of_device else 0.0
+            reading = HANDLING_SLACK_S if is_of_device else READING_SLACK_S
+            failure = distrust(outside.values(), claimed, launch, reading)
+            if failure is not None:
+                clock = OutsideClock(
+                    self._workers[case_id], self._context.step_limit_s, numbers, confirms=True
+                )
+                self._drop_unless_by_chance(case_id, failure, clock, (claimed, launch, reading))
+            if case_id in self._workers:
+                claims[case_id] = claimed
+        self.drop_what_is_impossible(claims)
+
+    def drop_what_is_impossible(self, claims: Mapping[str, float]) -> None:
+        """Drop candidates that say they are far faster than the peak, unless it is the peak that is wrong.
+
+        So it is where all candidates are: it is measured by code that may err, in a unit, say.  A candidate
+        alone is believed before a plugin's peak, and not before one of this package.
+        """
+        found = {case_id: self._beyond_the_peak(case_id, claimed) for case_id, claimed in claims.items()}
+        impossible = {case_id: failure for case_id, failure in found.items() if failure is not None}
+        if impossible and len(impossible) == len(claims):
+            case = self._records[next(iter(claims))].case
+            is_of_a_plugin = code_packages(plugins.target(case.target)) != {OWN_PACKAGE}
+            if len(claims) > 1 or is_of_a_plugin:
+                faster = f"all {len(claims)} timed cases are" if len(claims) > 1 else "the timed case is"
+                reason = f"{faster} more than {MOST_TIMES_THE_PEAK:g} times as fast: {case.describe()}"
+                self._context.peaks.note_fault(name_peak(case).name, "peak", reason)
+                return
+        for case_id, failure in impossible.items():
+            self._drop(case_id, failure)
+
+    def _beyond_the_peak(self, case_id: str, claimed_s: float) -> WorkerFailure | None:
+        """Return why a time cannot be, where the peak is that of the problem's own type, or None.
+
+        What a boolean mask hides counts as operations, and need not be computed.
+        """
+        case = self._records[case_id].case
+        peak, dtype = self._context.peaks.of(case), case.problem.dtype
+        if peak is None or peak.flops is None or case.problem.mask:
+            return None
+        if name_peak(case).dtype != dtype:
+            return None
+        return beyond_the_peak(case.problem.flops(), claimed_s, peak.flops)
+
+    def _drop_unless_by_chance(
+        self, case_id: str, failure: WorkerFailure, clock: OutsideClock, told: tuple[float, float, float]
+    ) -> None:
+        """Drop a candidate whose time is not to be trusted, if that is so whenever its calls are timed.
+
+        `told` are what it claims, what a launch takes, and what reading outputs may take, see `persists`.
+        """
+        try:
+            with self._records[case_id].elapsing():
+                is_wrong = persists(clock, *told)
+        except CheckFailure as failed:
+            failure, is_wrong = failed.failure, True
+        if is_wrong:
+            self._drop(case_id, failure)
