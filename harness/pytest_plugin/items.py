@@ -43,11 +43,27 @@ class ExperimentFile(pytest.File):
             yield self._item.of(self, name, case)
 
 
-class CheckedCase(pytest.Item):
-    """A case that is built and checked."""
+class CaseItem(pytest.Item):
+    """What the items of cases share: how pytest calls them."""
 
     run: ExperimentRun
     case: Case
+
+    def __init__(self, name: str, parent: ExperimentFile, **others: Any) -> None:
+        """Make an item whose id is what pytest reads from its own cache, for `--lf`, `--ff` and `--sw`.
+
+        That takes what stands in brackets for parameters; of a name alone pytest makes another id.
+        """
+        others["nodeid"] = f"{parent.nodeid}::{name}"
+        super().__init__(name, parent, **others)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the experiment, its first line, which skips are told with, and which item this is."""
+        return self.path, 0, self.name
+
+
+class CheckedCase(CaseItem):
+    """A case that is built and checked."""
 
     @classmethod
     def of(cls, parent: ExperimentFile, name: str, case: Case) -> "CheckedCase":
@@ -60,16 +76,10 @@ class CheckedCase(pytest.Item):
         """Raise what pytest knows as a failure or a skip, unless the case passed."""
         tell(self, row_of(self))
 
-    def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the experiment, its first line, which skips are told with, and which item this is."""
-        return self.path, 0, self.name
 
-
-class TimedCase(pytest.Function):
+class TimedCase(pytest.Function, CaseItem):
     """A case that is built, checked and timed, as an item of pytest-benchmark."""
 
-    run: ExperimentRun
-    case: Case
     timer: "Replay"
 
     @classmethod
@@ -82,9 +92,7 @@ class TimedCase(pytest.Function):
         item.add_marker(pytest.mark.benchmark(group=group, timer=item.timer))
         return item
 
-    def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the experiment, its first line, which skips are told with, and which item this is."""
-        return self.path, 0, self.name
+    reportinfo = CaseItem.reportinfo
 
 
 class Replay:
@@ -133,7 +141,7 @@ def names_of(cases: Sequence[Case]) -> dict[str, Case]:
     return names
 
 
-def row_of(item: CheckedCase | TimedCase) -> Result:
+def row_of(item: CaseItem) -> Result:
     """Run an item's case, and note in the item what JUnit says of it.
 
     What is no case's fault, a full disk, ends the session: that of a worker of pytest-xdist ends with the
@@ -154,7 +162,7 @@ def end_session(reason: str) -> NoReturn:
     pytest.exit(f"harness: {printable(reason)}", returncode=BAD_INPUT)
 
 
-def tell(item: CheckedCase | TimedCase, row: Result) -> None:
+def tell(item: CaseItem, row: Result) -> None:
     """Raise a failure or a skip with its reason, unless a case passed."""
     failure = failure_of(row, item.run.asked.demands)
     if failure is not None:
@@ -164,7 +172,7 @@ def tell(item: CheckedCase | TimedCase, row: Result) -> None:
         pytest.skip(headline(row))
 
 
-def is_left_out(item: CheckedCase | TimedCase, report: pytest.TestReport) -> bool:
+def is_left_out(item: CaseItem, report: pytest.TestReport) -> bool:
     """Whether somebody else skips a case although every case must be checked.
 
     A case that is expected to fail, and does so, is checked.
@@ -173,7 +181,7 @@ def is_left_out(item: CheckedCase | TimedCase, report: pytest.TestReport) -> boo
     return item.run.asked.demands.is_strict and report.skipped and not is_expected
 
 
-def fail_left_out(item: CheckedCase | TimedCase, report: pytest.TestReport) -> None:
+def fail_left_out(item: CaseItem, report: pytest.TestReport) -> None:
     """Make a failure of the report of a case that is left out, with what it says and the command."""
     told = report.longrepr
     reason = told[2] if isinstance(told, tuple) else getattr(report, "wasxfail", told)
@@ -206,7 +214,7 @@ def _name(case: Case) -> str:
     return name.encode("ascii", "backslashreplace").decode()
 
 
-def _describe(item: CheckedCase | TimedCase, run: ExperimentRun, case: Case) -> None:
+def _describe(item: CaseItem, run: ExperimentRun, case: Case) -> None:
     """Let an item know its case, and `-k` and `-m` find it by that."""
     item.run, item.case = run, case
     problem = case.problem
@@ -229,7 +237,7 @@ def _describe(item: CheckedCase | TimedCase, run: ExperimentRun, case: Case) -> 
     )
 
 
-def _log_of(item: CheckedCase | TimedCase) -> list[str]:
+def _log_of(item: CaseItem) -> list[str]:
     """Return a line that says where what a case's worker wrote is, if it wrote something."""
     if item.run.folder is None:
         return []

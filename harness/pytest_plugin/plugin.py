@@ -18,7 +18,7 @@ from harness.printable import printable
 from harness.pytest_plugin.benchmarks import skip_benchmarks, take_skip
 from harness.pytest_plugin.items import (
     ENDED_BY,
-    CheckedCase,
+    CaseItem,
     ExperimentFile,
     TimedCase,
     end_session,
@@ -186,7 +186,7 @@ class HarnessPlugin:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the runs which of their cases are left, after `-k`, `-m` and others have chosen."""
-        ours = [item for item in session.items if isinstance(item, CheckedCase | TimedCase)]
+        ours = [item for item in session.items if isinstance(item, CaseItem)]
         for run in self._runs.values():
             run.select(item.case.id for item in ours if item.run is run)
 
@@ -227,7 +227,7 @@ class HarnessPlugin:
         Where every case must be checked, one that others skip fails.
         """
         report = yield
-        if not isinstance(item, CheckedCase | TimedCase):
+        if not isinstance(item, CaseItem):
             return report
         if is_left_out(item, report):
             fail_left_out(item, report)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.plurals import counted
 from harness.printable import install_line, markdown_code, markdown_text, shell_line
 from harness.reporting.frames import PROBLEM_COLUMNS, describe_problem, is_missing, records
+from harness.results.frame import dtype_of
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def without_missing(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lacks_package(frame: pd.DataFrame) -> pd.Series[bool]:
-    reasons = frame["reason"].where(frame["status"] == Status.UNSUPPORTED).astype("str")
+    reasons = frame["reason"].where(frame["status"] == Status.UNSUPPORTED).astype(dtype_of("str"))
     lacking = [reason for reason in reasons.dropna().unique() if INSTALL.fullmatch(reason)]
     return reasons.isin(lacking)
 

@@ -20,7 +20,7 @@ from harness.problem.fields import problem_fields
 from harness.problem.names_of_values import name_of_list
 from harness.reporting.distinct import first_rows, has_one_value, last_rows, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
-from harness.results.frame import PARAMETER_PREFIX, is_among
+from harness.results.frame import PARAMETER_PREFIX, dtype_of, is_among
 from harness.results.refuted_peaks import with_refuted_peaks
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ def prepare(
     if run_labels or runs_must_be_told_apart(prepared):
         runs = _run_of_each(members, run_labels or {})
         labels = [f"{label} ({run})" for label, run in zip(labels, runs, strict=True)]
-        prepared = prepared.assign(**{RUN_LABEL: pd.Series(runs, dtype="str").take(codes).to_numpy()})
+        prepared = prepared.assign(
+            **{RUN_LABEL: pd.Series(runs, dtype=dtype_of("str")).take(codes).to_numpy()}
+        )
     order = _label_order(members, labels, variant_order, set(prepared["baseline"].dropna()))
     places = {label: place for place, label in enumerate(order)}
     of_series = np.array([places[label] for label in labels])
@@ -376,10 +378,10 @@ def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[st
     import pandas as pd
 
     is_compared = is_among(frame["case"], frame["baseline_case"])
-    of_cases = pd.Series(labels, dtype="str").take(codes[is_compared]).to_numpy()
+    of_cases = pd.Series(labels, dtype=dtype_of("str")).take(codes[is_compared]).to_numpy()
     by_case = dict(zip(frame["case"][is_compared], of_cases, strict=True))
     of_rows, cases = pd.factorize(frame["baseline_case"], use_na_sentinel=False)
-    found = pd.Series(cases).map(by_case).astype("str").take(of_rows).set_axis(frame.index)
+    found = pd.Series(cases).map(by_case).astype(dtype_of("str")).take(of_rows).set_axis(frame.index)
     is_lost = found.isna() & frame["baseline_case"].notna()
     if is_lost.any():
         keys = [*RUN_COLUMNS, "baseline"]

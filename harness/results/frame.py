@@ -75,6 +75,19 @@ def arrow_texts(texts: "Sequence[str] | pandas.Series[str]") -> "pyarrow.LargeSt
     return found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
 
 
+def dtype_of(name: str) -> Any:
+    """Return the dtype that a name stands for in tables.
+
+    `str` is pandas' type of texts, whatever an option of pandas makes of that name.
+    """
+    import numpy as np
+    import pandas
+
+    if name == "str":
+        return pandas.StringDtype("pyarrow", na_value=np.nan)
+    return pandas.api.types.pandas_dtype(name)
+
+
 class _Columns:
     """The columns of the rows so far."""
 
@@ -108,7 +121,7 @@ class _Columns:
         for field in Result.model_fields:
             if field in BY_NAME:
                 for name, values in self._numbers[field].columns():
-                    columns[f"{field}.{name}"] = pandas.Series(values, dtype=_named_dtype(values))
+                    columns[f"{field}.{name}"] = pandas.Series(values, dtype=dtype_of(_named_dtype(values)))
                 continue
             parts = self._plain[field]
             if field == "seq_q":
@@ -116,7 +129,8 @@ class _Columns:
             columns[field] = pandas.concat(parts, ignore_index=True) if parts else _column(field, [])
             if field == "params":
                 for name, values in sorted(self._parameters.columns()):
-                    columns[f"{PARAMETER_PREFIX}{name}"] = pandas.Series(values, dtype=_common_dtype(values))
+                    dtype = dtype_of(_common_dtype(values))
+                    columns[f"{PARAMETER_PREFIX}{name}"] = pandas.Series(values, dtype=dtype)
         return pandas.DataFrame(columns, copy=False)
 
     def _longer_lengths(self) -> "pandas.Series[Any]":
@@ -179,7 +193,7 @@ def _column(name: str, values: Sequence[Any]) -> "pandas.Series[Any]":
     import numpy as np
     import pandas
 
-    dtype = column_dtype(name)
+    dtype = dtype_of(column_dtype(name))
     if len(values) > 1 and values.count(values[0]) == len(values):  # by far the most columns of most runs
         return pandas.Series(values[:1], dtype=dtype).take(np.zeros(len(values), dtype=np.intp))
     return pandas.Series(values, dtype=dtype)

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from harness.errors import InputError, StorageError, cut
 from harness.printable import all_printable, printable
 from harness.results.format_version import FORMAT_VERSION
-from harness.results.frame import newest_of_each_case, results_frame
+from harness.results.frame import dtype_of, newest_of_each_case, results_frame
 from harness.results.journal import Journal
 from harness.results.manifest import Manifest, part_of, timestamp
 from harness.results.refuted_peaks import without_refuted_peaks
@@ -271,7 +271,7 @@ def _named_by_folders(
     }
     return frame.assign(
         **{
-            column: pandas.Series(of_runs, dtype="str").take(places).array
+            column: pandas.Series(of_runs, dtype=dtype_of("str")).take(places).array
             for column, of_runs in names.items()
         }
     )

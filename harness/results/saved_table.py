@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from harness.digest import digest
 from harness.errors import is_no_thread
 from harness.results.format_version import FORMAT_VERSION
-from harness.results.frame import PARAMETER_PREFIX, column_dtype
+from harness.results.frame import PARAMETER_PREFIX, column_dtype, dtype_of
 from harness.results.result import (
     BY_NAME,
     COUNTED,
@@ -219,8 +219,8 @@ def _series(name: str, column: "pyarrow.Array") -> "pandas.Series[Any]":
     if dtype in ("int64", "bool", "float64"):
         values = column.to_numpy(zero_copy_only=False, writable=True)
         return pandas.Series(values, dtype=dtype, copy=False)
-    extension: Any = pandas.api.types.pandas_dtype(dtype)
-    return pandas.Series(extension.__from_arrow__(column), dtype=dtype, copy=False)
+    extension = dtype_of(dtype)
+    return pandas.Series(extension.__from_arrow__(column), dtype=extension, copy=False)
 
 
 def _type_in_file(dtype: str) -> str:

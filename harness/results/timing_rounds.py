@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.numbers import Count, Duration, MeasuredSeconds, Positive, Share
+from harness.results.frame import dtype_of
 
 if TYPE_CHECKING:
     import pandas
@@ -80,7 +81,8 @@ def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
         for case, samples in entry.seconds.items()
         for seconds in samples
     ]
-    return pandas.DataFrame(rows, columns=list(SAMPLE_COLUMNS)).astype(SAMPLE_COLUMNS)
+    dtypes = {column: dtype_of(name) for column, name in SAMPLE_COLUMNS.items()}
+    return pandas.DataFrame(rows, columns=list(SAMPLE_COLUMNS)).astype(dtypes)
 
 
 def groups_of_rows(rounds: Iterable[Round]) -> dict[str, str]:

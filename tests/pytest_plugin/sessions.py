@@ -36,12 +36,13 @@ def _environment() -> dict[str, str]:
 
 
 class Session:
-    """A pytest session that has ended."""
+    """A pytest session that has ended; one that remembers leaves what failed to the next."""
 
-    def __init__(self, folder: Path, *arguments: str, **variables: str) -> None:
-        words = [sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-p", "no:cacheprovider"]
+    def __init__(self, folder: Path, *arguments: str, remembers: bool = False, **variables: str) -> None:
+        words = [sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin"]
+        forgets = [] if remembers else ["-p", "no:cacheprovider"]
         done = subprocess.run(
-            [*words, "--junitxml", "junit.xml", *arguments],
+            [*words, *forgets, "--junitxml", "junit.xml", *arguments],
             cwd=folder,
             env={**_environment(), "PYTHONDONTWRITEBYTECODE": "1", **variables},
             capture_output=True,

@@ -149,6 +149,27 @@ def test_keywords_and_marks_select(folder: Path) -> None:
     assert session.run.manifest.left_out == 9
 
 
+@pytest.mark.parametrize(
+    "arguments", sweep([[], ["--harness-timed"], ["-n", "2"]], but=[["--harness-timed"]])
+)
+def test_cases_that_failed_before_are_recognised(folder: Path, arguments: list[str]) -> None:
+    chosen = ["--harness", "tiny.toml", "--harness-only", "seq=16", *arguments]
+    first = Session(folder, *chosen, remembers=True)
+    failed = {name for name, outcome in first.items.items() if outcome == "failed"}
+    assert len(failed) == 2, first.text
+    first_ones = list(Session(folder, *chosen, "--ff", remembers=True).items)[:2]
+    assert set(first_ones) == failed or "-n" in arguments
+    assert set(Session(folder, *chosen, "--lf", remembers=True).items) == failed
+
+
+def test_a_session_step_by_step_goes_on_where_the_last_one_failed(folder: Path) -> None:
+    chosen = ["--harness", "tiny.toml", "--harness-only", "seq=16", "--sw"]
+    first = Session(folder, *chosen, remembers=True)
+    assert first.items["numpy-attention[numpy-b1-h2-s16-d8-f32-full-block=64-threads=1]"] == "passed"
+    assert list(first.items.values()).count("failed") == 1
+    assert Session(folder, *chosen, remembers=True).outcomes == {"wrong": "failed"}
+
+
 @pytest.mark.sweep
 def test_paths_are_run_beside_the_cases_and_items_are_chosen_by_their_ids(folder: Path) -> None:
     paths = ["test_beside.py", "tiny.toml::missing-dependency"]

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from rich.console import Console
 from sweeps import sweep
@@ -121,6 +122,18 @@ def test_equal_results_give_equal_files(write_run: WriteRun, tmp_path: Path) -> 
     assert len(names) == 10
     for name in names:
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes(), name
+
+
+def test_a_report_is_the_same_whatever_pandas_makes_of_texts(
+    write_run: WriteRun, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    """A plugin can let pandas take texts for objects, as older versions of it did."""
+    runs = [write_run(RESULTS, png_only("throughput", "speedup", "matrix")) for _ in range(2)]
+    expected = write_report(runs, tmp_path / "expected", formats=("svg",))
+    with pd.option_context("future.infer_string", False):
+        found = write_report(runs, tmp_path / "found", formats=("svg",))
+    for file in expected.folder.iterdir():
+        assert (found.folder / file.name).read_bytes() == file.read_bytes(), file.name
 
 
 def test_several_runs_are_merged_into_the_folder_that_is_given(write_run: WriteRun, tmp_path: Path) -> None:

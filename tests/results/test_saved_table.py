@@ -8,7 +8,7 @@ from threading import Thread
 import pandas
 import pyarrow
 import pytest
-from example_results import example_manifest, example_result, failed_result
+from example_results import example_manifest, example_result, example_round, failed_result
 from pyarrow import parquet
 from sweeps import sweep
 
@@ -20,6 +20,7 @@ from harness.results.loading import load
 from harness.results.result import BY_NAME, PRINTED, Result
 from harness.results.run_folder import RunFolder
 from harness.results.saved_table import read_table
+from harness.results.timing_rounds import samples_frame
 
 ROWS = [
     example_result("a", params={"tile": 64, "pack": True}, stage_s={"llvm": 0.5}, busy=False),
@@ -70,6 +71,26 @@ def test_table_and_journal_give_the_same_frame(folder):
     pandas.testing.assert_frame_equal(table, from_journal(folder), check_exact=True)
     assert table["case"].tolist() == ["a", "b", "c", "d"]
     assert table["status"].tolist() == ["crashed", "passed", "crashed", "passed"]
+
+
+@pytest.fixture
+def without_text_type(recwarn):
+    """Let `str` mean what it meant to older versions of pandas, as an imported plugin can."""
+    with pandas.option_context("future.infer_string", False):
+        yield
+
+
+def test_tables_are_the_same_whatever_pandas_makes_of_texts(folder, request):
+    expected, samples = from_journal(folder), samples_frame([example_round()])
+    request.getfixturevalue("without_text_type")
+    saved_table.write_table(
+        from_journal(folder),
+        folder.path / "results.parquet",
+        saved_table.journal_digest(folder.path / "results.jsonl"),
+    )
+    for found in (from_journal(folder), from_table(folder), load(folder.path)):
+        pandas.testing.assert_frame_equal(found, expected, check_exact=True, check_column_type=False)
+    assert list(samples_frame([example_round()]).dtypes) == list(samples.dtypes)
 
 
 def test_a_run_without_rows_has_the_same_frame_too(tmp_path):

@@ -20,6 +20,7 @@ from harness.reporting.frames import (
     several_values,
     varying,
 )
+from harness.results.frame import dtype_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,7 +149,7 @@ def _ratios(rows: pd.DataFrame, baseline: pd.DataFrame, wanted: str, frame: pd.D
         raise InputError(
             f"figures.speedup.baseline: {wanted!r} has several parameter sets, expected one of {expected}"
         )
-    times = times.assign(series=baseline["label"].astype("str"))
+    times = times.assign(series=baseline["label"].astype(dtype_of("str")))
     joined = rows[[*keys, "time_s"]].merge(times, on=keys, how="left").set_index(rows.index)
     return joined.assign(speedup=joined["baseline_time_s"] / joined["time_s"])[["speedup", "series"]]
 
@@ -182,7 +183,7 @@ def _has_name_of_baseline(
         return asked
     found: list[Hashable] = []
     is_compared = frame["baseline"] == variant
-    labels, over = frame["label"].astype("str"), _series_of_baselines(frame)
+    labels, over = frame["label"].astype(dtype_of("str")), _series_of_baselines(frame)
     in_other_runs = _in_other_runs(frame, frame.loc[is_compared, BASELINE_LABEL])
     undecided = asked.copy()
     for keys in ((*RUN_COLUMNS, *PROBLEM_COLUMNS), RUN_COLUMNS, ()):
@@ -216,7 +217,7 @@ def _series_compared_with(frame: pd.DataFrame, variant: str, is_baseline: pd.Ser
     if not is_older.any():
         return over
     places = pd.Series(numbered(frame, (*RUN_COLUMNS, *PROBLEM_COLUMNS)), index=frame.index)
-    known = frame.loc[is_baseline, "label"].astype("str").groupby(places[is_baseline])
+    known = frame.loc[is_baseline, "label"].astype(dtype_of("str")).groupby(places[is_baseline])
     labels = known.first()[known.nunique() == 1]
     found = places.map(labels).astype(over.dtype)  # numbers where there are no labels
     return over.where(~is_older, found.fillna(over))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from dense_attention import assert_attention, build_and_load
 
-from harness.api import BuiltArtifact
+from harness.api import BuiltArtifact, attention
 from harness.errors import InputError, UnsupportedError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -61,6 +61,20 @@ def test_window_and_lengths_of_each_batch_entry(variant, tmp_path):
 def test_bias_and_boolean_mask(variant, tmp_path):
     problem = AttentionProblem(heads=4, kv_heads=2, seq_q=17, seq_kv=30, head_dim=16, mask=True, bias=True)
     assert_attention(variant, problem, tmp_path)
+
+
+@pytest.mark.extra("baselines")
+@BOTH
+@pytest.mark.parametrize("shape", [(), (1,), (30,), (17, 30), (4, 1, 30)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_bias_of_any_number_of_dimensions(variant, shape, causal):
+    random = np.random.default_rng(0)
+    q, k, bias = (random.standard_normal(of, np.float32) for of in ((1, 4, 17, 16), (1, 4, 30, 16), shape))
+    whole = np.broadcast_to(bias, (1, 4, 17, 30))
+    found, expected = (
+        attention(q, k, k, variant=variant.name, bias=operand, causal=causal) for operand in (bias, whole)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.extra("baselines")

@@ -190,11 +190,14 @@ class UnfusedCall(BoundCall):
 
 
 def _mask_operand(problem: AttentionProblem, inputs: Inputs) -> np.ndarray | None:
-    """Return the boolean mask, or the bias with −inf where a key is hidden, or None."""
+    """Return the boolean mask, or the bias with −inf where a key is hidden, or None.
+
+    PyTorch broadcasts an operand of two dimensions or more only.
+    """
     visible = visible_keys(problem, inputs.mask)
     if inputs.bias is None:
         return visible
-    bias = inputs.bias
+    bias = np.atleast_2d(inputs.bias)
     if visible is not None:
         bias = np.where(visible, bias, np.array(-np.inf, dtype=bias.dtype))
     return bias
