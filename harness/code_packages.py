@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from harness.digest import INSTALLED, files_below
+from harness.plugins import modules_of
 
 MOST_FILES = 500
 """Python files of a package that counts because it is named; more are a library, such as PyTorch."""
@@ -19,14 +20,17 @@ PLACE = re.compile(r"([A-Za-z_]\w*)(\.\w+)*:\w*")
 
 
 def code_packages(plugin: object) -> set[str]:
-    """Return the packages that define a plugin's class and its bases, and those that their code names.
+    """Return the packages of a plugin's entry point, class and bases, and those that their code names.
+
+    An entry point may be a function that makes an object of a class of another package.
 
     Code names what it imports, also by `import_module`, and what a loader, `package.module:function`, is in.
     What is named and lies where packages are installed does not count, nor does the standard library, nor a
     package of more than `MOST_FILES` files: these have versions.
     """
-    defining = {base.__module__.partition(".")[0] for base in type(plugin).__mro__}
-    return reached_packages(package for package in defining if package not in sys.stdlib_module_names)
+    defining = {base.__module__ for base in type(plugin).__mro__} | modules_of(plugin)
+    packages = {module.partition(".")[0] for module in defining}
+    return reached_packages(package for package in packages if package not in sys.stdlib_module_names)
 
 
 def reached_packages(packages: Iterable[str]) -> set[str]:
