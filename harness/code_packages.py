@@ -68,8 +68,8 @@ def named_packages(package: str) -> frozenset[str]:
     specification = _found(package)
     if specification is None or getattr(specification.loader, "archive", None) is not None:
         return frozenset()
-    folders = [Path(folder) for folder in specification.submodule_search_locations or []]
-    files = [file for folder in folders for file in _modules_below(folder)]
+    folders = specification.submodule_search_locations or []
+    files = list(_files_of(folders))
     if not folders and specification.has_location and specification.origin:
         files = [Path(specification.origin)]
     names = {name for file in files for name in _names_now(file)} - {package}
@@ -98,12 +98,26 @@ def _is_source(name: str) -> bool:
 
 @functools.cache
 def _is_followed(folders: tuple[str, ...], file: str | None) -> bool:
-    """Return whether code in these folders, and in this file, is neither installed nor a library."""
-    places = [Path(place) for place in (*folders, file) if place]
-    if not places or any({*place.parts}.intersection(INSTALLED) for place in places):
+    """Return whether code in these folders, and in this file, is neither installed nor a library.
+
+    Of a package without `__init__.py` some folders may be installed and others not: it counts as soon as one
+    with Python in it is not.
+    """
+    if file is not None and is_installed(file):
         return False
-    files = (found for folder in folders for found in _modules_below(Path(folder)))
-    return len(list(islice(files, MOST_FILES + 1))) <= MOST_FILES
+    own = [folder for folder in folders if not is_installed(folder)]
+    if file is None and len(own) < len(folders) and not any(_files_of(own)):
+        return False
+    return bool(own or file) and len(list(islice(_files_of(folders), MOST_FILES + 1))) <= MOST_FILES
+
+
+def is_installed(place: str) -> bool:
+    """Return whether a file or folder lies where packages are installed, which have versions."""
+    return not {*Path(place).parts}.isdisjoint(INSTALLED)
+
+
+def _files_of(folders: Iterable[str]) -> Iterator[Path]:
+    return (file for folder in folders for file in _modules_below(Path(folder)))
 
 
 def _modules_below(folder: Path) -> Iterator[Path]:

@@ -109,5 +109,16 @@ def test_a_library_that_is_named_has_a_version_instead(
     assert code_packages(plugin()) == ALL - {"a_runtime"}
 
 
+@pytest.mark.parametrize("own", ["a_folder/ours.py", "a_folder/ours.txt"])
+def test_a_package_that_is_partly_installed_counts_for_the_python_that_is_not(
+    own: str, repository: Path
+) -> None:
+    (repository / "a_folder" / "softmax.py").unlink()
+    write(repository, {own: "import a_setting", "a_setting.py": ""})
+    write(repository.parent / "site-packages", {"a_folder/softmax.py": ""})
+    expected = ALL | {"a_setting"} if own.endswith(".py") else ALL - {"a_folder"}
+    assert code_packages(plugin()) == expected
+
+
 def test_a_variant_of_the_harness_is_its_code_alone() -> None:
     assert code_packages(plugins.variant("flash")) == {"harness"}
