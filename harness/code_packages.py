@@ -35,13 +35,13 @@ def code_packages(plugin: object) -> set[str]:
 
 def reached_packages(packages: Iterable[str]) -> set[str]:
     """Return packages, and those that their code names, see `code_packages`."""
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = set(packages)
     while waiting:
         package = waiting.pop()
-        found.add(package)
-        waiting |= named_packages(package) - found
-    return found
+        reached.add(package)
+        waiting |= named_packages(package) - reached
+    return reached
 
 
 def loaded_modules(packages: Collection[str]) -> dict[str, ModuleSpec | None]:
@@ -65,18 +65,18 @@ def named_packages(package: str) -> frozenset[str]:
     """Return the top-level packages that a package's sources name now and that are not installed."""
     if package == __package__:
         return frozenset()
-    specification = _found(package)
+    specification = place_of(package)
     if specification is None or getattr(specification.loader, "archive", None) is not None:
         return frozenset()
     folders = specification.submodule_search_locations or []
     files = list(_files_of(folders))
     if not folders and specification.has_location and specification.origin:
         files = [Path(specification.origin)]
-    names = {name for file in files for name in _names_now(file)} - {package}
+    names = {name for file in files for name in names_now(file)} - {package}
     return frozenset(filter(_is_source, names))
 
 
-def _found(package: str) -> ModuleSpec | None:
+def place_of(package: str) -> ModuleSpec | None:
     """Return where a top-level package lies, None where it is not found."""
     try:
         return importlib.util.find_spec(package)
@@ -88,7 +88,7 @@ def _is_source(name: str) -> bool:
     """Return whether a name is that of code which is neither installed, nor Python's own, nor a library."""
     if name in sys.stdlib_module_names:
         return False
-    specification = _found(name)
+    specification = place_of(name)
     if specification is None:
         return False
     folders = tuple(specification.submodule_search_locations or ())  # also of a folder without __init__.py
@@ -108,7 +108,12 @@ def _is_followed(folders: tuple[str, ...], file: str | None) -> bool:
     own = [folder for folder in folders if not is_installed(folder)]
     if file is None and len(own) < len(folders) and not any(_files_of(own)):
         return False
-    return bool(own or file) and len(list(islice(_files_of(folders), MOST_FILES + 1))) <= MOST_FILES
+    return bool(own or file) and not is_library(folders)
+
+
+def is_library(folders: Iterable[str]) -> bool:
+    """Return whether a package of these folders has too many files to be hashed because it is named."""
+    return len(list(islice(_files_of(folders), MOST_FILES + 1))) > MOST_FILES
 
 
 def is_installed(place: str) -> bool:
@@ -124,7 +129,7 @@ def _modules_below(folder: Path) -> Iterator[Path]:
     return (file for file in files_below(folder) if file.suffix == ".py")
 
 
-def _names_now(file: Path) -> frozenset[str]:
+def names_now(file: Path) -> frozenset[str]:
     """Return the top-level names that a source file imports or loads, read again once it has changed."""
     try:
         state = file.stat()
