@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from harness.digest import INSTALLED, files_below
+from harness.plugins import modules_of
 
 MOST_FILES = 500
 """Python files of a package that counts because it is named; more are a library, such as PyTorch."""
@@ -19,25 +20,28 @@ PLACE = re.compile(r"([A-Za-z_]\w*)(\.\w+)*:\w*")
 
 
 def code_packages(plugin: object) -> set[str]:
-    """Return the packages that define a plugin's class and its bases, and those that their code names.
+    """Return the packages of a plugin's entry point, class and bases, and those that their code names.
+
+    An entry point may be a function that makes an object of a class of another package.
 
     Code names what it imports, also by `import_module`, and what a loader, `package.module:function`, is in.
     What is named and lies where packages are installed does not count, nor does the standard library, nor a
     package of more than `MOST_FILES` files: these have versions.
     """
-    defining = {base.__module__.partition(".")[0] for base in type(plugin).__mro__}
-    return reached_packages(package for package in defining if package not in sys.stdlib_module_names)
+    defining = {base.__module__ for base in type(plugin).__mro__} | modules_of(plugin)
+    packages = {module.partition(".")[0] for module in defining}
+    return reached_packages(package for package in packages if package not in sys.stdlib_module_names)
 
 
 def reached_packages(packages: Iterable[str]) -> set[str]:
     """Return packages, and those that their code names, see `code_packages`."""
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = set(packages)
     while waiting:
         package = waiting.pop()
-        found.add(package)
-        waiting |= named_packages(package) - found
-    return found
+        reached.add(package)
+        waiting |= named_packages(package) - reached
+    return reached
 
 
 def loaded_modules(packages: Collection[str]) -> dict[str, ModuleSpec | None]:
@@ -61,18 +65,18 @@ def named_packages(package: str) -> frozenset[str]:
     """Return the top-level packages that a package's sources name now and that are not installed."""
     if package == __package__:
         return frozenset()
-    specification = _found(package)
+    specification = place_of(package)
     if specification is None or getattr(specification.loader, "archive", None) is not None:
         return frozenset()
-    folders = [Path(folder) for folder in specification.submodule_search_locations or []]
-    files = [file for folder in folders for file in _modules_below(folder)]
+    folders = specification.submodule_search_locations or []
+    files = list(_files_of(folders))
     if not folders and specification.has_location and specification.origin:
         files = [Path(specification.origin)]
-    names = {name for file in files for name in _names_now(file)} - {package}
+    names = {name for file in files for name in names_now(file)} - {package}
     return frozenset(filter(_is_source, names))
 
 
-def _found(package: str) -> ModuleSpec | None:
+def place_of(package: str) -> ModuleSpec | None:
     """Return where a top-level package lies, None where it is not found."""
     try:
         return importlib.util.find_spec(package)
@@ -84,7 +88,7 @@ def _is_source(name: str) -> bool:
     """Return whether a name is that of code which is neither installed, nor Python's own, nor a library."""
     if name in sys.stdlib_module_names:
         return False
-    specification = _found(name)
+    specification = place_of(name)
     if specification is None:
         return False
     folders = tuple(specification.submodule_search_locations or ())  # also of a folder without __init__.py
@@ -94,19 +98,38 @@ def _is_source(name: str) -> bool:
 
 @functools.cache
 def _is_followed(folders: tuple[str, ...], file: str | None) -> bool:
-    """Return whether code in these folders, and in this file, is neither installed nor a library."""
-    places = [Path(place) for place in (*folders, file) if place]
-    if not places or any({*place.parts}.intersection(INSTALLED) for place in places):
+    """Return whether code in these folders, and in this file, is neither installed nor a library.
+
+    Of a package without `__init__.py` some folders may be installed and others not: it counts as soon as one
+    with Python in it is not.
+    """
+    if file is not None and is_installed(file):
         return False
-    files = (found for folder in folders for found in _modules_below(Path(folder)))
-    return len(list(islice(files, MOST_FILES + 1))) <= MOST_FILES
+    own = [folder for folder in folders if not is_installed(folder)]
+    if file is None and len(own) < len(folders) and not any(_files_of(own)):
+        return False
+    return bool(own or file) and not is_library(folders)
+
+
+def is_library(folders: Iterable[str]) -> bool:
+    """Return whether a package of these folders has too many files to be hashed because it is named."""
+    return len(list(islice(_files_of(folders), MOST_FILES + 1))) > MOST_FILES
+
+
+def is_installed(place: str) -> bool:
+    """Return whether a file or folder lies where packages are installed, which have versions."""
+    return not {*Path(place).parts}.isdisjoint(INSTALLED)
+
+
+def _files_of(folders: Iterable[str]) -> Iterator[Path]:
+    return (file for folder in folders for file in _modules_below(Path(folder)))
 
 
 def _modules_below(folder: Path) -> Iterator[Path]:
     return (file for file in files_below(folder) if file.suffix == ".py")
 
 
-def _names_now(file: Path) -> frozenset[str]:
+def names_now(file: Path) -> frozenset[str]:
     """Return the top-level names that a source file imports or loads, read again once it has changed."""
     try:
         state = file.stat()

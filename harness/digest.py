@@ -144,6 +144,15 @@ def _is_of_a_package(folder: Path) -> bool:
         return False
 
 
+def sources_of(packages: Iterable[str]) -> list[tuple[Path, Path]]:
+    """Return (folder, file) of each source of packages that is hashed, without what cannot be looked up."""
+    found: list[tuple[Path, Path]] = []
+    for package in packages:
+        with contextlib.suppress(ImportError, ValueError):  # such as a module that was made by hand
+            found += _sources(package)
+    return found
+
+
 def _sources(package: str) -> Iterator[tuple[Path, Path]]:
     """Yield (folder, source file) of a package, or of a module that is one file, or the zip file it is in."""
     specification = importlib.util.find_spec(package)

@@ -254,6 +254,12 @@ _made: dict[tuple[str, str], tuple[object, Any]] = {}
 """What each plugin's module defined when it was made, and what was made of it, by kind and name."""
 
 
+def modules_of(plugin: object) -> set[str]:
+    """Return the modules of the entry points that this object was made by; none for one made otherwise."""
+    names = [place for place, (_, made) in _made.items() if made is plugin]
+    return {_registered(kind)[name].module for kind, name in names if name in _registered(kind)}
+
+
 def _defined(kind: str, name: str) -> object:
     """Return what a plugin's module defines now where its entry point says; None before it is imported."""
     entry = _registered(kind)[name]

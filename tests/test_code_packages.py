@@ -3,12 +3,13 @@
 import importlib
 import sys
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
+from harness import plugins
 from harness.code_packages import code_packages
-from harness.plugins import variant
 
 SOURCES = {
     "a_plugin/__init__.py": "",
@@ -36,7 +37,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     for name in ("repository", "site-packages", "elsewhere"):
         monkeypatch.syspath_prepend(str(tmp_path / name))
     yield tmp_path / "repository"
-    for module in [name for name in sys.modules if name.partition(".")[0] in ALL]:
+    for module in [name for name in sys.modules if name.partition(".")[0] in {*ALL, "a_maker", "a_setting"}]:
         del sys.modules[module]
 
 
@@ -62,6 +63,30 @@ def test_a_class_that_is_made_by_a_call_is_the_code_of_its_bases() -> None:
     assert code_packages(made()) == ALL
 
 
+@pytest.mark.parametrize("made_by", ["a_maker:make", "a_maker:maker.make"])
+def test_what_makes_a_plugin_is_its_code_and_so_is_what_that_names(
+    made_by: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    making = """
+from a_plugin.variant import Plugin
+from a_setting import SETTING
+from pydantic import BaseModel
+class maker:
+    def make():
+        plugin = Plugin()
+        plugin.parameters = BaseModel
+        return plugin
+make = maker.make
+"""
+    write(repository, {"a_maker.py": making, "a_setting.py": "SETTING = 1"})
+    importlib.invalidate_caches()
+    entry = EntryPoint("made", made_by, "harness.variants")
+    monkeypatch.setattr(plugins, "_registered", lambda kind: {"made": entry})
+    monkeypatch.setattr(plugins, "_declarations", lambda kind: {"made": (entry,)})
+    monkeypatch.setattr(plugins, "_made", {})
+    assert code_packages(plugins.variant("made")) == ALL | {"a_maker", "a_setting"}
+
+
 def test_an_installed_package_of_a_base_counts_and_what_it_names_there_does_not(repository: Path) -> None:
     for file in ("a_base/common.py", "a_base/__init__.py"):
         (repository / file).unlink()
@@ -84,5 +109,16 @@ def test_a_library_that_is_named_has_a_version_instead(
     assert code_packages(plugin()) == ALL - {"a_runtime"}
 
 
+@pytest.mark.parametrize("own", ["a_folder/ours.py", "a_folder/ours.txt"])
+def test_a_package_that_is_partly_installed_counts_for_the_python_that_is_not(
+    own: str, repository: Path
+) -> None:
+    (repository / "a_folder" / "softmax.py").unlink()
+    write(repository, {own: "import a_setting", "a_setting.py": ""})
+    write(repository.parent / "site-packages", {"a_folder/softmax.py": ""})
+    expected = ALL | {"a_setting"} if own.endswith(".py") else ALL - {"a_folder"}
+    assert code_packages(plugin()) == expected
+
+
 def test_a_variant_of_the_harness_is_its_code_alone() -> None:
-    assert code_packages(variant("flash")) == {"harness"}
+    assert code_packages(plugins.variant("flash")) == {"harness"}

@@ -12,6 +12,7 @@ from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.artifact.reached_stages import stages_left_in
 from harness.building.returned_artifact import returned_artifact
+from harness.building.unknown_code import noted, only_known_code
 from harness.code_packages import code_packages
 from harness.digest import code_digests, digest
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
@@ -37,6 +38,13 @@ def find_key(case: Case) -> KeyFound:
     the plugins, and the device, and with nothing else.  Raises `UnsupportedError` with the variant's
     reason, `PluginError` for a plugin that cannot be loaded, or `InputError`.
     """
+    plugins.check_name("variant", case.variant)
+    plugins.check_name("target", plugins.name_of(case.target))
+    with noted(case):
+        return _found_key(case)
+
+
+def _found_key(case: Case) -> KeyFound:
     variant = plugins.variant(case.variant)
     target = plugins.target(case.target)
     plugins.check_target(case.target)
@@ -90,16 +98,17 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
     """Build a case into the cache, or find it there; `known_key` saves computing its key again.
 
     Raises `UnsupportedError`, `BuildError`, `PluginError` or `InputError`; a compiler may also end the
-    process.
+    process.  What has loaded code that the key does not know (`harness.building.unknown_code`) fails.
     """
     key = known_key or find_key(case).key
     folder = cache.find(key)
     cached = folder is not None
     if folder is None:
-        variant = plugins.variant(case.variant)
+        with noted(case):
+            variant = plugins.variant(case.variant)
 
         def build_into(empty: Path) -> None:
-            with no_copy_returns(), _parameters_named(case):
+            with no_copy_returns(), _parameters_named(case), only_known_code(case, cache.root):
                 artifact = returned_artifact(variant, case, variant.build(case, key, empty), empty)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 
