@@ -105,7 +105,8 @@ class BuiltArtifact:
             raise HarnessError(f"{self.case.describe()}: built, but {reason}")
         if not exists(self.folder):
             raise InputError(f"executable: {self.folder} is missing, pruned from the cache: build it again")
-        return CheckedExecutable(self.case.problem, self._loaded())
+        name = f"{self.case.variant} on {self.case.target}"
+        return CheckedExecutable(self.case.problem, self._loaded(), name)
 
     def _loaded(self) -> Executable:
         """Load the code, by what this process has imported of the plugins that it was built by alone."""
@@ -199,8 +200,9 @@ def attention(
         UnsupportedError: the variant cannot do this; the message says why, and which variants can.  So are
             packed sequences of most variants, and pages that are no whole number of key tiles.
         OutOfMemoryError: the system does not give the memory for an output or a workspace.
-        HarnessError: the code of a variant or target fails, whatever it raises, or was edited since this
-            process imported it: reload it.
+        HarnessError: the code of a variant or target fails, whatever it raises, gives other outputs than
+            arrays of the problem's shapes and dtypes, changes an input, which is looked at in the first call,
+            or was edited since this process imported it: reload it.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
@@ -214,11 +216,7 @@ def attention(
     params = _mapping(params)
     with _failures_told(f"{variant} on {target}"):
         case = case_as_imported(problem, variant, target, params, options)
-        found = _executable(case, executor)(arrays["q"], arrays["k"], arrays["v"], **operands)
-    if isinstance(found, tuple) != problem.log_sum_exp:
-        expected = "an output and a log-sum-exp" if problem.log_sum_exp else "one output"
-        raise HarnessError(f"{case.variant}: found other outputs than were asked for, expected {expected}")
-    return found
+        return _executable(case, executor)(arrays["q"], arrays["k"], arrays["v"], **operands)
 
 
 def run(

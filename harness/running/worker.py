@@ -16,7 +16,7 @@ import resource
 import sys
 import traceback
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
@@ -44,6 +44,7 @@ from harness.errors import (
     one_line,
 )
 from harness.machine.placement import elsewhere, placement
+from harness.problem.found_outputs import require_arrays
 from harness.problem.outputs import OUTPUT
 from harness.processes.copies import no_copy_returns
 from harness.processes.lives import begin_anew, live
@@ -286,13 +287,6 @@ class Worker:
         if self._call is None:
             raise RuntimeError("a run was asked for before bind")
         return self._call
-
-
-def require_arrays(outputs: Mapping[str, object]) -> None:
-    """Raise `TypeError` for an output of a call that is no array."""
-    for name, found in outputs.items():
-        if not isinstance(found, np.ndarray):
-            raise TypeError(f"{name}: found a {type(found).__name__}, expected an array")
 
 
 def failure_kind(error: Exception) -> FailureKind:
