@@ -26,6 +26,7 @@ from harness.plugin_code import (
     packages_of,
     packages_of_cases,
     python_sources,
+    read_as_imported,
     require_sources,
 )
 from harness.printable import printable
@@ -261,8 +262,9 @@ def run(
     if profile is not None and not isinstance(profile, str):
         raise InputError(f"profile: found {shown(profile)}, expected a name such as 'cpu'")
     filters = _filters(only)
-    plan = load_experiment(find_experiment(source), profile)
-    cases = plan.cases(filters)
+    with read_as_imported():
+        plan = load_experiment(find_experiment(source), profile)
+        cases = plan.cases(filters)
     require_as_imported(packages_of_cases(cases))
     summary = run_experiment(
         plan,

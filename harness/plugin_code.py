@@ -1,7 +1,7 @@
 """The code of a case's plugins, in files and in this process: what one builds the other does not run."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from harness import plugins
 from harness.code_packages import code_packages
@@ -71,3 +71,16 @@ def case_as_imported(
         raise
     require_as_imported(packages_of(variant, target))
     return case
+
+
+@contextmanager
+def read_as_imported() -> Iterator[None]:
+    """Raise `PluginError` for an error in here where code of any plugin was edited since it was imported.
+
+    A parameter that only the edited code has is no mistake of whoever writes it.
+    """
+    try:
+        yield
+    except HarnessError:
+        require_as_imported(plugins.packages() - {OWN_PACKAGE})
+        raise

@@ -263,11 +263,13 @@ seq = 8
 
 def test_a_run_measures_nothing_where_its_settings_are_those_of_old_code(site: Path) -> None:
     (site / "edited.toml").write_text(EXPERIMENT)
+    (site / "lanes.toml").write_text(f"{EXPERIMENT}\n[variant.constant]\nlanes = 2\n")
     write(site, *WITH_SETTING)
     plugins.variant("constant")
-    write(site, *WITH_SETTING, ("= 64", "= 32"))
-    with outdated("an_edited_plugin"):
-        harness.run(site / "edited.toml", out=site / "results", timed=False)
+    write(site, *WITH_SETTING, ("= 64", "= 32\n    lanes: int = 1"))
+    for name in ("edited", "lanes"):
+        with outdated("an_edited_plugin"):
+            harness.run(site / f"{name}.toml", out=site / "results", timed=False)
     assert not (site / "results").exists()
     reload("an_edited_plugin")
     frame = harness.run(site / "edited.toml", out=site / "results", timed=False)
