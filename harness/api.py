@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,19 @@ from typing import TYPE_CHECKING, Any
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.code_packages import are_as_loaded, code_packages, loaded_modules
-from harness.digest import OWN_PACKAGE, source_stamps
+from harness.code_packages import are_as_loaded, loaded_modules
+from harness.digest import source_stamps
 from harness.errors import HarnessError, InputError, UnsupportedError, one_line, raise_interrupt
-from harness.experiment.case_settings import complete_case
+from harness.imported_code import note_modules, require_as_imported
+from harness.plugin_code import (
+    Sources,
+    case_as_imported,
+    packages_of,
+    packages_of_cases,
+    python_sources,
+    read_as_imported,
+    require_sources,
+)
 from harness.printable import printable
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_of
 from harness.problem.attention_problem import AttentionProblem
@@ -41,6 +50,8 @@ class BuiltArtifact:
 
     artifact: Artifact
     folder: Path
+    sources: Sources | None = field(default=None, compare=False)
+    """The Python sources of the plugins that it was built by, as they were; None where that is not known."""
 
     def __repr__(self) -> str:
         """Return what was built and where it lies, `<BuiltArtifact flash · cpu · b1 … in FOLDER>`."""
@@ -83,9 +94,10 @@ class BuiltArtifact:
 
         Raises:
             UnsupportedError: a toolchain refused to build it.
-            InputError: the folder is gone, as after the cache was pruned.
-            HarnessError: the artifact was built for a device that is not here, or files in the folder have
-                changed.
+            InputError: the folder is gone, as after the cache was pruned, or code of the plugins was edited
+                since it was built.
+            HarnessError: the artifact was built for a device that is not here, files in the folder have
+                changed, or code of the plugins was edited since this process imported it.
         """
         if self.artifact.refusal is not None:
             raise UnsupportedError(f"{self.case.describe()}: {self.artifact.refusal}")
@@ -94,7 +106,18 @@ class BuiltArtifact:
             raise HarnessError(f"{self.case.describe()}: built, but {reason}")
         if not exists(self.folder):
             raise InputError(f"executable: {self.folder} is missing, pruned from the cache: build it again")
-        return CheckedExecutable(self.case.problem, self.artifact.load(self.folder))
+        name = f"{self.case.variant} on {self.case.target}"
+        return CheckedExecutable(self.case.problem, self._loaded(), name)
+
+    def _loaded(self) -> Executable:
+        """Load the code, by what this process has imported of the plugins that it was built by alone."""
+        if self.sources is None:
+            return self.artifact.load(self.folder)
+        packages = packages_of(self.case.variant, self.case.target)
+        require_sources(packages, self.sources)
+        executable = self.artifact.load(self.folder)
+        note_modules(packages)
+        return executable
 
 
 def build(
@@ -119,10 +142,11 @@ def build(
         InputError: unknown variant, target, parameter or option.
         UnsupportedError: the variant cannot do this problem; the message says why, and which variants can.
         BuildError: the compiler refused, crashed or took too long.
+        HarnessError: code of a plugin was edited since this process imported it: reload it.
     """
     if not isinstance(problem, AttentionProblem):
         raise InputError(f"problem: found {shown(problem)}, expected an AttentionProblem")
-    return _built(complete_case(problem, variant, target, _mapping(params), target_options))
+    return _built(case_as_imported(problem, variant, target, _mapping(params), target_options))
 
 
 @with_arguments(CALL_FIELDS)
@@ -177,7 +201,9 @@ def attention(
         UnsupportedError: the variant cannot do this; the message says why, and which variants can.  So are
             packed sequences of most variants, and pages that are no whole number of key tiles.
         OutOfMemoryError: the system does not give the memory for an output or a workspace.
-        HarnessError: the code of a variant or target fails, whatever it raises.
+        HarnessError: the code of a variant or target fails, whatever it raises, gives other outputs than
+            arrays of the problem's shapes and dtypes, changes an input, which is looked at in the first call,
+            or was edited since this process imported it: reload it.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
@@ -190,12 +216,8 @@ def attention(
     options = {} if threads is None else {"threads": threads}
     params = _mapping(params)
     with _failures_told(f"{variant} on {target}"):
-        case = complete_case(problem, variant, target, params, options)
-        found = _executable(case, executor)(arrays["q"], arrays["k"], arrays["v"], **operands)
-    if isinstance(found, tuple) != problem.log_sum_exp:
-        expected = "an output and a log-sum-exp" if problem.log_sum_exp else "one output"
-        raise HarnessError(f"{case.variant}: found other outputs than were asked for, expected {expected}")
-    return found
+        case = case_as_imported(problem, variant, target, params, options)
+        return _executable(case, executor)(arrays["q"], arrays["k"], arrays["v"], **operands)
 
 
 def run(
@@ -223,6 +245,7 @@ def run(
     Raises:
         InputError: an argument is of another kind, the experiment or a filter is wrong, or `out` cannot be
             written.
+        HarnessError: code of a plugin was edited since this process imported it: reload it.
     """
     from harness.artifact.cache import cache_root
     from harness.experiment.experiment import load_experiment
@@ -239,8 +262,10 @@ def run(
     if profile is not None and not isinstance(profile, str):
         raise InputError(f"profile: found {shown(profile)}, expected a name such as 'cpu'")
     filters = _filters(only)
-    plan = load_experiment(find_experiment(source), profile)
-    cases = plan.cases(filters)
+    with read_as_imported():
+        plan = load_experiment(find_experiment(source), profile)
+        cases = plan.cases(filters)
+    require_as_imported(packages_of_cases(cases))
     summary = run_experiment(
         plan,
         cases,
@@ -304,7 +329,7 @@ class _Choice:
 
     case: Case
     executor: str | None
-    sources: tuple[tuple[str, int, int], ...]
+    sources: Sources
     """The sources of plugins that it is of, as they are now: code that is edited is built anew."""
 
     def __hash__(self) -> int:
@@ -319,17 +344,9 @@ class _Loaded:
     modules: Mapping[str, ModuleSpec | None]
 
 
-def _plugin_packages(case: Case) -> set[str]:
-    """Return the packages that the code of a case's plugins lies in, besides the harness."""
-    from harness import plugins
-
-    packages = code_packages(plugins.variant(case.variant)) | code_packages(plugins.target(case.target))
-    return packages - {OWN_PACKAGE}
-
-
 def _executable(case: Case, executor: str | None) -> Executable:
     """Return a case's executable; loaded anew where sources have changed, or a module was reloaded."""
-    choice = _Choice(case, executor, source_stamps(_plugin_packages(case)))
+    choice = _Choice(case, executor, source_stamps(packages_of(case.variant, case.target)))
     loaded = _loaded(choice)
     if not are_as_loaded(loaded.modules):
         _loaded.cache_clear()
@@ -342,12 +359,13 @@ def _built(case: Case) -> BuiltArtifact:
     from harness.building import case_build
     from harness.building.alternatives import alternatives
 
+    sources = python_sources(packages_of(case.variant, case.target))
     try:
         artifact, folder = case_build.build(case)
     except UnsupportedError as error:
         others = ", ".join(alternatives(case))
         raise UnsupportedError(f"{error}; variants that can: {others}" if others else str(error)) from error
-    return BuiltArtifact(artifact, folder)
+    return BuiltArtifact(artifact, folder, sources)
 
 
 @contextmanager
@@ -368,5 +386,6 @@ def _loaded(choice: _Choice) -> _Loaded:
 
     built = _built(choice.case)
     if choice.executor is not None:
-        built = BuiltArtifact(with_executor(built.artifact, choice.executor), built.folder)
-    return _Loaded(built.executable(), loaded_modules(_plugin_packages(choice.case)))
+        built = replace(built, artifact=with_executor(built.artifact, choice.executor))
+    packages = packages_of(choice.case.variant, choice.case.target)
+    return _Loaded(built.executable(), loaded_modules(packages))

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import TYPE_CHECKING, Any
 
+from harness.digest import OWN_PACKAGE
 from harness.errors import HarnessError, InputError, PluginError, message_of, one_line, raise_interrupt
+from harness.imported_code import note_modules
 from harness.plurals import counted
 from harness.printable import printable
 from harness.storage.streams import tell
@@ -285,6 +287,7 @@ def _make(kind: str, name: str) -> Any:
     except BaseException as error:
         raise_interrupt(error)
         raise PluginError(f"{declared} cannot be imported: {one_line(error)}") from error
+    note_modules({entry.module.partition(".")[0]} - {OWN_PACKAGE})
     try:
         made = plugin()
         model = getattr(made, SETTINGS[kind], None)

@@ -355,7 +355,7 @@ class CountingCall(BoundCall):
 
     def output(self) -> np.ndarray:
         assert self.executable.depth > 0
-        return np.array(self.ran)
+        return np.full(PROBLEM.output_shape, self.ran, np.float32)
 
 
 def test_whatever_a_program_does_with_loaded_code_is_in_its_turn() -> None:
@@ -365,13 +365,14 @@ def test_whatever_a_program_does_with_loaded_code_is_in_its_turn() -> None:
     call = executable.bind(inputs)
     call.poison()
     call.run()
-    assert call.output() == 1
+    assert call.output().max() == 1
     assert call.sample(0.0).calls == 1
-    assert (call.output(), executable(inputs.q, inputs.k, inputs.v), inner.depth) == (2, 1, 0)
+    found = executable(inputs.q, inputs.k, inputs.v)
+    assert (call.output().max(), found.max(), inner.depth) == (2, 1, 0)
 
 
 def test_a_variant_that_leaves_out_an_output_is_told() -> None:
     """The example knows no log-sum-exp, and does not say so."""
     q = np.ones((1, 2, 4, 8), np.float32)
-    with pytest.raises(HarnessError, match="expected an output and a log-sum-exp"):
+    with pytest.raises(HarnessError, match=r"^numpy-attention on numpy: no output log_sum_exp, found o"):
         harness.attention(q, q, q, variant="numpy-attention", target="numpy", log_sum_exp=True)

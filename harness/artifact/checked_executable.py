@@ -1,25 +1,35 @@
-"""Loaded code that Python programs call: it sees arrays of its problem's shapes and dtypes only."""
+"""Loaded code that Python programs call: it sees and gives arrays of its problem's shapes and dtypes only."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
+
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.turns import CallInTurn
-from harness.errors import InputError
+from harness.digest import digest_of_array
+from harness.errors import ChangedInputsError, HarnessError, InputError
 from harness.oracle.expected import require_scores_in_range
 from harness.problem.arguments import ArrayLike, as_array, check_inputs
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.found_outputs import asked_for, why_unusable
 from harness.problem.inputs import Inputs
+from harness.problem.outputs import OUTPUT
 from harness.problem.overwriting import can_be_overwritten
 from harness.validation import shown
 
 
 class CheckedExecutable(Executable):
-    """Loaded code that sees arrays of its problem's shapes and dtypes only."""
+    """Loaded code that sees and gives arrays of its problem's shapes and dtypes only."""
 
-    def __init__(self, problem: AttentionProblem, executable: Executable) -> None:
+    def __init__(self, problem: AttentionProblem, executable: Executable, name: str | None = None) -> None:
+        """Take loaded code that errors call `name`, by default as its type is called."""
         self.problem = problem
         self.executable = executable
+        self.name = name or type(executable).__name__
+        self._keeps_inputs = False
+        """Whether a call has left its inputs as they were."""
 
     def __repr__(self) -> str:
         """Return whose code it is, and which problem it computes."""
@@ -54,17 +64,36 @@ class CheckedExecutable(Executable):
     ) -> Any:
         """Compute attention of arrays, or of tensors that share their memory by DLPack.
 
-        Returns the output, or of a problem with `log_sum_exp` a tuple of output and log-sum-exp.
+        Returns the output, or of a problem with `log_sum_exp` a tuple of output and log-sum-exp.  Raises
+        `HarnessError` where the code gives anything else, or where its first call changes an input.
         """
         operands = {"mask": mask, "bias": bias, "sinks": sinks}
         named = {"q": q, "k": k, "v": v} | {
             name: given for name, given in operands.items() if given is not None
         }
-        return super().__call__(**{name: as_array(name, given) for name, given in named.items()})
+        arrays = {name: as_array(name, given) for name, given in named.items()}
+        if self._keeps_inputs:
+            return super().__call__(**arrays)
+        mask, bias, sinks = (arrays.get(name) for name in operands)
+        self.check(Inputs(arrays["q"], arrays["k"], arrays["v"], mask=mask, bias=bias, sinks=sinks))
+        before = _digests(arrays)
+        found = super().__call__(**arrays)
+        changed = [name for name, digest in _digests(arrays).items() if digest != before[name]]
+        if changed:
+            raise ChangedInputsError(f"{self.name}: it changes its input {changed[0]}")
+        self._keeps_inputs = True
+        return found
+
+
+def _digests(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
+    return {name: digest_of_array(array) for name, array in arrays.items()}
 
 
 class CheckedCall(CallInTurn):
-    """A call that takes other inputs only where these are the problem's, and only where they have room."""
+    """A call that takes other inputs only where these are the problem's, and only where they have room.
+
+    What it gives are the outputs of the problem, or it raises `HarnessError`.
+    """
 
     def __init__(self, executable: CheckedExecutable, call: BoundCall, inputs: Inputs) -> None:
         super().__init__(call, executable.turn)
@@ -79,3 +108,14 @@ class CheckedCall(CallInTurn):
         """
         self._executable.check(inputs)
         return can_be_overwritten(self._inputs, inputs) and super().take_inputs(inputs)
+
+    def output(self) -> np.ndarray:
+        """Return the output of the last run."""
+        return self.outputs()[OUTPUT]
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return the outputs of the last run that the problem has, by name."""
+        found, problem = super().outputs(), self._executable.problem
+        if (reason := why_unusable(found, problem)) is not None:
+            raise HarnessError(f"{self._executable.name}: {reason}")
+        return asked_for(found, problem)

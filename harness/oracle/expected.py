@@ -89,6 +89,7 @@ from harness.oracle.reference import (
 from harness.oracle.wrong_rows import describe_wrong_rows
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import DTypeName, numpy_dtype
+from harness.problem.found_outputs import why_another, why_missing
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
 from harness.problem.projections import joined_heads
@@ -175,7 +176,7 @@ class Expected:
         if self.log_sum_exp_tolerance is None:
             return verdict
         if LOG_SUM_EXP not in outputs:
-            return _unusable(f"no output {LOG_SUM_EXP}, found {', '.join(outputs)}")
+            return _unusable(why_missing(LOG_SUM_EXP, outputs))
         of_rows = self._of_rows(self.log_sum_exp_tolerance).check(self._as_rows(outputs[LOG_SUM_EXP]))
         if of_rows.first_bad is not None:
             of_rows = replace(of_rows, first_bad=f"log-sum-exp: {of_rows.first_bad}")
@@ -192,10 +193,9 @@ class Expected:
 
     def check(self, output: np.ndarray) -> Verdict:
         """Compare an output with the reference; a wrong shape or dtype is a wrong output, not an error."""
-        if output.shape != self.reference.shape:
-            return _unusable(f"output shape {output.shape}, expected {self.reference.shape}")
-        if output.dtype != numpy_dtype(self.dtype):
-            return _unusable(f"output dtype {output.dtype}, expected {numpy_dtype(self.dtype)}")
+        difference = why_another(output, self.reference.shape, numpy_dtype(self.dtype))
+        if difference is not None:
+            return _unusable(difference)
         error = self._row_errors(output)
         if not error.size:
             return Verdict(ok=True, max_abs_error=0.0, error_ratio=0.0, tolerance=0.0)

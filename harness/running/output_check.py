@@ -2,13 +2,13 @@
 
 import dataclasses
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall
 from harness.oracle.expected import Expected, Verdict, expect, worse
+from harness.problem.found_outputs import require_arrays
 from harness.problem.outputs import OUTPUT
 
 REPETITIONS_S = 0.02
@@ -83,10 +83,3 @@ def _are_same(one: Outputs, other: Outputs) -> bool:
 
 def _bytes_of(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def require_arrays(outputs: Mapping[str, object]) -> None:
-    """Raise `TypeError` for an output of a call that is no array."""
-    for name, found in outputs.items():
-        if not isinstance(found, np.ndarray):
-            raise TypeError(f"{name}: found a {type(found).__name__}, expected an array")

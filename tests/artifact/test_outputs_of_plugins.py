@@ -1,0 +1,139 @@
+"""What code of plugins gives Python programs, and leaves of their arrays."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.artifact.bound_call import BoundCall, Executable
+from harness.artifact.checked_executable import CheckedExecutable
+from harness.errors import ChangedInputsError, HarnessError
+from harness.oracle.expected import expect
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.found_outputs import why_unusable
+from harness.problem.inputs import Inputs, make_inputs
+
+PROBLEM = AttentionProblem(heads=2, seq_q=4, head_dim=8)
+WITH_SUMS = PROBLEM.model_copy(update={"log_sum_exp": True})
+SHAPE, SUMS = PROBLEM.output_shape, PROBLEM.log_sum_exp_shape
+ZEROS = np.zeros(SHAPE, np.float32)
+
+
+class Giving(Executable):
+    """Code that gives what it is told to, and does to its inputs what it is told to."""
+
+    def __init__(self, outputs: Any, run: Callable[[Inputs], None] = lambda inputs: None) -> None:
+        self.outputs = outputs
+        self.run = run
+
+    def bind(self, inputs: Inputs) -> BoundCall:
+        return GivingCall(self, inputs)
+
+
+class GivingCall(BoundCall):
+    def __init__(self, executable: Giving, inputs: Inputs) -> None:
+        self.executable = executable
+        self.inputs = inputs
+
+    def poison(self) -> None:
+        pass
+
+    def run(self) -> None:
+        self.executable.run(self.inputs)
+
+    def output(self) -> np.ndarray:
+        found: np.ndarray = self.executable.outputs["output"]
+        return found
+
+    def outputs(self) -> Any:
+        return self.executable.outputs
+
+
+def called(executable: Executable, problem: AttentionProblem = PROBLEM) -> Any:
+    inputs = make_inputs(problem)
+    return CheckedExecutable(problem, executable, "odd on cpu")(inputs.q, inputs.k, inputs.v)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "says"),
+    [
+        ({"output": ZEROS.tolist()}, "output: found a list, expected an array"),
+        ({"output": None}, "output: found a NoneType, expected an array"),
+        ({"output": ZEROS[..., None]}, f"output shape {(*SHAPE, 1)}, expected {SHAPE}"),
+        ({"output": ZEROS.astype(np.float64)}, "output dtype float64, expected float32"),
+        ({"result": ZEROS}, "no output output, found result"),
+        ([ZEROS], "outputs: found a list, expected arrays by name"),
+    ],
+)
+def test_an_output_that_is_another_than_the_problem_has_is_not_handed_on(outputs: Any, says: str) -> None:
+    with pytest.raises(HarnessError) as error:
+        called(Giving(outputs))
+    assert str(error.value) == f"odd on cpu: {says}"
+    call = CheckedExecutable(PROBLEM, Giving(outputs)).bind(make_inputs(PROBLEM))
+    with pytest.raises(HarnessError) as error:
+        call.output()
+    assert str(error.value) == f"Giving: {says}"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "says"),
+    [
+        ({"output": ZEROS}, "no output log_sum_exp, found output"),
+        (
+            {"output": ZEROS, "log_sum_exp": np.zeros(SUMS)},
+            "log-sum-exp: output dtype float64, expected float32",
+        ),
+        (
+            {"output": ZEROS, "log_sum_exp": np.zeros(SHAPE, np.float32)},
+            f"log-sum-exp: output shape {SHAPE}, expected {SUMS}",
+        ),
+    ],
+)
+def test_so_is_a_second_output(outputs: Any, says: str) -> None:
+    with pytest.raises(HarnessError, match=r"^odd on cpu: ") as error:
+        called(Giving(outputs), WITH_SUMS)
+    assert str(error.value) == f"odd on cpu: {says}"
+
+
+def test_what_is_asked_for_is_handed_on_and_nothing_else() -> None:
+    sums = np.zeros(SUMS, np.float32)
+    both = {"log_sum_exp": sums, "output": ZEROS, "more": ZEROS}
+    assert called(Giving(both)) is ZEROS
+    found = called(Giving(both), WITH_SUMS)
+    assert found[0] is ZEROS
+    assert found[1] is sums
+
+
+@pytest.mark.parametrize(
+    "output", [ZEROS[..., :-1], ZEROS.astype(np.float64), ZEROS.astype(np.float16), ZEROS.astype(">f4")]
+)
+def test_a_run_refuses_the_same_outputs(output: np.ndarray) -> None:
+    verdict = expect(make_inputs(PROBLEM), PROBLEM).check_outputs({"output": output})
+    assert verdict.first_bad == why_unusable({"output": output}, PROBLEM)
+    assert verdict.first_bad is not None
+
+
+def zero(name: str) -> Callable[[Inputs], None]:
+    return lambda inputs: getattr(inputs, name).fill(0)
+
+
+@pytest.mark.parametrize("name", ["q", "k", "v"])
+def test_code_that_writes_to_an_input_is_told(name: str) -> None:
+    with pytest.raises(ChangedInputsError, match=f"^odd on cpu: it changes its input {name}$"):
+        called(Giving({"output": ZEROS}, zero(name)))
+
+
+def test_inputs_are_looked_at_until_a_call_has_left_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.artifact import checked_executable
+
+    looked_at: list[int] = []
+    digest = checked_executable.digest_of_array
+    monkeypatch.setattr(
+        checked_executable, "digest_of_array", lambda array: looked_at.append(1) or digest(array)
+    )
+    inputs = make_inputs(PROBLEM)
+    executable = CheckedExecutable(PROBLEM, Giving({"output": ZEROS}))
+    for _ in range(3):
+        executable(inputs.q, inputs.k, inputs.v)
+    assert len(looked_at) == 6
