@@ -20,7 +20,7 @@ def returned_artifact(variant: Variant, case: Case, found: object, folder: Path)
     """Return the artifact that a variant's `build` has returned, with what the variant chose for the case.
 
     Raises `PluginError` for what is no artifact, for that of another problem, for a field that no artifact
-    may have, and for a stage whose file is not in the folder.
+    may have, for operations that are too few, and for a stage whose file is not in the folder.
     """
     owner = f"variant {case.variant!r}"
     if not isinstance(found, Artifact):
@@ -30,6 +30,7 @@ def returned_artifact(variant: Variant, case: Case, found: object, folder: Path)
         other = problem.describe() if isinstance(problem, AttentionProblem) else shown(problem)
         raise PluginError(f"{owner}: build: case.problem: found {other}, expected that of {case.describe()}")
     artifact = _validated(with_choices(found, variant), f"{owner}: build: ")
+    _require_possible_operations(artifact, owner)
     for place, function in _loaders(artifact):
         if not LOADER.fullmatch(function):
             raise PluginError(f"{owner}: build: {place}: found {shown(function)}, expected module:function")
@@ -40,6 +41,20 @@ def returned_artifact(variant: Variant, case: Case, found: object, folder: Path)
                 f"{owner}: build: stage_files.{stage}: found {shown(name)}, expected {expected}"
             )
     return artifact
+
+
+def _require_possible_operations(artifact: Artifact, owner: str) -> None:
+    """Raise `PluginError` for fewer operations than the products of all visible pairs are.
+
+    What a boolean mask hides is not known when code is built, and need not be computed.
+    """
+    executed, problem = artifact.metrics.flops_executed, artifact.case.problem
+    least = problem.flops() - problem.projection_flops()
+    if executed is not None and executed < least and not problem.mask:
+        raise PluginError(
+            f"{owner}: build: metrics.flops_executed: found {executed}, expected at least {least}, the products "
+            "of all visible pairs; None where it is not known"
+        )
 
 
 def with_choices(artifact: Artifact, variant: Variant) -> Artifact:

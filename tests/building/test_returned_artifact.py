@@ -55,6 +55,10 @@ def built(monkeypatch: pytest.MonkeyPatch, cache: Path, change: Change) -> Artif
             "metrics.occupancy: found NaN, expected at most 1.0",
         ),
         (
+            changed(metrics=StaticMetrics(flops_executed=example_case().problem.flops() - 1)),
+            f"metrics.flops_executed: found {example_case().problem.flops() - 1}, expected at least",
+        ),
+        (
             changed(stage_seconds={"source": -1.0}),
             "stage_seconds.source: found -1.0, expected at least 0.0",
         ),
