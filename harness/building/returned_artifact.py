@@ -52,8 +52,8 @@ def _require_possible_operations(artifact: Artifact, owner: str) -> None:
     least = problem.flops() - problem.projection_flops()
     if executed is not None and executed < least and not problem.mask:
         raise PluginError(
-            f"{owner}: build: metrics.flops_executed: found {executed}, expected at least {least}, the products "
-            "of all visible pairs; None where it is not known"
+            f"{owner}: build: metrics.flops_executed: found {executed}, expected at least {least}, the "
+            "products of all visible pairs; None where it is not known"
         )
 
 
