@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from itertools import islice
 from pathlib import Path
 
-from harness.digest import INSTALLED, files_below
+from harness.digest import INSTALLED, files_below, folders_of
 from harness.plugins import modules_of
 
 MOST_FILES = 500
@@ -68,7 +68,7 @@ def named_packages(package: str) -> frozenset[str]:
     specification = place_of(package)
     if specification is None or getattr(specification.loader, "archive", None) is not None:
         return frozenset()
-    folders = specification.submodule_search_locations or []
+    folders = folders_of(specification)
     files = list(_files_of(folders))
     if not folders and specification.has_location and specification.origin:
         files = [Path(specification.origin)]
@@ -91,7 +91,7 @@ def _is_source(name: str) -> bool:
     specification = place_of(name)
     if specification is None:
         return False
-    folders = tuple(specification.submodule_search_locations or ())  # also of a folder without __init__.py
+    folders = folders_of(specification)  # also of a package without __init__.py
     file = specification.origin if specification.has_location else None
     return _is_followed(folders, file)
 

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,18 @@ def sources_of(packages: Iterable[str]) -> list[tuple[Path, Path]]:
     return found
 
 
+def folders_of(specification: ModuleSpec) -> tuple[str, ...]:
+    """Return the folders of a package, none of a module that is one file.
+
+    An editable installation may name places that are no folders, where its own finder looks: then it is the
+    folder that the package's module lies in.
+    """
+    places = tuple(specification.submodule_search_locations or ())
+    if not places or any(map(os.path.isdir, places)) or not os.path.isfile(specification.origin or ""):
+        return places
+    return (os.path.dirname(specification.origin or ""),)
+
+
 def _sources(package: str) -> Iterator[tuple[Path, Path]]:
     """Yield (folder, source file) of a package, or of a module that is one file, or the zip file it is in."""
     specification = importlib.util.find_spec(package)
@@ -163,7 +176,7 @@ def _sources(package: str) -> Iterator[tuple[Path, Path]]:
         yield Path(archive).parent, Path(archive)
         return
     kinds = SOURCES if package == OWN_PACKAGE else SOURCES_OF_OTHERS
-    for folder in map(Path, specification.submodule_search_locations or []):
+    for folder in map(Path, folders_of(specification)):
         for path in sorted(files_below(folder)):
             is_built = BUILT in path.relative_to(folder).parts[:-1] and path.suffix != ".py"
             if path.suffix.lower() in kinds and not is_built:

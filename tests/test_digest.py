@@ -1,10 +1,14 @@
 """Which files of a package its digest covers."""
 
 import importlib
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
 from pathlib import Path
 
 import pytest
 
+from harness.code_packages import named_packages
 from harness.digest import OWN_PACKAGE, digest_of_sources, source_stamps
 
 INSTALLED_IN_IT = (
@@ -81,6 +85,27 @@ def test_linked_folders_of_sources_are_followed_once_and_links_to_data_are_not(p
     assert len(digests) == 2
     names = [Path(name).relative_to(package).as_posix() for name, _, _ in source_stamps([package.name])]
     assert names == ["__init__.py", "linked/inner/a.py", "linked/kernel.cu"]
+
+
+def test_a_package_whose_finder_names_no_folder_is_the_folder_of_its_module(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As editable installations of some build tools have it."""
+    module = package / "__init__.py"
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+            if name != "mapped":
+                return None
+            virtual = [str(package / "_loader.py" / name)]
+            return spec_from_file_location(name, module, submodule_search_locations=virtual)
+
+    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+    (package / "kernels" / "a.py").write_text("import another_package_of_kernels")
+    assert {Path(name).name for name, _, _ in source_stamps(["mapped"])} == {"__init__.py", "a.py"}
+    (package.parent / "another_package_of_kernels.py").write_text("")
+    assert "another_package_of_kernels" in named_packages("mapped")
 
 
 def test_all_code_of_the_harness_is_covered() -> None:

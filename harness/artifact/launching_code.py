@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from zipimport import zipimporter
 
 from harness.code_packages import named_modules, reached_packages
-from harness.digest import digest, digests_besides_python, source_stamps
+from harness.digest import digest, digests_besides_python, folders_of, source_stamps
 
 OWN = __name__.partition(".")[0]
 ROOMS = ("artifact", "targets", "variants")
@@ -94,7 +94,7 @@ def _specification(module: str) -> ModuleSpec | None:
             if found is None or found.submodule_search_locations is None:
                 return None
             name = f"{found.name}.{part}"
-            found = PathFinder.find_spec(name, list(found.submodule_search_locations))
+            found = PathFinder.find_spec(name, list(folders_of(found)))
     except (ImportError, ValueError):
         return None
     return found

@@ -22,7 +22,7 @@ from platformdirs import user_cache_dir
 from harness import plugins
 from harness.artifact.cache import cache_root
 from harness.code_packages import code_packages, is_installed, is_library, names_now, place_of
-from harness.digest import BUILT, OWN_PACKAGE, sources_of
+from harness.digest import BUILT, OWN_PACKAGE, folders_of, sources_of
 from harness.errors import PluginError
 from harness.plurals import counted
 from harness.printable import printable
@@ -157,7 +157,7 @@ def _providers() -> Mapping[str, Sequence[str]] | None:
 
 def _is_library(top: str) -> bool:
     specification = place_of(top)
-    return specification is not None and is_library(specification.submodule_search_locations or ())
+    return specification is not None and is_library(folders_of(specification))
 
 
 @functools.cache

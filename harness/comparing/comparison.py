@@ -148,7 +148,7 @@ def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_
     cases, notes = compare_tables(tables[0], tables[1], threshold)
     if cases.empty:
         raise InputError(
-            f"{new.path}: it has no case of {old.path}; expected two runs of the same cases (problem, "
+            f"{new.place}: it has no case of {old.place}; expected two runs of the same cases (problem, "
             "variant, target and parameters)"
         )
     _require_one_machine(cases, old, new)
@@ -218,7 +218,7 @@ def _require_one_machine(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolde
     if meant.any() and (devices[0] != devices[1]).all():
         names = [", ".join(sorted(set(found))) for found in devices]
         raise InputError(
-            f"{new.path}: measured on {names[1]}, {old.path} on {names[0]}; expected runs of one machine"
+            f"{new.place}: measured on {names[1]}, {old.place} on {names[0]}; expected runs of one machine"
         )
 
 

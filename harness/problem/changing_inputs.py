@@ -8,6 +8,7 @@ of V is another one: neither inputs nor probabilities that were there before com
 
 import numpy as np
 
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 
 CHANGING = frozenset({"query", "key", "value", "tokens"})
@@ -18,6 +19,22 @@ EXACT = 2
 
 STRIDE = 7919
 """How far the element that changes moves from one number to the next; a prime, so that it visits many."""
+
+
+TURNED = 3
+"""The number of inputs with the other sign and other scores, half of the rows of K being turned besides."""
+
+TURNABLE = ("normal", "uniform")
+"""Distributions of inputs that stay of their kind then; others have infinities, or a sign that matters."""
+
+
+def inputs_as_expected(inputs: Inputs, problem: AttentionProblem, number: int) -> Inputs:
+    """Return inputs as those of a number, changed in place, but for the sign that all of an odd one have.
+
+    What is expected of these is minus what code gives that has the number's.
+    """
+    ChangingInputs(inputs).become_unsigned(number)
+    return inputs if number < EXACT else inputs.as_expected(problem)
 
 
 class ChangingInputs:
@@ -55,6 +72,14 @@ class ChangingInputs:
             place = number * STRIDE % self._elements.size
             self._changed = (place, self._elements[place])
             self._elements[place] = self._elements[place] / self._elements.dtype.type(2)
+
+    def become_unsigned(self, number: int) -> None:
+        """Let the inputs be those of a number, without the other sign."""
+        self.become(number)
+        if self._is_negated:
+            for array in self._arrays:
+                _negate(array)
+            self._is_negated = False
 
     def copy(self) -> None:
         """Copy the arrays, which shows what handling them takes."""

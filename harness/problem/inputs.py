@@ -59,6 +59,23 @@ class Inputs:
         projections = None if self.projections is None else self.projections.moved()
         return Inputs(**moved, projections=projections, paging=self.paging)
 
+    def as_given(self) -> "Inputs":
+        """Return these inputs, NaN in q, k and v where code is to project them itself.
+
+        Code that took them would leave the projections out, and be right and fast.
+        """
+        if self.projections is not None:
+            for array in (self.q, self.k, self.v):
+                array.fill(np.nan)
+        return self
+
+    def as_expected(self, problem: AttentionProblem) -> "Inputs":
+        """Return these inputs with q, k and v as the plain implementation projects them, where it does."""
+        if self.projections is None:
+            return self
+        q, k, v = plain_projections(self.projections, problem)
+        return replace(self, q=q, k=k, v=v)
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays by name, those that projections are made from among them."""
         named = {name: getattr(self, name) for name in ARRAYS}

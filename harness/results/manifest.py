@@ -69,6 +69,8 @@ class Part(BaseModel):
     """As `Manifest.plugin_code`."""
     devices_of_peaks: dict[str, str] = {}
     """As `Manifest.devices_of_peaks`."""
+    limits: dict[str, float | None] = {}
+    """As `Manifest.limits`."""
     built: "Manifest | None" = None
     """Where the code was built, if it came here in a bundle."""
 
@@ -132,6 +134,9 @@ class Manifest(BaseModel):
     """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
     devices_of_peaks: dict[str, str] = {}
     """What each peak's target calls the device that it is measured on; older versions did not note it."""
+    limits: dict[str, float | None] = {}
+    """The experiment's limits, by name: what a case that took too long or too much was allowed.  Older
+    versions did not note them."""
     unmeasured: dict[str, dict[str, str]] = {}
     """Why a peak, or its bandwidths, could not be measured, by the peak's name and `peak` or `bandwidths`."""
 
@@ -210,6 +215,7 @@ def of_experiment(
         "profile": experiment.profile,
         "named_by": words,
         "plugin_code": plugin_code(cases),
+        "limits": experiment.limits.model_dump(),
     }
     return manifest.model_copy(update=update)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.artifact.artifact import EMULATING
 from harness.machine.cores import available_cores
 from harness.results.row_maker import CaseRecord
-from harness.running.checking import CheckFailure, check_case
+from harness.running.checking import EMULATOR, CheckFailure, check_case
 from harness.running.context import RunContext
 from harness.running.memory_needs import memory_shortage
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -71,11 +71,17 @@ class CheckPool:
         settings = self._context.experiment.check
         self._context.observer.started(record.case, "check")
         record.checked_inputs = settings.inputs
-        expected = self._context.expectations.files(record.case.problem, settings.distributions)
+        expectations, problem = self._context.expectations, record.case.problem
+        expected = expectations.files(problem, settings.distributions)
+        others = None
+        if record.executor != EMULATOR:
+            others = expectations.file_of_others(problem, settings.distributions[0])
         worker = self._worker(record)
         limit_s = self._context.step_limit_s
         dump = self._context.dump
-        check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump)
+        check = self._threads.submit(
+            check_case, worker, record, expected, settings.seed, limit_s, dump, others
+        )
         self._running[check] = (record, worker)
 
     def _worker(self, record: CaseRecord) -> WorkerProcess:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.artifact.artifact import EMULATING
+from harness.problem.changing_inputs import TURNED
 from harness.reporting.units import beside_limit
 from harness.results.row_maker import CaseRecord
 from harness.status import Status
@@ -26,8 +27,10 @@ from harness.workers.protocol import (
 
 Answer = TypeVar("Answer", Done, Ran, InputsGiven)
 
+EMULATOR = "emulator"
+"""The executor whose launches are executed twice each anyway, and take long."""
 OTHER_SIGN = 1
-"""The number of the inputs with the other sign, see `harness.problem.changing_inputs`."""
+"""Inputs of odd numbers have the other sign, see `harness.problem.changing_inputs`."""
 ON_OTHER_INPUTS = "right on its first inputs, and wrong on others: "
 COMPUTES_LATER = "the time is not to be trusted: what a call gives depends on inputs that came after it: "
 AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
@@ -73,14 +76,16 @@ def check_case(
     seed: int,
     timeout_s: float,
     dump: Path | None = None,
+    others: Path | None = None,
 ) -> None:
     """Load a built case and compare its output with what the oracle expects of each input distribution.
 
     The first distribution is run in fresh memory, again on what that call has left, and some more times if
-    that takes no time to speak of; then on other inputs, those with the other sign; and once more in fresh
-    memory.  So code is seen that leaves a part of the output as it found it, keeps what it has computed
-    before, works only the first time, or not always.  Not so on the emulator, where each launch is executed
-    in two orders of lanes, from the same memory, anyway.  Code that changes its inputs is wrong, too.
+    that takes no time to speak of; then on other inputs, of which the file `others` tells what is expected,
+    or those with the other sign; and once more in fresh memory.  So code is seen that leaves a part of the
+    output as it found it, keeps what it has computed before, works only the first time, or not always.  Not
+    so on the emulator, where each launch is executed in two orders of lanes, from the same memory, anyway.
+    Code that changes its inputs is wrong, too.
 
     A wrong output goes into the folder `dump`, if there is one, beside what was expected.
 
@@ -90,8 +95,8 @@ def check_case(
     checking = _Checking(worker, record, seed, timeout_s, dump)
     with record.elapsing():
         load_case(worker, record, timeout_s)
-        for distribution in list(expected)[:1] if record.executor != "emulator" else ():
-            checking.check_repeatedly(distribution, expected[distribution])
+        for distribution in list(expected)[:1] if record.executor != EMULATOR else ():
+            checking.check_repeatedly(distribution, expected[distribution], others)
         for distribution, expectation in expected.items():
             bind_inputs(worker, distribution, seed, timeout_s)
             _run(worker, record, timeout_s)
@@ -108,17 +113,18 @@ class _Checking:
     timeout_s: float
     dump: Path | None
 
-    def check_repeatedly(self, distribution: str, expectation: Path) -> None:
+    def check_repeatedly(self, distribution: str, expectation: Path, others: Path | None) -> None:
         """Check calls on inputs that are the same, and on others; what memory they take does not count."""
         bound = BindRequest(distribution=distribution, seed=self.seed, changes=True)
         self._ask(bound, Done, "load")
         self._ask(RunRequest(), Ran)
         self._ask(RunRequest(poison=False), Ran)
         self.compare(distribution, expectation, repeats=True)
-        self._ask(ChangeInputsRequest(number=OTHER_SIGN), Done)
+        number = OTHER_SIGN if others is None else TURNED
+        self._ask(ChangeInputsRequest(number=number), Done)
         self._ask(GiveInputsRequest(), InputsGiven)
         self._ask(RunRequest(), Ran)
-        self.compare(distribution, expectation, ON_OTHER_INPUTS)
+        self.compare(distribution, others or expectation, ON_OTHER_INPUTS)
 
     def compare(self, distribution: str, expectation: Path, when: str = "", *, repeats: bool = False) -> None:
         """Compare the last run's output with what the oracle expects."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from harness.building.pool import BuildPool, CaseRequest
 from harness.building.requests import Builders
-from harness.errors import HarnessError, one_line
-from harness.experiment.experiment import Experiment, parse_experiment
+from harness.errors import one_line
+from harness.experiment.experiment import Experiment
 from harness.plurals import counted
 from harness.problem.case import Case
 from harness.results.result import SPEEDUP_FIELDS, Result
@@ -83,13 +83,10 @@ class RunContext:
 
     @cached_property
     def has_other_limits(self) -> bool:
-        """Whether the experiment's limits are others than those that the run began with, as far as known."""
-        told = self.folder.manifest
-        try:
-            began = parse_experiment(told.source, Path(told.source_name or "experiment.toml"), told.profile)
-        except HarnessError:
-            return False
-        return began.limits != self.experiment.limits
+        """Whether some part of the run had other limits than the experiment has, as far as that is known."""
+        limits, manifest = self.experiment.limits.model_dump(), self.folder.manifest
+        known = [manifest.limits, *(part.limits for part in manifest.parts)]
+        return any(one not in ({}, limits) for one in known)
 
     @cached_property
     def all_cases(self) -> Sequence[Case]:
@@ -191,13 +188,21 @@ class RunContext:
             self.forgotten_speedups.add(row.case)
 
     def tell_of_speedups(self) -> None:
-        """Say how many rows have lost their speed-up of the cases that this part was not asked for."""
+        """Say how many cases have lost their speed-up because only a part of them was asked for."""
         lost = self.forgotten_speedups - self.rows.keys()
+        lost |= {case for case, row in self.rows.items() if self._has_lost_its_baseline(row)}
         if lost:
             self.observer.message(
-                f"{counted(len(lost), 'case')} without speed-up: compared with a baseline that is another "
-                "now; --resume without --only times them beside it"
+                f"{counted(len(lost), 'case')} without speed-up: timed apart from the baseline as it is now; "
+                "--resume without --only times them beside it"
             )
+
+    def _has_lost_its_baseline(self, row: Result) -> bool:
+        """Whether a row was timed anew without its baseline, which this part was not asked for."""
+        earlier = self.earlier.get(row.case)
+        if earlier is None or earlier.speedup is None or row.time_s is None or row.speedup is not None:
+            return False
+        return earlier.baseline_case not in self.rows
 
     def fail(self, record: CaseRecord, phase: str, failure: WorkerFailure) -> None:
         """Journal the row of a case that ended in this phase, and keep what its worker wrote.

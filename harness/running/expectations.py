@@ -5,6 +5,7 @@ from pathlib import Path
 
 from harness.digest import digest
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.changing_inputs import TURNABLE, TURNED
 from harness.storage.replacing import own_folder
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import Done, ExpectRequest
@@ -40,11 +41,27 @@ class Expectations:
             self._expect(problem, distribution, files[distribution])
         return files
 
-    def _expect(self, problem: AttentionProblem, distribution: str, file: Path) -> None:
+    def file_of_others(self, problem: AttentionProblem, distribution: str) -> Path | None:
+        """Return the file of inputs with other scores, None where a distribution has none.
+
+        Raises as `files` does.
+        """
+        if distribution not in TURNABLE:
+            return None
+        name = digest(problem.model_dump(mode="json"))[:12]
+        file = self._folder / f"{name}-{distribution}-{TURNED}.npy"
+        if not file.exists():
+            own_folder(self._folder)
+            self._expect(problem, distribution, file, TURNED)
+        return file
+
+    def _expect(self, problem: AttentionProblem, distribution: str, file: Path, number: int = 0) -> None:
         if self._worker is None or not self._worker.alive:
             self._end_worker()
             self._worker = WorkerProcess()
-        request = ExpectRequest(problem=problem, distribution=distribution, seed=self._seed, file=file)
+        request = ExpectRequest(
+            problem=problem, distribution=distribution, seed=self._seed, number=number, file=file
+        )
         try:
             self._worker.request(request, EXPECT_TIMEOUT_S, Done)
         except WorkerFailure:

@@ -18,6 +18,7 @@ from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import (
     CallRequest,
     ChangeInputsRequest,
+    ConvertOutputRequest,
     CopyInputsRequest,
     Done,
     FetchRequest,
@@ -61,6 +62,9 @@ HANDLING_SLACK_S = 1e-3
 """And so much more: what is on a device is copied from and to it."""
 READING_SLACK_S = 100e-6
 """Or so much, where outputs are read that are in the processor's memory."""
+MOST_CONVERSIONS = 3.0
+"""Reading outputs may take so many times what it takes to bring them into another layout and type, or as long
+as a call."""
 MOST_CALLS_HANDLED = 5.0
 """And, where that is more, so many times what a call takes."""
 MOST_TIMES_THE_PEAK = 3.0
@@ -87,6 +91,8 @@ class OutsideTimes:
     """Reading outputs that were read before."""
     copy_s: float = 0.0
     """Copying all inputs, as code of ours does it."""
+    convert_s: float = 0.0
+    """Converting the output."""
 
 
 class OutsideClock:
@@ -112,18 +118,21 @@ class OutsideClock:
         self._windows = MANY_WINDOWS if confirms else WINDOWS
         self._window_s = SHORT_WINDOW_S if confirms else WINDOW_S
         self._long_calls = MORE_LONG_CALLS if confirms else LONG_CALLS
-        self._request_s = self._copy_s = self._give_s = 0.0
+        self._request_s = self._copy_s = self._convert_s = self._give_s = 0.0
 
     def times(self) -> OutsideTimes:
         """Time calls; raises `CheckFailure` when the worker fails."""
         self._request_s = min(self._asked(CallRequest(calls=0)) for _ in range(self._windows))
         self._copy_s = min(self._beyond_a_request(CopyInputsRequest()) for _ in range(self._windows))
+        self._convert_s = min(self._beyond_a_request(ConvertOutputRequest()) for _ in range(2))
         self._give_s = float("inf")
         first = self._first_of_long_calls()
         if first >= ENOUGH_S:
             poison_s = min(self._beyond_a_request(PoisonRequest()) for _ in range(2))
             read_s = min(self._beyond_a_request(FetchRequest()) for _ in range(2))
-            return OutsideTimes(first, first, first, self._give_s, poison_s, read_s, self._copy_s)
+            return OutsideTimes(
+                first, first, first, self._give_s, poison_s, read_s, self._copy_s, self._convert_s
+            )
         seconds = self._per_call(self._calls)
         read_s = self._per_call(lambda times: self._beyond_a_request(FetchRequest(times=times)))
         new = min(self._first_call() for _ in range(self._windows))
@@ -131,8 +140,9 @@ class OutsideClock:
         poisoned = self._per_call(
             lambda calls: self._beyond_a_request(CallRequest(calls=calls, poisons=True))
         )
-        after_poison_s = max(0.0, poisoned - poison_s)
-        return OutsideTimes(seconds, new, after_poison_s, self._give_s, poison_s, read_s, self._copy_s)
+        return OutsideTimes(
+            seconds, new, after_poison_s, self._give_s, poison_s, read_s, self._copy_s, self._convert_s
+        )
 
     def _first_of_long_calls(self) -> float:
         """Return what the shortest of a few first calls takes; at least two are made."""
@@ -238,12 +248,12 @@ def _distrust_of_handling(
     What takes a few times as long as a call hides little: a padded batch, say, takes many times its inputs'
     memory, one sequence after the other.
     """
-    copy_s = median(one.copy_s for one in times)
-    hidden_s = MOST_CALLS_HANDLED * expected_s
+    copy_s, hidden_s = median(one.copy_s for one in times), MOST_CALLS_HANDLED * expected_s
+    read_s = max(expected_s, MOST_CONVERSIONS * median(one.convert_s for one in times))
     handled = {
         "it takes other inputs": (median(one.give_s for one in times), hidden_s, HANDLING_SLACK_S),
         "outputs are poisoned": (median(one.poison_s for one in times), hidden_s, HANDLING_SLACK_S),
-        "its outputs are read": (median(one.read_s for one in times), 0.0, reading_slack_s),
+        "its outputs are read": (median(one.read_s for one in times), read_s, reading_slack_s),
     }
     for what, (seconds, allowed_s, slack_s) in handled.items():
         if seconds > max(allowed_s, MOST_COPIES * copy_s + slack_s):

@@ -57,6 +57,7 @@ from harness.workers.protocol import (
     ChangeInputsRequest,
     Checked,
     CheckRequest,
+    ConvertOutputRequest,
     CopyInputsRequest,
     Done,
     ExpectRequest,
@@ -112,6 +113,7 @@ class Worker:
             GiveInputsRequest: self._give_inputs,
             PoisonRequest: self._poison,
             CopyInputsRequest: self._copy_inputs,
+            ConvertOutputRequest: self._convert_output,
             CallRequest: self._call_often,
             FetchRequest: self._fetch,
             SampleRequest: self._sample,
@@ -157,9 +159,11 @@ class Worker:
 
     def _expect(self, request: ExpectRequest) -> Done:
         from harness.oracle.expected import expect
+        from harness.problem.changing_inputs import inputs_as_expected
         from harness.problem.inputs import make_inputs
 
         inputs = make_inputs(request.problem, request.distribution, request.seed)
+        inputs = inputs_as_expected(inputs, request.problem, request.number)
         expect(inputs, request.problem).save(request.file)
         return Done()
 
@@ -180,6 +184,7 @@ class Worker:
         if request.placement is not None:
             placement.vary(request.placement)
         inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed).moved()
+        inputs = inputs.as_given()
         self._is_timed = request.placement is not None
         self._note(inputs)
         self._call = self._executable.bind(inputs)
@@ -221,6 +226,14 @@ class Worker:
         if self._changing is None:
             raise RuntimeError("inputs were to be copied before a bind for timing")
         self._changing.copy()
+        return Done()
+
+    def _convert_output(self, request: ConvertOutputRequest) -> Done:
+        from harness.running.output_check import convert_output
+
+        if self._artifact is None:
+            raise RuntimeError("an output was to be converted before load")
+        convert_output(self._artifact.case.problem)
         return Done()
 
     def _call_often(self, request: CallRequest) -> Done:

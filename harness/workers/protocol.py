@@ -66,6 +66,8 @@ class ExpectRequest(_Message):
     problem: AttentionProblem
     distribution: str
     seed: int
+    number: Annotated[int, Field(ge=0)] = 0
+    """Which inputs, see `harness.problem.changing_inputs`."""
     file: AbsolutePath
 
 
@@ -143,6 +145,12 @@ class CopyInputsRequest(_Message):
     """Copy all inputs once, as code of ours does it; answered by `Done`."""
 
     kind: Literal["copy-inputs"] = "copy-inputs"
+
+
+class ConvertOutputRequest(_Message):
+    """Convert an f32 array of reversed axes to one of the output's shape and type; answered by `Done`."""
+
+    kind: Literal["convert-output"] = "convert-output"
 
 
 class CallRequest(_Message):
@@ -299,6 +307,7 @@ Request = Annotated[
     | GiveInputsRequest
     | PoisonRequest
     | CopyInputsRequest
+    | ConvertOutputRequest
     | CallRequest
     | FetchRequest
     | SampleRequest
@@ -323,6 +332,7 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     GiveInputsRequest: InputsGiven,
     PoisonRequest: Done,
     CopyInputsRequest: Done,
+    ConvertOutputRequest: Done,
     CallRequest: Done,
     FetchRequest: Done,
     SampleRequest: Sampled,

@@ -57,8 +57,8 @@ def built(monkeypatch: pytest.MonkeyPatch, cache: Path, change: Change) -> Artif
         ),
         (
             changed(metrics=StaticMetrics(flops_executed=FLOPS - 1)),
-            f"metrics.flops_executed: found {FLOPS - 1}, expected at least {FLOPS}, the products of all visible "
-            "pairs; None where it is not known",
+            f"metrics.flops_executed: found {FLOPS - 1}, expected at least {FLOPS}, the products of all "
+            "visible pairs; None where it is not known",
         ),
         (
             changed(stage_seconds={"source": -1.0}),

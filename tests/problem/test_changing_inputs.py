@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.changing_inputs import EXACT, ChangingInputs
+from harness.problem.changing_inputs import EXACT, TURNED, ChangingInputs, inputs_as_expected
 from harness.problem.inputs import Inputs, make_inputs
 
 PLAIN = AttentionProblem(heads=2, seq_q=5, head_dim=4)
@@ -34,6 +34,19 @@ def test_with_the_other_sign_the_right_output_has_the_other_sign(problem, dtype)
     assert np.allclose(other.reference, -right.reference, rtol=1e-12, atol=1e-12)
     if right.log_sum_exp is not None:
         assert np.allclose(other.log_sum_exp, right.log_sum_exp, rtol=1e-12)
+
+
+@pytest.mark.parametrize("problem", [PLAIN, PROJECTED, FORMS], ids=["plain", "projected", "forms"])
+def test_turned_inputs_have_other_scores_and_what_is_expected_of_them_has_the_other_sign(problem):
+    drawn = expect(make_inputs(problem), problem)
+    expected = expect(inputs_as_expected(make_inputs(problem), problem, TURNED), problem)
+    changing = ChangingInputs(make_inputs(problem))
+    changing.become(TURNED)
+    given = expect(changing.inputs, problem)
+    assert changing.is_negated
+    assert np.allclose(given.reference, -expected.reference, rtol=1e-12, atol=1e-12)
+    assert np.all(expected.tolerance <= 4 * drawn.tolerance)
+    assert not np.allclose(np.abs(given.reference), np.abs(drawn.reference), rtol=1e-2)
 
 
 @pytest.mark.parametrize("problem", [PLAIN, PROJECTED], ids=["plain", "projected"])

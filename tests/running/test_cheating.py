@@ -119,6 +119,13 @@ def test_code_may_take_inputs_and_poison_outputs_about_as_fast_as_they_are_copie
         assert "it computes there" in found.reason
 
 
+def test_code_may_bring_its_output_into_another_layout_and_type() -> None:
+    read = OutsideTimes(1e-3, 1e-3, read_s=2e-3, copy_s=2e-5, convert_s=7e-4)
+    assert distrust([read], 1e-3, 0.0) is None
+    assert distrust([dataclasses.replace(read, convert_s=6e-4)], 1e-3, 0.0) is not None
+    assert distrust([dataclasses.replace(read, read_s=0.9e-3, convert_s=0.0)], 1e-3, 0.0) is None
+
+
 def test_a_call_after_its_output_was_poisoned_takes_no_longer_than_others() -> None:
     honest = OutsideTimes(1e-3, 1e-3, after_poison_s=1.3e-3, poison_s=1e-4)
     assert distrust([honest], 1e-3, 0.0) is None

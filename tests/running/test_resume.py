@@ -200,7 +200,7 @@ def test_a_baseline_that_is_timed_anew_alone_leaves_the_others_without_speed_up(
     assert journaled(finished.folder)[len(before) :][:2] == [other, baseline]
     assert speedups(finished.folder) == {4: True, 16: False}
     assert observer.messages[-1] == (
-        "1 case without speed-up: compared with a baseline that is another now; "
+        "1 case without speed-up: timed apart from the baseline as it is now; "
         "--resume without --only times them beside it"
     )
     again = Quiet()
@@ -359,7 +359,10 @@ def test_a_part_without_the_baseline_of_its_run_has_no_other(finished: RunSummar
     run(experiment(), tmp_path, cases=experiment().cases()[1:2], resume=True)
     assert journaled(finished.folder) == before
     change_key(finished.folder, other.case)
-    (repeated,) = run(experiment(), tmp_path, cases=experiment().cases()[1:2], resume=True).results
+    observer = Quiet()
+    alone = experiment().cases()[1:2]
+    (repeated,) = run(experiment(), tmp_path, observer, cases=alone, resume=True).results
+    assert observer.messages[-1].startswith("1 case without speed-up: timed apart from the baseline")
     assert (repeated.time_s is not None, repeated.baseline, repeated.speedup) == (True, None, None)
     run(experiment(), tmp_path, resume=True)
     assert compared(finished.folder) == {4: ("4", True), 16: ("4", False)}

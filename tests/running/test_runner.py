@@ -51,6 +51,7 @@ FAILURES = {
     "refused": (Status.UNSUPPORTED, "build", "mycc: no registers left"),
     "segfault": (Status.CRASHED, "run", "SIGSEGV"),
     "stale": (Status.WRONG, "check", "first bad: head 0, query 0"),
+    "takes-only-values": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "takes-only-queries": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "wrong": (Status.WRONG, "check", "first bad: head 1, query 14"),
 }
@@ -223,6 +224,13 @@ def test_what_a_row_took_includes_its_timing(tmp_path: Path) -> None:
 def test_the_baseline_is_the_first_case_of_its_variant(sweep: RunSummary) -> None:
     assert sweep.results[0].params == {"block": 4}
     assert sweep.results[0].speedup == 1.0
+
+
+def test_code_that_leaves_projections_out_is_wrong(tmp_path: Path) -> None:
+    experiment = example_experiment(["numpy-attention"])
+    projected = {**experiment.model_dump()["problem"], "model_width": 8}
+    (row,) = run(example_experiment(["numpy-attention"], problem=projected), tmp_path, timed=False).results
+    assert (row.status, row.phase) == (Status.WRONG, "check")
 
 
 def test_the_journal_has_each_row_once_and_every_round(sweep: RunSummary) -> None:

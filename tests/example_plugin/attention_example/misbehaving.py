@@ -322,6 +322,23 @@ class TakesOnlyQueries(Misbehaving):
             return True
 
 
+class TakesOnlyValues(Misbehaving):
+    """Code that takes other values, and forgets that scores are others, too."""
+
+    name = "takes-only-values"
+
+    class Call(NumpyCall):
+        """Has the probabilities of the inputs that it was bound to."""
+
+        def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
+            super().__init__(problem, replace(inputs, q=inputs.q.copy(), k=inputs.k.copy()), block)
+
+        def take_inputs(self, inputs: Inputs) -> bool:
+            """Take V."""
+            self.inputs = replace(self.inputs, v=inputs.v)
+            return True
+
+
 class Races(Misbehaving):
     """Code that is wrong in some of its calls."""
 
@@ -390,6 +407,7 @@ CALLS: dict[str, type[NumpyCall]] = {
         Mutates,
         KeepsKeys,
         TakesOnlyQueries,
+        TakesOnlyValues,
         Races,
         Masks,
         DiesWhenTimed,
