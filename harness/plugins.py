@@ -298,7 +298,7 @@ def _make(kind: str, name: str) -> Any:
 
 @contextmanager
 def asked(kind: str, name: str, what: str) -> Iterator[None]:
-    """Raise `HarnessError` that names a plugin for whatever its own code raises in here.
+    """Raise `PluginError` that names a plugin for whatever its own code raises in here.
 
     `what` says what it is asked for, `what it supports`.  Errors that the harness raises on purpose stay.
     """
@@ -308,7 +308,7 @@ def asked(kind: str, name: str, what: str) -> Iterator[None]:
         raise
     except BaseException as error:
         raise_interrupt(error)
-        raise HarnessError(f"{_declared(kind, name)} cannot say {what}: {one_line(error)}") from error
+        raise PluginError(f"{_declared(kind, name)} cannot say {what}: {one_line(error)}") from error
 
 
 def _declared(kind: str, name: str) -> str:

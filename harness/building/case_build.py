@@ -20,6 +20,7 @@ from harness.problem.case import Case, ParameterValue
 from harness.processes.copies import no_copy_returns
 from harness.status import Status
 from harness.storage.reading import read_text
+from harness.targets.answers import device_of
 from harness.targets.base import TargetOptions
 from harness.targets.executors import chosen_here
 from harness.validation import shown
@@ -44,8 +45,7 @@ def find_key(case: Case) -> KeyFound:
     target_options(case.target, case.target_options)
     require_supported(case)
     target_name = plugins.name_of(case.target)
-    with plugins.asked("target", target_name, "which device its code is for (device)"):
-        device = target.device_of(case)
+    device = device_of(case)
     code = code_digests({"harness"} | code_packages(variant) | code_packages(target))
     key = digest(
         {
@@ -62,7 +62,7 @@ def find_key(case: Case) -> KeyFound:
 def _tool_versions(kind: str, name: str) -> dict[str, str]:
     """Return the versions of the tools that a variant or target says it uses.
 
-    Raises `HarnessError` that names the plugin where its own code fails, or says anything else.
+    Raises `PluginError` that names the plugin where its own code fails, or says anything else.
     """
     with plugins.asked(kind, name, "what it uses (tool_versions)"):
         found = plugins.load(kind, name).tool_versions()
@@ -74,9 +74,10 @@ def _tool_versions(kind: str, name: str) -> dict[str, str]:
 def require_supported(case: Case) -> None:
     """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target.
 
-    A plugin's answer that is neither a reason nor None is a `PluginError`.
+    A plugin's answer that is neither a reason nor None is a `PluginError`, and so is what its code raises.
     """
-    reason = plugins.variant(case.variant).supports(case.problem, case.target)
+    with plugins.asked("variant", case.variant, "what it supports (supports)"):
+        reason = plugins.variant(case.variant).supports(case.problem, case.target)
     if reason is None:
         return
     if not isinstance(reason, str) or not reason.strip():
