@@ -3,15 +3,16 @@
 import re
 import sys
 from collections.abc import Callable, Iterator
+from enum import Enum
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
 from example_cases import example_case
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from harness import plugins
 from harness.__main__ import main
@@ -160,14 +161,68 @@ class Lists(Parameters):
     tiles: tuple[int, int] = (16, 16)
 
 
-@pytest.mark.parametrize("params", [{}, {"tiles": (32, 64)}, {"tiles": [32, 64]}])
-def test_a_list_as_a_parameter_is_refused(registered: Registered, params: dict[str, Any]) -> None:
-    registered("variant", variant(parameters=Lists))
-    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
-    with pytest.raises(
-        PluginError, match=r"^Lists\.tiles: found \[.*, expected a number, a truth value or a text"
-    ):
-        complete_case(problem, "odd", "cpu", params, {})
+class OpenLists(Parameters):
+    tiles: list[int] | None = None
+
+
+class ListsByDefault(Parameters):
+    tiles: Any = Field(default=[16, 16])
+
+
+class MadeLists(Parameters):
+    tiles: Annotated[list[int], Field(max_length=2)] = Field(default_factory=list)
+
+
+class OfNumpy(Parameters):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    tiles: np.int64 = np.int64(64)
+
+
+class OfNumpyByDefault(Parameters):
+    tiles: int = np.int64(64)  # type: ignore[assignment]
+
+
+class CalledOtherwise(Parameters):
+    tiles: int = Field(default=1, alias="t")
+
+
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [
+        (Lists, r"the type tuple\[int, int\]|the default \[16, 16\]"),
+        (OpenLists, r"the type .*list\[int\].*"),
+        (ListsByDefault, r"the default \[16, 16\]"),
+        (MadeLists, r"the type list\[int\]"),
+        (OfNumpy, "the default int64 64"),
+        (OfNumpyByDefault, "the default int64 64"),
+        (CalledOtherwise, 'the alias "t"'),
+    ],
+)
+@pytest.mark.parametrize("kind", ["variant", "target"])
+def test_a_setting_that_no_case_can_hold_is_refused_when_it_is_loaded(
+    registered: Registered, kind: str, model: type[Parameters], found: str
+) -> None:
+    registered(kind, variant(parameters=model) if kind == "variant" else target(options=model))
+    message = rf"^{kind} 'odd' \(odd_plugins:{kind}\): {model.__name__}.tiles: found ({found}), expected "
+    with pytest.raises(PluginError, match=message):
+        plugins.load(kind, "odd")
+
+
+class Mode(Enum):
+    FAST = "fast"
+
+
+class Usable(Parameters):
+    either: int | list[int] = 3
+    mode: Mode = Mode.FAST
+    name: Literal["a", "b"] | None = None
+    number: Annotated[int, Field(ge=1)] = 1
+    needed: int
+
+
+def test_settings_that_a_case_can_hold_are_taken(registered: Registered) -> None:
+    registered("variant", variant(parameters=Usable))
+    assert plugins.load("variant", "odd").parameters is Usable
 
 
 @pytest.mark.parametrize("threads", ["auto", 0, -1, True, 2**31])
