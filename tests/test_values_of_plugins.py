@@ -395,3 +395,5 @@ def test_a_number_that_no_case_can_hold_is_refused(registered: Registered) -> No
         complete_case(problem, "odd", "cpu", {}, {})
     with pytest.raises(InputError, match=r"^variant 'odd': part: found Infinity, expected a finite number$"):
         complete_case(problem, "odd", "cpu", {"part": float("inf")}, {})
+    with pytest.raises(PluginError, match="found NaN"):  # as of a case whose defaults could not be read
+        find_key(CASE.model_copy(update={"variant": "odd"}))

@@ -15,7 +15,7 @@ from harness.building.returned_artifact import returned_artifact
 from harness.code_packages import code_packages
 from harness.digest import code_digests, digest
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
-from harness.experiment.case_settings import asked_for, checked
+from harness.experiment.case_settings import asked_for, checked, concrete
 from harness.problem.case import Case, ParameterValue
 from harness.processes.copies import no_copy_returns
 from harness.status import Status
@@ -41,8 +41,8 @@ def find_key(case: Case) -> KeyFound:
     variant = plugins.variant(case.variant)
     target = plugins.target(case.target)
     plugins.check_target(case.target)
-    checked("variant", case.variant, case.params, f"variant {case.variant!r}: ")
-    target_options(case.target, case.target_options)
+    concrete(checked("variant", case.variant, case.params, f"variant {case.variant!r}: "))
+    concrete(target_options(case.target, case.target_options))
     require_supported(case)
     target_name = plugins.name_of(case.target)
     device = device_of(case)
