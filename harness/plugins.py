@@ -10,8 +10,10 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from harness.digest import OWN_PACKAGE
 from harness.errors import HarnessError, InputError, PluginError, message_of, one_line, raise_interrupt
@@ -19,9 +21,11 @@ from harness.imported_code import note_modules
 from harness.plurals import counted
 from harness.printable import printable
 from harness.storage.streams import tell
-from harness.validation import unknown_name
+from harness.validation import shown, unknown_name
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from harness.targets.base import Target
     from harness.variants.base import Variant
 
@@ -31,6 +35,9 @@ KINDS = {"variant": "harness.variants", "target": "harness.targets", "figure": "
 
 OWN_DISTRIBUTION = "attention-harness"
 """That which declares the built-in plugins."""
+
+ONE_VALUE = "one number, truth value or text: a case holds nothing else"
+"""What a setting of a variant or a target is."""
 
 OBJECT = re.compile(r"[\w.]+\s*:\s*[\w.]+(\s*\[.*\])?")
 """How an entry point says where a plugin is: `module:Class`."""
@@ -302,12 +309,50 @@ def _make(kind: str, name: str) -> Any:
             f"{declared}: {type(made).__name__}.{SETTINGS[kind]} is {found}; "
             "expected a class, a model of pydantic's with a field for each"
         )
+    for field, info in model.model_fields.items() if kind != "figure" else ():
+        if (wrong := _why_unusable(field, info)) is not None:
+            raise PluginError(f"{declared}: {model.__name__}.{field}: {wrong}")
     return made
+
+
+def _why_unusable(name: str, field: "FieldInfo") -> str | None:
+    """Return what keeps a field of a variant's or target's settings from being set, None if nothing does.
+
+    A case holds numbers, truth values and texts; a list of these, where it is set, is an axis of the sweep.
+    """
+    if (alias := field.alias or field.validation_alias or name) != name:
+        return f"found the alias {shown(alias)}, expected none: a setting is called like its field"
+    value = field.default
+    is_plain = isinstance(value, int | float | str)
+    if _is_of_several(type(value)) and not is_plain:
+        return f"found the default {shown(value)}, expected {ONE_VALUE}"
+    kinds = [kind for kind in _alternatives(field.annotation) if kind is not type(None)]
+    if kinds and all(map(_is_of_several, kinds)):
+        kind = field.annotation
+        words = kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
+        return f"found the type {words}, expected {ONE_VALUE}"
+    return None
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """Return the types that a union is of, else the one type."""
+    is_union = get_origin(annotation) in (Union, UnionType)
+    return get_args(annotation) if is_union else (annotation,)
+
+
+def _is_of_several(annotation: Any) -> bool:
+    """Whether values of a type are no single ones of Python's: lists, tables, and what is NumPy's."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    kind = get_origin(annotation) or annotation
+    if not isinstance(kind, type) or issubclass(kind, str | bytes):
+        return False
+    return (issubclass(kind, Collection) and not issubclass(kind, Enum)) or kind.__module__ == "numpy"
 
 
 @contextmanager
 def asked(kind: str, name: str, what: str) -> Iterator[None]:
-    """Raise `HarnessError` that names a plugin for whatever its own code raises in here.
+    """Raise `PluginError` that names a plugin for whatever its own code raises in here.
 
     `what` says what it is asked for, `what it supports`.  Errors that the harness raises on purpose stay.
     """
@@ -317,7 +362,7 @@ def asked(kind: str, name: str, what: str) -> Iterator[None]:
         raise
     except BaseException as error:
         raise_interrupt(error)
-        raise HarnessError(f"{_declared(kind, name)} cannot say {what}: {one_line(error)}") from error
+        raise PluginError(f"{_declared(kind, name)} cannot say {what}: {one_line(error)}") from error
 
 
 def _declared(kind: str, name: str) -> str:

@@ -1,23 +1,31 @@
 """Values that a plugin gives where others are expected: each is one line, and costs nobody else."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator
+from enum import Enum
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import pytest
-from pydantic import ConfigDict, model_validator
+from example_cases import example_case
+from pydantic import ConfigDict, Field, model_validator
 
 from harness import plugins
 from harness.__main__ import main
+from harness.building.case_build import find_key
 from harness.errors import HarnessError, InputError, PluginError
 from harness.experiment.case_settings import checked, complete_case, concrete
 from harness.experiment.figure_settings import parse_settings
 from harness.problem.attention_problem import AttentionProblem
-from harness.targets.base import TargetOptions
+from harness.running.worker import Worker
+from harness.targets.answers import sizes_for
+from harness.targets.base import TargetOptions, TileSizes
 from harness.variants.base import Parameters
+from harness.workers.protocol import RESPONSES, Failed, GiveInputsRequest, InputsGiven, KeyRequest
 
 Registered = Callable[[str, Any], None]
 
@@ -153,14 +161,68 @@ class Lists(Parameters):
     tiles: tuple[int, int] = (16, 16)
 
 
-@pytest.mark.parametrize("params", [{}, {"tiles": (32, 64)}, {"tiles": [32, 64]}])
-def test_a_list_as_a_parameter_is_refused(registered: Registered, params: dict[str, Any]) -> None:
-    registered("variant", variant(parameters=Lists))
-    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
-    with pytest.raises(
-        PluginError, match=r"^Lists\.tiles: found \[.*, expected a number, a truth value or a text"
-    ):
-        complete_case(problem, "odd", "cpu", params, {})
+class OpenLists(Parameters):
+    tiles: list[int] | None = None
+
+
+class ListsByDefault(Parameters):
+    tiles: Any = Field(default=[16, 16])
+
+
+class MadeLists(Parameters):
+    tiles: Annotated[list[int], Field(max_length=2)] = Field(default_factory=list)
+
+
+class OfNumpy(Parameters):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    tiles: np.int64 = np.int64(64)
+
+
+class OfNumpyByDefault(Parameters):
+    tiles: int = np.int64(64)  # type: ignore[assignment]
+
+
+class CalledOtherwise(Parameters):
+    tiles: int = Field(default=1, alias="t")
+
+
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [
+        (Lists, r"the type tuple\[int, int\]|the default \[16, 16\]"),
+        (OpenLists, r"the type .*list\[int\].*"),
+        (ListsByDefault, r"the default \[16, 16\]"),
+        (MadeLists, r"the type list\[int\]"),
+        (OfNumpy, "the default int64 64"),
+        (OfNumpyByDefault, "the default int64 64"),
+        (CalledOtherwise, 'the alias "t"'),
+    ],
+)
+@pytest.mark.parametrize("kind", ["variant", "target"])
+def test_a_setting_that_no_case_can_hold_is_refused_when_it_is_loaded(
+    registered: Registered, kind: str, model: type[Parameters], found: str
+) -> None:
+    registered(kind, variant(parameters=model) if kind == "variant" else target(options=model))
+    message = rf"^{kind} 'odd' \(odd_plugins:{kind}\): {model.__name__}.tiles: found ({found}), expected "
+    with pytest.raises(PluginError, match=message):
+        plugins.load(kind, "odd")
+
+
+class Mode(Enum):
+    FAST = "fast"
+
+
+class Usable(Parameters):
+    either: int | list[int] = 3
+    mode: Mode = Mode.FAST
+    name: Literal["a", "b"] | None = None
+    number: Annotated[int, Field(ge=1)] = 1
+    needed: int
+
+
+def test_settings_that_a_case_can_hold_are_taken(registered: Registered) -> None:
+    registered("variant", variant(parameters=Usable))
+    assert plugins.load("variant", "odd").parameters is Usable
 
 
 @pytest.mark.parametrize("threads", ["auto", 0, -1, True, 2**31])
@@ -243,3 +305,95 @@ def test_settings_that_are_none_are_told(
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+CASE = example_case().model_copy(update={"variant": "flash", "target": "cpu"})
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "message"),
+    [
+        (
+            "device",
+            None,
+            r"\(device\): TypeError: found null, expected the name of a device",
+        ),
+        (
+            "tile_sizes",
+            TileSizes(query=0, key=16),
+            r"\(tile_sizes\): TypeError: query: found 0, expected a",
+        ),
+        ("tile_sizes", TileSizes(query=8, key=16, width_multiple=0), r"width_multiple: found 0, expected"),
+        ("tile_sizes", TileSizes(query=8.5, key=16), r"query: found 8.5, expected a whole"),  # type: ignore[arg-type]
+        ("tile_sizes", None, r"\(tile_sizes\): TypeError: found null, expected TileSizes"),
+        ("tile_sizes", (8, 16), r"\(tile_sizes\): TypeError: found \[8, 16\], expected TileSizes"),
+        ("why_unsupported", False, r"\(why_unsupported\): TypeError: found false, expected None or a reason"),
+        ("key_splits", 0, r"\(key_splits\): TypeError: found 0, expected None or a whole number from 1"),
+    ],
+)
+def test_an_answer_of_a_target_that_is_none_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, method: str, answer: object, message: str
+) -> None:
+    monkeypatch.setattr(type(plugins.target("cpu")), method, lambda *arguments: answer)
+    with pytest.raises(PluginError, match=rf"^target 'cpu' \(\S+\) cannot say .*{message}"):
+        find_key(CASE)
+
+
+def test_numbers_of_numpy_are_tile_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = TileSizes(query=np.int64(8), key=np.int64(16))
+    monkeypatch.setattr(type(plugins.target("cpu")), "tile_sizes", lambda *arguments: sizes)
+    assert sizes_for(CASE) == sizes
+
+
+@pytest.mark.parametrize("method", ["tile_sizes", "why_unsupported", "key_splits", "device"])
+def test_a_method_of_a_target_that_raises_is_named(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    def fail(*arguments: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(type(plugins.target("cpu")), method, fail)
+    with pytest.raises(PluginError, match=rf"^target 'cpu' .*\({method}\): ZeroDivisionError: division"):
+        find_key(CASE)
+
+
+def test_an_order_of_grids_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(plugins.target("cpu")), "grid_order", "sideways")
+    message = r"\(grid_order\): TypeError: found \"sideways\", expected None or 'longest-first' or 'row-"
+    with pytest.raises(PluginError, match=message):
+        find_key(CASE)
+
+
+def test_a_variant_whose_supports_fails_is_told_with_the_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(plugins.variant("flash")), "supports", lambda *arguments: arguments[1].nope)
+    answer = RESPONSES.validate_json(Worker().answer(KeyRequest(case=CASE).model_dump_json()))
+    assert isinstance(answer, Failed)
+    assert answer.failure == "build-failed"
+    expected = r"variant 'flash' \(\S+\) cannot say what it supports \(supports\): AttributeError: .*nope.*"
+    assert re.fullmatch(expected, answer.message)
+
+
+@pytest.mark.parametrize("found", [None, 5, "yes"])
+def test_inputs_are_taken_or_not(found: object) -> None:
+    answers: list[object] = [found, np.bool_(True)]
+    worker: Any = Worker()
+    worker._executable, worker._changing = object(), SimpleNamespace(inputs=None)
+    worker._call = SimpleNamespace(take_inputs=lambda inputs: answers.pop(0))
+    request = GiveInputsRequest().model_dump_json()
+    failed = RESPONSES.validate_json(worker.answer(request))
+    assert isinstance(failed, Failed)
+    assert re.fullmatch("TypeError: take_inputs: found .*, expected True or False", failed.message)
+    assert RESPONSES.validate_json(worker.answer(request)) == InputsGiven(is_in_place=True)
+
+
+class NoNumber(Parameters):
+    part: float = float("nan")
+
+
+def test_a_number_that_no_case_can_hold_is_refused(registered: Registered) -> None:
+    registered("variant", variant(parameters=NoNumber))
+    problem = AttentionProblem(heads=1, seq_q=8, head_dim=8)
+    with pytest.raises(PluginError, match=r"^NoNumber\.part: found NaN, expected a finite number$"):
+        complete_case(problem, "odd", "cpu", {}, {})
+    with pytest.raises(InputError, match=r"^variant 'odd': part: found Infinity, expected a finite number$"):
+        complete_case(problem, "odd", "cpu", {"part": float("inf")}, {})
+    with pytest.raises(PluginError, match="found NaN"):  # as of a case whose defaults could not be read
+        find_key(CASE.model_copy(update={"variant": "odd"}))

@@ -16,11 +16,12 @@ from harness.building.unknown_code import noted, only_known_code
 from harness.code_packages import code_packages
 from harness.digest import code_digests, digest
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
-from harness.experiment.case_settings import asked_for, checked
+from harness.experiment.case_settings import asked_for, checked, concrete
 from harness.problem.case import Case, ParameterValue
 from harness.processes.copies import no_copy_returns
 from harness.status import Status
 from harness.storage.reading import read_text
+from harness.targets.answers import device_of
 from harness.targets.base import TargetOptions
 from harness.targets.executors import chosen_here
 from harness.validation import shown
@@ -48,12 +49,11 @@ def _found_key(case: Case) -> KeyFound:
     variant = plugins.variant(case.variant)
     target = plugins.target(case.target)
     plugins.check_target(case.target)
-    checked("variant", case.variant, case.params, f"variant {case.variant!r}: ")
-    target_options(case.target, case.target_options)
+    concrete(checked("variant", case.variant, case.params, f"variant {case.variant!r}: "))
+    concrete(target_options(case.target, case.target_options))
     require_supported(case)
     target_name = plugins.name_of(case.target)
-    with plugins.asked("target", target_name, "which device its code is for (device)"):
-        device = target.device_of(case)
+    device = device_of(case)
     code = code_digests({"harness"} | code_packages(variant) | code_packages(target))
     key = digest(
         {
@@ -70,7 +70,7 @@ def _found_key(case: Case) -> KeyFound:
 def _tool_versions(kind: str, name: str) -> dict[str, str]:
     """Return the versions of the tools that a variant or target says it uses.
 
-    Raises `HarnessError` that names the plugin where its own code fails, or says anything else.
+    Raises `PluginError` that names the plugin where its own code fails, or says anything else.
     """
     with plugins.asked(kind, name, "what it uses (tool_versions)"):
         found = plugins.load(kind, name).tool_versions()
@@ -82,9 +82,10 @@ def _tool_versions(kind: str, name: str) -> dict[str, str]:
 def require_supported(case: Case) -> None:
     """Raise `UnsupportedError` with the reason if a case's variant does not support problem and target.
 
-    A plugin's answer that is neither a reason nor None is a `PluginError`.
+    A plugin's answer that is neither a reason nor None is a `PluginError`, and so is what its code raises.
     """
-    reason = plugins.variant(case.variant).supports(case.problem, case.target)
+    with plugins.asked("variant", case.variant, "what it supports (supports)"):
+        reason = plugins.variant(case.variant).supports(case.problem, case.target)
     if reason is None:
         return
     if not isinstance(reason, str) or not reason.strip():

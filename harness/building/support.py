@@ -26,7 +26,7 @@ from harness.problem.case import Case
 from harness.problem.forms import FORMS, Form
 from harness.validation import messages
 
-WHAT = "what it supports"
+WHAT = "what it supports (supports)"
 """What a variant is asked for here, as messages say it."""
 THIS_MACHINE = "host"
 """The chip whose name means another one on each machine: what it supports is told by that one's name."""
@@ -89,6 +89,7 @@ def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str
     try:
         with plugins.asked("variant", variant, WHAT):
             require_supported(case)
+        with plugins.asked("variant", variant, "what it chooses (chosen)"):
             plugins.variant(variant).chosen(case)
     except UnsupportedError as error:
         return cut(message_of(error))

@@ -4,6 +4,7 @@ A case says what it means: `threads` left out and `threads = 1` are one case whe
 default of None means "chosen when it is built" and stays out of the case.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,6 +54,8 @@ def concrete(settings: BaseModel) -> Settings:
                 f"{model.__name__}.{name}: found {shown(value)}, expected a number, a truth value or a text: "
                 "a case holds nothing else"
             )
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PluginError(f"{model.__name__}.{name}: found {shown(value)}, expected a finite number")
     if kept.get("threads") == ALL_CORES:
         kept["threads"] = available_cores()
     return kept
@@ -71,6 +74,7 @@ def checked(
     try:
         settings = made_of(model, lambda: validated(model, _without_open(values, model)))
         _require_number_of_threads(kind, settings)
+        _require_finite(values, settings)
     except ValidationError as error:
         raise InputError(*(owner + line for line in messages(error, model, "", extra_keys))) from error
     except ValueError as error:
@@ -86,6 +90,14 @@ def _require_number_of_threads(kind: str, settings: BaseModel) -> None:
     if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= LARGEST_SIZE:
         expected = f'a whole number from 1 to {LARGEST_SIZE}, or "all"'
         raise ValueError(f"threads: found {shown(threads)}, expected {expected}")
+
+
+def _require_finite(values: Mapping[str, Any], settings: BaseModel) -> None:
+    """Raise `ValueError` for a number among what is set that is infinite or none: no case can hold it."""
+    for name in values:
+        found = getattr(settings, name, None)
+        if isinstance(found, float) and not math.isfinite(found):
+            raise ValueError(f"{name}: found {shown(found)}, expected a finite number")
 
 
 def _without_open(values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:

@@ -130,9 +130,7 @@ class OutsideClock:
         if first >= ENOUGH_S:
             poison_s = min(self._beyond_a_request(PoisonRequest()) for _ in range(2))
             read_s = min(self._beyond_a_request(FetchRequest()) for _ in range(2))
-            return OutsideTimes(
-                first, first, first, self._give_s, poison_s, read_s, self._copy_s, self._convert_s
-            )
+            return self._told(first, first, first, poison_s, read_s)
         seconds = self._per_call(self._calls)
         read_s = self._per_call(lambda times: self._beyond_a_request(FetchRequest(times=times)))
         new = min(self._first_call() for _ in range(self._windows))
@@ -140,8 +138,21 @@ class OutsideClock:
         poisoned = self._per_call(
             lambda calls: self._beyond_a_request(CallRequest(calls=calls, poisons=True))
         )
+        return self._told(seconds, new, max(0.0, poisoned - poison_s), poison_s, read_s)
+
+    def _told(
+        self, seconds: float, new: float, after_poison_s: float, poison_s: float, read_s: float
+    ) -> OutsideTimes:
+        """Return what was found in this start."""
         return OutsideTimes(
-            seconds, new, after_poison_s, self._give_s, poison_s, read_s, self._copy_s, self._convert_s
+            seconds=seconds,
+            on_new_inputs_s=new,
+            after_poison_s=after_poison_s,
+            give_s=self._give_s,
+            poison_s=poison_s,
+            read_s=read_s,
+            copy_s=self._copy_s,
+            convert_s=self._convert_s,
         )
 
     def _first_of_long_calls(self) -> float:

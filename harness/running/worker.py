@@ -47,6 +47,7 @@ from harness.machine.placement import elsewhere, placement
 from harness.processes.copies import no_copy_returns
 from harness.processes.lives import begin_anew, live
 from harness.running.peak_sampling import sample_peak
+from harness.validation import shown
 from harness.workers.import_path import take_import_path
 from harness.workers.protocol import (
     REQUESTS,
@@ -210,7 +211,7 @@ class Worker:
         if self._executable is None or self._changing is None:
             raise RuntimeError("other inputs were given before a bind that allows them")
         self._note(self._changing.inputs)
-        is_in_place = self._bound_call().take_inputs(self._changing.inputs)
+        is_in_place = truth_of("take_inputs", self._bound_call().take_inputs(self._changing.inputs))
         if not is_in_place and request.rebinds:
             self._call = None
             self._call = self._executable.bind(self._changing.inputs)
@@ -304,6 +305,13 @@ class Worker:
         if self._call is None:
             raise RuntimeError("a run was asked for before bind")
         return self._call
+
+
+def truth_of(method: str, found: object) -> bool:
+    """Return what a method of a call answers; raises `TypeError` for what is no truth value."""
+    if not isinstance(found, bool | np.bool_):
+        raise TypeError(f"{method}: found {shown(found)}, expected True or False")
+    return bool(found)
 
 
 def failure_kind(error: Exception) -> FailureKind:

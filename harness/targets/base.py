@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,6 +14,7 @@ from harness.bounds.loop_model import Unmodelled
 from harness.plugins import chip_of as chip_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.validation import shown
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 GridOrder = Literal["longest-first", "row-major"]
 """How the points of a grid are numbered: those with the longest loops first, or the last axis fastest."""
+
+
+def checked_grid_order(found: object) -> GridOrder | None:
+    """Return what a target says of the points of its grids; raises `TypeError` for what is no order."""
+    orders: dict[object, GridOrder] = {order: order for order in get_args(GridOrder)}
+    if found is None or (isinstance(found, str) and found in orders):
+        return orders.get(found)
+    raise TypeError(f"found {shown(found)}, expected None or {' or '.join(map(repr, orders))}")
 
 
 class TargetOptions(BaseModel):

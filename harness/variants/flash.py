@@ -8,7 +8,7 @@ from pydantic import Field
 
 from harness.errors import UnsupportedError
 from harness.problem.case import Case, ParameterValue
-from harness.targets.base import chip_of
+from harness.targets.answers import key_splits
 from harness.variants.generated import GeneratedVariant, TileParameters
 from harness.variants.schedule import INITIAL, OUTER_TILED, Step
 from harness.variants.tiling import Tiling
@@ -87,8 +87,7 @@ class Flash(GeneratedVariant):
                 raise UnsupportedError(f"{case.target} goes over the keys in one part with these options")
             return tiling
         if not isinstance(splits, int):
-            target = plugins.target(case.target)
-            splits = target.key_splits(chip_of(case.target), tiling.grid_points, tiling.key_tiles) or 1
+            splits = key_splits(case, tiling.grid_points, tiling.key_tiles)
         return replace(tiling, key_splits=min(splits, tiling.key_tiles))
 
     def resolved(self, case: Case) -> Case:

@@ -17,7 +17,8 @@ from harness.errors import BuildError, UnsupportedError, raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.problem.inputs import lengths_of
-from harness.targets.base import GridOrder, Stage, TileSizes, chip_of
+from harness.targets.answers import grid_order, sizes_for, why_unsupported
+from harness.targets.base import GridOrder, Stage, TileSizes
 from harness.variants.base import Parameters, Variant
 from harness.variants.schedule import INITIAL, PAYLOAD, StageRecord, Step, apply, import_rewrites
 from harness.variants.tiling import Tiling
@@ -81,11 +82,7 @@ class GeneratedVariant(Variant):
 
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return None, or why the target takes no kernels, or the first feature that they do not have."""
-        from harness import plugins
-
-        with plugins.asked("target", plugins.name_of(target), "what it supports"):
-            refused = plugins.target(target).why_unsupported(chip_of(target), problem)
-        return refused or self.refuses(problem)
+        return why_unsupported(target, problem) or self.refuses(problem)
 
     def refuses(self, problem: AttentionProblem) -> str | None:
         """Return None, or the first feature of the problem that this variant does not have."""
@@ -97,6 +94,7 @@ class GeneratedVariant(Variant):
         """Return the tiled kernels of a case; an MLIR context is current."""
         import_rewrites()
         started = time.perf_counter()
+        grid_order(case.target)
         tiling = self.tiling(case)
         first, steps = self._way(case, tiling)
         with raised_in(f'step "{first.name}"'):
@@ -186,9 +184,7 @@ class GeneratedVariant(Variant):
 
     def tiling(self, case: Case) -> Tiling:
         """Cut the case's problem by its parameters, else by what its target prefers."""
-        from harness import plugins
-
-        preferred = plugins.target(case.target).sizes_for(case)
+        preferred = sizes_for(case)
         chosen = self._parameters(case)
         query, key = chosen.tile_q or preferred.query, chosen.tile_kv or preferred.key
         sizes = replace(preferred, query=query, key=key)
@@ -209,7 +205,8 @@ class GeneratedVariant(Variant):
         tiling = self.tiling(case)
         sizes = {"tile_q": tiling.query, "tile_kv": tiling.key}
         target = plugins.target(case.target)
-        choices = sizes if target.grid_order is None else {**sizes, "grid_order": target.grid_order}
+        order = grid_order(case.target)
+        choices = sizes if order is None else {**sizes, "grid_order": order}
         left_open = {name: value for name, value in choices.items() if getattr(given, name) is None}
         cut = {name: size for name, size in sizes.items() if (getattr(given, name) or 0) > size}
         return {**left_open, **cut, **target.chosen(self.resolved(case))}
