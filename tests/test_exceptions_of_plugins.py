@@ -15,6 +15,7 @@ from harness import api, plugins
 from harness.__main__ import main
 from harness.errors import HarnessError, PluginError, message_of, one_line
 from harness.ir_view.subject import build_subject
+from harness.problem.found_outputs import require_arrays
 from harness.running import worker as worker_module
 from harness.running.worker import Worker, failure_kind
 from harness.variants.base import Parameters, Variant
@@ -165,8 +166,8 @@ def test_a_worker_answers_whatever_a_message_holds(monkeypatch: pytest.MonkeyPat
 def test_an_output_that_is_no_array_is_told(output: object) -> None:
     message = f"^output: found a {type(output).__name__}, expected an array$"
     with pytest.raises(TypeError, match=message):
-        worker_module.require_arrays({"output": output})
-    worker_module.require_arrays({"output": np.zeros(1)})
+        require_arrays({"output": output})
+    require_arrays({"output": np.zeros(1)})
 
 
 def test_an_answer_that_is_no_json_is_a_failure_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:

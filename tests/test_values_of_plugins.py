@@ -375,7 +375,7 @@ def test_a_variant_whose_supports_fails_is_told_with_the_method(monkeypatch: pyt
 def test_inputs_are_taken_or_not(found: object) -> None:
     answers: list[object] = [found, np.bool_(True)]
     worker: Any = Worker()
-    worker._executable, worker._changing = object(), SimpleNamespace(inputs=None)
+    worker._executable, worker._changing = object(), SimpleNamespace(inputs=SimpleNamespace(arrays=dict))
     worker._call = SimpleNamespace(take_inputs=lambda inputs: answers.pop(0))
     request = GiveInputsRequest().model_dump_json()
     failed = RESPONSES.validate_json(worker.answer(request))

@@ -75,6 +75,6 @@ def test_such_a_case_is_a_row_before_the_oracle_begins(
     assert (large.status, large.phase) == (Status.OUT_OF_MEMORY, "check")
     assert str(large.reason).startswith("inputs and oracle need at least ")
     assert [type(request) for request in asked if isinstance(request, ExpectRequest | RunRequest)] == [
-        ExpectRequest,
+        *[ExpectRequest] * 2,
         *[RunRequest] * 4,
     ]
