@@ -62,7 +62,7 @@ def require_as_imported(packages: Collection[str]) -> None:
     its, it = ("its", "it") if len(edited) == 1 else ("their", "them")
     raise PluginError(
         f"{', '.join(edited)}: {its} code was edited since this process imported {it}; "
-        f"reload {it} (importlib.reload) or start a new process"
+        f"reload {it} (importlib.reload), and then what imports names from {it}, or start a new process"
     )
 
 
@@ -71,13 +71,22 @@ def _noted(packages: Collection[str]) -> Iterator[tuple[str, _Seen]]:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] not in packages:
             continue
-        specification = getattr(module, "__spec__", None)
+        specification = _specification(module)
         if specification is None or not specification.has_location or specification.origin is None:
             continue
         known = _seen.get(name)
         if known is None or known.specification is not specification:
             known = _seen[name] = _seen_now(specification)
         yield name, known
+
+
+def _specification(module: object) -> ModuleSpec | None:
+    """Return where a module was loaded from; a lazy one is not loaded for that."""
+    try:
+        found = object.__getattribute__(module, "__spec__")
+    except AttributeError:
+        return None
+    return found if isinstance(found, ModuleSpec) else None
 
 
 def _seen_now(specification: ModuleSpec) -> _Seen:

@@ -265,7 +265,7 @@ _made: dict[tuple[str, str], tuple[object, Any]] = {}
 
 def modules_of(plugin: object) -> set[str]:
     """Return the modules of the entry points that this object was made by; none for one made otherwise."""
-    names = [place for place, (_, made) in _made.items() if made is plugin]
+    names = [place for place, (_, made) in list(_made.items()) if made is plugin]
     return {_registered(kind)[name].module for kind, name in names if name in _registered(kind)}
 
 

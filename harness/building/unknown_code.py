@@ -11,6 +11,7 @@ import importlib.metadata
 import os
 import re
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -96,7 +97,16 @@ def _unknown_among(
         return {}
     hashed = _Hashed(packages)
     others = {name: file for name, file in files.items() if not hashed.has(file)}
-    return {name: file for name, file in others.items() if _is_own(_top(name), plugin, packages)}
+    return {
+        name: file
+        for name, file in others.items()
+        if _is_own(_top(name), plugin, packages) and (_top(name) in packages or not _is_compiled(file))
+    }
+
+
+def _is_compiled(file: Path) -> bool:
+    """Whether a file is what a compiler leaves; of another package than a plugin's it was generated."""
+    return file.suffix not in (".py", ".zip")
 
 
 def _file_of(name: str, generated: Collection[Path]) -> Path | None:
@@ -109,6 +119,8 @@ def _file_of(name: str, generated: Collection[Path]) -> Path | None:
     if not isinstance(place, str) or is_installed(place) or not os.path.isfile(place):
         return None
     file = Path(place).resolve()
+    if file.is_relative_to(Path(sysconfig.get_path("stdlib")).resolve()):
+        return None
     is_built = file.suffix != ".py" and BUILT in file.parts
     return None if is_built or any(map(file.is_relative_to, generated)) else file
 

@@ -172,6 +172,8 @@ class Expected:
 
     def check_outputs(self, outputs: Mapping[str, np.ndarray]) -> Verdict:
         """Compare all outputs of a call, by name; returns what is said of the one that is worse."""
+        if OUTPUT not in outputs:
+            return _unusable(why_missing(OUTPUT, outputs))
         verdict = self.check(outputs[OUTPUT])
         if self.log_sum_exp_tolerance is None:
             return verdict

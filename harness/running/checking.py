@@ -128,7 +128,8 @@ class _Checking:
 
     def compare(self, distribution: str, expectation: Path, when: str = "", *, repeats: bool = False) -> None:
         """Compare the last run's output with what the oracle expects."""
-        file = None if self.dump is None else self.dump / f"{self.record.case.id}-{distribution}.npz"
+        name = f"{self.record.case.id}-{distribution}{'-other' if when else ''}.npz"
+        file = None if self.dump is None else self.dump / name
         request = CheckRequest(expectation=expectation, dump=file, repeats=repeats)
         _compare(self.worker, self.record, distribution, request, self.timeout_s, when)
 
@@ -144,9 +145,9 @@ def check_after_timing(
     worker: WorkerProcess,
     record: CaseRecord,
     distribution: str,
-    expectation: Path,
+    request: CheckRequest,
     timeout_s: float,
-    when: str = AFTER_TIMING,
+    when: str,
 ) -> None:
     """Compare the output of the last call that was timed with what the oracle expects.
 
@@ -154,7 +155,6 @@ def check_after_timing(
     it is wrong, or when the worker fails.
     """
     with record.elapsing():
-        request = CheckRequest(expectation=expectation)
         _compare(worker, record, distribution, request, timeout_s, when)
 
 

@@ -29,6 +29,8 @@ class OutputCheck:
     expected: Expected
     is_negated: bool
     """Whether the inputs, and so the right output, have the other sign."""
+    of_parts: bool = True
+    """Whether parts of the run are compared, too."""
 
     def outputs(self) -> Outputs:
         """Return the outputs of the last run, with the sign that is expected.
@@ -43,7 +45,7 @@ class OutputCheck:
     def verdict(self, outputs: Outputs) -> Verdict:
         """Return what is said of outputs, and of parts of the last run."""
         verdict = self.expected.check_outputs(outputs)
-        for part in self.call.parts() if verdict.ok else ():
+        for part in self.call.parts() if verdict.ok and self.of_parts else ():
             inputs = part.inputs.as_expected(part.problem)
             of_part = expect(inputs, part.problem).check_outputs(part.outputs)
             if of_part.first_bad is not None:
@@ -51,14 +53,14 @@ class OutputCheck:
             verdict = worse(verdict, of_part)
         return verdict
 
-    def repeated(self, outputs: Outputs, verdict: Verdict) -> tuple[Outputs, Verdict]:
+    def repeated(self, outputs: Outputs, verdict: Verdict, took: float) -> tuple[Outputs, Verdict]:
         """Call again and again on the same inputs; return the worst outputs, and what is said of them.
 
         `outputs` are right, as `verdict` says.  Those of another call are looked at where they differ, and
-        may as long as they are right, too.  A call that takes long is not repeated.
+        may as long as they are right, too.  A call that takes long, as the last `took` seconds, is not
+        repeated.
         """
         began, first = time.perf_counter(), {name: array.copy() for name, array in outputs.items()}
-        took = 0.0
         for number in range(2, MOST_REPETITIONS + 2):
             if time.perf_counter() - began + took > REPETITIONS_S:
                 break

@@ -128,8 +128,8 @@ class OutsideClock:
         self._give_s = float("inf")
         first = self._first_of_long_calls()
         if first >= ENOUGH_S:
-            poison_s = min(self._beyond_a_request(PoisonRequest()) for _ in range(2))
             read_s = min(self._beyond_a_request(FetchRequest()) for _ in range(2))
+            poison_s = min(self._beyond_a_request(PoisonRequest()) for _ in range(2))
             return self._told(first, first, first, poison_s, read_s)
         seconds = self._per_call(self._calls)
         read_s = self._per_call(lambda times: self._beyond_a_request(FetchRequest(times=times)))

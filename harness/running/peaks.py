@@ -35,6 +35,8 @@ class Peaks:
         self._timeout_s = timeout_s
         self._tell = tell
         self._unknown: set[str] = set()
+        self.disbelieved: set[str] = set()
+        """The peaks that all cases of a group have exceeded by far."""
         manifest = folder.manifest
         self._unmeasured = {name: dict(told) for name, told in manifest.unmeasured.items()}
         self._peaks = {
@@ -75,6 +77,11 @@ class Peaks:
         peak = self._peaks.get(name)
         found = None if peak is None else peak.flops if what == "peak" else peak.bandwidths
         self._tell(unmeasured_line(what, name, reason, is_known=bool(found)))
+
+    def disbelieve(self, name: str, reason: str) -> None:
+        """Take into account that a peak is far too low: no time of this run is compared with it any more."""
+        self.disbelieved.add(name)
+        self.note_fault(name, "peak", reason)
 
     def save(self) -> None:
         """Write all peaks, and why there are others that could not be measured, to the run's manifest."""

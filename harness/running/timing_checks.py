@@ -1,5 +1,6 @@
 """What is asked of candidates once they are timed: are their outputs right, and their times possible?"""
 
+import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from statistics import median
 
@@ -8,7 +9,7 @@ from harness.artifact.bound_call import Sample
 from harness.code_packages import code_packages
 from harness.digest import OWN_PACKAGE
 from harness.measure.rounds import TimedRound
-from harness.problem.changing_inputs import EXACT
+from harness.problem.changing_inputs import EXACT, TURNED
 from harness.results.row_maker import CaseRecord
 from harness.running.checking import AFTER_TIMING, COMPUTES_LATER, CheckFailure, check_after_timing
 from harness.running.context import RunContext
@@ -25,7 +26,14 @@ from harness.running.outside_clock import (
 from harness.running.peak_names import name_peak
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import ChangeInputsRequest, Done, GiveInputsRequest, InputsGiven
+from harness.workers.protocol import (
+    ChangeInputsRequest,
+    Checked,
+    CheckRequest,
+    Done,
+    GiveInputsRequest,
+    InputsGiven,
+)
 
 
 class TimingChecks:
@@ -66,33 +74,57 @@ class TimingChecks:
     def _check_output(self, case_id: str, number: int) -> None:
         """Check what a sample with inputs of a number gives; raises `CheckFailure` or `WorkerFailure`.
 
-        Its output is read when inputs are others already: code that computes only then would give theirs.
+        Its output is read first when inputs are others already: code that computes only then gives another.
+        """
+        self._sample_with(case_id, number)
+        self._change_inputs(case_id, number + EXACT)
+        later: CheckFailure | None = None
+        try:
+            self._compare(case_id, COMPUTES_LATER, of_parts=False)
+        except CheckFailure as failed:
+            later = failed if failed.failure.status is Status.WRONG else None
+        self._change_inputs(case_id, number)
+        self._compare(case_id, AFTER_TIMING)
+        if later is not None:
+            raise later
+        if number + EXACT == TURNED:
+            self._require_output_of_the_call(case_id, number)
+
+    def _require_output_of_the_call(self, case_id: str, number: int) -> None:
+        """Raise `CheckFailure` for code that computes when it takes other inputs: it has their output then.
+
+        What becomes of the output otherwise does not matter: a call may make another when it takes inputs.
         """
         worker, limit_s = self._workers[case_id], self._context.step_limit_s
+        problem, check = self._records[case_id].case.problem, self._context.experiment.check
+        expectation = self._context.expectations.file_of_others(problem, check.distributions[0])
+        if expectation is None:
+            return
         self._sample_with(case_id, number)
+        self._change_inputs(case_id, TURNED)
         with self._records[case_id].elapsing():
-            worker.request(ChangeInputsRequest(number=number + EXACT), limit_s, Done)
-            worker.request(GiveInputsRequest(rebinds=False), limit_s, InputsGiven)
-        try:
-            self._compare(case_id, COMPUTES_LATER)
-        except CheckFailure as failed:
-            self._sample_with(case_id, number)
-            self._compare(case_id, AFTER_TIMING)
-            if failed.failure.status is Status.WRONG:
-                raise
+            given = worker.request(GiveInputsRequest(rebinds=False), limit_s, InputsGiven)
+            if not given.is_in_place:
+                return
+            request = CheckRequest(expectation=expectation, of_parts=False)
+            with contextlib.suppress(WorkerFailure):  # it may have no output then
+                if worker.request(request, limit_s, Checked).ok:
+                    reason = f"{COMPUTES_LATER}it is theirs"
+                    raise CheckFailure("check", WorkerFailure(Status.WRONG, reason))
 
-    def _compare(self, case_id: str, when: str) -> None:
+    def _change_inputs(self, case_id: str, number: int) -> None:
+        """Change the arrays that a candidate was bound to, and do not tell it."""
+        with self._records[case_id].elapsing():
+            request = ChangeInputsRequest(number=number)
+            self._workers[case_id].request(request, self._context.step_limit_s, Done)
+
+    def _compare(self, case_id: str, when: str, *, of_parts: bool = True) -> None:
         """Compare an output with what is expected; raises `CheckFailure`."""
         record, distribution = self._records[case_id], self._context.experiment.check.distributions[0]
         expected = self._context.expectations.files(record.case.problem, (distribution,))
-        check_after_timing(
-            self._workers[case_id],
-            record,
-            distribution,
-            expected[distribution],
-            self._context.step_limit_s,
-            when,
-        )
+        request = CheckRequest(expectation=expected[distribution], of_parts=of_parts)
+        limit_s = self._context.step_limit_s
+        check_after_timing(self._workers[case_id], record, distribution, request, limit_s, when)
 
     def check_times(
         self,
@@ -124,18 +156,19 @@ class TimingChecks:
     def drop_what_is_impossible(self, claims: Mapping[str, float]) -> None:
         """Drop candidates that say they are far faster than the peak, unless it is the peak that is wrong.
 
-        So it is where all candidates are: it is measured by code that may err, in a unit, say.  A candidate
+        So it is where all candidates are: it is measured by code that may err, in a unit, say.  One variant
         alone is believed before a plugin's peak, and not before one of this package.
         """
         found = {case_id: self._beyond_the_peak(case_id, claimed) for case_id, claimed in claims.items()}
         impossible = {case_id: failure for case_id, failure in found.items() if failure is not None}
         if impossible and len(impossible) == len(claims):
             case = self._records[next(iter(claims))].case
+            variants = {self._records[case_id].case.variant for case_id in claims}
             is_of_a_plugin = code_packages(plugins.target(case.target)) != {OWN_PACKAGE}
-            if len(claims) > 1 or is_of_a_plugin:
+            if len(variants) > 1 or is_of_a_plugin:
                 faster = f"all {len(claims)} timed cases are" if len(claims) > 1 else "the timed case is"
                 reason = f"{faster} more than {MOST_TIMES_THE_PEAK:g} times as fast: {case.describe()}"
-                self._context.peaks.note_fault(name_peak(case).name, "peak", reason)
+                self._context.peaks.disbelieve(name_peak(case).name, reason)
                 return
         for case_id, failure in impossible.items():
             self._drop(case_id, failure)
@@ -149,7 +182,8 @@ class TimingChecks:
         peak, dtype = self._context.peaks.of(case), case.problem.dtype
         if peak is None or peak.flops is None or case.problem.mask:
             return None
-        if name_peak(case).dtype != dtype:
+        named = name_peak(case)
+        if named.dtype != dtype or named.name in self._context.peaks.disbelieved:
             return None
         return beyond_the_peak(case.problem.flops(), claimed_s, peak.flops)
 

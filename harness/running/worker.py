@@ -14,6 +14,7 @@ import importlib
 import os
 import resource
 import sys
+import time
 import traceback
 import weakref
 from collections.abc import Callable
@@ -100,6 +101,7 @@ class Worker:
         self._changing: ChangingInputs | None = None
         """What the call is bound to, where that changes."""
         self._is_timed = False
+        self._last_run_s = 0.0
         self._bound: dict[str, tuple[weakref.ref[np.ndarray], str]] = {}
         """The inputs of a check by name, where the call holds them, and their digests as they were bound."""
         self._handlers: dict[type, Callable[[Any], Any]] = {
@@ -258,7 +260,9 @@ class Worker:
         reset_peak_bytes()
         if request.poison:
             call.poison()
+        began = time.perf_counter()
         call.run()
+        self._last_run_s = time.perf_counter() - began
         return Ran(peak_bytes=peak_bytes())
 
     def _check(self, request: CheckRequest) -> Checked:
@@ -268,11 +272,11 @@ class Worker:
         self._require_same_inputs()
         is_negated = self._changing is not None and self._changing.is_negated
         expected = Expected.load(request.expectation)
-        check = OutputCheck(self._bound_call(), expected, is_negated)
+        check = OutputCheck(self._bound_call(), expected, is_negated, request.of_parts)
         outputs = check.outputs()
         verdict = check.verdict(outputs)
         if verdict.ok and request.repeats:
-            outputs, verdict = check.repeated(outputs, verdict)
+            outputs, verdict = check.repeated(outputs, verdict, self._last_run_s)
         if request.dump is not None and not verdict.ok:
             expected.dump(outputs, request.dump)
         return Checked(

@@ -222,7 +222,9 @@ class WorkerProcess:
         What it starts from now on does so, too.
         """
         for task in tasks_of(self.pid):
-            with contextlib.suppress(ProcessLookupError):  # it has ended: the next request says of what
+            with contextlib.suppress(
+                ProcessLookupError, PermissionError
+            ):  # it has ended: the next request says of what
                 os.sched_setaffinity(task, {processor})
 
     def send(self, request: Request, timeout_s: float) -> None:

@@ -112,6 +112,8 @@ class CheckRequest(_Message):
     """Where a wrong output goes, with what was expected, as an .npz file."""
     repeats: bool = False
     """Whether a call that is right, and short, is repeated on the same inputs."""
+    of_parts: bool = True
+    """Whether parts of the run are compared, too: they have inputs of their own, those of now."""
 
 
 class ChangeInputsRequest(_Message):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.running.outside_clock import CONFIRMATIONS, OutsideClock, persists
-from harness.workers.protocol import CallRequest, Done, FetchRequest, InputsGiven, Request
+from harness.workers.protocol import CallRequest, Done, FetchRequest, InputsGiven, PoisonRequest, Request
 
 
 class SimulatedWorker:
@@ -48,6 +48,26 @@ def test_a_call_takes_what_it_takes_however_requests_jitter(call_s: float) -> No
 def test_what_is_done_after_the_return_counts() -> None:
     found = [times_of(SimulatedWorker(1e-6, seed, pending_s=2e-3)).seconds for seed in range(20)]
     assert np.median(found) == pytest.approx(2e-3, rel=0.3)
+
+
+class ForgetfulWorker(SimulatedWorker):
+    """Has no output from when it is poisoned to the next call, as code whose library allocates it."""
+
+    has_output = False
+
+    def request(self, request: Request, limit_s: float, answer: type[Done | InputsGiven]) -> object:
+        if isinstance(request, CallRequest) and request.calls:
+            self.has_output = True
+        elif isinstance(request, PoisonRequest):
+            self.has_output = False
+        elif isinstance(request, FetchRequest):
+            assert self.has_output, "output() before run()"
+        return super().request(request, limit_s, answer)
+
+
+@pytest.mark.parametrize("call_s", [1e-6, 1e-3, 20e-3])
+def test_outputs_are_read_only_after_a_call(call_s: float) -> None:
+    times_of(ForgetfulWorker(call_s))
 
 
 class CrowdedWorker(SimulatedWorker):
