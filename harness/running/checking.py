@@ -25,7 +25,7 @@ from harness.workers.protocol import (
     RunRequest,
 )
 
-Answer = TypeVar("Answer", Done, Ran, InputsGiven)
+Answer = TypeVar("Answer", Done, Ran, Checked, InputsGiven)
 
 EMULATOR = "emulator"
 """The executor whose launches are executed twice each anyway, and take long."""
@@ -49,10 +49,7 @@ def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> No
     """Load a built case's code into a worker; raises `CheckFailure`."""
     if record.folder is None:
         raise ValueError(f"{record.case.id} has not been built")
-    try:
-        worker.request(LoadRequest(folder=record.folder, code=dict(record.code)), timeout_s, Done)
-    except WorkerFailure as failure:
-        raise CheckFailure("load", failure) from failure
+    _asked("load", worker, LoadRequest(folder=record.folder, code=dict(record.code)), timeout_s, Done)
 
 
 def bind_inputs(
@@ -63,10 +60,7 @@ def bind_inputs(
     `placement` varies where in memory that is.
     """
     request = BindRequest(distribution=distribution, seed=seed, placement=placement)
-    try:
-        worker.request(request, timeout_s, Done)
-    except WorkerFailure as failure:
-        raise CheckFailure("load", failure) from failure
+    _asked("load", worker, request, timeout_s, Done)
 
 
 def check_case(
@@ -116,14 +110,14 @@ class _Checking:
     def check_repeatedly(self, distribution: str, expectation: Path, others: Path | None) -> None:
         """Check calls on inputs that are the same, and on others; what memory they take does not count."""
         bound = BindRequest(distribution=distribution, seed=self.seed, changes=True)
-        self._ask(bound, Done, "load")
-        self._ask(RunRequest(), Ran)
-        self._ask(RunRequest(poison=False), Ran)
+        _asked("load", self.worker, bound, self.timeout_s, Done)
+        self._run(RunRequest(), Ran)
+        self._run(RunRequest(poison=False), Ran)
         self.compare(distribution, expectation, repeats=True)
         number = OTHER_SIGN if others is None else TURNED
-        self._ask(ChangeInputsRequest(number=number), Done)
-        self._ask(GiveInputsRequest(), InputsGiven)
-        self._ask(RunRequest(), Ran)
+        self._run(ChangeInputsRequest(number=number), Done)
+        self._run(GiveInputsRequest(), InputsGiven)
+        self._run(RunRequest(), Ran)
         self.compare(distribution, others or expectation, ON_OTHER_INPUTS)
 
     def compare(self, distribution: str, expectation: Path, when: str = "", *, repeats: bool = False) -> None:
@@ -133,12 +127,8 @@ class _Checking:
         request = CheckRequest(expectation=expectation, dump=file, repeats=repeats)
         _compare(self.worker, self.record, distribution, request, self.timeout_s, when)
 
-    def _ask(self, request: Request, answer: type[Answer], phase: str = "run") -> None:
-        """Ask the worker for what has no answer of interest; raises `CheckFailure` of the phase."""
-        try:
-            self.worker.request(request, self.timeout_s, answer)
-        except WorkerFailure as failure:
-            raise CheckFailure(phase, failure) from failure
+    def _run(self, request: Request, answer: type[Answer]) -> None:
+        _asked("run", self.worker, request, self.timeout_s, answer)
 
 
 def check_after_timing(
@@ -158,11 +148,18 @@ def check_after_timing(
         _compare(worker, record, distribution, request, timeout_s, when)
 
 
-def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
+def _asked(
+    phase: str, worker: WorkerProcess, request: Request, timeout_s: float, answer: type[Answer]
+) -> Answer:
+    """Return what a worker answers; raises `CheckFailure` of the phase when it fails."""
     try:
-        ran = worker.request(RunRequest(), timeout_s, Ran)
+        return worker.request(request, timeout_s, answer)
     except WorkerFailure as failure:
-        raise CheckFailure("run", failure) from failure
+        raise CheckFailure(phase, failure) from failure
+
+
+def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
+    ran = _asked("run", worker, RunRequest(), timeout_s, Ran)
     if record.executor not in EMULATING:
         record.peak_bytes = max(ran.peak_bytes, record.peak_bytes or 0)
 
@@ -175,10 +172,7 @@ def _compare(
     timeout_s: float,
     when: str,
 ) -> None:
-    try:
-        verdict = worker.request(request, timeout_s, Checked)
-    except WorkerFailure as failure:
-        raise CheckFailure("check", failure) from failure
+    verdict = _asked("check", worker, request, timeout_s, Checked)
     record.note_verdict(verdict, distribution)
     if not verdict.ok:
         reason = when + _wrong_reason(verdict, distribution, request.dump)
