@@ -22,21 +22,8 @@ SOURCES = (".py", ".c", ".cl", ".h", ".jinja")
 SOURCES_OF_OTHERS = frozenset(
     [
         *SOURCES,
-        *(
-            ".cc",
-            ".cpp",
-            ".cu",
-            ".cuh",
-            ".cxx",
-            ".hh",
-            ".hip",
-            ".hpp",
-            ".inc",
-            ".j2",
-            ".jinja2",
-            ".s",
-            ".tmpl",
-        ),
+        *(".cc", ".cpp", ".cu", ".cuh", ".cxx", ".hh", ".hip", ".hpp", ".inc", ".s"),
+        *(".j2", ".jinja2", ".tmpl"),
         *(".bc", ".ll", ".mlir", ".ptx", ".td"),
         *(".a", ".cubin", ".fatbin", ".hsaco", ".o", ".so", ".spv"),
     ]

@@ -68,8 +68,8 @@ class BoundCall(_OfThisProcess, ABC):
     def take_inputs(self, inputs: Inputs) -> bool:
         """Take another Q, K and V, or other tokens, of the same shapes; the other inputs are the same arrays.
 
-        They are copied to the arrays that it is bound to, where it has not made copies of these; the output
-        of the last run stays.  By default
+        They are copied to the arrays that it is bound to, where it has not made copies of these.  Nothing is
+        computed of them before the next run.  By default
         nothing is done and False returned: the executable is then bound anew.
         """
         return False

@@ -60,7 +60,7 @@ class Inputs:
         return Inputs(**moved, projections=projections, paging=self.paging)
 
     def as_given(self) -> "Inputs":
-        """Return these inputs, NaN in q, k and v where code is to project them itself.
+        """Return these inputs, q, k and v filled with NaN in place where code is to project them itself.
 
         Code that took them would leave the projections out, and be right and fast.
         """

@@ -23,17 +23,9 @@ from harness.problem.changing_inputs import EXACT
 from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.timing_rounds import Round
-from harness.running.checking import (
-    CheckFailure,
-    bind_inputs,
-    load_case,
-)
+from harness.running.checking import CheckFailure, bind_inputs, load_case
 from harness.running.context import RunContext, case_threads
-from harness.running.outside_clock import (
-    OutsideClock,
-    OutsideTimes,
-    typical,
-)
+from harness.running.outside_clock import OutsideClock, OutsideTimes, typical
 from harness.running.timing_checks import TimingChecks
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
