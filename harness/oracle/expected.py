@@ -4,7 +4,7 @@ The rule.  A candidate's error against the float64 reference may be twice that o
 the same precision, plus a few units in the last place of the output's size.  Outputs shrink like 1/√seq_kv
 and, under a causal mask, from row to row, so the rule holds for every row at that row's own size:
 
-    tolerance[row] = scale[row] · min(0.9, 2·E + 4·eps(dtype) + 2·√keys·eps(f32) + 2·product[row]·eps(f32))
+    tolerance[row] = scale[row] · min(0.9, 2·E + 4·eps(dtype) + 2·(√keys + product[row] + 2·softcap)·eps(f32))
 
 - `scale[row]`: size of the row's components, the larger of the row's root mean square and √Σp²·rms(V).  The
   latter is the size of Σ p·v for values of random sign; it does not vanish where a row cancels by chance.
@@ -28,6 +28,9 @@ and, under a causal mask, from row to row, so the rule holds for every row at th
   as much, relatively, and the output by as much of its scale.  Measured, a strictly sequential sum has a
   largest error of 2.3 times this at head_dim 4096, and E stays where blocks of the BLAS leave it (26 eps
   from head_dim 1024 on).
+- `4·softcap·eps(f32)`, where scores are capped: GPU kernels compute tanh(x) as 1 − 2/(1 + exp(2·x)), which
+  rounds at 1 however small x is, so that a score is wrong by up to 2·softcap·eps.  E knows only the tanh of
+  a library.
 
 - `0.9`: no error of scores makes a probability wrong by more than 1, and nothing may be wrong by as much as
   the row's size: zeros are, whatever the other terms say.  At large scales, where the terms have no upper
@@ -53,7 +56,7 @@ No tolerance is below the smallest step of the dtype.
 
 The log-sum-exp of a row, where it is an output, is right within
 
-    eps(f32) · (4·|log-sum-exp| + 4 + 2·√keys + 2·product[row])
+    eps(f32) · (4·|log-sum-exp| + 4 + 2·√keys + 2·product[row] + 4·softcap)
 
 for the same reasons: the terms of a sum and of scores as above, since a relative error of the sum is an
 absolute one of its logarithm, and units in the last place of what is added up and stored.  It is f32 and
@@ -99,7 +102,9 @@ PLAIN_ERROR_FACTOR = 2.0
 OUTPUT_ULPS = 4.0
 """Units in the last place, at the size of its row, that an output may be wrong by besides."""
 SUMMATION_FACTOR = 2.0
-"""Of the errors that sequential sums of terms, and of products in scores, have."""
+"""Of the errors that sequential sums of terms, and of products in scores, and capped scores have."""
+CAP_ERROR = 2.0
+"""Of the softcap times the unit of f32, by which capping makes a score wrong."""
 LOG_SUM_EXP_ULPS = 4.0
 """Units in the last place of f32, at the size of a row's log-sum-exp and at 1, that it may be wrong by."""
 PROJECTION_FACTOR = 2.0
@@ -336,7 +341,7 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
         + summation
         + _joined_summation(problem)
     )
-    scores = SUMMATION_FACTOR * exact.product * float32_eps
+    scores = SUMMATION_FACTOR * _score_error(problem, exact.product)
     of_row = LARGEST_FACTOR * _root_mean_square(exact.output) + summation * exact.scale
     limit = np.where(scores < LARGEST_FACTOR, LARGEST_FACTOR * exact.scale, of_row)
     tolerance = np.minimum((factor + scores) * exact.scale, limit)
@@ -350,6 +355,12 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
     )
 
 
+def _score_error(problem: AttentionProblem, product: np.ndarray) -> np.ndarray:
+    """Return about how wrong f32 makes scores, by their products and by capping them."""
+    error: np.ndarray = (product + CAP_ERROR * (problem.softcap or 0.0)) * float(np.finfo(np.float32).eps)
+    return error
+
+
 def _joined_summation(problem: AttentionProblem) -> float:
     """Return what adding up the columns of all heads one after another adds to a row's relative error."""
     columns = problem.heads * problem.head_dim_v if problem.output_projection else 0
@@ -361,7 +372,8 @@ def _log_sum_exp_tolerance(problem: AttentionProblem, exact: Reference, summatio
     eps = float(np.finfo(np.float32).eps)
     is_finite = np.isfinite(exact.log_sum_exp)
     size = 1 + np.abs(np.where(is_finite, exact.log_sum_exp, 0.0))
-    tolerance = LOG_SUM_EXP_ULPS * eps * size + summation + SUMMATION_FACTOR * eps * exact.product
+    of_scores = SUMMATION_FACTOR * _score_error(problem, exact.product)
+    tolerance = LOG_SUM_EXP_ULPS * eps * size + summation + of_scores
     if problem.model_width is not None:
         of_operands = float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
         tolerance += PROJECTION_FACTOR * of_operands * exact.product / np.sqrt(problem.head_dim)
