@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import importlib.util
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,6 +9,7 @@ from importlib.machinery import ModuleSpec
 from itertools import islice
 from pathlib import Path
 
+from harness.code_places import place_of
 from harness.digest import INSTALLED, files_below, folders_of
 from harness.plugins import modules_of
 
@@ -74,14 +74,6 @@ def named_packages(package: str) -> frozenset[str]:
         files = [Path(specification.origin)]
     names = {name for file in files for name in names_now(file)} - {package}
     return frozenset(filter(_is_source, names))
-
-
-def place_of(package: str) -> ModuleSpec | None:
-    """Return where a top-level package lies, None where it is not found."""
-    try:
-        return importlib.util.find_spec(package)
-    except (ImportError, ValueError):  # a module that was made by hand
-        return None
 
 
 def _is_source(name: str) -> bool:

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import hashlib
-import importlib.util
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +10,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.code_places import specification_of
 from harness.errors import ChangedCodeError
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def folders_of(specification: ModuleSpec) -> tuple[str, ...]:
 
 def _sources(package: str) -> Iterator[tuple[Path, Path]]:
     """Yield (folder, source file) of a package, or of a module that is one file, or the zip file it is in."""
-    specification = importlib.util.find_spec(package)
+    specification = specification_of(package)
     if specification is None:
         return
     archive = getattr(specification.loader, "archive", None)

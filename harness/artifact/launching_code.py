@@ -8,7 +8,6 @@ imported.
 import contextlib
 import functools
 import importlib.metadata
-import importlib.util
 import sys
 import tokenize
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from zipimport import zipimporter
 
 from harness.code_packages import named_modules, reached_packages
+from harness.code_places import specification_of
 from harness.digest import digest, digests_besides_python, folders_of, source_stamps
 
 OWN = __name__.partition(".")[0]
@@ -89,7 +89,7 @@ def _specification(module: str) -> ModuleSpec | None:
     """Return where a module lies, None where it is not found; its package is not imported for that."""
     top, *parts = module.split(".")
     try:
-        found = importlib.util.find_spec(top)
+        found = specification_of(top)
         for part in parts:
             if found is None or found.submodule_search_locations is None:
                 return None

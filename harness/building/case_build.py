@@ -14,6 +14,7 @@ from harness.artifact.reached_stages import stages_left_in
 from harness.building.returned_artifact import returned_artifact
 from harness.building.unknown_code import noted, only_known_code
 from harness.code_packages import code_packages
+from harness.code_places import leaving_places
 from harness.digest import code_digests, digest
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
 from harness.experiment.case_settings import asked_for, checked, concrete
@@ -110,7 +111,9 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
 
         def build_into(empty: Path) -> None:
             with no_copy_returns(), _parameters_named(case), only_known_code(case, cache.root):
-                artifact = returned_artifact(variant, case, variant.build(case, key, empty), empty)
+                with leaving_places():
+                    built = variant.build(case, key, empty)
+                artifact = returned_artifact(variant, case, built, empty)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 
         folder = cache.store(key, build_into)

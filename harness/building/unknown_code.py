@@ -22,7 +22,8 @@ from platformdirs import user_cache_dir
 
 from harness import plugins
 from harness.artifact.cache import cache_root
-from harness.code_packages import code_packages, is_installed, is_library, names_now, place_of
+from harness.code_packages import code_packages, is_installed, is_library, names_now
+from harness.code_places import place_of
 from harness.digest import BUILT, OWN_PACKAGE, folders_of, sources_of
 from harness.errors import PluginError
 from harness.plurals import counted

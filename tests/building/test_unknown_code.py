@@ -228,3 +228,31 @@ def test_what_is_loaded_for_one_plugin_fails_no_case_of_another(repository: Path
     build_case(CASE.model_copy(update={"variant": "open"}), cache)
     with pytest.raises(PluginError):
         build_case(CASE, cache)
+
+
+GENERATING = """
+(folder / "hidden_generated.py").write_text("")
+        sys.path.insert(0, str(folder))
+        sys.modules.pop("hidden_generated", None)
+        import hidden_generated
+        sys.path.remove(str(folder))
+        sys.path.insert(0, str(REPOSITORY / "a_plugin"))
+        import inner
+"""
+
+
+def test_what_one_build_generates_and_adds_to_the_path_is_in_no_key_of_another(repository: Path) -> None:
+    """Folders of builds are moved to the cache, and workers that load have never built."""
+    write_plugin(repository, GENERATING.strip())
+    others = [
+        CASE.model_copy(update={"problem": CASE.problem.model_copy(update={"heads": heads})})
+        for heads in (2, 3)
+    ]
+    alone = [find_key(case) for case in (CASE, *others)]
+    cache = ArtifactCache(repository.parent / "cache")
+    found = []
+    for case in (CASE, *others):
+        found.append(find_key(case))
+        build_case(case, cache)
+    assert found == alone
+    assert all({*key.code} == {"harness", "a_plugin"} for key in found)
