@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.problem.arguments import ArrayLike, as_array, check_inputs
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.found_outputs import asked_for, why_unusable
 from harness.problem.inputs import Inputs
+from harness.problem.laid_out import laid_out
 from harness.problem.outputs import OUTPUT
 from harness.problem.overwriting import can_be_overwritten
 from harness.validation import shown
@@ -38,8 +40,9 @@ class CheckedExecutable(Executable):
     def bind(self, inputs: Inputs) -> BoundCall:
         """Check the inputs and prepare a call; raises `InputError` naming the argument that is wrong."""
         self.check(inputs)
+        laid = laid_out(inputs, self.problem)
         with self.turn():
-            return CheckedCall(self, self.executable.bind(inputs), inputs)
+            return CheckedCall(self, self.executable.bind(laid), inputs, laid)
 
     def check(self, inputs: Inputs) -> None:
         """Raise `InputError` for what is no input of the problem."""
@@ -95,9 +98,11 @@ class CheckedCall(CallInTurn):
     What it gives are the outputs of the problem, or it raises `HarnessError`.
     """
 
-    def __init__(self, executable: CheckedExecutable, call: BoundCall, inputs: Inputs) -> None:
+    def __init__(self, executable: CheckedExecutable, call: BoundCall, given: Inputs, inputs: Inputs) -> None:
+        """Take a call that is bound to `inputs`, which are what was `given`, laid out as code has them."""
         super().__init__(call, executable.turn)
         self._executable = executable
+        self._given = given
         self._inputs = inputs
 
     def take_inputs(self, inputs: Inputs) -> bool:
@@ -107,15 +112,26 @@ class CheckedCall(CallInTurn):
         `can_be_overwritten`: nothing has changed then.
         """
         self._executable.check(inputs)
-        return can_be_overwritten(self._inputs, inputs) and super().take_inputs(inputs)
+        same = {
+            name: getattr(self._inputs, name)
+            for name in ("mask", "bias", "sinks")
+            if getattr(inputs, name) is getattr(self._given, name)
+        }
+        laid = replace(laid_out(inputs, self._executable.problem), **same)
+        return can_be_overwritten(self._inputs, laid) and super().take_inputs(laid)
 
     def output(self) -> np.ndarray:
         """Return the output of the last run."""
         return self.outputs()[OUTPUT]
 
     def outputs(self) -> dict[str, np.ndarray]:
-        """Return the outputs of the last run that the problem has, by name."""
-        found, problem = super().outputs(), self._executable.problem
-        if (reason := why_unusable(found, problem)) is not None:
-            raise HarnessError(f"{self._executable.name}: {reason}")
-        return asked_for(found, problem)
+        """Return copies of the outputs of the last run that the problem has, by name.
+
+        Code may keep one buffer for all its calls.
+        """
+        problem = self._executable.problem
+        with self._executable.turn():
+            found = super().outputs()
+            if (reason := why_unusable(found, problem)) is not None:
+                raise HarnessError(f"{self._executable.name}: {reason}")
+            return {name: array.copy() for name, array in asked_for(found, problem).items()}

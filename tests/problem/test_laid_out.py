@@ -1,0 +1,102 @@
+"""Code is given inputs as its checks have drawn them: contiguous, and with all axes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.artifact.bound_call import BoundCall, Executable
+from harness.artifact.checked_executable import CheckedExecutable
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import Inputs, make_inputs
+from harness.problem.laid_out import laid_out
+
+PROBLEM = AttentionProblem(batch=2, heads=3, seq_q=4, head_dim=8, mask=True, mask_axes="qk", bias=True)
+
+
+class Recording(Executable, BoundCall):
+    """Keeps the inputs that it is bound to, and takes."""
+
+    def __init__(self) -> None:
+        self.given: list[Inputs] = []
+
+    def bind(self, inputs: Inputs) -> "Recording":
+        self.given.append(inputs)
+        return self
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        self.given.append(inputs)
+        return True
+
+    def poison(self) -> None: ...
+
+    def run(self) -> None: ...
+
+    def output(self) -> np.ndarray:
+        return self.given[-1].v
+
+
+def strided(array: np.ndarray) -> np.ndarray:
+    """Return the same values in another layout, `[batch, seq, heads, width]` in memory."""
+    return np.ascontiguousarray(array.swapaxes(1, 2)).swapaxes(1, 2)
+
+
+def unaligned(array: np.ndarray) -> np.ndarray:
+    memory = np.empty(array.nbytes + 1, np.uint8)[1:]
+    moved = memory.view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    return moved
+
+
+def test_inputs_as_drawn_are_the_same_arrays() -> None:
+    inputs = make_inputs(PROBLEM)
+    assert laid_out(inputs, PROBLEM) == inputs or all(
+        getattr(laid_out(inputs, PROBLEM), name) is getattr(inputs, name)
+        for name in ("q", "k", "v", "mask", "bias")
+    )
+
+
+@pytest.mark.parametrize("change", [strided, unaligned])
+def test_other_layouts_are_copied(change) -> None:  # type: ignore[no-untyped-def]
+    inputs = make_inputs(PROBLEM)
+    given = replace(inputs, q=change(inputs.q), k=change(inputs.k), v=change(inputs.v))
+    laid = laid_out(given, PROBLEM)
+    for name in ("q", "k", "v"):
+        array = getattr(laid, name)
+        assert array.flags.c_contiguous
+        assert array.flags.aligned
+        assert np.array_equal(array, getattr(inputs, name))
+
+
+def test_masks_and_biases_have_the_shape_that_the_problem_says() -> None:
+    inputs = make_inputs(PROBLEM)
+    assert inputs.mask is not None
+    given = replace(inputs, mask=inputs.mask[0, 0], bias=np.ones((3, 1, 4), np.float32))
+    laid = laid_out(given, PROBLEM)
+    assert laid.mask is not None
+    assert laid.bias is not None
+    assert laid.mask.shape == PROBLEM.mask_shape == (1, 1, 4, 4)
+    assert np.array_equal(laid.mask, inputs.mask)
+    assert laid.bias.shape == PROBLEM.bias_shape == (1, 3, 4, 4)
+    assert laid.bias.flags.c_contiguous
+
+
+def test_a_mask_of_more_axes_than_the_problem_says_keeps_them() -> None:
+    mask = np.ones((2, 1, 4, 4), bool)
+    laid = laid_out(replace(make_inputs(PROBLEM), mask=mask), PROBLEM)
+    assert laid.mask is mask
+
+
+def test_code_is_bound_to_these_and_takes_them() -> None:
+    code, inputs = Recording(), make_inputs(PROBLEM)
+    assert inputs.mask is not None
+    given = replace(inputs, q=strided(inputs.q), mask=inputs.mask[0, 0])
+    call = CheckedExecutable(PROBLEM, code).bind(given)
+    assert call.take_inputs(replace(given, q=strided(-inputs.q)))
+    bound, taken = code.given
+    assert np.array_equal(bound.q, inputs.q)
+    assert np.array_equal(taken.q, -inputs.q)
+    assert bound.q.flags.c_contiguous
+    assert taken.q.flags.c_contiguous
+    assert bound.mask is taken.mask
+    assert not call.take_inputs(replace(given, mask=np.ones((4, 4), bool)))
