@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from forgotten_plugins import forget_plugins
 from sweeps import part
@@ -18,6 +19,10 @@ from sweeps import part
 os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
 os.environ["OCL_ICD_VENDORS"] = "/nonexistent"
 """The tests expect no device: what they build is executed by the emulator, also where there is one."""
+
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
+"""No example fails since it takes long: a busy machine is no fault of the code."""
 
 EXAMPLE_PLUGIN = Path(__file__).parent / "example_plugin"
 

@@ -13,7 +13,8 @@ from harness.errors import BuildError, InputError, one_line, raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.rewrites.errors import RewriteRefusedError
-from harness.running.worker import Worker, failure_kind
+from harness.running.failure_kinds import failure_kind
+from harness.running.worker import Worker
 from harness.variants.flash import Flash
 from harness.variants.schedule import Step, apply
 from harness.workers.protocol import RESPONSES, BuildRequest, Failed

@@ -17,7 +17,8 @@ from harness.errors import HarnessError, PluginError, message_of, one_line
 from harness.ir_view.subject import build_subject
 from harness.problem.found_outputs import require_arrays
 from harness.running import worker as worker_module
-from harness.running.worker import Worker, failure_kind
+from harness.running.failure_kinds import failure_kind
+from harness.running.worker import Worker
 from harness.variants.base import Parameters, Variant
 from harness.workers.protocol import RESPONSES, Failed, KeyFound, KeyRequest
 

@@ -20,7 +20,7 @@ from harness.experiment.case_settings import asked_for, checked, complete_case
 from harness.experiment.experiment import parse_experiment
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.running.worker import failure_kind
+from harness.running.failure_kinds import failure_kind
 from harness.targets.base import Capability, TargetOptions
 from harness.variants.base import Parameters
 

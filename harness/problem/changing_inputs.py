@@ -9,7 +9,7 @@ of V is another one: neither inputs nor probabilities that were there before com
 import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.inputs import Inputs
+from harness.problem.inputs import Inputs, make_inputs
 
 CHANGING = frozenset({"query", "key", "value", "tokens"})
 """Arguments of kernels whose contents change."""
@@ -26,6 +26,25 @@ TURNED = 3
 
 TURNABLE = ("normal", "uniform")
 """Distributions of inputs that stay of their kind then; others have infinities, or a sign that matters."""
+
+
+DRAWN_AS_THEY_CHANGE = frozenset({"q", "k", "v", "tokens"})
+"""Arrays of inputs that one call is given others of; with other operands beside them code is bound anew."""
+
+
+def operands_of(problem: AttentionProblem) -> tuple[str, ...]:
+    """Return what calls of a problem keep from one to the next besides its lengths, in words."""
+    weights = problem.model_width is not None
+    kept = {"mask": problem.mask, "bias": problem.bias, "sinks": problem.sinks, "weights": weights}
+    return tuple(name for name, is_there in kept.items() if is_there)
+
+
+def change_operands(inputs: Inputs, problem: AttentionProblem, distribution: str, seed: int) -> None:
+    """Let mask, bias, sinks and weights be, in place, those that another seed draws."""
+    others = make_inputs(problem, distribution, seed).arrays()
+    for name, array in inputs.arrays().items():
+        if name not in DRAWN_AS_THEY_CHANGE:
+            array[...] = others[name]
 
 
 def inputs_as_expected(inputs: Inputs, problem: AttentionProblem, number: int) -> Inputs:
@@ -52,6 +71,7 @@ class ChangingInputs:
         self._changed: tuple[int, np.generic] | None = None
         self._is_negated = False
         self._spares: list[np.ndarray] = []
+        self._converted: np.ndarray | None = None
 
     @property
     def is_negated(self) -> bool:
@@ -87,6 +107,14 @@ class ChangingInputs:
             self._spares = [np.empty_like(array) for array in self._arrays]
         for spare, array in zip(self._spares, self._arrays, strict=True):
             np.copyto(spare, array)
+
+    def convert(self) -> None:
+        """Bring the arrays into f32, with their last axes exchanged, one after another."""
+        if self._converted is None:
+            self._converted = np.empty(max(array.size for array in self._arrays), np.float32)
+        for array in self._arrays:
+            exchanged = array.swapaxes(-1, -2)
+            np.copyto(self._converted[: array.size].reshape(exchanged.shape), exchanged, casting="unsafe")
 
     def _turn(self, turned: np.ndarray) -> None:
         """Let these rows have the other sign, and no others."""

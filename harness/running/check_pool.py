@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.artifact.artifact import EMULATING
 from harness.machine.cores import available_cores
 from harness.results.row_maker import CaseRecord
-from harness.running.checking import EMULATOR, CheckFailure, check_case
+from harness.running.checking import EMULATOR, CheckFailure, ExpectationFiles, check_case
 from harness.running.context import RunContext
 from harness.running.memory_needs import memory_shortage
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -72,16 +72,18 @@ class CheckPool:
         self._context.observer.started(record.case, "check")
         record.checked_inputs = settings.inputs
         expectations, problem = self._context.expectations, record.case.problem
-        expected = expectations.files(problem, settings.distributions)
-        others = None
+        expected = ExpectationFiles(expectations.files(problem, settings.distributions))
         if record.executor != EMULATOR:
-            others = expectations.file_of_others(problem, settings.distributions[0])
+            first = settings.distributions[0]
+            expected = replace(
+                expected,
+                others=expectations.file_of_others(problem, first),
+                other_operands=expectations.file_of_other_operands(problem, first),
+            )
         worker = self._worker(record)
         limit_s = self._context.step_limit_s
         dump = self._context.dump
-        check = self._threads.submit(
-            check_case, worker, record, expected, settings.seed, limit_s, dump, others
-        )
+        check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump)
         self._running[check] = (record, worker)
 
     def _worker(self, record: CaseRecord) -> WorkerProcess:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.artifact.artifact import EMULATING
-from harness.problem.changing_inputs import TURNED
+from harness.problem.changing_inputs import TURNED, operands_of
 from harness.reporting.units import beside_limit
 from harness.results.row_maker import CaseRecord
 from harness.status import Status
@@ -14,6 +14,7 @@ from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import (
     BindRequest,
     ChangeInputsRequest,
+    ChangeOperandsRequest,
     Checked,
     CheckRequest,
     Done,
@@ -29,9 +30,11 @@ Answer = TypeVar("Answer", Done, Ran, Checked, InputsGiven)
 
 EMULATOR = "emulator"
 """The executor whose launches are executed twice each anyway, and take long."""
+AS_DRAWN = 0
 OTHER_SIGN = 1
-"""Inputs of odd numbers have the other sign, see `harness.problem.changing_inputs`."""
+"""Numbers of inputs: odd ones have the other sign, see `harness.problem.changing_inputs`."""
 ON_OTHER_INPUTS = "right on its first inputs, and wrong on others: "
+WITH_OTHER_OPERANDS = "right on its first inputs, and wrong when it is bound again with other values of {}: "
 COMPUTES_LATER = "the time is not to be trusted: what a call gives depends on inputs that came after it: "
 AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
 
@@ -43,6 +46,18 @@ class CheckFailure(Exception):  # noqa: N818 - an outcome of a case, not a fault
         super().__init__(f"{phase}: {failure}")
         self.phase = phase
         self.failure = failure
+
+
+@dataclass(frozen=True)
+class ExpectationFiles:
+    """Files of what the oracle expects in one check."""
+
+    files: Mapping[str, Path]
+    """Of each input distribution."""
+    others: Path | None = None
+    """Of the first one, with other scores, if there is one."""
+    other_operands: Path | None = None
+    """Of the first one, with another mask, bias, sinks and weights, if it has them."""
 
 
 def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
@@ -66,20 +81,19 @@ def bind_inputs(
 def check_case(
     worker: WorkerProcess,
     record: CaseRecord,
-    expected: Mapping[str, Path],
+    expected: ExpectationFiles,
     seed: int,
     timeout_s: float,
     dump: Path | None = None,
-    others: Path | None = None,
 ) -> None:
     """Load a built case and compare its output with what the oracle expects of each input distribution.
 
     The first distribution is run in fresh memory, again on what that call has left, and some more times if
-    that takes no time to speak of; then on other inputs, of which the file `others` tells what is expected,
-    or those with the other sign; and once more in fresh memory.  So code is seen that leaves a part of the
-    output as it found it, keeps what it has computed before, works only the first time, or not always.  Not
-    so on the emulator, where each launch is executed in two orders of lanes, from the same memory, anyway.
-    Code that changes its inputs is wrong, too.
+    that takes no time to speak of; then on other inputs, those with other scores or else with the other
+    sign; bound again with other masks, biases, sinks and weights; and once more in fresh memory.  So code is
+    seen that leaves a part of the output as it found it, keeps what it has computed or converted before,
+    works only the first time, or not always.  Not so on the emulator, where each launch is executed in two
+    orders of lanes, from the same memory, anyway.  Code that changes its inputs is wrong, too.
 
     A wrong output goes into the folder `dump`, if there is one, beside what was expected.
 
@@ -89,9 +103,9 @@ def check_case(
     checking = _Checking(worker, record, seed, timeout_s, dump)
     with record.elapsing():
         load_case(worker, record, timeout_s)
-        for distribution in list(expected)[:1] if record.executor != EMULATOR else ():
-            checking.check_repeatedly(distribution, expected[distribution], others)
-        for distribution, expectation in expected.items():
+        for distribution in list(expected.files)[:1] if record.executor != EMULATOR else ():
+            checking.check_repeatedly(distribution, expected)
+        for distribution, expectation in expected.files.items():
             bind_inputs(worker, distribution, seed, timeout_s)
             _run(worker, record, timeout_s)
             checking.compare(distribution, expectation)
@@ -107,18 +121,28 @@ class _Checking:
     timeout_s: float
     dump: Path | None
 
-    def check_repeatedly(self, distribution: str, expectation: Path, others: Path | None) -> None:
+    def check_repeatedly(self, distribution: str, expected: ExpectationFiles) -> None:
         """Check calls on inputs that are the same, and on others; what memory they take does not count."""
         bound = BindRequest(distribution=distribution, seed=self.seed, changes=True)
         _asked("load", self.worker, bound, self.timeout_s, Done)
         self._run(RunRequest(), Ran)
         self._run(RunRequest(poison=False), Ran)
-        self.compare(distribution, expectation, repeats=True)
-        number = OTHER_SIGN if others is None else TURNED
+        self.compare(distribution, expected.files[distribution], repeats=True)
+        number = OTHER_SIGN if expected.others is None else TURNED
         self._run(ChangeInputsRequest(number=number), Done)
         self._run(GiveInputsRequest(), InputsGiven)
+        self._run(RunRequest(poison=False), Ran)  # what it computes when outputs are poisoned is of others
+        self.compare(distribution, expected.others or expected.files[distribution], ON_OTHER_INPUTS)
+        if expected.other_operands is not None:
+            self._check_other_operands(distribution, expected.other_operands)
+
+    def _check_other_operands(self, distribution: str, expectation: Path) -> None:
+        """Check a call that was bound again, to the same arrays, with another mask and the like in them."""
+        self._run(ChangeInputsRequest(number=AS_DRAWN), Done)
+        self._run(ChangeOperandsRequest(distribution=distribution, seed=self.seed + 1), Done)
         self._run(RunRequest(), Ran)
-        self.compare(distribution, others or expectation, ON_OTHER_INPUTS)
+        names = ", ".join(operands_of(self.record.case.problem))
+        self.compare(distribution, expectation, WITH_OTHER_OPERANDS.format(names))
 
     def compare(self, distribution: str, expectation: Path, when: str = "", *, repeats: bool = False) -> None:
         """Compare the last run's output with what the oracle expects."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.digest import digest
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.changing_inputs import TURNABLE, TURNED
+from harness.problem.changing_inputs import TURNABLE, TURNED, operands_of
 from harness.storage.replacing import own_folder
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import Done, ExpectRequest
@@ -32,8 +32,7 @@ class Expectations:
 
         The oracle runs in a worker of its own with all cores.
         """
-        name = digest(problem.model_dump(mode="json"))[:12]
-        files = {distribution: self._folder / f"{name}-{distribution}.npy" for distribution in distributions}
+        files = {distribution: self._file(problem, distribution) for distribution in distributions}
         missing = [distribution for distribution, file in files.items() if not file.exists()]
         if missing:
             own_folder(self._folder)
@@ -48,19 +47,47 @@ class Expectations:
         """
         if distribution not in TURNABLE:
             return None
-        name = digest(problem.model_dump(mode="json"))[:12]
-        file = self._folder / f"{name}-{distribution}-{TURNED}.npy"
+        file = self._file(problem, distribution, f"-{TURNED}")
         if not file.exists():
             own_folder(self._folder)
-            self._expect(problem, distribution, file, TURNED)
+            self._expect(problem, distribution, file, number=TURNED)
         return file
 
-    def _expect(self, problem: AttentionProblem, distribution: str, file: Path, number: int = 0) -> None:
+    def file_of_other_operands(self, problem: AttentionProblem, distribution: str) -> Path | None:
+        """Return the file of inputs with another mask, bias, sinks and weights, those of the next seed.
+
+        None where a problem has none of them, or as for other scores.  Raises as `files` does.
+        """
+        if not operands_of(problem) or distribution not in TURNABLE:
+            return None
+        file = self._file(problem, distribution, "-operands")
+        if not file.exists():
+            own_folder(self._folder)
+            self._expect(problem, distribution, file, operands_seed=self._seed + 1)
+        return file
+
+    def _file(self, problem: AttentionProblem, distribution: str, which: str = "") -> Path:
+        name = digest(problem.model_dump(mode="json"))[:12]
+        return self._folder / f"{name}-{distribution}{which}.npy"
+
+    def _expect(
+        self,
+        problem: AttentionProblem,
+        distribution: str,
+        file: Path,
+        number: int = 0,
+        operands_seed: int | None = None,
+    ) -> None:
         if self._worker is None or not self._worker.alive:
             self._end_worker()
             self._worker = WorkerProcess()
         request = ExpectRequest(
-            problem=problem, distribution=distribution, seed=self._seed, number=number, file=file
+            problem=problem,
+            distribution=distribution,
+            seed=self._seed,
+            number=number,
+            operands_seed=operands_seed,
+            file=file,
         )
         try:
             self._worker.request(request, EXPECT_TIMEOUT_S, Done)

@@ -13,16 +13,8 @@ from harness.problem.changing_inputs import EXACT, TURNED
 from harness.results.row_maker import CaseRecord
 from harness.running.checking import AFTER_TIMING, COMPUTES_LATER, CheckFailure, check_after_timing
 from harness.running.context import RunContext
-from harness.running.outside_clock import (
-    HANDLING_SLACK_S,
-    MOST_TIMES_THE_PEAK,
-    READING_SLACK_S,
-    OutsideClock,
-    OutsideTimes,
-    beyond_the_peak,
-    distrust,
-    persists,
-)
+from harness.running.distrust import MOST_TIMES_THE_PEAK, beyond_the_peak, distrust, persists
+from harness.running.outside_clock import OutsideClock, OutsideTimes
 from harness.running.peak_names import name_peak
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -94,6 +86,7 @@ class TimingChecks:
         """Raise `CheckFailure` for code that computes when it takes other inputs: it has their output then.
 
         What becomes of the output otherwise does not matter: a call may make another when it takes inputs.
+        Where both outputs are the same, nothing can be said.
         """
         worker, limit_s = self._workers[case_id], self._context.step_limit_s
         problem, check = self._records[case_id].case.problem, self._context.experiment.check
@@ -102,11 +95,13 @@ class TimingChecks:
             return
         self._sample_with(case_id, number)
         self._change_inputs(case_id, TURNED)
+        request = CheckRequest(expectation=expectation, of_parts=False)
         with self._records[case_id].elapsing():
+            if worker.request(request, limit_s, Checked).ok:
+                return
             given = worker.request(GiveInputsRequest(rebinds=False), limit_s, InputsGiven)
             if not given.is_in_place:
                 return
-            request = CheckRequest(expectation=expectation, of_parts=False)
             with contextlib.suppress(WorkerFailure):  # it may have no output then
                 if worker.request(request, limit_s, Checked).ok:
                     reason = f"{COMPUTES_LATER}it is theirs"
@@ -142,13 +137,12 @@ class TimingChecks:
             claimed = median(taken.seconds[case_id] for taken in own)
             is_of_device = self._records[case_id].executor == "device"
             launch = median(taken.launch_s.get(case_id, 0.0) for taken in own) if is_of_device else 0.0
-            reading = HANDLING_SLACK_S if is_of_device else READING_SLACK_S
-            failure = distrust(outside.values(), claimed, launch, reading)
+            failure = distrust(outside.values(), claimed, launch, is_of_device=is_of_device)
             if failure is not None:
                 clock = OutsideClock(
                     self._workers[case_id], self._context.step_limit_s, numbers, confirms=True
                 )
-                self._drop_unless_by_chance(case_id, failure, clock, (claimed, launch, reading))
+                self._drop_unless_by_chance(case_id, failure, clock, (claimed, launch, is_of_device))
             if case_id in self._workers:
                 claims[case_id] = claimed
         self.drop_what_is_impossible(claims)
@@ -188,15 +182,16 @@ class TimingChecks:
         return beyond_the_peak(case.problem.flops(), claimed_s, peak.flops)
 
     def _drop_unless_by_chance(
-        self, case_id: str, failure: WorkerFailure, clock: OutsideClock, told: tuple[float, float, float]
+        self, case_id: str, failure: WorkerFailure, clock: OutsideClock, told: tuple[float, float, bool]
     ) -> None:
         """Drop a candidate whose time is not to be trusted, if that is so whenever its calls are timed.
 
-        `told` are what it claims, what a launch takes, and what reading outputs may take, see `persists`.
+        `told` are what it claims, what a launch takes, and whether a device computes it, see `persists`.
         """
         try:
             with self._records[case_id].elapsing():
-                is_wrong = persists(clock, *told)
+                claimed, launch, is_of_device = told
+                is_wrong = persists(clock, claimed, launch, is_of_device=is_of_device)
         except CheckFailure as failed:
             failure, is_wrong = failed.failure, True
         if is_wrong:

@@ -12,41 +12,30 @@ import dataclasses
 import faulthandler
 import importlib
 import os
-import resource
 import sys
 import time
 import traceback
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import numpy as np
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
-from harness.artifact.cache import ArtifactCache, cache_root
+from harness.artifact.cache import ArtifactCache
 from harness.artifact.reached_stages import reached_stages
 from harness.building.case_build import build_case, find_key, read_artifact
 from harness.digest import code_digests, digest_of_array, require_same_code
 from harness.errors import (
-    BuildError,
-    ChangedCodeError,
     ChangedInputsError,
-    EmulatorFindingsError,
-    InputError,
-    KilledError,
-    PluginError,
-    StorageError,
-    UnsupportedError,
-    causes,
-    is_no_room,
-    message_of,
     one_line,
 )
 from harness.machine.placement import elsewhere, placement
 from harness.processes.copies import no_copy_returns
 from harness.processes.lives import begin_anew, live
+from harness.processes.own_memory import limit_memory, peak_bytes, reset_peak_bytes
+from harness.running.failure_kinds import failure_kind
 from harness.running.peak_sampling import sample_peak
 from harness.validation import shown
 from harness.workers.import_path import take_import_path
@@ -57,14 +46,15 @@ from harness.workers.protocol import (
     Built,
     CallRequest,
     ChangeInputsRequest,
+    ChangeOperandsRequest,
     Checked,
     CheckRequest,
+    ConvertInputsRequest,
     ConvertOutputRequest,
     CopyInputsRequest,
     Done,
     ExpectRequest,
     Failed,
-    FailureKind,
     FetchRequest,
     GiveInputsRequest,
     Greeting,
@@ -87,8 +77,6 @@ if TYPE_CHECKING:
 
     from harness.problem.changing_inputs import ChangingInputs
     from harness.problem.inputs import Inputs
-
-OUT_OF_MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "bad_alloc")
 
 
 class Worker:
@@ -113,9 +101,11 @@ class Worker:
             RunRequest: self._run,
             CheckRequest: self._check,
             ChangeInputsRequest: self._change_inputs,
+            ChangeOperandsRequest: self._change_operands,
             GiveInputsRequest: self._give_inputs,
             PoisonRequest: self._poison,
             CopyInputsRequest: self._copy_inputs,
+            ConvertInputsRequest: self._convert_inputs,
             ConvertOutputRequest: self._convert_output,
             CallRequest: self._call_often,
             FetchRequest: self._fetch,
@@ -162,10 +152,13 @@ class Worker:
 
     def _expect(self, request: ExpectRequest) -> Done:
         from harness.oracle.expected import expect
-        from harness.problem.changing_inputs import inputs_as_expected
+        from harness.problem.changing_inputs import change_operands, inputs_as_expected
         from harness.problem.inputs import make_inputs
 
         inputs = make_inputs(request.problem, request.distribution, request.seed)
+        if request.operands_seed is not None:
+            change_operands(inputs, request.problem, request.distribution, request.operands_seed)
+            inputs = inputs.as_expected(request.problem)
         inputs = inputs_as_expected(inputs, request.problem, request.number)
         expect(inputs, request.problem).save(request.file)
         return Done()
@@ -204,19 +197,28 @@ class Worker:
         }
 
     def _change_inputs(self, request: ChangeInputsRequest) -> Done:
-        if self._executable is None or self._changing is None:
-            raise RuntimeError("other inputs were asked for before a bind that allows them")
-        self._changing.become(request.number)
+        self._changing_inputs().become(request.number)
+        return Done()
+
+    def _change_operands(self, request: ChangeOperandsRequest) -> Done:
+        from harness.problem.changing_inputs import change_operands
+
+        inputs, executable = self._changing_inputs().inputs, self._executable
+        if executable is None or self._artifact is None:
+            raise RuntimeError("other operands were asked for before load")
+        self._call = None
+        change_operands(inputs, self._artifact.case.problem, request.distribution, request.seed)
+        self._note(inputs)
+        self._call = executable.bind(inputs)
         return Done()
 
     def _give_inputs(self, request: GiveInputsRequest) -> InputsGiven:
-        if self._executable is None or self._changing is None:
-            raise RuntimeError("other inputs were given before a bind that allows them")
-        self._note(self._changing.inputs)
-        is_in_place = truth_of("take_inputs", self._bound_call().take_inputs(self._changing.inputs))
-        if not is_in_place and request.rebinds:
+        inputs, executable = self._changing_inputs().inputs, self._executable
+        self._note(inputs)
+        is_in_place = truth_of("take_inputs", self._bound_call().take_inputs(inputs))
+        if not is_in_place and request.rebinds and executable is not None:
             self._call = None
-            self._call = self._executable.bind(self._changing.inputs)
+            self._call = executable.bind(inputs)
         return InputsGiven(is_in_place=is_in_place)
 
     def _poison(self, request: PoisonRequest) -> Done:
@@ -226,17 +228,25 @@ class Worker:
         return Done()
 
     def _copy_inputs(self, request: CopyInputsRequest) -> Done:
-        if self._changing is None:
-            raise RuntimeError("inputs were to be copied before a bind for timing")
-        self._changing.copy()
+        self._changing_inputs().copy()
         return Done()
+
+    def _convert_inputs(self, request: ConvertInputsRequest) -> Done:
+        self._changing_inputs().convert()
+        return Done()
+
+    def _changing_inputs(self) -> "ChangingInputs":
+        if self._executable is None or self._changing is None:
+            raise RuntimeError("other inputs were asked for before a bind that allows them")
+        return self._changing
 
     def _convert_output(self, request: ConvertOutputRequest) -> Done:
         from harness.running.output_check import convert_output
 
         if self._artifact is None:
             raise RuntimeError("an output was to be converted before load")
-        convert_output(self._artifact.case.problem)
+        for _ in range(request.times):
+            convert_output(self._artifact.case.problem)
         return Done()
 
     def _call_often(self, request: CallRequest) -> Done:
@@ -245,6 +255,8 @@ class Worker:
             if request.poisons:
                 call.poison_outputs()
             call.run()
+            if request.reads:
+                call.outputs()
             if os.getpid() != own:  # a copy that the code has forked off, and that would call as often
                 os._exit(1)
         return Done()
@@ -316,66 +328,6 @@ def truth_of(method: str, found: object) -> bool:
     if not isinstance(found, bool | np.bool_):
         raise TypeError(f"{method}: found {shown(found)}, expected True or False")
     return bool(found)
-
-
-def failure_kind(error: Exception) -> FailureKind:
-    """Return what an exception means for the case; libraries tell of missing memory in many ways."""
-    if any(isinstance(cause, StorageError) or is_no_room(cause) for cause in causes(error)):
-        return "no-room"
-    kinds: dict[type[Exception], FailureKind] = {
-        InputError: "bad-input",
-        UnsupportedError: "unsupported",
-        PluginError: "build-failed",
-        BuildError: "build-failed",
-        ChangedCodeError: "changed-code",
-        EmulatorFindingsError: "wrong",
-        ChangedInputsError: "wrong",
-        KilledError: "killed",
-        MemoryError: "out-of-memory",
-    }
-    if any(is_removed_from_cache(cause) for cause in causes(error)):
-        return "removed"
-    for error_type, kind in kinds.items():
-        if isinstance(error, error_type):
-            return kind
-    if any(words in message_of(error).lower() for words in OUT_OF_MEMORY_WORDS):
-        return "out-of-memory"
-    return "crashed"
-
-
-def is_removed_from_cache(error: BaseException) -> bool:
-    """Whether a file of the cache is gone: no fault of the case, and the next try may succeed."""
-    if not isinstance(error, FileNotFoundError) or error.filename is None:
-        return False
-    return Path(os.fsdecode(error.filename)).is_relative_to(cache_root())
-
-
-def reset_peak_bytes() -> None:
-    """Let the kernel's high-water mark of resident memory start anew, where it allows that."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def peak_bytes() -> int:
-    """Return the largest resident memory since the last reset.
-
-    Not `ru_maxrss` where it can be avoided: a new process starts with its parent's.
-    """
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def limit_memory(gigabytes: float) -> None:
-    """Limit this process's data; address space that is only reserved (JITs, CUDA) does not count."""
-    limit = int(gigabytes * 1e9)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def main() -> None:

@@ -68,6 +68,8 @@ class ExpectRequest(_Message):
     seed: int
     number: Annotated[int, Field(ge=0)] = 0
     """Which inputs, see `harness.problem.changing_inputs`."""
+    operands_seed: int | None = None
+    """Seed of mask, bias, sinks and weights; None is that of all."""
     file: AbsolutePath
 
 
@@ -128,6 +130,17 @@ class ChangeInputsRequest(_Message):
     """Which inputs, see `harness.problem.changing_inputs`."""
 
 
+class ChangeOperandsRequest(_Message):
+    """Make another mask, bias, sinks and weights in their place, and bind anew; answered by `Done`.
+
+    Only after a bind as for `ChangeInputsRequest`.
+    """
+
+    kind: Literal["change-operands"] = "change-operands"
+    distribution: str
+    seed: int
+
+
 class GiveInputsRequest(_Message):
     """Let the bound call take the inputs as they are now; answered by `InputsGiven`."""
 
@@ -149,10 +162,17 @@ class CopyInputsRequest(_Message):
     kind: Literal["copy-inputs"] = "copy-inputs"
 
 
+class ConvertInputsRequest(_Message):
+    """Bring the arrays that change into f32, their last axes exchanged; answered by `Done`."""
+
+    kind: Literal["convert-inputs"] = "convert-inputs"
+
+
 class ConvertOutputRequest(_Message):
-    """Convert an f32 array of reversed axes to one of the output's shape and type; answered by `Done`."""
+    """Convert an f32 array of reversed axes to the output's shape and type some times; answered by `Done`."""
 
     kind: Literal["convert-output"] = "convert-output"
+    times: Annotated[int, Field(ge=0)] = 1
 
 
 class CallRequest(_Message):
@@ -162,6 +182,8 @@ class CallRequest(_Message):
     calls: Annotated[int, Field(ge=0)]
     poisons: bool = False
     """Whether outputs are poisoned before each call."""
+    reads: bool = False
+    """Whether outputs are read after each call."""
 
 
 class FetchRequest(_Message):
@@ -306,9 +328,11 @@ Request = Annotated[
     | RunRequest
     | CheckRequest
     | ChangeInputsRequest
+    | ChangeOperandsRequest
     | GiveInputsRequest
     | PoisonRequest
     | CopyInputsRequest
+    | ConvertInputsRequest
     | ConvertOutputRequest
     | CallRequest
     | FetchRequest
@@ -331,9 +355,11 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     RunRequest: Ran,
     CheckRequest: Checked,
     ChangeInputsRequest: Done,
+    ChangeOperandsRequest: Done,
     GiveInputsRequest: InputsGiven,
     PoisonRequest: Done,
     CopyInputsRequest: Done,
+    ConvertInputsRequest: Done,
     ConvertOutputRequest: Done,
     CallRequest: Done,
     FetchRequest: Done,

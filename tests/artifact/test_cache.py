@@ -15,7 +15,7 @@ from harness.artifact.cache import CACHE_DIR_VARIABLE, ArtifactCache
 from harness.errors import BuildError, HarnessError, StorageError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.running.worker import failure_kind
+from harness.running.failure_kinds import failure_kind
 from harness.storage import folder_store
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")

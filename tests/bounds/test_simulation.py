@@ -111,7 +111,7 @@ INSTRUCTIONS = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(INSTRUCTIONS, min_size=3, max_size=15), st.sampled_from([4, 8]), st.integers(1, 3))
 def test_no_loop_is_faster_than_its_busiest_part(
     trace: list[Instruction], warps: int, workgroups: int

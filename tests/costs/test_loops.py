@@ -18,7 +18,7 @@ def other(body: str, signature: str = "%x: f32", **inputs) -> int:
     return costs_of(kernel(signature, f"{CONSTANTS}\n{body}"), **inputs).other
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(PROGRAMS)
 def test_any_loop_nest_counts_as_when_it_is_executed(program):
     assert costs_of(as_mlir(program)).other == executed(program, [])

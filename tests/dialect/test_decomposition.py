@@ -41,7 +41,7 @@ def arguments_of(inputs, unknown) -> list[Argument]:
     return [Argument(each.shape, frozenset(range(each.ndim)) if unknown else frozenset()) for each in inputs]
 
 
-@settings(max_examples=16, deadline=None)
+@settings(max_examples=16)
 @given(
     st.sampled_from(attn.LAYOUTS),
     st.lists(st.integers(1, 3), max_size=2).map(tuple),
@@ -132,7 +132,7 @@ def softmaxes(draw):
 VECTOR = (0, [np.array([1.0, -2.0]), np.array(0.5), np.array(2.0)])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @example(VECTOR, 1.0, True, False)
 @given(softmaxes(), st.sampled_from([1.0, 0.125, 2.0]), st.booleans(), st.booleans())
 def test_softmaxes_continue_from_a_maximum_and_a_total(drawn, scale, normalized, unknown):
@@ -175,7 +175,7 @@ def test_a_row_without_any_weight_has_no_probability():
     assert np.array_equal(correction, [0.0, 1.0])
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(LENGTHS, min_size=1, max_size=3).map(tuple), st.booleans(), SEEDS)
 def test_diagonal_matrices(shape, unknown, seed):
     x = np.random.default_rng(seed).normal(size=shape)
@@ -213,7 +213,7 @@ def masks(draw):
     return shape, dimensions, offsets, symbols, draw(st.lists(inequality, min_size=1, max_size=3))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(masks(), st.sampled_from([-math.inf, 0.0, 2.5]), st.booleans())
 def test_masks_keep_what_satisfies_all_inequalities(drawn, fill, unknown):
     shape, dimensions, offsets, symbols, inequalities = drawn
@@ -250,7 +250,7 @@ def test_masks_keep_what_satisfies_all_inequalities(drawn, fill, unknown):
 BOUNDS = st.integers(-1, 9)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.lists(st.tuples(BOUNDS, BOUNDS), min_size=1, max_size=4),
     st.sampled_from([(), (2,)]),
@@ -274,7 +274,7 @@ def test_masks_of_rows_keep_what_lies_between_the_bounds(bounds, leading, column
     assert np.array_equal(found, expected)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.lists(st.integers(0, 6), min_size=1, max_size=3),
     LENGTHS,

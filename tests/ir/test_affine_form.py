@@ -45,7 +45,7 @@ def test_what_is_no_integer_combination_is_refused(text):
 COEFFICIENTS = st.tuples(*[st.integers(-3, 3)] * 2)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(COEFFICIENTS, COEFFICIENTS, st.integers(-9, 9), st.integers(-2, 2))
 def test_only_coefficients_other_than_0_are_there(dimensions, symbols, constant, factor):
     with mlir_context():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from generated_layouts import layouts, pairs_of_layouts
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.layouts.conversion import Conflict, Conversion, Move, convert
@@ -61,7 +61,6 @@ def test_moves_bring_every_element_where_it_is_wanted(source: Layout, data: st.D
 
 
 @given(pairs_of_layouts())
-@settings(deadline=None)
 def test_elements_move_between_any_two_layouts_of_a_warp(pair: tuple[Layout, Layout]) -> None:
     source, result = pair
     matrix = np.arange(np.prod(source.shape, dtype=int)).reshape(source.shape)
@@ -69,7 +68,6 @@ def test_elements_move_between_any_two_layouts_of_a_warp(pair: tuple[Layout, Lay
 
 
 @given(pairs_of_layouts())
-@settings(deadline=None)
 def test_lanes_exchange_elements_only_where_some_lane_lacks_one(pair: tuple[Layout, Layout]) -> None:
     """An enumeration of all registers says whether one of them serves all lanes."""
     source, result = pair
@@ -81,7 +79,6 @@ def test_lanes_exchange_elements_only_where_some_lane_lacks_one(pair: tuple[Layo
 
 
 @given(pairs_of_layouts())
-@settings(deadline=None)
 def test_a_lane_takes_an_element_that_it_has_from_itself(pair: tuple[Layout, Layout]) -> None:
     source, result = pair
     conversion = convert(source, result)

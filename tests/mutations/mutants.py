@@ -263,17 +263,54 @@ MUTANTS = {
         "inputs are the same from one sample to the next",
         "harness/running/worker.py",
         "Worker._change_inputs",
-        "self._changing.become(request.number)",
+        "self._changing_inputs().become(request.number)",
         "pass",
         "tests/running/test_cheating.py::test_code_that_cheats_has_no_time",
     ),
     "early-returns-believed": Mutant(
         "what a call does after it has returned is not counted",
         "harness/running/outside_clock.py",
-        "OutsideClock._calls",
-        "(waited if waited > called + self._request_s else 0.0)",
+        "OutsideClock._until_read",
+        "max(0.0, calls.read_anew_s - MOST_COPIES * self._copy_s)",
         "0.0",
         "tests/running/test_outside_clock.py::test_what_is_done_after_the_return_counts",
+    ),
+    "lazy-outputs-believed": Mutant(
+        "what is computed when an output is read first, and kept, is not counted",
+        "harness/running/distrust.py",
+        "_distrust_of_reading",
+        "anew_s = median(one.read_anew_s for one in times)",
+        "anew_s = 0.0",
+        "tests/running/test_outside_clock.py"
+        "::test_what_is_computed_when_an_output_is_read_first_is_found_out[0.02]",
+    ),
+    "operands-kept": Mutant(
+        "code is not bound again with another mask, bias, sinks or weights",
+        "harness/running/checking.py",
+        "_Checking.check_repeatedly",
+        "if expected.other_operands is not None:",
+        "if False:",
+        "tests/running/test_other_operands.py::test_code_that_keeps_the_first_operands_is_wrong",
+    ),
+    "poisoned-before-others": Mutant(
+        "outputs are poisoned before the call on other inputs, so that code may compute these then",
+        "harness/running/checking.py",
+        "_Checking.check_repeatedly",
+        """self._run(GiveInputsRequest(), InputsGiven)
+        self._run(RunRequest(poison=False), Ran)""",
+        """self._run(GiveInputsRequest(), InputsGiven)
+        self._run(RunRequest(), Ran)""",
+        "tests/running/test_cheating.py::test_code_that_cheats_has_no_time"
+        "[computes-when-poisoned-256-right on its first inputs, and wrong on others]",
+    ),
+    "places-of-builds": Mutant(
+        "what one build has loaded is code of the next",
+        "harness/code_places.py",
+        "leaving_places",
+        "_loaded_by_builds.update(",
+        "set().update(",
+        "tests/building/test_unknown_code.py"
+        "::test_what_one_build_generates_and_adds_to_the_path_is_in_no_key_of_another",
     ),
     "order-effects-of-noise": Mutant(
         "an effect of the candidate before counts whatever its interval",

@@ -73,7 +73,7 @@ def test_sizes_that_a_schedule_does_not_have_are_named():
         texts("naive", heads=2)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(
     sizes=st.fixed_dictionaries(
         {name: st.integers(1, 9) for name in ("seq_q", "seq_kv", "head_dim")}

@@ -64,13 +64,13 @@ def _without_axes_of_one(operand, name):
     return operand[:, 0].astype(np.int8) if name == "mask" else operand[0]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.builds(AttentionProblem, batch=st.just(1), heads=st.just(1), kv_heads=st.just(1), **FIELDS))
 def test_single_attention_equals_the_oracle(problem):
     assert verdict(single_attention, problem).first_bad is None
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.builds(
         AttentionProblem,

@@ -33,7 +33,6 @@ def brute_force_pairs(problem: AttentionProblem) -> int:
 side = st.one_of(st.none(), st.integers(-1, 12))
 
 
-@settings(deadline=None)
 @given(
     seq_q=st.integers(1, 20),
     seq_kv=st.integers(1, 20),
@@ -58,7 +57,6 @@ def test_visible_pairs_of_padded_batches_equal_the_count(seq_q, seq_kv, causal, 
     assert problem.visible_pairs() == brute_force_pairs(problem)
 
 
-@settings(deadline=None)
 @given(
     lengths=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=4),
     causal=st.booleans(),
@@ -373,7 +371,7 @@ LIKELY = st.one_of(st.integers(1, 9), JUNK)
     fields=st.dictionaries(st.sampled_from(list(AttentionProblem.model_fields)), LIKELY),
     most=st.fixed_dictionaries({"heads": LIKELY, "seq_q": LIKELY, "head_dim": LIKELY}),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whatever_the_fields_are_only_an_input_error_comes_of_them(fields, most):
     given = {**most, **fields}
     with contextlib.suppress(InputError):

@@ -1,7 +1,7 @@
 """Counts of what a band leaves visible: closed forms against the ranges themselves."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.problem.attention_problem import AttentionProblem
@@ -29,7 +29,6 @@ def test_counting_does_not_grow_with_the_lengths() -> None:
     assert problem.queries_without_keys() == 0
 
 
-@settings(deadline=None)
 @given(
     window=st.tuples(*[st.none() | st.integers(0, 12) | st.integers(2**31 - 40, 2**31 - 1)] * 2),
     longest=st.tuples(st.integers(1, 12), st.integers(1, 12)),

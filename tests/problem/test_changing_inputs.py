@@ -51,7 +51,7 @@ def test_turned_inputs_have_other_scores_and_what_is_expected_of_them_has_the_ot
 
 @pytest.mark.parametrize("problem", [PLAIN, PROJECTED], ids=["plain", "projected"])
 @given(numbers=st.lists(st.integers(0, 1000), max_size=8))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_what_was_drawn_comes_back(problem, numbers):
     inputs = make_inputs(problem)
     drawn = contents(inputs)

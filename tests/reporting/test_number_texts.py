@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.reporting.number_texts import float_text, float_texts
@@ -12,7 +12,6 @@ ties = st.builds(lambda whole, places: (whole + 0.5) / 10**places, st.integers(1
 numbers = st.lists(st.floats(allow_nan=False).filter(lambda value: value != 0) | usual | ties)
 
 
-@settings(deadline=None)
 @given(numbers, st.sampled_from([None, 3, 6, 9]))
 def test_many_numbers_are_written_as_each_of_them(values: list[float], digits: int | None) -> None:
     expected = [float_text(value, digits) for value in values]

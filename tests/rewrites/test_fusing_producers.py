@@ -58,7 +58,7 @@ def expanded(value: ir.Value, groups: list[list[int]], shape: list[b.Size]) -> i
     return tensor.ExpandShapeOp(b.tensor_type(static, "f64"), value, groups, dynamic, static).result
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.tuples(LENGTHS, LENGTHS, LENGTHS, LENGTHS), st.tuples(TILES, TILES), st.sampled_from(Ragged))
 def test_collapsed_dimensions(shape, tiles, ragged):
     x = array(*shape)
@@ -123,7 +123,7 @@ def test_an_unknown_outermost_length_is_collapsed():
     close(found, 4 * array(12))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.tuples(LENGTHS, LENGTHS, LENGTHS), st.tuples(TILES, TILES, TILES), st.sampled_from(Ragged))
 def test_expanded_dimensions(shape, tiles, ragged):
     whole = (shape[0] * shape[1], shape[2])
@@ -192,7 +192,7 @@ def test_broadcasts_are_fused(drop):
 PADS = st.integers(0, 3)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.tuples(LENGTHS, LENGTHS),
     st.tuples(PADS, PADS),
@@ -216,7 +216,7 @@ def test_pads(shape, low, high, tiles, ragged, unknown):
     close(found, 2 * expected)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.tuples(LENGTHS, LENGTHS), st.tuples(PADS, PADS), st.tuples(TILES, TILES), st.booleans())
 def test_slices_of_slices(shape, offsets, tiles, reduces_rank):
     whole = (2, *(size + offset + 1 for size, offset in zip(shape, offsets, strict=True)))
@@ -310,7 +310,7 @@ def _is_computed(value: ir.Value) -> bool:
     return isinstance(value, ir.OpResult)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.sampled_from([(2, 1), (2, 2), (1, 3), (3, 2)]),
     st.integers(1, 6),

@@ -35,7 +35,7 @@ def visible(bounds, columns: int, offset: int = 0) -> np.ndarray:
     return np.array([(first <= column) & (column < end) for first, end in bounds])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(BOUNDS, min_size=1, max_size=5),
     st.integers(1, 7),
@@ -83,7 +83,7 @@ def expected(problem: Attention, bounds, query, key, value) -> np.ndarray:
     return result.probability @ value
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(BOUNDS, min_size=1, max_size=6),
     st.integers(1, 9),

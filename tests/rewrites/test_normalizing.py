@@ -19,7 +19,7 @@ from harness.rewrites.tile_and_fuse import tile_and_fuse
 LENGTHS = st.integers(1, 6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.builds(
         Attention,
@@ -95,7 +95,7 @@ def test_division_is_not_deferred_if_the_correction_is_used():
     assert "its correction is used" in refused(build, SHAPES, ((4, 4), (4,)))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.builds(
         Attention,

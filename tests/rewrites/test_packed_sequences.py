@@ -87,7 +87,7 @@ PACKINGS = st.builds(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(PACKINGS, st.integers(1, 5), st.integers(1, 4), st.booleans())
 def test_no_key_is_missed_and_whole_tiles_are_seen_by_all_rows(packing, rows, step, is_known):
     """One more tile of rows than there are queries: its rows belong to no sequence."""
@@ -103,7 +103,7 @@ def test_no_key_is_missed_and_whole_tiles_are_seen_by_all_rows(packing, rows, st
         assert set(range(whole_first, whole_end)) <= set.intersection(*seen)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.builds(
         Packing,
@@ -141,7 +141,7 @@ def test_rows_of_no_sequence_leave_no_tile_whole():
     assert computed_bounds(packing, [0, 2, 4], 4, 4, True) == [[0, 0, 8, 8], [0, 0, 0, 8], [8, 0, 0, 0]]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(PACKINGS, st.integers(1, 3), st.integers(1, 4))
 def test_visiting_those_tiles_computes_attention_of_each_sequence(packing, tile, step):
     queries = max(1, int(packing.starts[0, -1]))

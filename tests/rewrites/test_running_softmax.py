@@ -61,7 +61,7 @@ def tile_or_refuse(root, sizes, order, options):
     return None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tilings(), st.sampled_from(Ragged), st.booleans())
 def test_equals_the_untiled_payload(tiling, ragged, folds):
     problem, sizes, order = tiling
@@ -115,7 +115,7 @@ def _is_tensor(value: ir.Value) -> bool:
     return isinstance(value.type, ir.RankedTensorType)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.builds(
         Attention,
@@ -155,7 +155,7 @@ def test_statistics_that_are_used_are_extra_results_of_the_loops(problem, ragged
     close(found[2], expected.softmax.total)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.builds(
         Attention,

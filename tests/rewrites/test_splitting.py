@@ -31,7 +31,7 @@ def tiled(problem: Attention, sizes, ragged=Ragged.SHIFTED, **keywords) -> ir.Mo
     return module
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.builds(
         Attention,
@@ -55,7 +55,7 @@ def test_skipping_what_a_causal_mask_hides_changes_nothing(problem, query_tile, 
     close(found, problem.reference(*inputs).output)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.integers(1, 9),
     st.integers(1, 14),

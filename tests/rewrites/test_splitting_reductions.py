@@ -40,7 +40,7 @@ def key_loop(module: ir.Module) -> ir.OpView:
     return within(module, "scf.for")[-1]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(PROBLEMS, st.integers(1, 3), st.integers(1, 5), st.integers(1, 6))
 def test_merged_parts_are_the_whole(problem: Attention, query_tile: int, key_tile: int, parts: int) -> None:
     inputs = problem.inputs()
@@ -51,7 +51,7 @@ def test_merged_parts_are_the_whole(problem: Attention, query_tile: int, key_til
     close(found, problem.reference(*inputs).output)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(PROBLEMS, st.integers(1, 3), st.integers(1, 5), st.integers(1, 6))
 def test_what_masks_hide_of_a_part_can_be_skipped(
     problem: Attention, query_tile: int, key_tile: int, parts: int

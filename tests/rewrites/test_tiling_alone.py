@@ -32,7 +32,7 @@ def argument(letters, sizes, unknown):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     sizes=st.fixed_dictionaries(dict.fromkeys("mnk", LENGTHS)),
     tiles=st.tuples(TILES, TILES, TILES),
@@ -118,7 +118,7 @@ def test_a_reduction_that_is_no_sum_of_products_is_not_shifted():
     assert "it is no sum of products" in refusal
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     sizes=st.fixed_dictionaries(dict.fromkeys("mnk", LENGTHS)),
     tiles=st.tuples(TILES, TILES, TILES),
@@ -134,7 +134,7 @@ def test_named_linalg_operations(sizes, tiles, unknown):
     close(found, inputs[0] @ inputs[1] + inputs[2])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     shape=st.tuples(LENGTHS, LENGTHS, LENGTHS),
     tiles=st.tuples(TILES, TILES, TILES),

@@ -9,7 +9,8 @@ from example_cases import example_experiment
 from test_runner import run
 
 from harness.results.result import Result
-from harness.running.outside_clock import OutsideTimes, beyond_the_peak, distrust
+from harness.running.distrust import beyond_the_peak, distrust
+from harness.running.outside_clock import OutsideTimes
 from harness.status import Status
 
 CHEATING = (
@@ -19,6 +20,7 @@ CHEATING = (
     "computes-when-given",
     "computes-when-poisoned",
     "computes-when-read",
+    "computes-when-read-first",
     "keeps-probabilities",
     "patches-timer",
     "reads-slowly",
@@ -62,7 +64,10 @@ def outcomes(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         ("computes-now-and-then", MIDDLE, "where its output was poisoned|give what was computed before"),
         ("computes-when-given", LONG, COMPUTES_ELSEWHERE),
         ("computes-when-given", MIDDLE, COMPUTES_ELSEWHERE),
-        ("computes-when-poisoned", LONG, COMPUTES_ELSEWHERE),
+        ("computes-when-poisoned", SHORT, "right on its first inputs, and wrong on others"),
+        ("computes-when-poisoned", LONG, "right on its first inputs, and wrong on others"),
+        ("computes-when-read-first", SHORT, "until its output is there|: it computes there"),
+        ("computes-when-read-first", LONG, "until its output is there|: it computes there"),
         ("computes-when-read", SHORT, "inputs that came after it"),
         ("computes-when-read", LONG, "inputs that came after it"),
         ("keeps-probabilities", SHORT, "they give what was computed before"),
@@ -112,15 +117,32 @@ def test_times_that_agree_are_trusted() -> None:
     assert distrust([], 1.0, 0.0) is None
 
 
-def test_code_may_take_inputs_and_poison_outputs_about_as_fast_as_they_are_copied() -> None:
-    honest = OutsideTimes(1e-3, 1e-3, 1e-3, give_s=4e-3, poison_s=1e-3, copy_s=1e-3)
+def test_code_may_take_inputs_about_as_fast_as_they_are_copied_or_converted() -> None:
+    honest = OutsideTimes(1e-3, 1e-3, 1e-3, give_s=4e-3, copy_s=1e-3)
     assert distrust([honest], 1e-3, 0.0) is None
-    long = OutsideTimes(0.1, 0.1, 0.1, give_s=0.4, poison_s=0.02, copy_s=1e-3)
+    long = OutsideTimes(0.1, 0.1, 0.1, give_s=0.4, copy_s=1e-3)
     assert distrust([long], 0.1, 0.0) is None
-    for handled in ({"give_s": 20e-3}, {"poison_s": 20e-3}):
-        found = distrust([dataclasses.replace(honest, **handled)], 1e-3, 0.0)
+    converting = OutsideTimes(1e-3, 1e-3, 1e-3, give_s=45e-3, copy_s=1e-3, convert_inputs_s=25e-3)
+    assert distrust([converting], 1e-3, 0.0) is None
+    for slow in (dataclasses.replace(honest, give_s=20e-3), dataclasses.replace(converting, give_s=60e-3)):
+        found = distrust([slow], 1e-3, 0.0)
         assert found is not None
         assert "it computes there" in found.reason
+
+
+def test_a_short_call_is_not_computed_while_inputs_are_taken() -> None:
+    short = OutsideTimes(1e-6, 1e-6, 1e-6, give_s=100e-6, copy_s=2e-6, convert_inputs_s=10e-6)
+    assert distrust([short], 1e-6, 0.0) is not None
+    assert distrust([dataclasses.replace(short, give_s=40e-6)], 1e-6, 0.0) is None
+    assert distrust([short], 1e-6, 0.0, is_of_device=True) is None
+
+
+def test_a_workspace_as_large_for_all_problems_may_be_poisoned() -> None:
+    honest = OutsideTimes(1e-5, 1e-5, 1e-5, poison_s=50e-3, copy_s=1e-6)
+    assert distrust([honest], 1e-5, 0.0) is None
+    found = distrust([dataclasses.replace(honest, poison_s=0.2)], 1e-5, 0.0)
+    assert found is not None
+    assert "it computes there" in found.reason
 
 
 def test_code_may_bring_its_output_into_another_layout_and_type() -> None:

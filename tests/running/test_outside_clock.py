@@ -6,18 +6,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from harness.running.outside_clock import CONFIRMATIONS, OutsideClock, persists
+from harness.running.distrust import CONFIRMATIONS, persists
+from harness.running.outside_clock import OutsideClock
 from harness.workers.protocol import CallRequest, Done, FetchRequest, InputsGiven, PoisonRequest, Request
 
 
 class SimulatedWorker:
     """Answers after the time of a request, which jitters, and of the calls that it is asked for."""
 
-    def __init__(self, call_s: float, seed: int = 0, pending_s: float = 0.0) -> None:
+    def __init__(self, call_s: float, seed: int = 0, pending_s: float = 0.0, read_s: float = 0.0) -> None:
         self.now = 0.0
         self.call_s = call_s
         self.pending_s = pending_s
         """What each call still has to do when it returns."""
+        self.read_s = read_s
         self._pending = 0.0
         self._random = np.random.default_rng(seed)
 
@@ -26,8 +28,11 @@ class SimulatedWorker:
         if isinstance(request, CallRequest):
             self.now += request.calls * self.call_s
             self._pending += request.calls * self.pending_s
+            if request.reads:
+                self.now += self._pending + request.calls * self.read_s
+                self._pending = 0.0
         elif isinstance(request, FetchRequest):
-            self.now += self._pending
+            self.now += self._pending + request.times * self.read_s
             self._pending = 0.0
         return InputsGiven(is_in_place=True) if answer is InputsGiven else Done()
 
@@ -48,6 +53,26 @@ def test_a_call_takes_what_it_takes_however_requests_jitter(call_s: float) -> No
 def test_what_is_done_after_the_return_counts() -> None:
     found = [times_of(SimulatedWorker(1e-6, seed, pending_s=2e-3)).seconds for seed in range(20)]
     assert np.median(found) == pytest.approx(2e-3, rel=0.3)
+
+
+@pytest.mark.parametrize("call_s", [1e-6, 50e-6, 1e-3, 20e-3])
+def test_what_is_computed_when_an_output_is_read_first_is_found_out(call_s: float) -> None:
+    late_s = max(10e-6, 0.6 * call_s)
+    for seed in range(20):
+        assert is_distrusted(SimulatedWorker(call_s, seed, pending_s=late_s, read_s=5e-6), call_s)
+        assert is_distrusted(InterruptedWorker(call_s, seed, pending_s=late_s, read_s=5e-6), call_s)
+
+
+@pytest.mark.parametrize("call_s", [1e-6, 50e-6, 1e-3, 20e-3])
+def test_reading_an_output_may_take_its_time_each_time(call_s: float) -> None:
+    for seed in range(20):
+        assert not is_distrusted(SimulatedWorker(call_s, seed, read_s=80e-6), call_s)
+
+
+def test_work_that_is_left_to_be_done_does_not_pile_up() -> None:
+    worker = SimulatedWorker(1e-6, pending_s=4e-3)
+    assert times_of(worker).seconds == pytest.approx(4e-3, rel=0.3)
+    assert worker.now < 5.0
 
 
 class ForgetfulWorker(SimulatedWorker):

@@ -18,8 +18,8 @@ from harness.oracle.expected import Expected
 from harness.problem.case import Case
 from harness.results.run_folder import RunFolder
 from harness.running.expectations import Expectations
+from harness.running.failure_kinds import failure_kind
 from harness.running.shortage import stop_if_no_room
-from harness.running.worker import failure_kind
 from harness.status import Status
 from harness.storage import room
 from harness.workers.process import WorkerFailure

@@ -95,3 +95,20 @@ def test_one_alone_is_believed_before_the_peak_of_a_plugin(
     checked = Checked(monkeypatch, package)
     checked.check(IMPOSSIBLE)
     assert (checked.dropped == ["0"], bool(checked.faults)) == (is_dropped, not is_dropped)
+
+
+@pytest.mark.usefixtures("example_plugin")
+def test_inputs_of_the_same_output_do_not_make_code_wrong(tmp_path: Path) -> None:
+    """Where a row sees one key at most, neither K nor what lies beyond the lengths matters."""
+    experiment = example_experiment(
+        ["all-forms"],
+        problem={
+            "seq_q": 4,
+            "seq_kv": 16,
+            "batch": 2,
+            "heads": 2,
+            "head_dim": 8,
+            "kv_lengths": [[1, 1], [0, 0], [1, 0]],
+        },
+    )
+    assert [(row.status, row.reason) for row in run(experiment, tmp_path).results] == [("passed", None)] * 3

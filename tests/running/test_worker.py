@@ -1,4 +1,5 @@
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,8 +12,8 @@ from example_cases import PROBLEM, example_case
 
 from harness.machine import memory_kills
 from harness.oracle.expected import Expected
+from harness.processes.own_memory import limit_memory
 from harness.processes.tasks import tasks_of
-from harness.running import worker as worker_module
 from harness.running.worker import Worker
 from harness.status import Status
 from harness.workers import process
@@ -345,8 +346,6 @@ def test_a_silent_worker_whose_child_holds_the_pipe_is_noticed(
 
 def test_a_limit_of_memory_is_in_gb_as_the_documents_say(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[tuple[int, tuple[int, int]]] = []
-    monkeypatch.setattr(
-        worker_module.resource, "setrlimit", lambda kind, values: limits.append((kind, values))
-    )
-    worker_module.limit_memory(1.5)
-    assert limits == [(worker_module.resource.RLIMIT_DATA, (1_500_000_000, 1_500_000_000))]
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, values: limits.append((kind, values)))
+    limit_memory(1.5)
+    assert limits == [(resource.RLIMIT_DATA, (1_500_000_000, 1_500_000_000))]

@@ -192,7 +192,7 @@ problems = st.builds(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     drawn=problems,
     variant=st.sampled_from(GENERATED),

@@ -78,7 +78,7 @@ def test_computed_rows_are_the_least_multiple_of_the_granule(problem, sizes):
     assert 0 <= tiling.padded_query - tiling.query < sizes.query_multiple
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PROBLEMS, SIZES)
 def test_flash_executes_both_products_of_every_visited_tile(problem, sizes):
     tiling = Tiling.of(problem, sizes)
@@ -89,7 +89,7 @@ def test_flash_executes_both_products_of_every_visited_tile(problem, sizes):
     assert executed("flash", problem, sizes) == expected
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(PROBLEMS, SIZES)
 def test_naive_recomputes_a_row_of_scores_for_every_key_tile(problem, sizes):
     tiling = Tiling.of(problem, sizes)
@@ -100,7 +100,7 @@ def test_naive_recomputes_a_row_of_scores_for_every_key_tile(problem, sizes):
     assert executed("naive", problem, sizes) == expected
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(PROBLEMS, SIZES)
 def test_unfused_executes_hidden_pairs_too(problem, sizes):
     tiling = Tiling.of(problem, sizes)

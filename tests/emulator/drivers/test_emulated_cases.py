@@ -10,7 +10,7 @@ from test_iree_runtime import without_barrier
 from harness.oracle.expected import expect
 from harness.problem.inputs import make_inputs
 from harness.results.row_maker import CaseRecord
-from harness.running.checking import CheckFailure, check_case
+from harness.running.checking import CheckFailure, ExpectationFiles, check_case
 from harness.running.group import TIMED_EXECUTORS
 from harness.status import Status
 from harness.workers.process import WorkerProcess
@@ -23,10 +23,10 @@ def worker() -> Iterator[WorkerProcess]:
 
 
 @pytest.fixture
-def expected(tmp_path: Path) -> dict[str, Path]:
+def expected(tmp_path: Path) -> ExpectationFiles:
     file = tmp_path / "expected.npy"
     expect(make_inputs(ATTENTION, "normal", 0), ATTENTION).save(file)
-    return {"normal": file}
+    return ExpectationFiles({"normal": file})
 
 
 def record_of(module, folder: Path) -> CaseRecord:

@@ -173,7 +173,7 @@ def nearest_half(exact: Fraction) -> np.float16:
     return min(near, key=lambda value: (abs(Fraction(float(value)) - exact), int(value.view(np.uint16)) & 1))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(x=finite_halves, y=finite_halves, z=finite_halves)
 def test_half_fma_is_rounded_once(intel: ModelLibrary, x: np.float16, y: np.float16, z: np.float16) -> None:
     exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))

@@ -241,14 +241,14 @@ def test_the_tables_are_the_extensions(
 
 
 @reads
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_reads_at_all_edges(intel: ModelLibrary, kind: str, shape: BlockShape, data: st.DataObject) -> None:
     assert check_read(intel, kind, shape, data.draw(surfaces(shape))).findings == ()
 
 
 @writes
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_writes_at_all_edges(intel: ModelLibrary, kind: str, shape: BlockShape, data: st.DataObject) -> None:
     assert check_write(intel, kind, shape, data.draw(surfaces(shape))).findings == ()
@@ -429,7 +429,7 @@ def call_prefetch(
 
 
 @pytest.mark.parametrize("shape", PREFETCH_SHAPES, ids=str)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_a_prefetch_is_clamped_as_a_read_is(
     intel: ModelLibrary, shape: BlockShape, data: st.DataObject

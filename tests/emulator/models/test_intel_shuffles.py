@@ -31,7 +31,7 @@ indices = st.lists(st.integers(0, LANES - 1), min_size=LANES, max_size=LANES).ma
 
 
 @pytest.mark.parametrize("element", TYPES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(index=indices)
 def test_shuffle(intel: ModelLibrary, element: str, index: np.ndarray) -> None:
     data = values(element)

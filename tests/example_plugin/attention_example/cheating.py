@@ -194,9 +194,14 @@ class ComputesNowAndThen(Cheating):
     name = "computes-now-and-then"
 
     class Call(NumpyCall):
-        """Counts calls since its output was poisoned."""
+        """Counts calls since its output was poisoned, or it was given inputs."""
 
         calls = 0
+
+        def take_inputs(self, inputs: Inputs) -> bool:
+            """Take them: they must be computed in the next call."""
+            self.calls = 0
+            return super().take_inputs(inputs)
 
         def poison(self) -> None:
             """Fill the output with NaN: it must be computed in the next call."""
@@ -269,6 +274,39 @@ class ComputesWhenRead(Cheating):
             return np.matmul(self.weights, self.inputs.v)
 
 
+class ComputesWhenReadFirst(Cheating):
+    """Evaluates when its output is read, once, and keeps that, as lazy frameworks do."""
+
+    name = "computes-when-read-first"
+
+    class Call(NumpyCall):
+        """Is bound anew to other inputs, and has copies of them."""
+
+        pending = False
+
+        def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
+            copies = replace(inputs, q=inputs.q.copy(), k=inputs.k.copy(), v=inputs.v.copy())
+            super().__init__(problem, copies, block)
+
+        def take_inputs(self, inputs: Inputs) -> bool:
+            """Ask for another call."""
+            return False
+
+        def run(self) -> None:
+            """Compute half of it, and note that the other half is to be done."""
+            scores = self.problem.scale * (self.inputs.q @ self.inputs.k.swapaxes(-1, -2))
+            self.scores = np.ascontiguousarray(scores)
+            self.pending = True
+
+        def output(self) -> np.ndarray:
+            """Compute what is pending."""
+            if self.pending:
+                weights = np.exp(self.scores - self.scores.max(axis=-1, keepdims=True))
+                np.matmul(weights / weights.sum(axis=-1, keepdims=True), self.inputs.v, out=self.result)
+                self.pending = False
+            return self.result
+
+
 class ReadsSlowly(Cheating):
     """Leaves all to whoever reads the output, with inputs of its own."""
 
@@ -309,6 +347,7 @@ CALLS: dict[str, type[NumpyCall]] = {
         CallsItLaunching,
         KeepsProbabilities,
         ComputesWhenRead,
+        ComputesWhenReadFirst,
         ReadsSlowly,
     )
 }

@@ -22,7 +22,7 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
-from harness.running.worker import failure_kind
+from harness.running.failure_kinds import failure_kind
 from harness.targets.cpu.executable import NativeCall, _ranges
 
 PROBLEM = AttentionProblem(heads=2, seq_q=77, head_dim=32, causal=True)
