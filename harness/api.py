@@ -107,17 +107,14 @@ class BuiltArtifact:
         if not exists(self.folder):
             raise InputError(f"executable: {self.folder} is missing, pruned from the cache: build it again")
         name = f"{self.case.variant} on {self.case.target}"
-        return CheckedExecutable(self.case.problem, self._loaded(), name)
-
-    def _loaded(self) -> Executable:
-        """Load the code, by what this process has imported of the plugins that it was built by alone."""
+        problem = self.case.problem
         if self.sources is None:
-            return self.artifact.load(self.folder)
+            return CheckedExecutable(problem, self.artifact.load(self.folder), name)
         packages = packages_of(self.case.variant, self.case.target)
         require_sources(packages, self.sources)
-        executable = self.artifact.load(self.folder)
+        code = self.artifact.load(self.folder)
         note_modules(packages)
-        return executable
+        return CheckedExecutable(problem, code, name, lambda: note_modules(packages))
 
 
 def build(

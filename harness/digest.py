@@ -22,8 +22,10 @@ SOURCES = (".py", ".c", ".cl", ".h", ".jinja")
 SOURCES_OF_OTHERS = frozenset(
     [
         *SOURCES,
-        *(".cc", ".cpp", ".cu", ".cuh", ".cxx", ".hh", ".hip", ".hpp", ".inc", ".s"),
-        *(".j2", ".jinja2", ".tmpl"),
+        *(".asm", ".c++", ".cc", ".comp", ".cpp", ".cppm", ".cu", ".cuh", ".cxx", ".def", ".glsl", ".h++"),
+        *(".hh", ".hip", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".ixx", ".s", ".tcc", ".tpp", ".txx"),
+        *(".f", ".f90", ".m", ".metal", ".mm", ".pxd", ".pxi", ".pyx", ".rs", ".wgsl", ".zig"),
+        *(".in", ".j2", ".jinja2", ".mako", ".template", ".tmpl", ".tpl"),
         *(".bc", ".ll", ".mlir", ".ptx", ".td"),
         *(".a", ".cubin", ".fatbin", ".hsaco", ".o", ".so", ".spv"),
     ]

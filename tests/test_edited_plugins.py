@@ -220,6 +220,26 @@ def test_an_edited_module_that_only_the_build_imports_is_built_with(site: Path) 
     assert "an_edited_helper" not in sys.modules
 
 
+@pytest.mark.parametrize("method", ["run", "bind"])
+def test_an_edited_module_that_was_imported_in_a_call_is_told(
+    method: str, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python may keep nothing of what it compiled: then only what was noted in time tells."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    place = {"run": "self.result.fill(self.value", "bind": "return Call(self.problem, inputs, self.value"}[
+        method
+    ]
+    lazy = f"from an_edited_helper import FACTOR\n        {place} * FACTOR"
+    write(site, (place, lazy))
+    (site / "an_edited_helper.py").write_text("FACTOR = 1.0\n")
+    assert value() == 1.0
+    (site / "an_edited_helper.py").write_text("FACTOR = 22.0\n")
+    with outdated("an_edited_helper"):
+        value()
+    reload("an_edited_helper")
+    assert value() == 22.0
+
+
 SETTING = "class Own(Parameters):\n    block: int = 64\n\nclass Constant"
 WITH_SETTING = [("class Constant", SETTING), ("= Parameters\n", "= Own\n")]
 SMALL = AttentionProblem(heads=1, seq_q=8, head_dim=8)

@@ -120,10 +120,16 @@ def _file_of(name: str, generated: Collection[Path]) -> Path | None:
     if not isinstance(place, str) or is_installed(place) or not os.path.isfile(place):
         return None
     file = Path(place).resolve()
-    if file.is_relative_to(Path(sysconfig.get_path("stdlib")).resolve()):
+    if any(file.is_relative_to(folder) for folder in _folders_of_others()):
         return None
     is_built = file.suffix != ".py" and BUILT in file.parts
     return None if is_built or any(map(file.is_relative_to, generated)) else file
+
+
+@functools.cache
+def _folders_of_others() -> tuple[Path, ...]:
+    """Return where Python's own code lies, and that of this package, which is also `__mp_main__`."""
+    return Path(sysconfig.get_path("stdlib")).resolve(), Path(__file__).resolve().parents[1]
 
 
 def _folders_of_generated_code(cache: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from harness.errors import InputError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
+from harness.problem.hidden_runs import hide_runs, rows_of_one_key, show_one_key
 from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
@@ -251,8 +252,12 @@ def _uniform(problem: AttentionProblem, generator: np.random.Generator) -> Input
 
 
 def _random_mask(problem: AttentionProblem, generator: np.random.Generator) -> np.ndarray:
-    """Hide pairs at random, and every key from the last query where queries differ and there are several."""
+    """Hide pairs at random, and whole runs of keys, see `harness.problem.hidden_runs`.
+
+    The last query sees no key where queries differ and there are several.
+    """
     mask = generator.random(problem.mask_shape, dtype=np.float32) < MASK_DENSITY
+    hide_runs(mask)
     if mask.shape[-2] > 1:
         mask[..., -1, :] = False
     return mask
@@ -261,18 +266,32 @@ def _random_mask(problem: AttentionProblem, generator: np.random.Generator) -> n
 def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
     """Normal inputs with Q scaled so that the largest scaled score of the first head is `LARGEST_LOGIT`.
 
-    The first 64 queries of the head are looked at; others can be somewhat larger.
+    The first 64 queries of the head are looked at; others can be somewhat larger.  Where there is a mask,
+    those of them that see one key see that of their least score: the maximum over hidden keys, too, would
+    leave nothing of it.
     """
     drawn = _normal(problem, generator)
     if problem.is_packed:
         q, k = drawn.q[:64, 0], drawn.k[:, 0]
     else:
         q, k = drawn.q[0, 0, :64], drawn.k[0, 0]
-    largest = float(np.max(np.abs(q @ k.T), initial=0.0)) * abs(problem.scale)
+    scores = q @ k.T
+    largest = float(np.max(np.abs(scores), initial=0.0)) * abs(problem.scale)
     if largest == 0:
         return drawn
+    if drawn.mask is not None and min(drawn.mask.shape[-2:]) > 1:
+        _show_least_scores(problem, drawn.mask, np.sign(problem.scale) * scores)
     factor = min(LARGEST_LOGIT / largest, LARGEST_FACTOR)
     return replace(drawn, q=drawn.q * np.float32(factor))
+
+
+def _show_least_scores(problem: AttentionProblem, mask: np.ndarray, scores: np.ndarray) -> None:
+    """Let queries that see one key see that of the least of their scores, `[queries, seq_kv]`, in place."""
+    seq_q, seq_kv = problem.sequence_lengths()[0]
+    first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
+    for row in rows_of_one_key(min(len(scores), mask.shape[-2])):
+        if first[row] < end[row]:
+            show_one_key(mask, row, int(first[row] + np.argmin(scores[row, first[row] : end[row]])))
 
 
 def _constant(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
@@ -297,6 +316,7 @@ def _minus_infinity_columns(problem: AttentionProblem, generator: np.random.Gene
     columns = _columns_to_hide(problem, drawn.mask)
     if drawn.bias is not None and drawn.bias.shape[-1] == problem.seq_kv:
         drawn.bias[..., columns] = -np.inf
+        _hide_runs_by_bias(problem, drawn)
         return drawn
     if np.float32(problem.scale) == 0:  # No finite product becomes infinite, and 0 · −inf is NaN.
         return drawn
@@ -304,6 +324,19 @@ def _minus_infinity_columns(problem: AttentionProblem, generator: np.random.Gene
     for keys in _sequence_keys(problem, drawn.k):
         keys[columns[: len(keys)], :, 0] = -np.inf if problem.scale > 0 else np.inf
     return drawn
+
+
+def _hide_runs_by_bias(problem: AttentionProblem, drawn: Inputs) -> None:
+    """Let whole runs of keys have a bias of −inf as well, in place, where each query sees another one."""
+    if drawn.bias is None or drawn.bias.shape[-2] == 1:
+        return
+    finite = np.isfinite(drawn.bias)
+    hide_runs(finite)
+    for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
+        visible = _visible(problem, drawn.mask, entry, seq_q, seq_kv)
+        left_without = visible.any(axis=-1) & ~(visible & finite).any(axis=-1)
+        finite |= left_without.any(axis=0)[..., None]
+    drawn.bias[~finite] = -np.inf
 
 
 def _sequence_keys(problem: AttentionProblem, k: np.ndarray) -> Iterator[np.ndarray]:
@@ -326,12 +359,20 @@ def _columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.n
         columns[first[end - first == 1]] = False
         if mask is None:
             continue
-        positions = np.arange(problem.seq_kv)
-        seen = (positions >= first[:, None]) & (positions < end[:, None])
-        visible = mask[min(entry, len(mask) - 1)] & seen
+        visible = _visible(problem, mask, entry, seq_q, seq_kv)
         left_without = ~(visible & ~columns).any(axis=-1)
         columns[visible[left_without].any(axis=0)] = False
     return columns
+
+
+def _visible(
+    problem: AttentionProblem, mask: np.ndarray | None, entry: int, seq_q: int, seq_kv: int
+) -> np.ndarray:
+    """Return which keys the queries of one sequence see (boolean, `[heads or 1, seq_q, seq_kv]`)."""
+    first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
+    positions = np.arange(problem.seq_kv)
+    seen = (positions >= first[:, None]) & (positions < end[:, None])
+    return seen[None] if mask is None else mask[min(entry, len(mask) - 1)] & seen
 
 
 def _negative_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:

@@ -132,6 +132,15 @@ def zero(name: str) -> Callable[[Inputs], None]:
 
 
 @pytest.mark.parametrize("name", ["q", "k", "v"])
+def test_so_it_is_where_it_was_given_another_layout(name: str) -> None:
+    inputs = make_inputs(PROBLEM)
+    strided = [np.asfortranarray(array) for array in (inputs.q, inputs.k, inputs.v)]
+    code = CheckedExecutable(PROBLEM, Giving({"output": ZEROS}, zero(name)))
+    with pytest.raises(ChangedInputsError, match=f"it changes its input {name}$"):
+        code(*strided)
+
+
+@pytest.mark.parametrize("name", ["q", "k", "v"])
 def test_code_that_writes_to_an_input_is_told(name: str) -> None:
     with pytest.raises(ChangedInputsError, match=f"^odd on cpu: it changes its input {name}$"):
         called(Giving({"output": ZEROS}, zero(name)))

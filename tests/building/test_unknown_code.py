@@ -139,6 +139,14 @@ def test_a_worker_s_build_fails_too(repository: Path) -> None:
         build(CASE)
 
 
+@pytest.mark.parametrize("head", ["", "import multiprocessing"])
+def test_a_worker_s_own_code_is_known_by_whatever_name(head: str, repository: Path) -> None:
+    """`multiprocessing`, and so PyTorch and others, calls what a process runs `__mp_main__` as well."""
+    write_plugin(repository, "import multiprocessing", head)
+    built, _ = build(CASE)
+    assert built.case == CASE
+
+
 KNOWN = {
     "a path that its module adds": ("import hidden_kernel", ADD_KERNELS),
     "a name": ("import hidden_beside", ""),

@@ -312,6 +312,15 @@ MUTANTS = {
         "tests/building/test_unknown_code.py"
         "::test_what_one_build_generates_and_adds_to_the_path_is_in_no_key_of_another",
     ),
+    "no-hidden-runs": Mutant(
+        "masks hide single pairs only",
+        "harness/problem/inputs.py",
+        "_random_mask",
+        "    hide_runs(mask)",
+        "    pass",
+        "tests/oracle/test_expected.py"
+        "::test_kernels_that_go_wrong_where_a_whole_tile_is_hidden_are_refused[ends its loop-qk]",
+    ),
     "order-effects-of-noise": Mutant(
         "an effect of the candidate before counts whatever its interval",
         "harness/measure/order_effects.py",

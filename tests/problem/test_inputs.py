@@ -178,16 +178,56 @@ def test_cancelling_values_leave_little():
     )
 
 
-@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("axes", [None, "k"])
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("scale", [None, -0.5])
-def test_minus_infinity_columns_are_so_for_every_query(bias, dtype, scale):
-    problem = AttentionProblem(heads=2, seq_q=40, seq_kv=50, head_dim=8, dtype=dtype, bias=bias, scale=scale)
+def test_minus_infinity_columns_are_so_for_every_query(axes, dtype, scale):
+    bias = {} if axes is None else {"bias": True, "bias_axes": axes}
+    problem = AttentionProblem(heads=2, seq_q=40, seq_kv=50, head_dim=8, dtype=dtype, scale=scale, **bias)
     scores = scaled_scores(make_inputs(problem, "minus-infinity-columns"), problem)
     columns = np.isneginf(scores)
     assert not np.isnan(scores).any()
     assert np.array_equal(columns, np.broadcast_to(columns[:1, :1, :1], columns.shape))
     assert np.flatnonzero(columns[0, 0, 0]).tolist() == [1, 8, 15, 22, 29, 36, 43]
+
+
+@pytest.mark.parametrize("fields", [{}, {"causal": True}, {"window": (9, 9)}, {"mask": True}])
+def test_a_bias_of_minus_infinity_hides_runs_of_keys_from_some_queries_and_leaves_each_one(fields):
+    problem = AttentionProblem(batch=2, heads=2, seq_q=40, seq_kv=50, head_dim=8, bias=True, **fields)
+    inputs = make_inputs(problem, "minus-infinity-columns")
+    is_hidden = np.isneginf(inputs.bias)
+    assert is_hidden[..., 1::7].mean() > 0.9 or problem.mask_name != "full"
+    assert runs_of_hidden_keys(~is_hidden) >= {"first half", "last half"}
+    normal = reference(make_inputs(problem, "normal"), problem)
+    assert np.array_equal((reference(inputs, problem) != 0).any(axis=-1), (normal != 0).any(axis=-1))
+
+
+def runs_of_hidden_keys(visible):
+    """Which halves of the keys are hidden from queries that see others."""
+    half = visible.shape[-1] // 2
+    seeing = visible[visible.any(axis=-1)]
+    halves = {"first half": seeing[:, :half], "last half": seeing[:, half:]}
+    return {name for name, keys in halves.items() if (~keys.any(axis=-1)).any()}
+
+
+@pytest.mark.parametrize("axes", ["qk", "bhqk", "hq"])
+def test_a_mask_hides_runs_of_keys_from_queries_that_see_others(axes):
+    problem = AttentionProblem(batch=2, heads=2, seq_q=64, seq_kv=200, head_dim=8, mask=True, mask_axes=axes)
+    for distribution in ("normal", "uniform", "large-logits"):
+        mask = make_inputs(problem, distribution).mask
+        if axes != "hq":
+            assert runs_of_hidden_keys(mask) == {"first half", "last half"}
+            assert (mask.sum(axis=-1) == 1).any()
+        assert 0.2 < mask.mean() < 0.7
+
+
+def test_a_mask_for_all_queries_hides_runs_of_keys():
+    problem = AttentionProblem(heads=2, seq_q=64, seq_kv=200, head_dim=8, mask=True, mask_axes="k")
+    mask = make_inputs(problem).mask[0, 0, 0]
+    assert not mask[:50].any()
+    assert mask[50:100].any()
+    assert not mask[100:150].any()
+    assert mask[150:].any()
 
 
 @pytest.mark.parametrize("name", ["masked", "causal", "window"])
