@@ -111,7 +111,8 @@ def figure_caption(
     what is to be known of the peak.  With `says_lengths` it names lengths that vary, too: they are no axis.
     """
     lengths = ("seq_q",) if says_lengths and "seq_q" in frame else ()
-    named = [column for column in CAPTION_COLUMNS if column in {*_named(frame), *lengths}]
+    worth_a_word = {*_named(frame), *lengths}
+    named = [column for column in CAPTION_COLUMNS if column in worth_a_word]
     words = _words_of_runs(frame, named, _machines(manifests, names))
     differing = _differing(words, named)
     shared = _words(frame, named)
@@ -247,7 +248,8 @@ def _named(frame: pd.DataFrame) -> list[str]:
 def _is_named(frame: pd.DataFrame, column: str) -> bool:
     """Whether what a column holds is worth a word; lengths that vary within a run are an axis."""
     values = frame[column]
-    if TELLING.get(column, column) not in (column, DEVICE, *frame.columns):
+    teller = TELLING.get(column, column)
+    if teller not in (column, DEVICE) and teller not in frame:
         return True
     if column in PARTS_OF_MASK:
         return several_values(frame, ["mask"], column)

@@ -187,7 +187,7 @@ def labels_in(frame: pd.DataFrame) -> list[str]:
 def variant_of_labels(frame: pd.DataFrame) -> dict[str, str]:
     """Return the variant of each label, in the labels' order."""
     pairs = frame.drop_duplicates("label").sort_values("label")
-    return {str(row["label"]): str(row["variant"]) for row in records(pairs)}
+    return dict(zip(map(str, pairs["label"]), map(str, pairs["variant"]), strict=True))
 
 
 def varying(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
@@ -212,8 +212,8 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
     names = list(map(str, frame.columns))
     columns = [
-        [None if value is pd.NA else value for value in frame.iloc[:, place].astype(object).tolist()]
-        for place in range(len(names))
+        [None if value is pd.NA else value for value in column.to_numpy(dtype=object).tolist()]
+        for _, column in frame.items()
     ]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 

@@ -345,10 +345,15 @@ def forms_of(case: Case) -> frozenset[str]:
     There are none where its variant does not support it, or all queries see few keys: too little is left of
     the forms then for a bug to show.
     """
-    found = cut(case)
-    if found is None or not _sees(case.problem, LEAST_KEYS):
-        return frozenset()
-    return frozenset(form.name for form in FORMS if form.has(found))
+    name = case.id
+    if name not in _known_forms:
+        found = cut(case) if _sees(case.problem, LEAST_KEYS) else None
+        _known_forms[name] = frozenset(form.name for form in FORMS if found and form.has(found))
+    return _known_forms[name]
+
+
+_known_forms: dict[str, frozenset[str]] = {}
+"""Forms of cases by their ids: many pairs, and several tests, ask for the same case."""
 
 
 def _sees(problem: AttentionProblem, keys: int) -> bool:

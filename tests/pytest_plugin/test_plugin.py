@@ -92,6 +92,7 @@ def test_workers_of_xdist_share_one_run_and_build_each_case_once(folder: Path) -
     assert (len(planned), session.run.manifest.left_out) == (10, 0)
 
 
+@pytest.mark.sweep
 def test_an_experiment_beyond_the_root_has_all_its_cases_planned(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

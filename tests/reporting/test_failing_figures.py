@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sweeps import sweep
 from synthetic_results import RESULTS, WriteRun
 
 from harness.reporting import write_report
@@ -20,19 +21,19 @@ class Leaves(BaseException):
     """What no `except Exception` catches."""
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (SpeechlessError(), "SpeechlessError: its message cannot be read (RuntimeError)"),
-        (Leaves("away"), "Leaves: away"),
-        (GeneratorExit(), "GeneratorExit"),
-        (BrokenPipeError(), "BrokenPipeError"),
-        (
-            FileNotFoundError(2, "No such file", "data.csv"),
-            "FileNotFoundError: [Errno 2] No such file: 'data.csv'",
-        ),
-    ],
-)
+RAISED: list[tuple[BaseException, str]] = [
+    (SpeechlessError(), "SpeechlessError: its message cannot be read (RuntimeError)"),
+    (Leaves("away"), "Leaves: away"),
+    (
+        FileNotFoundError(2, "No such file", "data.csv"),
+        "FileNotFoundError: [Errno 2] No such file: 'data.csv'",
+    ),
+    (GeneratorExit(), "GeneratorExit"),
+    (BrokenPipeError(), "BrokenPipeError"),
+]
+
+
+@pytest.mark.parametrize(("error", "reason"), sweep(RAISED, but=RAISED[:3]))
 def test_whatever_a_figure_raises_costs_that_figure(
     write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, error: BaseException, reason: str
 ) -> None:

@@ -54,6 +54,8 @@ min_sample_s = 0.001
 min_rounds = 6
 max_rounds = 6
 starts = 2
+
+[figures.matrix]
 """
 
 WITHOUT_COMPILERS = """
@@ -113,9 +115,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_bundle_is_checked_on_a_machine_without_compilers(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(WITHOUT_COMPILERS)
-    done = command(
-        ["check", "--bundle", "bundle", "--plain", "--out", str(tmp_path)], folder, PYTHONPATH=str(tmp_path)
-    )
+    arguments = ["check", "--bundle", "bundle", "--plain", "--out", str(tmp_path), "--only", "causal=true"]
+    done = command(arguments, folder, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     rows = harness.load(tmp_path / "bundled").set_index(["variant", "causal"])
     assert set(rows.loc[["unfused", "flash"], "status"]) == {"emulated"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.reporting.figures.layout import PanelGrid, drawing_of, require_height
+from harness.reporting.figures.layout import PanelGrid, drawing_of, lay_out, require_height
 from harness.reporting.figures.style import POINTS_PER_INCH, SeriesStyle, text_color
 from harness.reporting.frames import format_value
 from harness.reporting.units import significant
@@ -115,7 +115,7 @@ def scale_bars(all_axes: Sequence[Axes], rows: int, highest: float, words_above:
 def _heights(all_axes: Sequence[Axes]) -> tuple[float, float, float]:
     """Return how many points the lowest panel, the highest value, and the highest word have as laid out."""
     drawing = drawing_of(all_axes)
-    drawing.draw_without_rendering()
+    lay_out(drawing)
     points = POINTS_PER_INCH / drawing.dpi
     texts = [text for axes in all_axes for text in axes.texts]
     values, words = (

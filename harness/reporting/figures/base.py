@@ -374,7 +374,7 @@ def _settle_layout(drawing: Drawing) -> None:
     """
     drawing.set_dpi(PNG_DOTS_PER_INCH)
     drawing.draw_without_rendering()
-    drawing.set_layout_engine("none")
+    drawing.set_layout_engine(None)  # "none" leaves a placeholder, for which each format is drawn twice
     for axes in drawing.axes:
         left, bottom, width, height = (round(float(value), PLACES) for value in axes.get_position().bounds)
         axes.set_position((left, bottom, width, height))

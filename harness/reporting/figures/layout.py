@@ -271,7 +271,7 @@ def _thin_out_labels(all_axes: Sequence[Axes]) -> None:
     """Leave out labels of logarithmic horizontal scales that would run into the one on their right."""
     scales = [axes for axes in all_axes if axes.get_xscale() == "log"]
     if scales:
-        drawing_of(scales).draw_without_rendering()
+        lay_out(drawing_of(scales))
     for axes in scales:
         gap = LABEL_GAP * axes.figure.dpi / POINTS_PER_INCH
         texts = [label.get_text() for label in axes.get_xticklabels()]
@@ -287,8 +287,15 @@ def _thin_out_labels(all_axes: Sequence[Axes]) -> None:
 
 
 def _are_lower_than_labels(all_axes: Sequence[Axes]) -> bool:
-    drawing_of(all_axes).draw_without_rendering()
+    lay_out(drawing_of(all_axes))
     return any(axes.yaxis.label.get_window_extent().height > axes.bbox.height for axes in all_axes)
+
+
+def lay_out(drawing: Drawing) -> None:
+    """Give the panels of a drawing their places, without drawing it, which takes longer."""
+    engine = drawing.get_layout_engine()
+    if engine is not None:  # a plugin's own drawing may have none
+        engine.execute(drawing)
 
 
 def drawing_of(all_axes: Sequence[Axes]) -> Drawing:

@@ -1,5 +1,6 @@
 """Figures that an earlier report has left: none shows rows that a run has no longer."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,20 @@ y = "time"
 FILES = {f"speedup.{ending}" for ending in ("png", "svg", "pdf", "dat")}
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> RunFolder:
-    run = RunFolder.create(tmp_path, "sweep", example_manifest())
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with a report of one figure."""
+    run = RunFolder.create(tmp_path_factory.mktemp("reported"), "sweep", example_manifest())
     run.append_result(example_result("a", **TIMED))
     run.append_result(example_result("b", variant="unfused", time_s=1.0, baseline="unfused"))
     run.finish()
     assert main(["report", str(run.path), "--figure", "speedup"]) == 0
-    return run
+    return run.path
+
+
+@pytest.fixture
+def run(reported: Path, tmp_path: Path) -> RunFolder:
+    return RunFolder.open(shutil.copytree(reported, tmp_path / reported.name))
 
 
 def drawn(run: RunFolder) -> set[str]:
