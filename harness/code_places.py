@@ -46,7 +46,9 @@ def _found_without_builds(package: str) -> ModuleSpec | None:
     """Return what the path had before builds, as an import finds it in a new process."""
     path = [entry for entry in sys.path if entry not in _added_by_builds]
     for finder in sys.meta_path:
-        specification = finder.find_spec(package, path if finder is PathFinder else None)
+        find = getattr(finder, "find_spec", None)  # old finders have none
+        specification = None if find is None else find(package, path if finder is PathFinder else None)
         if specification is not None:
-            return specification
+            found: ModuleSpec = specification
+            return found
     return None

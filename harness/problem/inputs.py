@@ -335,7 +335,7 @@ def _hide_runs_by_bias(problem: AttentionProblem, drawn: Inputs) -> None:
     for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
         visible = _visible(problem, drawn.mask, entry, seq_q, seq_kv)
         left_without = visible.any(axis=-1) & ~(visible & finite).any(axis=-1)
-        finite |= left_without.any(axis=0)[..., None]
+        finite |= left_without.reshape(-1, seq_q).any(axis=0)[:, None]
     drawn.bias[~finite] = -np.inf
 
 

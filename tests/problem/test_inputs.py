@@ -191,6 +191,31 @@ def test_minus_infinity_columns_are_so_for_every_query(axes, dtype, scale):
     assert np.flatnonzero(columns[0, 0, 0]).tolist() == [1, 8, 15, 22, 29, 36, 43]
 
 
+AXES = ["qk", "bhqk", "bqk", "hqk", "k", "q", "bk", "hk", "bhk"]
+
+
+@pytest.mark.parametrize("mask_axes", AXES)
+@pytest.mark.parametrize("bias_axes", AXES)
+def test_every_query_that_sees_keys_has_a_finite_score_whatever_differs_along_which_axes(
+    mask_axes, bias_axes
+):
+    problem = AttentionProblem(
+        batch=2,
+        heads=2,
+        seq_q=20,
+        seq_kv=24,
+        head_dim=8,
+        window=(9, 9),
+        mask=True,
+        mask_axes=mask_axes,
+        bias=True,
+        bias_axes=bias_axes,
+    )
+    output = reference(make_inputs(problem, "minus-infinity-columns"), problem)
+    normal = reference(make_inputs(problem), problem)
+    assert np.array_equal((output != 0).any(axis=-1), (normal != 0).any(axis=-1))
+
+
 @pytest.mark.parametrize("fields", [{}, {"causal": True}, {"window": (9, 9)}, {"mask": True}])
 def test_a_bias_of_minus_infinity_hides_runs_of_keys_from_some_queries_and_leaves_each_one(fields):
     problem = AttentionProblem(batch=2, heads=2, seq_q=40, seq_kv=50, head_dim=8, bias=True, **fields)
