@@ -25,6 +25,12 @@ CASES = [
     ("flash", "cpu", PLAIN | {"log_sum_exp": True, **LENGTHS}, {}),
     ("split-head", "cpu", PLAIN | {"model_width": 24}, {}),
     ("split-head", "cpu", PLAIN | {"model_width": 24, "output_projection": True}, {"ranks": 2}),
+    (
+        "split-head",
+        "cpu",
+        PLAIN | {"batch": 2, "model_width": 24, "mask": True, "mask_axes": "bhk"},
+        {"ranks": 2},
+    ),
     ("varlen", "cpu", PACKED, {"page_size": 32}),
     ("padded", "cpu", PACKED, {}),
     ("iree", "cpu", PLAIN, {}),
@@ -50,7 +56,7 @@ def outputs_after_a_change(code: Executable, problem: AttentionProblem) -> tuple
 
 @pytest.mark.parametrize(
     ("variant", "target", "fields", "params"),
-    sweep(CASES, but=[case for case in CASES if case[0] in ("flash", "varlen", "iree")]),
+    sweep(CASES, but=[case for case in CASES if case[0] in ("flash", "varlen", "iree") or "mask" in case[2]]),
     ids=[f"{variant}-{target}-{number}" for number, (variant, target, *_) in enumerate(CASES)],
 )
 def test_a_call_takes_other_inputs(variant, target, fields, params):

@@ -20,6 +20,7 @@ from harness.artifact.bound_call import BoundCall, Executable
 from harness.errors import HarnessError, memory_for
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.changing_inputs import CHANGING
 from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import LOG_SUM_EXP, OUTPUT
@@ -118,9 +119,9 @@ class NativeCall(BoundCall):
             self._buffers[name].fill(np.nan)
 
     def take_inputs(self, inputs: Inputs) -> bool:
-        """Copy other inputs to where those lie that are read; nothing, where these are the same arrays."""
+        """Copy inputs that change to where those lie that are read, unless these are the same arrays."""
         given = replace(inputs, paging=self._paging).buffers(self._executable.problem)
-        for buffer in self._inputs:
+        for buffer in (buffer for buffer in self._inputs if buffer.name in CHANGING):
             array, own = checked_input(given, buffer), self._buffers[buffer.name]
             if array.ctypes.data != own.ctypes.data:
                 own[...] = array
