@@ -66,11 +66,11 @@ class BoundCall(_OfThisProcess, ABC):
         self.poison()
 
     def take_inputs(self, inputs: Inputs) -> bool:
-        """Take another Q, K and V, or other tokens, of the same shapes; the other inputs are the same arrays.
+        """Take another Q, K and V, or other tokens, of the same shapes.
 
-        They are copied to the arrays that it is bound to, where it has not made copies of these.  Nothing is
-        computed of them before the next run.  By default
-        nothing is done and False returned: the executable is then bound anew.
+        They are copied to the arrays that it is bound to, where it has not made copies of these.  The other
+        inputs are the same arrays, with what was in them when they were bound.  Nothing is computed of inputs
+        before the next run.  By default nothing is done and False returned: the executable is bound anew.
         """
         return False
 

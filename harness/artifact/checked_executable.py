@@ -140,9 +140,10 @@ class CheckedCall(CallInTurn):
         """
         self._executable.check(inputs)
         same = {
-            name: getattr(self._inputs, name)
+            name: own
             for name in ("mask", "bias", "sinks")
-            if getattr(inputs, name) is getattr(self._given, name)
+            if (given := getattr(inputs, name)) is getattr(self._given, name)
+            and ((own := getattr(self._inputs, name)) is None or np.may_share_memory(own, given))
         }
         laid = replace(laid_out(inputs, self._executable.problem), **same)
         return can_be_overwritten(self._inputs, laid) and super().take_inputs(laid)

@@ -13,7 +13,7 @@ from harness.errors import InputError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
-from harness.problem.hidden_runs import hide_runs, rows_of_one_key, show_one_key
+from harness.problem.hidden_runs import hide_one_run, hide_runs, rows_of_one_key, show_one_key
 from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
@@ -257,10 +257,23 @@ def _random_mask(problem: AttentionProblem, generator: np.random.Generator) -> n
     The last query sees no key where queries differ and there are several.
     """
     mask = generator.random(problem.mask_shape, dtype=np.float32) < MASK_DENSITY
-    hide_runs(mask)
+    _hide_runs(problem, mask, generator)
     if mask.shape[-2] > 1:
         mask[..., -1, :] = False
     return mask
+
+
+def _hide_runs(problem: AttentionProblem, visible: np.ndarray, generator: np.random.Generator) -> None:
+    """Hide runs of keys in a mask of the problem, in place; of one for all queries a run somewhere."""
+    if visible.shape[-1] == 1:
+        return
+    if visible.shape[-2] == 1:
+        hide_one_run(visible, generator)
+        return
+    lengths = problem.sequence_lengths() if len(visible) > 1 else [(problem.seq_q, problem.seq_kv)]
+    for entry, (seq_q, seq_kv) in zip(visible, lengths, strict=True):
+        first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
+        hide_runs(entry, first, end)
 
 
 def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
@@ -291,7 +304,8 @@ def _show_least_scores(problem: AttentionProblem, mask: np.ndarray, scores: np.n
     first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
     for row in rows_of_one_key(min(len(scores), mask.shape[-2])):
         if first[row] < end[row]:
-            show_one_key(mask, row, int(first[row] + np.argmin(scores[row, first[row] : end[row]])))
+            seen = slice(int(first[row]), int(end[row]))
+            show_one_key(mask, row, seen, seen.start + int(np.argmin(scores[row, seen])))
 
 
 def _constant(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
@@ -316,7 +330,7 @@ def _minus_infinity_columns(problem: AttentionProblem, generator: np.random.Gene
     columns = _columns_to_hide(problem, drawn.mask)
     if drawn.bias is not None and drawn.bias.shape[-1] == problem.seq_kv:
         drawn.bias[..., columns] = -np.inf
-        _hide_runs_by_bias(problem, drawn)
+        _hide_runs_by_bias(problem, drawn, generator)
         return drawn
     if np.float32(problem.scale) == 0:  # No finite product becomes infinite, and 0 · −inf is NaN.
         return drawn
@@ -326,12 +340,14 @@ def _minus_infinity_columns(problem: AttentionProblem, generator: np.random.Gene
     return drawn
 
 
-def _hide_runs_by_bias(problem: AttentionProblem, drawn: Inputs) -> None:
+def _hide_runs_by_bias(problem: AttentionProblem, drawn: Inputs, generator: np.random.Generator) -> None:
     """Let whole runs of keys have a bias of −inf as well, in place, where each query sees another one."""
     if drawn.bias is None or drawn.bias.shape[-2] == 1:
         return
-    finite = np.isfinite(drawn.bias)
-    hide_runs(finite)
+    was_finite = np.isfinite(drawn.bias)
+    finite = was_finite.copy()
+    _hide_runs(problem, finite, generator)
+    finite &= was_finite
     for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
         visible = _visible(problem, drawn.mask, entry, seq_q, seq_kv)
         left_without = visible.any(axis=-1) & ~(visible & finite).any(axis=-1)

@@ -126,12 +126,13 @@ class _Checking:
         bound = BindRequest(distribution=distribution, seed=self.seed, changes=True)
         _asked("load", self.worker, bound, self.timeout_s, Done)
         self._run(RunRequest(), Ran)
-        self._run(RunRequest(poison=False), Ran)
+        self._run(RunRequest(poison=False, reads=True), Ran)
         self.compare(distribution, expected.files[distribution], repeats=True)
         number = OTHER_SIGN if expected.others is None else TURNED
         self._run(ChangeInputsRequest(number=number), Done)
         self._run(GiveInputsRequest(), InputsGiven)
-        self._run(RunRequest(poison=False), Ran)  # what it computes when outputs are poisoned is of others
+        # Nothing is poisoned: what code computes when its outputs are is of the inputs before.
+        self._run(RunRequest(poison=False, reads=True), Ran)
         self.compare(distribution, expected.others or expected.files[distribution], ON_OTHER_INPUTS)
         if expected.other_operands is not None:
             self._check_other_operands(distribution, expected.other_operands)
@@ -140,7 +141,7 @@ class _Checking:
         """Check a call that was bound again, to the same arrays, with another mask and the like in them."""
         self._run(ChangeInputsRequest(number=AS_DRAWN), Done)
         self._run(ChangeOperandsRequest(distribution=distribution, seed=self.seed + 1), Done)
-        self._run(RunRequest(), Ran)
+        self._run(RunRequest(reads=True), Ran)
         names = ", ".join(operands_of(self.record.case.problem))
         self.compare(distribution, expectation, WITH_OTHER_OPERANDS.format(names))
 
@@ -183,7 +184,7 @@ def _asked(
 
 
 def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
-    ran = _asked("run", worker, RunRequest(), timeout_s, Ran)
+    ran = _asked("run", worker, RunRequest(reads=True), timeout_s, Ran)
     if record.executor not in EMULATING:
         record.peak_bytes = max(ran.peak_bytes, record.peak_bytes or 0)
 

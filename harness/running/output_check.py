@@ -32,14 +32,12 @@ class OutputCheck:
     of_parts: bool = True
     """Whether parts of the run are compared, too."""
 
-    def outputs(self) -> Outputs:
-        """Return the outputs of the last run, with the sign that is expected.
+    def outputs(self, found: Outputs | None = None) -> Outputs:
+        """Return copies of the outputs of the last run, or those found, with the sign that is expected.
 
-        Raises `TypeError` for what is no array.  Of a masked array all elements count.
+        Raises as `outputs_of` does.
         """
-        outputs = self.call.outputs()
-        require_arrays(outputs)
-        plain = {name: np.asarray(array) for name, array in outputs.items()}
+        plain = outputs_of(self.call) if found is None else found
         return {**plain, OUTPUT: -plain[OUTPUT]} if self.is_negated and OUTPUT in plain else plain
 
     def verdict(self, outputs: Outputs) -> Verdict:
@@ -75,6 +73,16 @@ class OutputCheck:
                 where = f"{verdict.first_bad}, in call {number} on the same inputs: the first was right"
                 return found, dataclasses.replace(verdict, first_bad=where)
         return outputs, verdict
+
+
+def outputs_of(call: BoundCall) -> Outputs:
+    """Return copies of what a call has computed by now: threads that it has left may still write.
+
+    Raises `TypeError` for what is no array.  Of a masked array all elements count.
+    """
+    outputs = call.outputs()
+    require_arrays(outputs)
+    return {name: np.asarray(array).copy() for name, array in outputs.items()}
 
 
 def convert_output(problem: AttentionProblem) -> None:

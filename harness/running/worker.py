@@ -90,6 +90,8 @@ class Worker:
         """What the call is bound to, where that changes."""
         self._is_timed = False
         self._last_run_s = 0.0
+        self._outputs: dict[str, np.ndarray] | Exception | None = None
+        """What the last run of a check has given, or what was raised instead."""
         self._bound: dict[str, tuple[weakref.ref[np.ndarray], str]] = {}
         """The inputs of a check by name, where the call holds them, and their digests as they were bound."""
         self._handlers: dict[type, Callable[[Any], Any]] = {
@@ -268,14 +270,26 @@ class Worker:
         return Done()
 
     def _run(self, request: RunRequest) -> Ran:
-        call = self._bound_call()
+        call, self._outputs = self._bound_call(), None
         reset_peak_bytes()
         if request.poison:
             call.poison()
         began = time.perf_counter()
         call.run()
         self._last_run_s = time.perf_counter() - began
-        return Ran(peak_bytes=peak_bytes())
+        peak = peak_bytes()
+        if request.reads:
+            self._read_at_once(call)
+        return Ran(peak_bytes=peak)
+
+    def _read_at_once(self, call: BoundCall) -> None:
+        """Keep the outputs as they are when a call returns, or why they cannot be read: a check tells it."""
+        from harness.running.output_check import outputs_of
+
+        try:
+            self._outputs = outputs_of(call)
+        except Exception as error:
+            self._outputs = error
 
     def _check(self, request: CheckRequest) -> Checked:
         from harness.oracle.expected import Expected
@@ -285,7 +299,10 @@ class Worker:
         is_negated = self._changing is not None and self._changing.is_negated
         expected = Expected.load(request.expectation)
         check = OutputCheck(self._bound_call(), expected, is_negated, request.of_parts)
-        outputs = check.outputs()
+        found, self._outputs = self._outputs, None
+        if isinstance(found, Exception):
+            raise found
+        outputs = check.outputs(found)
         verdict = check.verdict(outputs)
         if verdict.ok and request.repeats:
             outputs, verdict = check.repeated(outputs, verdict, self._last_run_s)

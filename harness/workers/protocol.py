@@ -100,6 +100,8 @@ class RunRequest(_Message):
     kind: Literal["run"] = "run"
     poison: bool = True
     """Whether output and scratch are poisoned before; else it finds what the call before has left."""
+    reads: bool = False
+    """Whether its outputs are read at once, for the `CheckRequest` that follows."""
 
 
 class CheckRequest(_Message):

@@ -296,12 +296,20 @@ MUTANTS = {
         "outputs are poisoned before the call on other inputs, so that code may compute these then",
         "harness/running/checking.py",
         "_Checking.check_repeatedly",
-        """self._run(GiveInputsRequest(), InputsGiven)
-        self._run(RunRequest(poison=False), Ran)""",
-        """self._run(GiveInputsRequest(), InputsGiven)
-        self._run(RunRequest(), Ran)""",
+        """of the inputs before.
+        self._run(RunRequest(poison=False, reads=True), Ran)""",
+        """of the inputs before.
+        self._run(RunRequest(reads=True), Ran)""",
         "tests/running/test_cheating.py::test_code_that_cheats_has_no_time"
         "[computes-when-poisoned-256-right on its first inputs, and wrong on others]",
+    ),
+    "outputs-read-later": Mutant(
+        "outputs are read some time after the call, when threads that it has left are done",
+        "harness/running/worker.py",
+        "Worker._run",
+        "if request.reads:",
+        "if False:",
+        "tests/running/test_worker.py::test_a_check_compares_what_was_there_when_the_call_returned",
     ),
     "places-of-builds": Mutant(
         "what one build has loaded is code of the next",
@@ -316,7 +324,7 @@ MUTANTS = {
         "masks hide single pairs only",
         "harness/problem/inputs.py",
         "_random_mask",
-        "    hide_runs(mask)",
+        "    _hide_runs(problem, mask, generator)",
         "    pass",
         "tests/oracle/test_expected.py"
         "::test_kernels_that_go_wrong_where_a_whole_tile_is_hidden_are_refused[ends its loop-qk]",

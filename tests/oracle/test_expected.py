@@ -1,5 +1,6 @@
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,6 +177,24 @@ def careless(inputs: Inputs, problem: AttentionProblem, mistake: str) -> np.ndar
             with np.errstate(invalid="ignore", divide="ignore"):
                 output[head.index][rows] = np.nan_to_num(accumulator / total[:, None])
     return output
+
+
+@pytest.mark.parametrize("distribution", ["normal", "uniform"])
+@pytest.mark.parametrize("fields", [{"causal": True}, {"window": (9, 0)}])
+@pytest.mark.parametrize("quarter", range(4))
+def test_no_quarter_of_the_queries_is_without_causality_or_window_beside_a_mask(
+    quarter: int, fields: dict[str, Any], distribution: str
+) -> None:
+    problem = AttentionProblem(heads=2, seq_q=64, head_dim=16, mask=True, **fields)
+    inputs = make_inputs(problem, distribution)
+    expected, rows = expect(inputs, problem), slice(16 * quarter, 16 * quarter + 16)
+    right = same_precision(inputs, problem)
+    everywhere = same_precision(inputs, problem.model_copy(update={"causal": False, "window": None}))
+    for wrong in (everywhere, np.zeros_like(right)):
+        output = right.copy()
+        output[:, :, rows] = wrong[:, :, rows]
+        assert not expected.check(output).ok
+    assert expected.check(right).ok
 
 
 @pytest.mark.parametrize("axes", ["qk", "bhqk"])

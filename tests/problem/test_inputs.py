@@ -222,37 +222,69 @@ def test_a_bias_of_minus_infinity_hides_runs_of_keys_from_some_queries_and_leave
     inputs = make_inputs(problem, "minus-infinity-columns")
     is_hidden = np.isneginf(inputs.bias)
     assert is_hidden[..., 1::7].mean() > 0.9 or problem.mask_name != "full"
-    assert runs_of_hidden_keys(~is_hidden) >= {"first half", "last half"}
+    if not fields.get("window"):
+        assert runs_of_hidden_keys(~is_hidden, problem) == {"first half", "middle"}
     normal = reference(make_inputs(problem, "normal"), problem)
     assert np.array_equal((reference(inputs, problem) != 0).any(axis=-1), (normal != 0).any(axis=-1))
 
 
-def runs_of_hidden_keys(visible):
-    """Which halves of the keys are hidden from queries that see others."""
-    half = visible.shape[-1] // 2
-    seeing = visible[visible.any(axis=-1)]
-    halves = {"first half": seeing[:, :half], "last half": seeing[:, half:]}
-    return {name for name, keys in halves.items() if (~keys.any(axis=-1)).any()}
+def ranges(problem):
+    """Return which keys each query could see, (first, end) by query."""
+    return problem.visible_range(np.arange(problem.seq_q), problem.seq_q, problem.seq_kv)
 
 
+def runs_of_hidden_keys(visible, problem):
+    """Which runs of the keys that queries could see are hidden from queries that see some."""
+    first, end = ranges(problem)
+    runs = set()
+    for row in np.flatnonzero(end - first >= 20):
+        seen = visible[..., row, first[row] : end[row]].reshape(-1, end[row] - first[row])
+        fourths = [seen.shape[1] * part // 4 for part in range(4)]
+        parts = {"first half": seen[:, : fourths[2]], "middle": seen[:, fourths[1] : fourths[3]]}
+        for name, part in parts.items():
+            if (seen.any(axis=1) & (seen.sum(axis=1) > 3) & ~part.any(axis=1)).any():
+                runs.add(name)
+    return runs
+
+
+@pytest.mark.parametrize("fields", [{}, {"causal": True}, {"causal": True, "seq_q": 200}])
 @pytest.mark.parametrize("axes", ["qk", "bhqk", "hq"])
-def test_a_mask_hides_runs_of_keys_from_queries_that_see_others(axes):
-    problem = AttentionProblem(batch=2, heads=2, seq_q=64, seq_kv=200, head_dim=8, mask=True, mask_axes=axes)
+def test_a_mask_hides_runs_of_keys_from_queries_that_see_others(axes, fields):
+    sizes = {"batch": 2, "heads": 2, "seq_q": 64, "seq_kv": 200, "head_dim": 8}
+    problem = AttentionProblem(**{**sizes, "mask": True, "mask_axes": axes, **fields})
     for distribution in ("normal", "uniform", "large-logits"):
         mask = make_inputs(problem, distribution).mask
         if axes != "hq":
-            assert runs_of_hidden_keys(mask) == {"first half", "last half"}
-            assert (mask.sum(axis=-1) == 1).any()
-        assert 0.2 < mask.mean() < 0.7
+            assert runs_of_hidden_keys(mask, problem) == {"first half", "middle"}
 
 
-def test_a_mask_for_all_queries_hides_runs_of_keys():
+@pytest.mark.parametrize(
+    "fields", [{}, {"causal": True}, {"window": (9, 0)}, {"causal": True, "window": (30, None)}]
+)
+def test_queries_everywhere_see_keys_at_the_ends_of_what_they_could_see(fields):
+    problem = AttentionProblem(heads=2, seq_q=128, head_dim=8, mask=True, **fields)
+    first, end = ranges(problem)
+    for distribution in ("normal", "large-logits"):
+        mask = make_inputs(problem, distribution).mask[0, 0]
+        see_their_last = np.array([mask[row, end[row] - 1] for row in range(128)])
+        see_some = np.array([mask[row, first[row] : end[row]].any() for row in range(128)])
+        see_beyond = np.array([mask[row, end[row] :].mean() if end[row] < 100 else 1 for row in range(128)])
+        for quarter in range(4):
+            rows = slice(32 * quarter, 32 * quarter + 30)
+            assert see_their_last[rows].mean() > 0.4
+            assert see_some[rows].mean() > 0.8
+            assert see_beyond[rows].min() > 0.4
+
+
+def test_a_mask_for_all_queries_hides_a_run_of_keys_somewhere():
     problem = AttentionProblem(heads=2, seq_q=64, seq_kv=200, head_dim=8, mask=True, mask_axes="k")
-    mask = make_inputs(problem).mask[0, 0, 0]
-    assert not mask[:50].any()
-    assert mask[50:100].any()
-    assert not mask[100:150].any()
-    assert mask[150:].any()
+    starts = set()
+    for seed in range(4):
+        mask = make_inputs(problem, seed=seed).mask[0, 0, 0]
+        (start,) = [start for start in range(151) if not mask[start : start + 50].any()][:1]
+        assert 0.5 < np.delete(mask, slice(start, start + 50)).mean() < 0.85
+        starts.add(start)
+    assert len(starts) > 1
 
 
 @pytest.mark.parametrize("name", ["masked", "causal", "window"])

@@ -53,6 +53,7 @@ FAILURES = {
     "stale": (Status.WRONG, "check", "first bad: head 0, query 0"),
     "takes-only-values": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "takes-only-queries": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
+    "writes-late": (Status.WRONG, "check", "first bad: head 1, query 0"),
     "wrong": (Status.WRONG, "check", "first bad: head 1, query 14"),
 }
 

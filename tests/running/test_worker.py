@@ -1,3 +1,4 @@
+import json
 import os
 import resource
 import signal
@@ -6,12 +7,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 from example_cases import PROBLEM, example_case
 
+from harness.artifact.bound_call import BoundCall
 from harness.machine import memory_kills
-from harness.oracle.expected import Expected
+from harness.oracle.expected import Expected, expect
+from harness.problem.inputs import make_inputs
 from harness.processes.own_memory import limit_memory
 from harness.processes.tasks import tasks_of
 from harness.running.worker import Worker
@@ -349,3 +353,37 @@ def test_a_limit_of_memory_is_in_gb_as_the_documents_say(monkeypatch: pytest.Mon
     monkeypatch.setattr(resource, "setrlimit", lambda kind, values: limits.append((kind, values)))
     limit_memory(1.5)
     assert limits == [(resource.RLIMIT_DATA, (1_500_000_000, 1_500_000_000))]
+
+
+class Late(BoundCall):
+    """A call whose output is there some time after it has returned."""
+
+    def __init__(self, output: np.ndarray) -> None:
+        self.result = np.full_like(output, np.nan)
+        self._later = output
+
+    def poison(self) -> None:
+        self.result.fill(np.nan)
+
+    def run(self) -> None: ...
+
+    def output(self) -> np.ndarray:
+        return self.result
+
+    def be_done(self) -> None:
+        self.result[...] = self._later
+
+
+@pytest.mark.parametrize(("reads", "ok"), [(True, False), (False, True)])
+def test_a_check_compares_what_was_there_when_the_call_returned(
+    reads: bool, ok: bool, tmp_path: Path
+) -> None:
+    inputs, file = make_inputs(PROBLEM), tmp_path / "expected.npy"
+    expected = expect(inputs, PROBLEM)
+    expected.save(file)
+    worker = Worker()
+    worker._call = call = Late(expected.reference.astype(np.float32))
+    worker.answer(RunRequest(reads=reads).model_dump_json())
+    call.be_done()
+    answer = json.loads(worker.answer(CheckRequest(expectation=file).model_dump_json()))
+    assert answer["ok"] == ok

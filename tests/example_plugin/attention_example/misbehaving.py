@@ -4,6 +4,8 @@ import ctypes
 import os
 import signal
 import sys
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -21,6 +23,9 @@ from harness.targets.base import Stage
 from harness.targets.lowering.stage_recorder import StageRecorder
 
 CALLS_BEFORE_DEATH = 100
+SECONDS_OF_A_LONG_CALL = 0.03
+"""More than what a check repeats."""
+SECONDS_LATE = 0.02
 
 
 class Misbehaving(NumpyAttention):
@@ -305,6 +310,23 @@ class KeepsKeys(Misbehaving):
             super().run()
 
 
+class WritesLate(Misbehaving):
+    """Code that returns before the last of its threads is done."""
+
+    name = "writes-late"
+
+    class Call(NumpyCall):
+        """Writes its last head some time after it has returned."""
+
+        def run(self) -> None:
+            """Compute all of it, and leave a part to be written."""
+            super().run()
+            last = self.result[:, -1].copy()
+            self.result[:, -1] = np.nan
+            time.sleep(SECONDS_OF_A_LONG_CALL)
+            threading.Timer(SECONDS_LATE, lambda: np.copyto(self.result[:, -1], last)).start()
+
+
 class TakesOnlyQueries(Misbehaving):
     """Code that forgets two of three inputs when it takes others."""
 
@@ -406,6 +428,7 @@ CALLS: dict[str, type[NumpyCall]] = {
         Drifts,
         Mutates,
         KeepsKeys,
+        WritesLate,
         TakesOnlyQueries,
         TakesOnlyValues,
         Races,
