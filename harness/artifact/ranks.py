@@ -8,7 +8,7 @@ from harness.artifact.bound_call import BoundCall, Executable, Part, Sample
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
-from harness.problem.ranks import inputs_of_rank, joined_outputs, problem_of_rank
+from harness.problem.ranks import inputs_of_rank, joined_outputs, problem_of_rank, with_tokens_of
 
 
 class RanksExecutable(Executable):
@@ -56,8 +56,8 @@ class RanksCall(BoundCall):
             call.poison_outputs()
 
     def take_inputs(self, inputs: Inputs) -> bool:
-        """Share out other inputs; where one rank's call does not take its share, none is to be used."""
-        self._shares = self._executable.shares_of(inputs)
+        """Give each rank the tokens; where one rank's call does not take them, none is to be used."""
+        self._shares = [with_tokens_of(inputs, share) for share in self._shares]
         return all(call.take_inputs(share) for call, share in zip(self._calls, self._shares, strict=True))
 
     def run(self) -> None:

@@ -39,6 +39,10 @@ and, under a causal mask, from row to row, so the rule holds for every row at th
   the bound, a row is thus one of V, or the mean of those that tie: not small because it cancels, so that the
   bound is of its own root mean square, and of what adding up takes: zeros are wrong however small it is.
 
+Where Q, K and V are projected from tokens, each of their elements is a sum over `model_width` products: for
+the reason of √keys, V adds 2·√model_width·eps(f32), and the term of scores is 1 + √(2·model_width/head_dim)
+times as large, since both operands of each product are wrong by √model_width·eps.
+
 Where the output is projected (`output_projection`), E is that of the heads: errors of random sign add up by
 their squares as the components themselves do, so that their share of a row's size stays.  The sum over the
 heads' columns adds 2·√(heads·head_dim_v)·eps(f32) for the reason of √keys.
@@ -339,7 +343,7 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
         PLAIN_ERROR_FACTOR * np.where(underflows, max(plain.in_range, plain.underflowing), plain.in_range)
         + OUTPUT_ULPS * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
         + summation
-        + _joined_summation(problem)
+        + _projections_summation(problem)
     )
     scores = SUMMATION_FACTOR * _score_error(problem, exact.product)
     of_row = LARGEST_FACTOR * _root_mean_square(exact.output) + summation * exact.scale
@@ -356,15 +360,20 @@ def expect(inputs: Inputs, problem: AttentionProblem) -> Expected:
 
 
 def _score_error(problem: AttentionProblem, product: np.ndarray) -> np.ndarray:
-    """Return about how wrong f32 makes scores, by their products and by capping them."""
-    error: np.ndarray = (product + CAP_ERROR * (problem.softcap or 0.0)) * float(np.finfo(np.float32).eps)
-    return error
+    """Return about how wrong f32 makes scores: by their products, by projecting Q and K, by capping them."""
+    projected = np.sqrt(2 * (problem.model_width or 0) / problem.head_dim)
+    error: np.ndarray = product * (1 + projected) + CAP_ERROR * (problem.softcap or 0.0)
+    return error * float(np.finfo(np.float32).eps)
 
 
-def _joined_summation(problem: AttentionProblem) -> float:
-    """Return what adding up the columns of all heads one after another adds to a row's relative error."""
+def _projections_summation(problem: AttentionProblem) -> float:
+    """Return what adding up products one after another adds to a row's relative error where it is projected.
+
+    Each element of V is a sum over the tokens' width, and of a projected output over all heads' columns.
+    """
     columns = problem.heads * problem.head_dim_v if problem.output_projection else 0
-    return SUMMATION_FACTOR * float(np.sqrt(columns)) * float(np.finfo(np.float32).eps)
+    sums = np.sqrt(problem.model_width or 0) + np.sqrt(columns)
+    return SUMMATION_FACTOR * float(sums) * float(np.finfo(np.float32).eps)
 
 
 def _log_sum_exp_tolerance(problem: AttentionProblem, exact: Reference, summation: float) -> np.ndarray:

@@ -9,7 +9,7 @@ of V is another one: neither inputs nor probabilities that were there before com
 import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.inputs import Inputs, make_inputs
+from harness.problem.inputs import Inputs, other_operands
 
 CHANGING = frozenset({"query", "key", "value", "tokens"})
 """Arguments of kernels whose contents change."""
@@ -28,10 +28,6 @@ TURNABLE = ("normal", "uniform")
 """Distributions of inputs that stay of their kind then; others have infinities, or a sign that matters."""
 
 
-DRAWN_AS_THEY_CHANGE = frozenset({"q", "k", "v", "tokens"})
-"""Arrays of inputs that one call is given others of; with other operands beside them code is bound anew."""
-
-
 def operands_of(problem: AttentionProblem) -> tuple[str, ...]:
     """Return what calls of a problem keep from one to the next besides its lengths, in words."""
     weights = problem.model_width is not None
@@ -39,12 +35,11 @@ def operands_of(problem: AttentionProblem) -> tuple[str, ...]:
     return tuple(name for name, is_there in kept.items() if is_there)
 
 
-def change_operands(inputs: Inputs, problem: AttentionProblem, distribution: str, seed: int) -> None:
+def change_operands(inputs: Inputs, problem: AttentionProblem, seed: int) -> None:
     """Let mask, bias, sinks and weights be, in place, those that another seed draws."""
-    others = make_inputs(problem, distribution, seed).arrays()
-    for name, array in inputs.arrays().items():
-        if name not in DRAWN_AS_THEY_CHANGE:
-            array[...] = others[name]
+    arrays = inputs.arrays()
+    for name, drawn in other_operands(problem, seed).items():
+        arrays[name][...] = drawn
 
 
 def inputs_as_expected(inputs: Inputs, problem: AttentionProblem, number: int) -> Inputs:

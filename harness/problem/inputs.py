@@ -13,10 +13,11 @@ from harness.errors import InputError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
-from harness.problem.hidden_runs import hide_one_run, hide_runs, rows_of_one_key, show_one_key
+from harness.problem.hidden_runs import rows_of_one_key, show_one_key
 from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
+from harness.problem.random_masks import hide_runs_of, random_mask
 
 LARGEST_LOGIT = 100.0
 """Largest scaled score that `large-logits` reaches: exp(100) overflows float32."""
@@ -27,9 +28,9 @@ LARGEST_FACTOR = 4096.0
 COARSE_STEPS = 8
 """`cancelling` shows probabilities that are rounded to this many times the dtype's own steps."""
 
-MASK_DENSITY = 0.7
-"""Share of the pairs that a random boolean mask leaves visible."""
 
+OTHER_OPERANDS = 1
+"""Besides its seed, of the generator of operands that a check puts in place of others."""
 
 ARRAYS = ("q", "k", "v", "mask", "bias", "sinks")
 
@@ -190,10 +191,7 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
     shapes = projection_shapes(problem)
     draw = _DRAWS.get(distribution, np.random.Generator.standard_normal)
     tokens = draw(generator, shapes.pop("tokens"), dtype=np.float32)
-    weights = {
-        name: generator.standard_normal(shape, dtype=np.float32) / np.float32(np.sqrt(shape[0]))
-        for name, shape in shapes.items()
-    }
+    weights = {name: _weights(shape, generator) for name, shape in shapes.items()}
     if distribution == "large-logits":
         weights["query_weights"] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
     if distribution == "constant":
@@ -202,7 +200,7 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
         weights["query_weights"][:] = 0
     projections = ProjectionInputs(tokens, **weights).astype(numpy_dtype(problem.dtype))
     q, k, v = (np.ascontiguousarray(array) for array in plain_projections(projections, problem))
-    mask = _random_mask(problem, generator) if problem.mask else None
+    mask = random_mask(problem, generator) if problem.mask else None
     bias = None
     if problem.bias:
         normal = generator.standard_normal(problem.bias_shape, dtype=np.float32)
@@ -210,6 +208,30 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
         bias = np.ascontiguousarray(drawn, numpy_dtype(problem.dtype))
     sinks = _sinks(problem, distribution, generator)
     return Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks, projections=projections)
+
+
+def _weights(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+    """Draw weights that keep the size of what they are multiplied with."""
+    drawn = generator.standard_normal(shape, dtype=np.float32)
+    drawn /= np.float32(np.sqrt(shape[0]))
+    return drawn
+
+
+def other_operands(problem: AttentionProblem, seed: int) -> dict[str, np.ndarray]:
+    """Draw another mask, bias, sinks and weights by name, of these what a problem has."""
+    generator, dtype = np.random.default_rng((seed, OTHER_OPERANDS)), numpy_dtype(problem.dtype)
+    drawn: dict[str, np.ndarray] = {}
+    if problem.mask:
+        drawn["mask"] = random_mask(problem, generator)
+    if problem.bias:
+        drawn["bias"] = generator.standard_normal(problem.bias_shape, dtype=np.float32).astype(dtype)
+    sinks = _sinks(problem, "normal", generator)
+    if sinks is not None:
+        drawn["sinks"] = sinks
+    for name, shape in projection_shapes(problem).items():
+        if name != "tokens":
+            drawn[name] = _weights(shape, generator).astype(dtype)
+    return drawn
 
 
 def _uniform_draw(
@@ -231,7 +253,7 @@ def _normal(problem: AttentionProblem, generator: np.random.Generator) -> Inputs
         q=draw(problem.q_shape),
         k=draw(problem.k_shape),
         v=draw(problem.v_shape),
-        mask=_random_mask(problem, generator) if problem.mask else None,
+        mask=random_mask(problem, generator) if problem.mask else None,
         bias=draw(problem.bias_shape) if problem.bias else None,
     )
 
@@ -246,34 +268,9 @@ def _uniform(problem: AttentionProblem, generator: np.random.Generator) -> Input
         q=draw(problem.q_shape),
         k=draw(problem.k_shape),
         v=draw(problem.v_shape),
-        mask=_random_mask(problem, generator) if problem.mask else None,
+        mask=random_mask(problem, generator) if problem.mask else None,
         bias=draw(problem.bias_shape) if problem.bias else None,
     )
-
-
-def _random_mask(problem: AttentionProblem, generator: np.random.Generator) -> np.ndarray:
-    """Hide pairs at random, and whole runs of keys, see `harness.problem.hidden_runs`.
-
-    The last query sees no key where queries differ and there are several.
-    """
-    mask = generator.random(problem.mask_shape, dtype=np.float32) < MASK_DENSITY
-    _hide_runs(problem, mask, generator)
-    if mask.shape[-2] > 1:
-        mask[..., -1, :] = False
-    return mask
-
-
-def _hide_runs(problem: AttentionProblem, visible: np.ndarray, generator: np.random.Generator) -> None:
-    """Hide runs of keys in a mask of the problem, in place; of one for all queries a run somewhere."""
-    if visible.shape[-1] == 1:
-        return
-    if visible.shape[-2] == 1:
-        hide_one_run(visible, generator)
-        return
-    lengths = problem.sequence_lengths() if len(visible) > 1 else [(problem.seq_q, problem.seq_kv)]
-    for entry, (seq_q, seq_kv) in zip(visible, lengths, strict=True):
-        first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
-        hide_runs(entry, first, end)
 
 
 def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
@@ -346,7 +343,7 @@ def _hide_runs_by_bias(problem: AttentionProblem, drawn: Inputs, generator: np.r
         return
     was_finite = np.isfinite(drawn.bias)
     finite = was_finite.copy()
-    _hide_runs(problem, finite, generator)
+    hide_runs_of(problem, finite, generator)
     finite &= was_finite
     for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
         visible = _visible(problem, drawn.mask, entry, seq_q, seq_kv)

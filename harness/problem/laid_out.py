@@ -28,6 +28,8 @@ def laid_out(inputs: Inputs, problem: AttentionProblem) -> Inputs:
 def _broadcast(operand: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     missing = len(shape) - operand.ndim
     of_four_axes = operand.reshape((1,) * missing + operand.shape) if missing else operand
+    if of_four_axes.shape == shape:
+        return of_four_axes
     if any(size not in (1, wanted) for size, wanted in zip(of_four_axes.shape, shape, strict=True)):
         return of_four_axes
     return np.broadcast_to(of_four_axes, shape)

@@ -73,6 +73,14 @@ def inputs_of_rank(inputs: Inputs, problem: AttentionProblem, ranks: int, rank: 
     )
 
 
+def with_tokens_of(inputs: Inputs, share: Inputs) -> Inputs:
+    """Return a rank's inputs with the tokens of other inputs, whose weights are the same."""
+    if inputs.projections is None or share.projections is None:
+        raise ValueError("ranks share out heads that are projected from tokens")
+    tokens = np.ascontiguousarray(inputs.projections.tokens)
+    return replace(share, projections=replace(share.projections, tokens=tokens))
+
+
 def joined_outputs(
     outputs: Sequence[Mapping[str, np.ndarray]], problem: AttentionProblem
 ) -> dict[str, np.ndarray]:

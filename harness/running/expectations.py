@@ -54,7 +54,7 @@ class Expectations:
         return file
 
     def file_of_other_operands(self, problem: AttentionProblem, distribution: str) -> Path | None:
-        """Return the file of inputs with another mask, bias, sinks and weights, those of the next seed.
+        """Return the file of inputs with another mask, bias, sinks and weights, drawn by themselves.
 
         None where a problem has none of them, or as for other scores.  Raises as `files` does.
         """
@@ -63,7 +63,7 @@ class Expectations:
         file = self._file(problem, distribution, "-operands")
         if not file.exists():
             own_folder(self._folder)
-            self._expect(problem, distribution, file, operands_seed=self._seed + 1)
+            self._expect(problem, distribution, file, operands_seed=self._seed)
         return file
 
     def _file(self, problem: AttentionProblem, distribution: str, which: str = "") -> Path:

@@ -139,7 +139,6 @@ class ChangeOperandsRequest(_Message):
     """
 
     kind: Literal["change-operands"] = "change-operands"
-    distribution: str
     seed: int
 
 

@@ -322,9 +322,9 @@ MUTANTS = {
     ),
     "no-hidden-runs": Mutant(
         "masks hide single pairs only",
-        "harness/problem/inputs.py",
-        "_random_mask",
-        "    _hide_runs(problem, mask, generator)",
+        "harness/problem/random_masks.py",
+        "random_mask",
+        "    hide_runs_of(problem, mask, generator)",
         "    pass",
         "tests/oracle/test_expected.py"
         "::test_kernels_that_go_wrong_where_a_whole_tile_is_hidden_are_refused[ends its loop-qk]",

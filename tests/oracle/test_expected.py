@@ -16,6 +16,7 @@ from harness.oracle.reference import exact_attention, heads, masked_scores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import DISTRIBUTIONS, Inputs, make_inputs
+from harness.problem.projections import ProjectionInputs
 
 
 def dense_head(q, k, v, problem, sink, mask=None, bias=None):
@@ -150,6 +151,32 @@ def test_scores_that_are_not_capped_are_wrong(dtype: str) -> None:
     inputs = make_inputs(problem, "large-logits")
     uncapped = same_precision(inputs, problem.model_copy(update={"softcap": None}))
     assert not expect(inputs, problem).check(uncapped).ok
+
+
+@pytest.mark.parametrize("sizes", [{"seq_q": 1}, {"seq_q": 24, "mask": True}])
+def test_projections_may_be_summed_one_product_after_another(sizes: dict[str, Any]) -> None:
+    problem = AttentionProblem(
+        **{"heads": 4, "head_dim": 64, "model_width": 2048, "log_sum_exp": True, **sizes}
+    )
+    for seed in range(4):
+        inputs = make_inputs(problem, seed=seed)
+        projections = inputs.projections
+        assert projections is not None
+        tokens = projections.tokens[0]
+        sums = [np.zeros((len(tokens), weights.shape[1]), np.float32) for weights in weights_of(projections)]
+        for column in range(problem.model_width or 0):
+            for total, weights in zip(sums, weights_of(projections), strict=True):
+                total += tokens[:, column : column + 1] * weights[column]
+        q, k, v = (
+            np.ascontiguousarray(total.reshape(len(tokens), -1, 64).swapaxes(0, 1)[None]) for total in sums
+        )
+        given = dataclasses.replace(inputs, q=q, k=k, v=v)
+        verdict = expect(inputs, problem).check(same_precision(given, problem))
+        assert verdict.ok, verdict
+
+
+def weights_of(projections: ProjectionInputs) -> tuple[np.ndarray, ...]:
+    return projections.query_weights, projections.key_weights, projections.value_weights
 
 
 def careless(inputs: Inputs, problem: AttentionProblem, mistake: str) -> np.ndarray:

@@ -75,6 +75,7 @@ def test_masks_and_biases_have_the_shape_that_the_problem_says() -> None:
     laid = laid_out(given, PROBLEM)
     assert laid.mask is not None
     assert laid.bias is not None
+    assert laid.mask.flags.writeable
     assert laid.mask.shape == PROBLEM.mask_shape == (1, 1, 4, 4)
     assert np.array_equal(laid.mask, inputs.mask)
     assert laid.bias.shape == PROBLEM.bias_shape == (1, 3, 4, 4)

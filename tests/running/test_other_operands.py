@@ -7,7 +7,11 @@ from example_cases import example_experiment
 from test_runner import run
 
 from harness.results.result import Result
+from harness.running import checking
+from harness.running.checking import CheckFailure
 from harness.status import Status
+from harness.workers.process import WorkerFailure
+from harness.workers.protocol import ChangeOperandsRequest
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -36,6 +40,20 @@ def test_code_that_keeps_the_first_operands_is_wrong(form: str, tmp_path: Path) 
     assert (found["keeps-operands"].status, found["keeps-operands"].phase) == (Status.WRONG, "check")
     reason = f"right on its first inputs, and wrong when it is bound again with other values of {form}: error"
     assert str(found["keeps-operands"].reason).startswith(reason)
+
+
+def test_what_is_unsupported_with_other_operands_alone_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = checking._asked
+
+    def refuse(phase, worker, request, timeout_s, answer):  # type: ignore[no-untyped-def]
+        if isinstance(request, ChangeOperandsRequest):
+            raise CheckFailure(phase, WorkerFailure(Status.UNSUPPORTED, "a query sees no key"))
+        return asked(phase, worker, request, timeout_s, answer)
+
+    monkeypatch.setattr(checking, "_asked", refuse)
+    assert rows("mask", tmp_path)["all-forms"].status is Status.PASSED
 
 
 def test_distributions_whose_operands_fit_their_scores_keep_them(tmp_path: Path) -> None:
