@@ -63,7 +63,7 @@ class CheckedExecutable(Executable):
         check_inputs(self.problem, inputs)
         require_scores_in_range(inputs, self.problem)
 
-    def note_imported(self) -> None:
+    def note_new_imports(self) -> None:
         """Let modules be noted that were imported since this was asked for last."""
         if len(sys.modules) != self._modules:
             self._modules = len(sys.modules)
@@ -130,7 +130,7 @@ class CheckedCall(CallInTurn):
         try:
             super().run()
         finally:
-            self._executable.note_imported()
+            self._executable.note_new_imports()
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Take other inputs; raises `InputError` as `bind` does.

@@ -3,7 +3,7 @@
 Each distribution looks for another kind of mistake; `DISTRIBUTIONS` names them all.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import ml_dtypes
@@ -14,10 +14,11 @@ from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.hidden_runs import rows_of_one_key, show_one_key
+from harness.problem.infinite_scores import columns_to_hide, hide_runs_by_bias, sequence_keys
 from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
-from harness.problem.random_masks import hide_runs_of, random_mask
+from harness.problem.random_masks import random_mask
 
 LARGEST_LOGIT = 100.0
 """Largest scaled score that `large-logits` reaches: exp(100) overflows float32."""
@@ -324,68 +325,17 @@ def _minus_infinity_columns(problem: AttentionProblem, generator: np.random.Gene
     key sees one with a finite score.
     """
     drawn = _normal(problem, generator)
-    columns = _columns_to_hide(problem, drawn.mask)
+    columns = columns_to_hide(problem, drawn.mask)
     if drawn.bias is not None and drawn.bias.shape[-1] == problem.seq_kv:
         drawn.bias[..., columns] = -np.inf
-        _hide_runs_by_bias(problem, drawn, generator)
+        hide_runs_by_bias(problem, drawn.bias, drawn.mask, generator)
         return drawn
     if np.float32(problem.scale) == 0:  # No finite product becomes infinite, and 0 · −inf is NaN.
         return drawn
     drawn.q[..., 0] = np.abs(drawn.q[..., 0]) + 0.5
-    for keys in _sequence_keys(problem, drawn.k):
+    for keys in sequence_keys(problem, drawn.k):
         keys[columns[: len(keys)], :, 0] = -np.inf if problem.scale > 0 else np.inf
     return drawn
-
-
-def _hide_runs_by_bias(problem: AttentionProblem, drawn: Inputs, generator: np.random.Generator) -> None:
-    """Let whole runs of keys have a bias of −inf as well, in place, where each query sees another one."""
-    if drawn.bias is None or drawn.bias.shape[-2] == 1:
-        return
-    was_finite = np.isfinite(drawn.bias)
-    finite = was_finite.copy()
-    hide_runs_of(problem, finite, generator)
-    finite &= was_finite
-    for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
-        visible = _visible(problem, drawn.mask, entry, seq_q, seq_kv)
-        left_without = visible.any(axis=-1) & ~(visible & finite).any(axis=-1)
-        finite |= left_without.reshape(-1, seq_q).any(axis=0)[:, None]
-    drawn.bias[~finite] = -np.inf
-
-
-def _sequence_keys(problem: AttentionProblem, k: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the keys of each sequence as a view `[seq_kv, kv_heads, head_dim]`."""
-    if problem.cu_seqlens_kv is None:
-        yield from k.swapaxes(1, 2)
-        return
-    for start, stop in zip(problem.cu_seqlens_kv, problem.cu_seqlens_kv[1:], strict=False):
-        yield k[start:stop]
-
-
-def _columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarray:
-    """Return which key positions (boolean, `[seq_kv]`) can be −inf in every sequence.
-
-    Every seventh, less those without which some query would see keys of score −inf only.
-    """
-    columns = np.arange(problem.seq_kv) % 7 == 1
-    for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
-        first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
-        columns[first[end - first == 1]] = False
-        if mask is None:
-            continue
-        visible = _visible(problem, mask, entry, seq_q, seq_kv)
-        left_without = ~(visible & ~columns).any(axis=-1)
-        columns[visible[left_without].any(axis=0)] = False
-    return columns
-
-
-def _visible(
-    problem: AttentionProblem, mask: np.ndarray | None, entry: int, seq_q: int, seq_kv: int
-) -> np.ndarray:
-    """Return which keys the queries of one sequence see (boolean, `[heads or 1, seq_q, seq_kv]`)."""
-    first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
-    positions = np.arange(problem.seq_kv)
-    seen = (positions >= first[:, None]) & (positions < end[:, None])
-    return seen[None] if mask is None else mask[min(entry, len(mask) - 1)] & seen
 
 
 def _negative_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:

@@ -17,22 +17,22 @@ NEW_INPUTS_SLACK_S = 100e-6
 MOST_CONVERSIONS_OF_INPUTS = 2.0
 """Taking inputs may take so many times what it takes to bring them into another layout and type."""
 HANDLING_SLACK_S = 1e-3
-"""And so much more: what is on a device is copied from and to it."""
+"""Handling arrays on a device may take so much more: they are copied from and to it."""
 POISONING_SLACK_S = 0.1
 """Poisoning may take so long: a workspace is filled that is as large for all problems."""
 READING_SLACK_S = 100e-6
-"""Or so much, where outputs are read that are in the processor's memory."""
+"""Reading outputs in the processor's memory may take so much more than copies."""
 MOST_SHARE_OF_A_CALL = 0.25
 """Reading an output for the first time may take so much of a call longer than reading it again."""
 MOST_FIRST_CONVERSIONS = 1.25
 """Or so many times what it takes to bring it into another layout and type, for code that keeps that."""
 READING_ANEW_SLACK_S = 2e-6
-"""And so much more, where outputs are in the processor's memory."""
+"""And so much more, in the processor's memory."""
 MOST_CONVERSIONS = 3.0
 """Reading outputs may take so many times what it takes to bring them into another layout and type, or as long
 as a call."""
 MOST_CALLS_HANDLED = 5.0
-"""And, where that is more, so many times what a call takes."""
+"""Taking inputs and poisoning outputs may take so many times what a call takes, whatever copies take."""
 MOST_TIMES_THE_PEAK = 3.0
 """Nothing is faster than the machine; so many times its measured peak is no error of that any more."""
 CONFIRMATIONS = 6

@@ -54,7 +54,7 @@ GROWTH = 4
 MOST_COPIES = 10.0
 """Taking inputs, poisoning outputs and reading them may take so many times what copying inputs takes."""
 GIVING_SLACK_S = 30e-6
-"""Or so much, where inputs are taken in the processor's memory."""
+"""Taking inputs in the processor's memory may take so much more."""
 
 
 @dataclass(frozen=True)

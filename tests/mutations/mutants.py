@@ -326,7 +326,7 @@ MUTANTS = {
         "random_mask",
         "    hide_runs_of(problem, mask, generator)",
         "    pass",
-        "tests/oracle/test_expected.py"
+        "tests/oracle/test_hidden_keys.py"
         "::test_kernels_that_go_wrong_where_a_whole_tile_is_hidden_are_refused[ends its loop-qk]",
     ),
     "order-effects-of-noise": Mutant(

@@ -29,6 +29,18 @@ class Cheating(NumpyAttention):
     loader = "attention_example.cheating:load"
 
 
+class BoundAnew(NumpyCall):
+    """A call with copies of its inputs, which is bound anew to other ones."""
+
+    def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
+        copies = replace(inputs, q=inputs.q.copy(), k=inputs.k.copy(), v=inputs.v.copy())
+        super().__init__(problem, copies, block)
+
+    def take_inputs(self, inputs: Inputs) -> bool:
+        """Ask for another call."""
+        return False
+
+
 class Caches(Cheating):
     """Computes once, and hands out the same output from then on."""
 
@@ -279,18 +291,10 @@ class ComputesWhenReadFirst(Cheating):
 
     name = "computes-when-read-first"
 
-    class Call(NumpyCall):
-        """Is bound anew to other inputs, and has copies of them."""
+    class Call(BoundAnew):
+        """Has half of the output pending."""
 
         pending = False
-
-        def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
-            copies = replace(inputs, q=inputs.q.copy(), k=inputs.k.copy(), v=inputs.v.copy())
-            super().__init__(problem, copies, block)
-
-        def take_inputs(self, inputs: Inputs) -> bool:
-            """Ask for another call."""
-            return False
 
         def run(self) -> None:
             """Compute half of it, and note that the other half is to be done."""
@@ -312,16 +316,8 @@ class ReadsSlowly(Cheating):
 
     name = "reads-slowly"
 
-    class Call(NumpyCall):
-        """Is bound anew to other inputs."""
-
-        def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
-            copies = replace(inputs, q=inputs.q.copy(), k=inputs.k.copy(), v=inputs.v.copy())
-            super().__init__(problem, copies, block)
-
-        def take_inputs(self, inputs: Inputs) -> bool:
-            """Ask for another call."""
-            return False
+    class Call(BoundAnew):
+        """Computes whenever its output is read."""
 
         def run(self) -> None:
             """Do nothing yet."""

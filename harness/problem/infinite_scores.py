@@ -1,0 +1,64 @@
+"""Keys whose scores are exactly −inf: those that no query is left without a finite score by."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.random_masks import hide_runs_of
+
+
+def hide_runs_by_bias(
+    problem: AttentionProblem, bias: np.ndarray, mask: np.ndarray | None, generator: np.random.Generator
+) -> None:
+    """Let whole runs of keys have a bias of −inf as well, in place, where each query sees another one.
+
+    `bias` and `mask` have the problem's shapes of them; one bias for all queries stays.
+    """
+    if bias.shape[-2] == 1:
+        return
+    was_finite = np.isfinite(bias)
+    finite = was_finite.copy()
+    hide_runs_of(problem, finite, generator)
+    finite &= was_finite
+    for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
+        visible = _visible(problem, mask, entry, seq_q, seq_kv)
+        left_without = visible.any(axis=-1) & ~(visible & finite).any(axis=-1)
+        finite |= left_without.reshape(-1, seq_q).any(axis=0)[:, None]
+    bias[~finite] = -np.inf
+
+
+def sequence_keys(problem: AttentionProblem, k: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the keys of each sequence as a view `[seq_kv, kv_heads, head_dim]`."""
+    if problem.cu_seqlens_kv is None:
+        yield from k.swapaxes(1, 2)
+        return
+    for start, stop in zip(problem.cu_seqlens_kv, problem.cu_seqlens_kv[1:], strict=False):
+        yield k[start:stop]
+
+
+def columns_to_hide(problem: AttentionProblem, mask: np.ndarray | None) -> np.ndarray:
+    """Return which key positions (boolean, `[seq_kv]`) can be −inf in every sequence.
+
+    Every seventh, less those without which some query would see keys of score −inf only.
+    """
+    columns = np.arange(problem.seq_kv) % 7 == 1
+    for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
+        first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
+        columns[first[end - first == 1]] = False
+        if mask is None:
+            continue
+        visible = _visible(problem, mask, entry, seq_q, seq_kv)
+        left_without = ~(visible & ~columns).any(axis=-1)
+        columns[visible[left_without].any(axis=0)] = False
+    return columns
+
+
+def _visible(
+    problem: AttentionProblem, mask: np.ndarray | None, entry: int, seq_q: int, seq_kv: int
+) -> np.ndarray:
+    """Return which keys the queries of one sequence see (boolean, `[heads or 1, seq_q, seq_kv]`)."""
+    first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
+    positions = np.arange(problem.seq_kv)
+    seen = (positions >= first[:, None]) & (positions < end[:, None])
+    return seen[None] if mask is None else mask[min(entry, len(mask) - 1)] & seen
