@@ -52,6 +52,7 @@ FORMS = (
     Form("bias of each key", {"bias": True, "bias_axes": "bk"}),
     Form("sinks", {"sinks": True}),
     Form("log-sum-exp", {"log_sum_exp": True}),
+    Form("mask, log-sum-exp", {"mask": True, "log_sum_exp": True}),
     Form("softcap", {"softcap": 30.0}),
     Form(
         "mask, bias, window, softcap",
@@ -69,7 +70,9 @@ FORMS = (
     Form("decode, grouped heads", {"seq_q": 1, "seq_kv": 1024, "kv_heads": 1}),
     Form("few keys", {"seq_q": 5, "seq_kv": 5}),
     Form("key lengths", {"kv_lengths": (256, 100)}),
+    Form("key lengths, causal", {"kv_lengths": (256, 100), "causal": True}),
     Form("packed sequences", PACKED),
+    Form("packed sequences, causal", {**PACKED, "causal": True}),
     Form("projections", {"model_width": 128}),
     Form("output projection", {"model_width": 128, "output_projection": True}),
     Form("f32", {"dtype": "f32"}),

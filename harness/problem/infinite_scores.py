@@ -5,27 +5,53 @@ from collections.abc import Iterator
 import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.random_masks import hide_runs_of
+from harness.problem.mask_patterns import (
+    OF_KEYS,
+    OF_KEYS_FROM_THE_FIRST,
+    OF_QUERIES_WITH_FINITE_SCORES,
+)
+from harness.problem.random_masks import lay_patterns_over
 
 
-def hide_runs_by_bias(
-    problem: AttentionProblem, bias: np.ndarray, mask: np.ndarray | None, generator: np.random.Generator
-) -> None:
+def hide_runs_by_bias(problem: AttentionProblem, bias: np.ndarray, mask: np.ndarray | None) -> None:
     """Let whole runs of keys have a bias of −inf as well, in place, where each query sees another one.
 
-    `bias` and `mask` have the problem's shapes of them; one bias for all queries stays.
+    `bias` and `mask` have the problem's shapes of them.
     """
-    if bias.shape[-2] == 1:
-        return
     was_finite = np.isfinite(bias)
-    finite = was_finite.copy()
-    hide_runs_of(problem, finite, generator)
-    finite &= was_finite
-    for entry, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
-        visible = _visible(problem, mask, entry, seq_q, seq_kv)
-        left_without = visible.any(axis=-1) & ~(visible & finite).any(axis=-1)
-        finite |= left_without.reshape(-1, seq_q).any(axis=0)[:, None]
+    if bias.shape[-2] == 1:
+        finite = _finite_keys(problem, was_finite, mask)
+    else:
+        finite = was_finite.copy()
+        lay_patterns_over(problem, finite, OF_QUERIES_WITH_FINITE_SCORES)
+        finite &= was_finite
+        for entry, left_without in _left_without(problem, finite, mask):
+            finite[entry] |= left_without.any(axis=0).reshape(-1, 1)
     bias[~finite] = -np.inf
+
+
+def _finite_keys(problem: AttentionProblem, was_finite: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
+    """Return which keys have a finite bias where all queries have the same, of the shape of the bias."""
+    for sets in (OF_KEYS, OF_KEYS_FROM_THE_FIRST):
+        finite = was_finite.copy()
+        lay_patterns_over(problem, finite, sets)
+        finite &= was_finite
+        if not any(left_without.any() for _, left_without in _left_without(problem, finite, mask)):
+            return finite
+    return was_finite
+
+
+def _left_without(
+    problem: AttentionProblem, finite: np.ndarray, mask: np.ndarray | None
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the bias' entry of each sequence, and which queries see keys of a score of −inf only.
+
+    Boolean, `[heads or 1, seq_q]`.
+    """
+    for sequence, (seq_q, seq_kv) in enumerate(problem.sequence_lengths()):
+        entry = min(sequence, len(finite) - 1)
+        visible = _visible(problem, mask, sequence, seq_q, seq_kv)
+        yield entry, visible.any(axis=-1) & ~(visible & finite[entry]).any(axis=-1)
 
 
 def sequence_keys(problem: AttentionProblem, k: np.ndarray) -> Iterator[np.ndarray]:

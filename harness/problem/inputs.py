@@ -13,8 +13,8 @@ from harness.errors import InputError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
-from harness.problem.hidden_runs import rows_of_one_key, show_one_key
 from harness.problem.infinite_scores import columns_to_hide, hide_runs_by_bias, sequence_keys
+from harness.problem.mask_patterns import rows_of_one_key, show_one_key
 from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
@@ -223,7 +223,7 @@ def other_operands(problem: AttentionProblem, seed: int) -> dict[str, np.ndarray
     generator, dtype = np.random.default_rng((seed, OTHER_OPERANDS)), numpy_dtype(problem.dtype)
     drawn: dict[str, np.ndarray] = {}
     if problem.mask:
-        drawn["mask"] = random_mask(problem, generator)
+        drawn["mask"] = random_mask(problem, generator, turn=OTHER_OPERANDS)
     if problem.bias:
         drawn["bias"] = generator.standard_normal(problem.bias_shape, dtype=np.float32).astype(dtype)
     sinks = _sinks(problem, "normal", generator)
@@ -244,8 +244,8 @@ def _uniform_draw(
 _DRAWS = {"uniform": _uniform_draw}
 
 
-def _normal(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
-    """Standard normal Q, K, V and bias."""
+def _normal(problem: AttentionProblem, generator: np.random.Generator, turn: int = 0) -> Inputs:
+    """Standard normal Q, K, V and bias; `turn` is that of the mask."""
 
     def draw(shape: tuple[int, ...]) -> np.ndarray:
         return generator.standard_normal(shape, dtype=np.float32)
@@ -254,7 +254,7 @@ def _normal(problem: AttentionProblem, generator: np.random.Generator) -> Inputs
         q=draw(problem.q_shape),
         k=draw(problem.k_shape),
         v=draw(problem.v_shape),
-        mask=random_mask(problem, generator) if problem.mask else None,
+        mask=random_mask(problem, generator, turn) if problem.mask else None,
         bias=draw(problem.bias_shape) if problem.bias else None,
     )
 
@@ -278,8 +278,8 @@ def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> 
     """Normal inputs with Q scaled so that the largest scaled score of the first head is `LARGEST_LOGIT`.
 
     The first 64 queries of the head are looked at; others can be somewhat larger.  Where there is a mask,
-    those of them that see one key see that of their least score: the maximum over hidden keys, too, would
-    leave nothing of it.
+    those of them that it shows one key see that of their least score: the maximum over hidden keys, too,
+    would leave nothing of it.
     """
     drawn = _normal(problem, generator)
     if problem.is_packed:
@@ -291,24 +291,27 @@ def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> 
     if largest == 0:
         return drawn
     if drawn.mask is not None and min(drawn.mask.shape[-2:]) > 1:
-        _show_least_scores(problem, drawn.mask, np.sign(problem.scale) * scores)
+        _show_least_scores(problem, drawn.mask[0, 0], np.sign(problem.scale) * scores)
     factor = min(LARGEST_LOGIT / largest, LARGEST_FACTOR)
     return replace(drawn, q=drawn.q * np.float32(factor))
 
 
 def _show_least_scores(problem: AttentionProblem, mask: np.ndarray, scores: np.ndarray) -> None:
-    """Let queries that see one key see that of the least of their scores, `[queries, seq_kv]`, in place."""
+    """Let queries that see one key see that of the least of their scores, in place.
+
+    `mask` is `[seq_q, seq_kv]`, `scores` are `[queries, seq_kv]` of the first queries.
+    """
     seq_q, seq_kv = problem.sequence_lengths()[0]
     first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
-    for row in rows_of_one_key(min(len(scores), mask.shape[-2])):
-        if first[row] < end[row]:
-            seen = slice(int(first[row]), int(end[row]))
+    for row in rows_of_one_key(min(len(scores), len(mask))):
+        seen = slice(int(first[row]), int(end[row]))
+        if np.count_nonzero(mask[row, seen]) == 1:
             show_one_key(mask, row, seen, seen.start + int(np.argmin(scores[row, seen])))
 
 
 def _constant(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
     """All rows of Q alike, all rows of K alike, a bias of one value; V stays random, the mask too."""
-    drawn = _normal(problem, generator)
+    drawn = _normal(problem, generator, turn=1)
     return replace(
         drawn,
         q=np.full_like(drawn.q, 0.5),
@@ -328,7 +331,7 @@ def _minus_infinity_columns(problem: AttentionProblem, generator: np.random.Gene
     columns = columns_to_hide(problem, drawn.mask)
     if drawn.bias is not None and drawn.bias.shape[-1] == problem.seq_kv:
         drawn.bias[..., columns] = -np.inf
-        hide_runs_by_bias(problem, drawn.bias, drawn.mask, generator)
+        hide_runs_by_bias(problem, drawn.bias, drawn.mask)
         return drawn
     if np.float32(problem.scale) == 0:  # No finite product becomes infinite, and 0 · −inf is NaN.
         return drawn
@@ -345,7 +348,7 @@ def _negative_logits(problem: AttentionProblem, generator: np.random.Generator) 
     holds them, so that scores which are stored lose nothing.  `normal` where there is no bias and the
     problem's scale leaves no such Q.
     """
-    drawn = _normal(problem, generator)
+    drawn = _normal(problem, generator, turn=1)
     if drawn.bias is not None:
         return replace(drawn, q=np.zeros_like(drawn.q), bias=finite_mask(problem))
     unit = _unit_query(problem)
@@ -364,7 +367,7 @@ def _cancelling(problem: AttentionProblem, generator: np.random.Generator) -> In
     errors add up where the values cancel, and grow with the square root of the keys beside the output.
     The dtype itself rounds them as often up as down.  `normal` where the scale leaves no such Q.
     """
-    drawn = _normal(problem, generator)
+    drawn = _normal(problem, generator, turn=1)
     unit = _unit_query(problem)
     if unit is None:
         return drawn

@@ -324,10 +324,28 @@ MUTANTS = {
         "masks hide single pairs only",
         "harness/problem/random_masks.py",
         "random_mask",
-        "    hide_runs_of(problem, mask, generator)",
-        "    pass",
+        "        lay_patterns_over(problem, mask, sets, turn)",
+        "        pass",
         "tests/oracle/test_hidden_keys.py"
-        "::test_kernels_that_go_wrong_where_a_whole_tile_is_hidden_are_refused[ends its loop-qk]",
+        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[ends its loop-128]",
+    ),
+    "patterns-of-one-entry": Mutant(
+        "masks hide and show the same tiles in all batch entries and heads",
+        "harness/problem/random_masks.py",
+        "lay_patterns_over",
+        "ENTRY * number + head + turn",
+        "turn",
+        "tests/oracle/test_hidden_keys.py"
+        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[map of tiles of the first head-128]",
+    ),
+    "patterns-of-one-turn": Mutant(
+        "another mask hides and shows the same tiles",
+        "harness/problem/inputs.py",
+        "other_operands",
+        "turn=OTHER_OPERANDS",
+        "turn=0",
+        "tests/oracle/test_hidden_keys.py"
+        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[map of tiles of the first call-128]",
     ),
     "order-effects-of-noise": Mutant(
         "an effect of the candidate before counts whatever its interval",

@@ -188,7 +188,10 @@ def test_minus_infinity_columns_are_so_for_every_query(axes, dtype, scale):
     columns = np.isneginf(scores)
     assert not np.isnan(scores).any()
     assert np.array_equal(columns, np.broadcast_to(columns[:1, :1, :1], columns.shape))
-    assert np.flatnonzero(columns[0, 0, 0]).tolist() == [1, 8, 15, 22, 29, 36, 43]
+    hidden = set(np.flatnonzero(columns[0, 0, 0]))
+    assert hidden >= {1, 8, 15, 22, 29, 36, 43}
+    runs = {*range(12), *range(38, 50)} if axes == "k" else set()
+    assert hidden - {1, 8, 15, 22, 29, 36, 43} <= runs <= hidden
 
 
 AXES = ["qk", "bhqk", "bqk", "hqk", "k", "q", "bk", "hk", "bhk"]
@@ -214,77 +217,6 @@ def test_every_query_that_sees_keys_has_a_finite_score_whatever_differs_along_wh
     output = reference(make_inputs(problem, "minus-infinity-columns"), problem)
     normal = reference(make_inputs(problem), problem)
     assert np.array_equal((output != 0).any(axis=-1), (normal != 0).any(axis=-1))
-
-
-@pytest.mark.parametrize("fields", [{}, {"causal": True}, {"window": (9, 9)}, {"mask": True}])
-def test_a_bias_of_minus_infinity_hides_runs_of_keys_from_some_queries_and_leaves_each_one(fields):
-    problem = AttentionProblem(batch=2, heads=2, seq_q=40, seq_kv=50, head_dim=8, bias=True, **fields)
-    inputs = make_inputs(problem, "minus-infinity-columns")
-    is_hidden = np.isneginf(inputs.bias)
-    assert is_hidden[..., 1::7].mean() > 0.9 or problem.mask_name != "full"
-    if not fields.get("window"):
-        assert runs_of_hidden_keys(~is_hidden, problem) == {"first half", "middle"}
-    normal = reference(make_inputs(problem, "normal"), problem)
-    assert np.array_equal((reference(inputs, problem) != 0).any(axis=-1), (normal != 0).any(axis=-1))
-
-
-def ranges(problem):
-    """Return which keys each query could see, (first, end) by query."""
-    return problem.visible_range(np.arange(problem.seq_q), problem.seq_q, problem.seq_kv)
-
-
-def runs_of_hidden_keys(visible, problem):
-    """Which runs of the keys that queries could see are hidden from queries that see some."""
-    first, end = ranges(problem)
-    runs = set()
-    for row in np.flatnonzero(end - first >= 20):
-        seen = visible[..., row, first[row] : end[row]].reshape(-1, end[row] - first[row])
-        fourths = [seen.shape[1] * part // 4 for part in range(4)]
-        parts = {"first half": seen[:, : fourths[2]], "middle": seen[:, fourths[1] : fourths[3]]}
-        for name, part in parts.items():
-            if (seen.any(axis=1) & (seen.sum(axis=1) > 3) & ~part.any(axis=1)).any():
-                runs.add(name)
-    return runs
-
-
-@pytest.mark.parametrize("fields", [{}, {"causal": True}, {"causal": True, "seq_q": 200}])
-@pytest.mark.parametrize("axes", ["qk", "bhqk", "hq"])
-def test_a_mask_hides_runs_of_keys_from_queries_that_see_others(axes, fields):
-    sizes = {"batch": 2, "heads": 2, "seq_q": 64, "seq_kv": 200, "head_dim": 8}
-    problem = AttentionProblem(**{**sizes, "mask": True, "mask_axes": axes, **fields})
-    for distribution in ("normal", "uniform", "large-logits"):
-        mask = make_inputs(problem, distribution).mask
-        if axes != "hq":
-            assert runs_of_hidden_keys(mask, problem) == {"first half", "middle"}
-
-
-@pytest.mark.parametrize(
-    "fields", [{}, {"causal": True}, {"window": (9, 0)}, {"causal": True, "window": (30, None)}]
-)
-def test_queries_everywhere_see_keys_at_the_ends_of_what_they_could_see(fields):
-    problem = AttentionProblem(heads=2, seq_q=128, head_dim=8, mask=True, **fields)
-    first, end = ranges(problem)
-    for distribution in ("normal", "large-logits"):
-        mask = make_inputs(problem, distribution).mask[0, 0]
-        see_their_last = np.array([mask[row, end[row] - 1] for row in range(128)])
-        see_some = np.array([mask[row, first[row] : end[row]].any() for row in range(128)])
-        see_beyond = np.array([mask[row, end[row] :].mean() if end[row] < 100 else 1 for row in range(128)])
-        for quarter in range(4):
-            rows = slice(32 * quarter, 32 * quarter + 30)
-            assert see_their_last[rows].mean() > 0.4
-            assert see_some[rows].mean() > 0.8
-            assert see_beyond[rows].min() > 0.4
-
-
-def test_a_mask_for_all_queries_hides_a_run_of_keys_somewhere():
-    problem = AttentionProblem(heads=2, seq_q=64, seq_kv=200, head_dim=8, mask=True, mask_axes="k")
-    starts = set()
-    for seed in range(4):
-        mask = make_inputs(problem, seed=seed).mask[0, 0, 0]
-        (start,) = [start for start in range(151) if not mask[start : start + 50].any()][:1]
-        assert 0.5 < np.delete(mask, slice(start, start + 50)).mean() < 0.85
-        starts.add(start)
-    assert len(starts) > 1
 
 
 @pytest.mark.parametrize("name", ["masked", "causal", "window"])
