@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs, other_operands
+from harness.problem.random_masks import turns_of_all_patterns
 
 CHANGING = frozenset({"query", "key", "value", "tokens"})
 """Arguments of kernels whose contents change."""
@@ -35,10 +36,20 @@ def operands_of(problem: AttentionProblem) -> tuple[str, ...]:
     return tuple(name for name, is_there in kept.items() if is_there)
 
 
-def change_operands(inputs: Inputs, problem: AttentionProblem, seed: int) -> None:
-    """Let mask, bias, sinks and weights be, in place, those that another seed draws."""
+def turns_of_operands(problem: AttentionProblem) -> range:
+    """Return the numbers of operands that a check puts in place of others, so that masks have all patterns.
+
+    Empty where a problem has no operands.
+    """
+    if not operands_of(problem):
+        return range(0)
+    return range(1, max(2, turns_of_all_patterns(problem) if problem.mask else 0))
+
+
+def change_operands(inputs: Inputs, problem: AttentionProblem, seed: int, turn: int) -> None:
+    """Let mask, bias, sinks and weights be, in place, those that a seed draws for a turn."""
     arrays = inputs.arrays()
-    for name, drawn in other_operands(problem, seed).items():
+    for name, drawn in other_operands(problem, seed, turn).items():
         arrays[name][...] = drawn
 
 

@@ -60,7 +60,7 @@ FORMS = (
     ),
     Form("scale 0", {"scale": 0.0}),
     Form("negative scale", {"scale": -0.25}),
-    Form("grouped heads", {"kv_heads": 2}),
+    Form("grouped heads", {"heads": 8, "kv_heads": 2}),
     Form("multi-query", {"kv_heads": 1}),
     Form("head_dim_v ≠ head_dim", {"head_dim": 128, "head_dim_v": 64}),
     Form("head_dim 8", {"head_dim": 8}),

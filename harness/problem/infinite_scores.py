@@ -6,11 +6,11 @@ import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.mask_patterns import (
-    OF_KEYS,
-    OF_KEYS_FROM_THE_FIRST,
-    OF_QUERIES_WITH_FINITE_SCORES,
+    OF_FINITE_KEYS,
+    OF_FINITE_KEYS_FROM_THE_FIRST,
+    OF_FINITE_SCORES,
 )
-from harness.problem.random_masks import lay_patterns_over
+from harness.problem.random_masks import lay_forms_over
 
 
 def hide_runs_by_bias(problem: AttentionProblem, bias: np.ndarray, mask: np.ndarray | None) -> None:
@@ -23,7 +23,7 @@ def hide_runs_by_bias(problem: AttentionProblem, bias: np.ndarray, mask: np.ndar
         finite = _finite_keys(problem, was_finite, mask)
     else:
         finite = was_finite.copy()
-        lay_patterns_over(problem, finite, OF_QUERIES_WITH_FINITE_SCORES)
+        lay_forms_over(problem, finite, OF_FINITE_SCORES)
         finite &= was_finite
         for entry, left_without in _left_without(problem, finite, mask):
             finite[entry] |= left_without.any(axis=0).reshape(-1, 1)
@@ -32,9 +32,9 @@ def hide_runs_by_bias(problem: AttentionProblem, bias: np.ndarray, mask: np.ndar
 
 def _finite_keys(problem: AttentionProblem, was_finite: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     """Return which keys have a finite bias where all queries have the same, of the shape of the bias."""
-    for sets in (OF_KEYS, OF_KEYS_FROM_THE_FIRST):
+    for forms in (OF_FINITE_KEYS, OF_FINITE_KEYS_FROM_THE_FIRST):
         finite = was_finite.copy()
-        lay_patterns_over(problem, finite, sets)
+        lay_forms_over(problem, finite, forms)
         finite &= was_finite
         if not any(left_without.any() for _, left_without in _left_without(problem, finite, mask)):
             return finite

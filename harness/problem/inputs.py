@@ -14,7 +14,7 @@ from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.infinite_scores import columns_to_hide, hide_runs_by_bias, sequence_keys
-from harness.problem.mask_patterns import rows_of_one_key, show_one_key
+from harness.problem.mask_patterns import rows_of_one_key
 from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
@@ -29,9 +29,6 @@ LARGEST_FACTOR = 4096.0
 COARSE_STEPS = 8
 """`cancelling` shows probabilities that are rounded to this many times the dtype's own steps."""
 
-
-OTHER_OPERANDS = 1
-"""Besides its seed, of the generator of operands that a check puts in place of others."""
 
 ARRAYS = ("q", "k", "v", "mask", "bias", "sinks")
 
@@ -143,8 +140,7 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
 
     All arrays are C-contiguous.  Keys and values beyond `kv_lengths` are NaN: what a cache holds there is of
     no call.  Where the problem has them, mask and bias are of size 1 along the axes that they do not have,
-    and by the mask the last query sees no key, if queries differ and there are several.  Raises `InputError`
-    for an unknown distribution.
+    and `random_mask` draws the mask.  Raises `InputError` for an unknown distribution.
     """
     if distribution not in DISTRIBUTIONS:
         raise InputError(
@@ -218,12 +214,15 @@ def _weights(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarr
     return drawn
 
 
-def other_operands(problem: AttentionProblem, seed: int) -> dict[str, np.ndarray]:
-    """Draw another mask, bias, sinks and weights by name, of these what a problem has."""
-    generator, dtype = np.random.default_rng((seed, OTHER_OPERANDS)), numpy_dtype(problem.dtype)
+def other_operands(problem: AttentionProblem, seed: int, turn: int) -> dict[str, np.ndarray]:
+    """Draw another mask, bias, sinks and weights by name, of these what a problem has.
+
+    Those of each turn, from 1 on, are others, see `random_mask`.
+    """
+    generator, dtype = np.random.default_rng((seed, turn)), numpy_dtype(problem.dtype)
     drawn: dict[str, np.ndarray] = {}
     if problem.mask:
-        drawn["mask"] = random_mask(problem, generator, turn=OTHER_OPERANDS)
+        drawn["mask"] = random_mask(problem, generator, turn)
     if problem.bias:
         drawn["bias"] = generator.standard_normal(problem.bias_shape, dtype=np.float32).astype(dtype)
     sinks = _sinks(problem, "normal", generator)
@@ -306,7 +305,8 @@ def _show_least_scores(problem: AttentionProblem, mask: np.ndarray, scores: np.n
     for row in rows_of_one_key(min(len(scores), len(mask))):
         seen = slice(int(first[row]), int(end[row]))
         if np.count_nonzero(mask[row, seen]) == 1:
-            show_one_key(mask, row, seen, seen.start + int(np.argmin(scores[row, seen])))
+            mask[row, seen] = False
+            mask[row, seen.start + int(np.argmin(scores[row, seen]))] = True
 
 
 def _constant(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
@@ -348,7 +348,7 @@ def _negative_logits(problem: AttentionProblem, generator: np.random.Generator) 
     holds them, so that scores which are stored lose nothing.  `normal` where there is no bias and the
     problem's scale leaves no such Q.
     """
-    drawn = _normal(problem, generator, turn=1)
+    drawn = _normal(problem, generator, turn=3)
     if drawn.bias is not None:
         return replace(drawn, q=np.zeros_like(drawn.q), bias=finite_mask(problem))
     unit = _unit_query(problem)
@@ -367,7 +367,7 @@ def _cancelling(problem: AttentionProblem, generator: np.random.Generator) -> In
     errors add up where the values cancel, and grow with the square root of the keys beside the output.
     The dtype itself rounds them as often up as down.  `normal` where the scale leaves no such Q.
     """
-    drawn = _normal(problem, generator, turn=1)
+    drawn = _normal(problem, generator, turn=2)
     unit = _unit_query(problem)
     if unit is None:
         return drawn

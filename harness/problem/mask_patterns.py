@@ -16,8 +16,6 @@ STRIDE = 7919
 """From one such query's key to the next one's; a prime, so that all places come."""
 BLOCK = 256
 """Queries that are looked at together."""
-MANY_QUERIES = 512
-"""With so many, a mask has all patterns; with fewer it has half of them, so that tiles fit into each."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,26 @@ class Pairs:
     """Of each key, `[queries, seq_kv]`, from the first one on that the query could see."""
     length: np.ndarray
     """How many keys each query could see by causality, windows and lengths, `[queries, 1]`."""
+    position: np.ndarray
+    """Of each key, `[seq_kv]`, from the first one on that any query of the entry could see."""
+    total: int
+    """How many keys there are from that one to the last one that any could see."""
+
+    @property
+    def is_other(self) -> np.ndarray:
+        """Which queries are not as those beside them, `[queries, 1]`.
+
+        Every second one, which of them changes every `ROWS_OF_ONE_KEY` queries: so neither a tile's first
+        query nor its last one is as all of them are.
+        """
+        return (self.query + self.query // ROWS_OF_ONE_KEY) % 2 == 1
 
 
 Pattern = Callable[[Pairs], np.ndarray]
-"""Returns which pairs are visible (boolean, broadcasts to `[queries, seq_kv]`)."""
+"""Returns which pairs are visible (boolean, `[queries, seq_kv]`)."""
+
+Form = tuple[Pattern, ...]
+"""Patterns of equal parts of the queries, one after another."""
 
 
 def random_pairs(pairs: Pairs) -> np.ndarray:
@@ -53,11 +67,6 @@ def no_keys(pairs: Pairs) -> np.ndarray:
     return np.zeros_like(pairs.visible)
 
 
-def last_half(pairs: Pairs) -> np.ndarray:
-    """Hide the first half, as padding on the left does."""
-    return pairs.visible & ((pairs.place < 0) | (pairs.place >= pairs.length // 2))
-
-
 def first_half(pairs: Pairs) -> np.ndarray:
     """Hide the last half, as padding on the right does."""
     return pairs.visible & (pairs.place < pairs.length - pairs.length // 2)
@@ -69,78 +78,96 @@ def both_ends(pairs: Pairs) -> np.ndarray:
 
 
 def halves_of_every_other_query(pairs: Pairs) -> np.ndarray:
-    """Show the first half whole and hide the last, but to every other query.
+    """Show the first half whole and hide the last, to every other query; leave the others."""
+    shown = pairs.place < pairs.length - pairs.length // 2
+    return np.where(pairs.is_other, pairs.visible, shown)
 
-    Which ones changes every `ROWS_OF_ONE_KEY` queries, so that neither a tile's first query nor its last
-    one is as all of them are.
-    """
-    is_random = (pairs.query + pairs.query // ROWS_OF_ONE_KEY) % 2 == 1
-    return np.where(is_random, pairs.visible, pairs.place < pairs.length - pairs.length // 2)
+
+def front(pairs: Pairs) -> np.ndarray:
+    """Show the first half of the entry's keys whole, and no others."""
+    return np.broadcast_to(pairs.position < pairs.total - pairs.total // 2, pairs.visible.shape)
+
+
+def front_of_every_other_query(pairs: Pairs) -> np.ndarray:
+    """Show the first half of the entry's keys, whole to every other query, and no others."""
+    return front(pairs) & (pairs.visible | ~pairs.is_other)
+
+
+def back(pairs: Pairs) -> np.ndarray:
+    """Show the last half of the entry's keys whole, and no others of them."""
+    is_hidden = (pairs.position >= 0) & (pairs.position < pairs.total // 2)
+    return np.broadcast_to(~is_hidden, pairs.visible.shape)
+
+
+def random_back(pairs: Pairs) -> np.ndarray:
+    """Hide the first half of the entry's keys."""
+    return pairs.visible & back(pairs)
 
 
 def middle(pairs: Pairs) -> np.ndarray:
-    """Hide the first and the last fourth, and show the second one whole."""
-    length, place = pairs.length, pairs.place
-    is_first_fourth = (place >= 0) & (place < length // 4)
-    is_last_fourth = (place >= length - length // 4) & (place < length)
-    is_second_fourth = (place >= length // 4) & (place < length // 2)
-    return (pairs.visible | is_second_fourth) & ~(is_first_fourth | is_last_fourth)
+    """Hide the entry's first and last fourth, show the second one whole, the third to every other query."""
+    position, total = pairs.position, pairs.total
+    fourth = total // 4
+    is_inside = (position >= fourth) & (position < total - fourth)
+    is_whole = is_inside & ((position < total // 2) | ~pairs.is_other)
+    is_beyond = (position < 0) | (position >= total)
+    return is_whole | pairs.visible & (is_inside | is_beyond)
 
 
 def first_three_fourths(pairs: Pairs) -> np.ndarray:
-    """Hide the last fourth, and show the first half whole."""
-    length, place = pairs.length, pairs.place
-    return (pairs.visible | (place < length // 2)) & (place < length - length // 4)
+    """Hide the entry's last fourth, and show the first half whole."""
+    position, total = pairs.position, pairs.total
+    return (pairs.visible | (position < total // 2)) & (position < total - total // 4)
 
 
 def all_but_third_fourth(pairs: Pairs) -> np.ndarray:
-    """Hide the third fourth, and show the first half whole."""
-    length, place = pairs.length, pairs.place
-    is_hidden = (place >= length // 2) & (place < length // 2 + length // 4)
-    return (pairs.visible | (place < length // 2)) & ~is_hidden
+    """Hide the entry's third fourth, and show the first half whole."""
+    position, total = pairs.position, pairs.total
+    is_hidden = (position >= total // 2) & (position < total // 2 + total // 4)
+    return (pairs.visible | (position < total // 2)) & ~is_hidden
 
 
-OF_QUERIES: tuple[tuple[Pattern, ...], ...] = (
-    (random_pairs, all_keys, last_half, both_ends),
-    (no_keys, first_half, halves_of_every_other_query, last_half),
+OF_QUERIES: tuple[Form, ...] = (
+    (random_pairs, all_keys, random_back, random_back),
+    (no_keys, first_half, halves_of_every_other_query, both_ends),
+    (no_keys, front_of_every_other_query),
+    (all_keys, back),
+    (middle,),
+    (all_but_third_fourth,),
 )
-"""Patterns of the fourths of the queries, by turns.
+"""Forms of masks that differ in queries and keys, for tiles small and large.
 
-With the first ones, queries see keys at the ends of what they could see, where causality and windows are.
+With the first one, queries see keys at the ends of what they could see, where causality and windows are.
 Causality leaves the first queries no tile to hide or show.
 """
 
-OF_QUERIES_WITH_FINITE_SCORES: tuple[tuple[Pattern, ...], ...] = (
-    (random_pairs, first_half, last_half, both_ends),
-)
-"""The same where queries are to see some keys."""
+OF_KEYS: tuple[Form, ...] = ((back,), (middle,), (front,), (all_but_third_fourth,))
+"""The same of a mask that all queries share."""
 
-WITH_ROWS_OF_ONE_KEY = (random_pairs, last_half, both_ends, first_half)
+OF_KEYS_OF_SEVERAL: tuple[Form, ...] = (*OF_KEYS, (no_keys,))
+"""The same where several batch entries or heads have masks of their own."""
 
-OF_KEYS: tuple[tuple[Pattern, ...], ...] = ((middle,), (all_but_third_fourth,))
-"""The same of masks that all queries share."""
-
-OF_KEYS_FROM_THE_FIRST: tuple[tuple[Pattern, ...], ...] = ((first_three_fourths,), (all_but_third_fourth,))
-"""The same where the first query sees the first key alone."""
-
-OF_QUERIES_ALONE: tuple[tuple[Pattern, ...], ...] = (
-    (random_pairs, all_keys, random_pairs, no_keys),
-    (random_pairs, no_keys, no_keys, all_keys),
+OF_QUERIES_ALONE: tuple[Form, ...] = (
+    (random_pairs, all_keys, no_keys, no_keys),
+    (no_keys, random_pairs, all_keys, random_pairs),
+    (no_keys, all_keys),
 )
 """The same of masks that all keys share."""
 
+OF_FINITE_SCORES: tuple[Form, ...] = (
+    (random_pairs, first_half, random_back, both_ends),
+    (front, back),
+    (middle,),
+)
+"""The same as `OF_QUERIES` where queries are to see some keys."""
 
-def patterns_of(sets: Sequence[Sequence[Pattern]], turn: int, queries: int) -> tuple[Pattern, ...]:
-    """Return patterns one after another for as many equal parts of the queries.
+OF_FINITE_KEYS: tuple[Form, ...] = ((middle,), (back,), (front,), (all_but_third_fourth,))
+"""The same as `OF_KEYS` where queries are to see some keys."""
 
-    Successive turns have patterns of different sets, or in another order.
-    """
-    chosen, others = sets[turn % len(sets)], sets[(turn + 1) % len(sets)]
-    moved = turn // len(sets) % len(chosen)
-    own, further = (tuple(those[moved:]) + tuple(those[:moved]) for those in (chosen, others))
-    if queries < MANY_QUERIES:
-        return own
-    return tuple(pattern for pair in zip(own, further, strict=True) for pattern in pair)
+OF_FINITE_KEYS_FROM_THE_FIRST: tuple[Form, ...] = ((first_three_fourths,), (all_but_third_fourth,), (front,))
+"""The same where the first query sees the first key alone."""
+
+WITH_ROWS_OF_ONE_KEY = (random_pairs, first_half, random_back, both_ends)
 
 
 def lay_patterns(
@@ -152,19 +179,21 @@ def lay_patterns(
     causality, windows and lengths.
     """
     queries, keys = visible.shape
-    positions = np.arange(keys)
+    positions, begin = np.arange(keys), int(first.min())
+    total = max(0, int(end.max()) - begin)
     for number, pattern in enumerate(patterns):
         part = range(queries * number // len(patterns), queries * (number + 1) // len(patterns))
         for start in range(part.start, part.stop, BLOCK):
             rows = np.arange(start, min(start + BLOCK, part.stop))[:, None]
             block = slice(start, start + len(rows))
             place, length = positions - first[rows], (end - first)[rows]
-            visible[block] = pattern(Pairs(visible[block], rows, place, length))
-        if pattern in WITH_ROWS_OF_ONE_KEY and keys > 1:
+            pairs = Pairs(visible[block], rows, place, length, positions - begin, total)
+            visible[block] = pattern(pairs)
+        if pattern in WITH_ROWS_OF_ONE_KEY:
             for row in rows_of_one_key(queries):
-                if row in part and first[row] < end[row]:
+                if row in part:
                     seen = slice(int(first[row]), int(end[row]))
-                    show_one_key(visible, row, seen, seen.start + row * STRIDE % (seen.stop - seen.start))
+                    show_one_key(visible[row, seen], row * STRIDE)
 
 
 def rows_of_one_key(queries: int) -> range:
@@ -172,7 +201,9 @@ def rows_of_one_key(queries: int) -> range:
     return range(ROWS_OF_ONE_KEY // 2, queries - 1, ROWS_OF_ONE_KEY)
 
 
-def show_one_key(visible: np.ndarray, row: int, seen: slice, key: int) -> None:
-    """Let a query see one key alone of those that it could see, in place."""
-    visible[row, seen] = False
-    visible[row, key] = True
+def show_one_key(visible: np.ndarray, number: int) -> None:
+    """Let a query see one of the keys alone that it sees, in place; which one the number says."""
+    shown = np.flatnonzero(visible)
+    visible[:] = False
+    if len(shown):
+        visible[shown[number % len(shown)]] = True

@@ -78,7 +78,7 @@ class CheckPool:
             expected = replace(
                 expected,
                 others=expectations.file_of_others(problem, first),
-                other_operands=expectations.file_of_other_operands(problem, first),
+                other_operands=expectations.files_of_other_operands(problem, first),
             )
         worker = self._worker(record)
         limit_s = self._context.step_limit_s

@@ -1,7 +1,7 @@
 """Checking a built case in its worker: poisoned memory, every input distribution, the oracle's verdict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,8 +56,8 @@ class ExpectationFiles:
     """Of each input distribution."""
     others: Path | None = None
     """Of the first one, with other scores, if there is one."""
-    other_operands: Path | None = None
-    """Of the first one, with another mask, bias, sinks and weights, if it has them."""
+    other_operands: Mapping[int, Path] = field(default_factory=dict)
+    """Of the first one, with other masks, biases, sinks and weights, by their number, if it has them."""
 
 
 def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
@@ -134,14 +134,14 @@ class _Checking:
         # Nothing is poisoned: what code computes when its outputs are is of the inputs before.
         self._run(RunRequest(poison=False, reads=True), Ran)
         self.compare(distribution, expected.others or expected.files[distribution], ON_OTHER_INPUTS)
-        if expected.other_operands is not None:
-            self._check_other_operands(distribution, expected.other_operands)
+        for turn, expectation in expected.other_operands.items():
+            self._check_other_operands(distribution, turn, expectation)
 
-    def _check_other_operands(self, distribution: str, expectation: Path) -> None:
+    def _check_other_operands(self, distribution: str, turn: int, expectation: Path) -> None:
         """Check a call that was bound again, to the same arrays, with another mask and the like in them."""
         self._run(ChangeInputsRequest(number=AS_DRAWN), Done)
         try:
-            self._run(ChangeOperandsRequest(seed=self.seed), Done)
+            self._run(ChangeOperandsRequest(seed=self.seed, turn=turn), Done)
         except CheckFailure as failed:
             if failed.failure.status is Status.UNSUPPORTED:  # a mask that leaves some query no key, say
                 return

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.digest import digest
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.changing_inputs import TURNABLE, TURNED, operands_of
+from harness.problem.changing_inputs import TURNABLE, TURNED, turns_of_operands
 from harness.storage.replacing import own_folder
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import Done, ExpectRequest
@@ -53,18 +53,20 @@ class Expectations:
             self._expect(problem, distribution, file, number=TURNED)
         return file
 
-    def file_of_other_operands(self, problem: AttentionProblem, distribution: str) -> Path | None:
-        """Return the file of inputs with another mask, bias, sinks and weights, drawn by themselves.
+    def files_of_other_operands(self, problem: AttentionProblem, distribution: str) -> dict[int, Path]:
+        """Return the files of inputs with other masks, biases, sinks and weights, by the turn of these.
 
-        None where a problem has none of them, or as for other scores.  Raises as `files` does.
+        Empty where a problem has none of them, or as for other scores.  Raises as `files` does.
         """
-        if not operands_of(problem) or distribution not in TURNABLE:
-            return None
-        file = self._file(problem, distribution, "-operands")
-        if not file.exists():
-            own_folder(self._folder)
-            self._expect(problem, distribution, file, operands_seed=self._seed)
-        return file
+        if distribution not in TURNABLE:
+            return {}
+        turns = turns_of_operands(problem)
+        files = {turn: self._file(problem, distribution, f"-operands-{turn}") for turn in turns}
+        for turn, file in files.items():
+            if not file.exists():
+                own_folder(self._folder)
+                self._expect(problem, distribution, file, operands=turn)
+        return files
 
     def _file(self, problem: AttentionProblem, distribution: str, which: str = "") -> Path:
         name = digest(problem.model_dump(mode="json"))[:12]
@@ -76,7 +78,7 @@ class Expectations:
         distribution: str,
         file: Path,
         number: int = 0,
-        operands_seed: int | None = None,
+        operands: int = 0,
     ) -> None:
         if self._worker is None or not self._worker.alive:
             self._end_worker()
@@ -86,7 +88,7 @@ class Expectations:
             distribution=distribution,
             seed=self._seed,
             number=number,
-            operands_seed=operands_seed,
+            operands=operands,
             file=file,
         )
         try:

@@ -158,8 +158,8 @@ class Worker:
         from harness.problem.inputs import make_inputs
 
         inputs = make_inputs(request.problem, request.distribution, request.seed)
-        if request.operands_seed is not None:
-            change_operands(inputs, request.problem, request.operands_seed)
+        if request.operands:
+            change_operands(inputs, request.problem, request.seed, request.operands)
             inputs = inputs.as_expected(request.problem)
         inputs = inputs_as_expected(inputs, request.problem, request.number)
         expect(inputs, request.problem).save(request.file)
@@ -209,7 +209,7 @@ class Worker:
         if executable is None or self._artifact is None:
             raise RuntimeError("other operands were asked for before load")
         self._call = None
-        change_operands(inputs, self._artifact.case.problem, request.seed)
+        change_operands(inputs, self._artifact.case.problem, request.seed, request.turn)
         self._note(inputs)
         self._call = executable.bind(inputs)
         return Done()

@@ -68,8 +68,8 @@ class ExpectRequest(_Message):
     seed: int
     number: Annotated[int, Field(ge=0)] = 0
     """Which inputs, see `harness.problem.changing_inputs`."""
-    operands_seed: int | None = None
-    """Seed of mask, bias, sinks and weights; None is that of all."""
+    operands: Annotated[int, Field(ge=0)] = 0
+    """Which mask, bias, sinks and weights, likewise; 0 are those drawn with the others."""
     file: AbsolutePath
 
 
@@ -140,6 +140,8 @@ class ChangeOperandsRequest(_Message):
 
     kind: Literal["change-operands"] = "change-operands"
     seed: int
+    turn: Annotated[int, Field(gt=0)]
+    """Which ones, see `harness.problem.changing_inputs`."""
 
 
 class GiveInputsRequest(_Message):

@@ -288,8 +288,8 @@ MUTANTS = {
         "code is not bound again with another mask, bias, sinks or weights",
         "harness/running/checking.py",
         "_Checking.check_repeatedly",
-        "if expected.other_operands is not None:",
-        "if False:",
+        "for turn, expectation in expected.other_operands.items():",
+        "for turn, expectation in ():",
         "tests/running/test_other_operands.py::test_code_that_keeps_the_first_operands_is_wrong",
     ),
     "poisoned-before-others": Mutant(
@@ -324,28 +324,28 @@ MUTANTS = {
         "masks hide single pairs only",
         "harness/problem/random_masks.py",
         "random_mask",
-        "        lay_patterns_over(problem, mask, sets, turn)",
+        "        lay_forms_over(problem, mask, _forms_of(problem), turn)",
         "        pass",
         "tests/oracle/test_hidden_keys.py"
-        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[ends its loop-128]",
+        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[small-ends its loop]",
     ),
     "patterns-of-one-entry": Mutant(
         "masks hide and show the same tiles in all batch entries and heads",
         "harness/problem/random_masks.py",
-        "lay_patterns_over",
-        "ENTRY * number + head + turn",
-        "turn",
+        "lay_forms_over",
+        "place = step * number + head + head // len(forms) + step_of_turns * turn",
+        "place = turn",
         "tests/oracle/test_hidden_keys.py"
-        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[map of tiles of the first head-128]",
+        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[small-map of tiles of the first head]",
     ),
     "patterns-of-one-turn": Mutant(
         "another mask hides and shows the same tiles",
         "harness/problem/inputs.py",
         "other_operands",
-        "turn=OTHER_OPERANDS",
-        "turn=0",
+        "random_mask(problem, generator, turn)",
+        "random_mask(problem, generator)",
         "tests/oracle/test_hidden_keys.py"
-        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[map of tiles of the first call-128]",
+        "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[small-map of tiles of the first call]",
     ),
     "order-effects-of-noise": Mutant(
         "an effect of the candidate before counts whatever its interval",

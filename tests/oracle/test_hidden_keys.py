@@ -1,6 +1,7 @@
 """Kernels that go wrong beside a mask are refused, whichever queries and keys that concerns."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from harness.oracle.expected import expect, same_precision
 from harness.oracle.reference import Head, heads, masked_scores
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.changing_inputs import change_operands
+from harness.problem.changing_inputs import change_operands, turns_of_operands
 from harness.problem.inputs import Inputs, make_inputs
 
 SKIPS = {
@@ -24,77 +25,89 @@ SKIPS = {
 """Mistakes of kernels that skip tiles which a mask hides."""
 
 
-def careless(inputs: Inputs, problem: AttentionProblem, mistake: str, first: Inputs) -> np.ndarray:
-    """Go over tiles of 16 queries and 32 keys, with a mistake where a mask hides or shows whole ones."""
-    output = np.full(problem.output_shape, 7, np.float32)
-    of_first_call = list(heads(first, problem))
-    all_heads = list(heads(inputs, problem))
-    for number, head in enumerate(all_heads):
-        maps = {
-            "map of tiles of the first entry": all_heads[number % problem.heads],
-            "map of tiles of the first head": all_heads[number - number % problem.heads],
-            "map of tiles of another entry and head": all_heads[number // problem.heads + 2 * number % 4],
-            "map of tiles of the first call": of_first_call[number],
-        }
-        tile_map = maps.get(mistake, head).mask
-        for start in range(0, problem.seq_q, 16):
-            rows = slice(start, min(start + 16, problem.seq_q))
-            _rows(output[head.index], head, rows, tile_map, problem, mistake)
-    return output
+@dataclass(frozen=True)
+class CarelessKernel:
+    """Goes over tiles, with a mistake where a mask hides or shows whole ones."""
+
+    problem: AttentionProblem
+    mistake: str
+    tile_q: int = 16
+    tile_kv: int = 32
+
+    def output(self, inputs: Inputs, first: Inputs) -> np.ndarray:
+        """Return the output; `first` are the inputs of the first call."""
+        problem = self.problem
+        output = np.full(problem.output_shape, 7, np.float32)
+        of_first_call = list(heads(first, problem))
+        all_heads = list(heads(inputs, problem))
+        for number, head in enumerate(all_heads):
+            maps = {
+                "map of tiles of the first entry": all_heads[number % problem.heads],
+                "map of tiles of the first head": all_heads[number - number % problem.heads],
+                "map of tiles of another entry and head": all_heads[number // problem.heads + 2 * number % 4],
+                "map of tiles of the first call": of_first_call[number],
+            }
+            tile_map = maps.get(self.mistake, head).mask
+            assert tile_map is not None
+            for start in range(0, problem.seq_q, self.tile_q):
+                rows = slice(start, min(start + self.tile_q, problem.seq_q))
+                self.write(output[head.index][rows], head, rows, tile_map)
+        return output
+
+    def write(self, output: np.ndarray, head: Head, rows: slice, tile_map: np.ndarray) -> None:
+        """Write some rows `[queries, head_dim_v]` of one head's output."""
+        mistake, count = self.mistake, len(output)
+        peak, total = np.full(count, -np.inf, np.float32), np.zeros(count, np.float32)
+        accumulator = np.zeros((count, head.v.shape[1]), np.float32)
+        starts, visited = range(0, len(head.k), self.tile_kv), 0
+        for first in starts:
+            keys = slice(first, min(first + self.tile_kv, len(head.k)))
+            if mistake in SKIPS and not tile_map[rows, keys].any():
+                if mistake == "ends its loop":
+                    break
+                continue
+            visited += 1
+            scores = self.scores(head, rows, keys)
+            products = np.float32(self.problem.scale) * (head.q[rows] @ head.k[keys].T)
+            seen = products if mistake == "maximum of hidden keys" else scores
+            new_peak = np.maximum(peak, seen.max(axis=1))
+            safe = new_peak if mistake == "inf - inf" else np.where(np.isneginf(new_peak), 0, new_peak)
+            with np.errstate(invalid="ignore"):
+                weights, correction = np.exp(scores - safe[:, None]), np.exp(peak - safe)
+            total = correction * total + weights.sum(axis=1)
+            accumulator = correction[:, None] * accumulator + weights @ head.v[keys]
+            peak = new_peak
+            if mistake == "writes in the last tile" and first == starts[-1]:
+                output[:] = accumulator / np.where(total > 0, total, 1)[:, None]
+        if mistake != "writes in the last tile" and (visited or mistake != "writes what it has seen"):
+            divisor = total if mistake == "0/0" else np.where(total > 0, total, 1)
+            with np.errstate(invalid="ignore"):
+                output[:] = accumulator / divisor[:, None]
+
+    def scores(self, head: Head, rows: slice, keys: slice) -> np.ndarray:
+        """Return the scores of a tile, with a mistake where the mask shows all of it."""
+        assert head.mask is not None
+        tile, problem, mistake = head.mask[rows, keys], self.problem, self.mistake
+        if mistake == "whole by its first query" and tile[0].all():
+            head = replace(head, mask=None)
+        if mistake == "whole by its last query" and tile[-1].all():
+            head = replace(head, mask=None)
+        if mistake == "no bias where all is visible" and tile.all():
+            head = replace(head, bias=None)
+        if mistake == "no causality where all is visible" and tile.all():
+            problem = problem.model_copy(update={"causal": False})
+        scores, _ = masked_scores(head, rows, problem, head.q[rows], head.k, keys)
+        return scores
 
 
-def _rows(
-    output: np.ndarray,
-    head: Head,
-    rows: slice,
-    tile_map: np.ndarray,
-    problem: AttentionProblem,
-    mistake: str,
-) -> None:
-    """Write some rows `[queries, head_dim_v]` of one head's output."""
-    count = len(output[rows])
-    peak, total = np.full(count, -np.inf, np.float32), np.zeros(count, np.float32)
-    accumulator = np.zeros((count, head.v.shape[1]), np.float32)
-    starts, visited = range(0, len(head.k), 32), 0
-    for first in starts:
-        keys = slice(first, min(first + 32, len(head.k)))
-        if mistake in SKIPS and not tile_map[rows, keys].any():
-            if mistake == "ends its loop":
-                break
-            continue
-        visited += 1
-        scores = _scores(head, rows, keys, problem, mistake)
-        products = np.float32(problem.scale) * (head.q[rows] @ head.k[keys].T)
-        seen = products if mistake == "maximum of hidden keys" else scores
-        new_peak = np.maximum(peak, seen.max(axis=1))
-        safe = new_peak if mistake == "inf - inf" else np.where(np.isneginf(new_peak), 0, new_peak)
-        with np.errstate(invalid="ignore"):
-            weights, correction = np.exp(scores - safe[:, None]), np.exp(peak - safe)
-        total = correction * total + weights.sum(axis=1)
-        accumulator = correction[:, None] * accumulator + weights @ head.v[keys]
-        peak = new_peak
-        if mistake == "writes in the last tile" and first == starts[-1]:
-            output[rows] = accumulator / np.where(total > 0, total, 1)[:, None]
-    if mistake != "writes in the last tile" and (visited or mistake != "writes what it has seen"):
-        divisor = total if mistake == "0/0" else np.where(total > 0, total, 1)
-        with np.errstate(invalid="ignore"):
-            output[rows] = accumulator / divisor[:, None]
-
-
-def _scores(head: Head, rows: slice, keys: slice, problem: AttentionProblem, mistake: str) -> np.ndarray:
-    """Return the scores of a tile, with a mistake where the mask shows all of it."""
-    assert head.mask is not None
-    tile = head.mask[rows, keys]
-    if mistake == "whole by its first query" and tile[0].all():
-        head = replace(head, mask=None)
-    if mistake == "whole by its last query" and tile[-1].all():
-        head = replace(head, mask=None)
-    if mistake == "no bias where all is visible" and tile.all():
-        head = replace(head, bias=None)
-    if mistake == "no causality where all is visible" and tile.all():
-        problem = problem.model_copy(update={"causal": False})
-    scores, _ = masked_scores(head, rows, problem, head.q[rows], head.k, keys)
-    return scores
+def verdicts(kernel: CarelessKernel, distribution: str) -> Iterator[bool]:
+    """Yield whether what a check compares is right: of the first inputs, and of all other operands."""
+    problem = kernel.problem
+    first, inputs = (make_inputs(problem, distribution) for _ in range(2))
+    yield expect(first, problem).check(kernel.output(first, first)).ok
+    for turn in turns_of_operands(problem):
+        change_operands(inputs, problem, 0, turn)
+        yield expect(inputs, problem).check(kernel.output(inputs, first)).ok
 
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
@@ -116,7 +129,6 @@ def test_no_quarter_of_the_queries_is_without_causality_or_window_beside_a_mask(
 
 
 MISTAKES = {
-    "none": (),
     "inf - inf": ("qk", "bhqk", "k", "bk"),
     "0/0": ("qk", "bhqk", "bk"),
     "ends its loop": ("qk", "bhqk", "k", "bk"),
@@ -132,31 +144,65 @@ MISTAKES = {
     "map of tiles of another entry and head": ("bhqk",),
     "map of tiles of the first call": ("qk", "bhqk", "k", "bk", "q"),
 }
-"""Mistakes that a mask of these axes is to show."""
+"""Mistakes that masks of these axes are to show."""
+
+SIZES = {
+    "small": (128, 128, 16, 32),
+    "small, ragged": (200, 200, 16, 32),
+    "two of 64": (128, 128, 64, 64),
+    "two of 128": (256, 256, 128, 128),
+    "of 128, ragged": (300, 300, 128, 128),
+    "four of 128": (512, 512, 128, 128),
+    "one tile of queries": (64, 1024, 64, 128),
+    "few queries": (16, 512, 64, 64),
+}
+"""Queries, keys and tiles of each."""
+
+NOT_OF_ONE_TILE = {
+    "writes what it has seen": ("qk", "bhqk", "q"),
+    "whole by its last query": ("qk", "bhqk"),
+    "map of tiles of the first call": ("qk", "q"),
+}
+"""Mistakes that such masks do not show where one tile has all queries."""
 
 
-@pytest.mark.parametrize("seq", [128, 200])
+def masked_problem(axes: str, mistake: str, seq_q: int, seq_kv: int) -> AttentionProblem:
+    is_causal = axes == "qk" or mistake == "no causality where all is visible"
+    return AttentionProblem(
+        batch=2,
+        heads=2,
+        seq_q=seq_q,
+        seq_kv=seq_kv,
+        head_dim=16,
+        mask=True,
+        mask_axes=axes,
+        bias=True,
+        causal=is_causal,
+    )
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_kernels_that_go_wrong_beside_whole_tiles_are_refused(mistake: str, seq: int) -> None:
-    """By the two masks that the checks of one distribution have, or by the largest scores."""
-    for axes in ["qk", "bhqk", "bqk", "hqk", "k", "bk", "hk", "q", "bq"]:
-        causal = "causality" in mistake or axes == "qk"
-        problem = AttentionProblem(
-            batch=2, heads=2, seq_q=seq, head_dim=16, mask=True, mask_axes=axes, bias=True, causal=causal
-        )
-        verdicts = []
-        for distribution in ["normal"] + ["large-logits"] * (mistake == "maximum of hidden keys"):
-            first, inputs = (make_inputs(problem, distribution) for _ in range(2))
-            verdicts.append(expect(first, problem).check(careless(first, problem, mistake, first)).ok)
-            change_operands(inputs, problem, seed=0)
-            verdicts.append(expect(inputs, problem).check(careless(inputs, problem, mistake, first)).ok)
-        if mistake == "none":
-            assert all(verdicts), axes
-        elif axes in MISTAKES[mistake]:
-            assert not all(verdicts), axes
+@pytest.mark.parametrize("sizes", SIZES)
+def test_kernels_that_go_wrong_beside_whole_tiles_are_refused(sizes: str, mistake: str) -> None:
+    """By the masks that the checks of one distribution have, or beside the largest scores."""
+    seq_q, seq_kv, tile_q, tile_kv = SIZES[sizes]
+    distribution = "large-logits" if mistake == "maximum of hidden keys" else "normal"
+    for axes in MISTAKES[mistake]:
+        kernel = CarelessKernel(masked_problem(axes, mistake, seq_q, seq_kv), mistake, tile_q, tile_kv)
+        if seq_q > tile_q or axes not in NOT_OF_ONE_TILE.get(mistake, ()):
+            assert not all(verdicts(kernel, distribution)), axes
+
+
+@pytest.mark.parametrize("axes", ["qk", "bhqk", "bqk", "hqk", "k", "bk", "hk", "q", "bq"])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_kernel_without_a_mistake_is_right_beside_whole_tiles(sizes: str, axes: str) -> None:
+    seq_q, seq_kv, tile_q, tile_kv = SIZES[sizes]
+    kernel = CarelessKernel(masked_problem(axes, "none", seq_q, seq_kv), "none", tile_q, tile_kv)
+    assert all(verdicts(kernel, "normal"))
 
 
 BESIDE_INFINITE_BIAS = {
+    "none": (),
     "inf - inf": ("qk", "bhqk", "hqk", "bk"),
     "map of tiles of the first entry": ("bhqk", "bqk", "bk"),
     "map of tiles of the first head": ("bhqk", "hqk", "hk"),
@@ -164,13 +210,13 @@ BESIDE_INFINITE_BIAS = {
 }
 
 
-@pytest.mark.parametrize("mistake", ["none", *BESIDE_INFINITE_BIAS])
+@pytest.mark.parametrize("mistake", BESIDE_INFINITE_BIAS)
 def test_kernels_that_go_wrong_beside_tiles_of_a_bias_of_minus_infinity_are_refused(mistake: str) -> None:
     for axes in ["qk", "bhqk", "bqk", "hqk", "bk", "hk"]:
         problem = AttentionProblem(batch=2, heads=2, seq_q=128, head_dim=16, bias=True, bias_axes=axes)
         inputs = make_inputs(problem, "minus-infinity-columns")
         assert inputs.bias is not None
         masked = replace(inputs, mask=~np.isneginf(inputs.bias))
-        ok = expect(inputs, problem).check(careless(masked, problem, mistake, masked)).ok
+        ok = expect(inputs, problem).check(CarelessKernel(problem, mistake).output(masked, masked)).ok
         if mistake == "none" or axes in BESIDE_INFINITE_BIAS[mistake]:
             assert ok == (mistake == "none"), axes

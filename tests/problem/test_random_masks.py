@@ -7,8 +7,8 @@ import pytest
 
 from harness.oracle.expected import reference
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.changing_inputs import turns_of_operands
 from harness.problem.inputs import make_inputs, other_operands
-from harness.problem.mask_patterns import MANY_QUERIES
 from harness.problem.random_masks import random_mask
 
 TILE_Q, TILE_KV = 16, 32
@@ -23,11 +23,12 @@ def tiles(mask):
 
 
 def masks(axes, seq_q=128, seq_kv=256, **fields):
-    """The two masks of the checks of a distribution."""
+    """All masks of the checks of a distribution."""
     problem = AttentionProblem(
         batch=2, heads=2, seq_q=seq_q, seq_kv=seq_kv, head_dim=8, mask=True, mask_axes=axes, **fields
     )
-    return make_inputs(problem).mask, other_operands(problem, 0)["mask"]
+    others = (other_operands(problem, 0, turn)["mask"] for turn in turns_of_operands(problem))
+    return [make_inputs(problem).mask, *others]
 
 
 @pytest.mark.parametrize("axes", ["qk", "bqk", "bhqk", "k", "bk"])
@@ -47,26 +48,28 @@ def test_tiles_are_hidden_and_shown_whole_first_last_and_between(axes):
 @pytest.mark.parametrize(
     ("axes", "seq_q"),
     [
-        *itertools.product(["bqk", "bhqk", "hqk", "bk", "hk", "bhk"], [1, 128, MANY_QUERIES]),
+        *itertools.product(["bqk", "bhqk", "hqk", "bk", "hk", "bhk"], [1, 128, 512]),
         ("bq", 128),
-        ("bq", MANY_QUERIES),
+        ("bq", 512),
     ],
 )
 def test_neighbouring_entries_heads_and_turns_have_other_tiles(axes, seq_q):
-    first, second = (tiles(mask)[1] for mask in masks(axes, seq_q=seq_q))
-    assert (first != second).any(axis=(-2, -1)).all()
-    for shows in (first, second):
+    of_turns = [tiles(mask)[1] for mask in masks(axes, seq_q=seq_q)]
+    for first, second in itertools.pairwise(of_turns):
+        assert (first != second).any(axis=(-2, -1)).all()
+    for shows in of_turns:
         assert shows.shape[0] == 1 or (shows[0] != shows[1]).any(axis=(-2, -1)).all()
         assert shows.shape[1] == 1 or (shows[:, 0] != shows[:, 1]).any(axis=(-2, -1)).all()
 
 
-def test_many_queries_have_all_patterns_in_one_mask():
-    mask, _ = masks("qk", seq_q=MANY_QUERIES)
-    is_whole, shows = tiles(mask)
-    assert is_whole.any()
-    assert not shows[0, 0].any(axis=-1).all()
-    assert (shows.any(axis=-1) & ~shows[..., 0]).any()
-    assert (shows.any(axis=-1) & ~shows[..., -1]).any()
+@pytest.mark.parametrize("axes", ["bhqk", "hk"])
+@pytest.mark.parametrize("kv_heads", [2, 3, 4, 5, 6, 7, 8, 16])
+def test_heads_have_other_tiles_than_what_has_the_number_of_their_key_head(axes, kv_heads):
+    heads = 2 * kv_heads
+    problem = AttentionProblem(heads=heads, seq_q=128, seq_kv=256, head_dim=8, mask=True, mask_axes=axes)
+    shows = tiles(make_inputs(problem).mask)[1][0]
+    assert (shows[:kv_heads] != shows[kv_heads:]).any()
+    assert (shows[::2] != shows[1::2]).any()
 
 
 @pytest.mark.parametrize("axes", ["b", "h", "bh"])
@@ -77,9 +80,8 @@ def test_masks_of_neither_queries_nor_keys_are_random(axes):
 
 
 def test_what_is_beyond_the_lengths_of_entries_can_be_visible():
-    mask, other = masks("bqk", kv_lengths=(100, 256))
+    mask, *_ = masks("bqk", kv_lengths=(100, 256))
     assert mask[0, 0, :, 100:].any()
-    assert other[0, 0, :, 100:].any()
     shows = tiles(mask[:, :, :, :96])[1][0, 0]
     assert (shows.any(axis=-1) & ~shows[:, 0]).any()
 
