@@ -30,19 +30,30 @@ class Pairs:
     """Of each key, `[queries, seq_kv]`, from the first one on that the query could see."""
     length: np.ndarray
     """How many keys each query could see by causality, windows and lengths, `[queries, 1]`."""
-    position: np.ndarray
-    """Of each key, `[seq_kv]`, from the first one on that any query of the entry could see."""
+    key: np.ndarray
+    """Number of each key, `[seq_kv]`."""
+    begin: int
+    """The first key that any query of the entry could see."""
     total: int
     """How many keys there are from that one to the last one that any could see."""
+
+    @property
+    def position(self) -> np.ndarray:
+        """Of each key, `[seq_kv]`, from the first one on that any query of the entry could see."""
+        return self.key - self.begin
 
     @property
     def is_other(self) -> np.ndarray:
         """Which queries are not as those beside them, `[queries, 1]`.
 
-        Every second one, which of them changes every `ROWS_OF_ONE_KEY` queries: so neither a tile's first
-        query nor its last one is as all of them are.
+        One of four, and neither the first nor the last one of a tile of four, or of as many times that.
         """
-        return (self.query + self.query // ROWS_OF_ONE_KEY) % 2 == 1
+        return self.query % 4 == 1
+
+    @property
+    def is_edge(self) -> np.ndarray:
+        """Which keys are the first or last one of eight, `[seq_kv]`, or of as many times that, or of all."""
+        return (self.key % 8 == 0) | (self.key % 8 == 7) | (self.position == self.total - 1)
 
 
 Pattern = Callable[[Pairs], np.ndarray]
@@ -77,8 +88,8 @@ def both_ends(pairs: Pairs) -> np.ndarray:
     return (pairs.place < pairs.length // 4) | (pairs.place >= 3 * pairs.length // 4)
 
 
-def halves_of_every_other_query(pairs: Pairs) -> np.ndarray:
-    """Show the first half whole and hide the last, to every other query; leave the others."""
+def halves_of_most_queries(pairs: Pairs) -> np.ndarray:
+    """Show the first half whole and hide the last, but to one query of four."""
     shown = pairs.place < pairs.length - pairs.length // 2
     return np.where(pairs.is_other, pairs.visible, shown)
 
@@ -88,8 +99,8 @@ def front(pairs: Pairs) -> np.ndarray:
     return np.broadcast_to(pairs.position < pairs.total - pairs.total // 2, pairs.visible.shape)
 
 
-def front_of_every_other_query(pairs: Pairs) -> np.ndarray:
-    """Show the first half of the entry's keys, whole to every other query, and no others."""
+def front_of_most_queries(pairs: Pairs) -> np.ndarray:
+    """Show the first half of the entry's keys, whole but to one query of four, and no others."""
     return front(pairs) & (pairs.visible | ~pairs.is_other)
 
 
@@ -105,7 +116,7 @@ def random_back(pairs: Pairs) -> np.ndarray:
 
 
 def middle(pairs: Pairs) -> np.ndarray:
-    """Hide the entry's first and last fourth, show the second one whole, the third to every other query."""
+    """Hide the entry's first and last fourth, show the second one whole, and the third to most queries."""
     position, total = pairs.position, pairs.total
     fourth = total // 4
     is_inside = (position >= fourth) & (position < total - fourth)
@@ -127,11 +138,24 @@ def all_but_third_fourth(pairs: Pairs) -> np.ndarray:
     return (pairs.visible | (position < total // 2)) & ~is_hidden
 
 
+def edges_apart(pairs: Pairs) -> np.ndarray:
+    """Show tiles' first and last keys in the entry's first half, and hide them in the last."""
+    is_shown = pairs.is_edge & (pairs.position < pairs.total // 2)
+    return is_shown | pairs.visible & ~pairs.is_edge
+
+
+def front_and_more(pairs: Pairs) -> np.ndarray:
+    """Show the first half of the entry's keys whole, and hide the last, but to one query of four."""
+    return np.where(pairs.is_other, pairs.visible, front(pairs))
+
+
 OF_QUERIES: tuple[Form, ...] = (
     (random_pairs, all_keys, random_back, random_back),
-    (no_keys, first_half, halves_of_every_other_query, both_ends),
-    (no_keys, front_of_every_other_query),
+    (no_keys, first_half, halves_of_most_queries, both_ends),
+    (edges_apart,),
     (all_keys, back),
+    (no_keys, front_of_most_queries),
+    (front_and_more,),
     (middle,),
     (all_but_third_fourth,),
 )
@@ -141,10 +165,17 @@ With the first one, queries see keys at the ends of what they could see, where c
 Causality leaves the first queries no tile to hide or show.
 """
 
-OF_KEYS: tuple[Form, ...] = ((back,), (middle,), (front,), (all_but_third_fourth,))
+OF_KEYS: tuple[Form, ...] = ((back,), (middle,), (front,), (all_but_third_fourth,), (edges_apart,))
 """The same of a mask that all queries share."""
 
-OF_KEYS_OF_SEVERAL: tuple[Form, ...] = (*OF_KEYS, (no_keys,))
+OF_KEYS_OF_SEVERAL: tuple[Form, ...] = (
+    (middle,),
+    (back,),
+    (front,),
+    (all_but_third_fourth,),
+    (edges_apart,),
+    (no_keys,),
+)
 """The same where several batch entries or heads have masks of their own."""
 
 OF_QUERIES_ALONE: tuple[Form, ...] = (
@@ -179,15 +210,15 @@ def lay_patterns(
     causality, windows and lengths.
     """
     queries, keys = visible.shape
-    positions, begin = np.arange(keys), int(first.min())
+    keys_of_all, begin = np.arange(keys), int(first.min())
     total = max(0, int(end.max()) - begin)
     for number, pattern in enumerate(patterns):
         part = range(queries * number // len(patterns), queries * (number + 1) // len(patterns))
         for start in range(part.start, part.stop, BLOCK):
             rows = np.arange(start, min(start + BLOCK, part.stop))[:, None]
             block = slice(start, start + len(rows))
-            place, length = positions - first[rows], (end - first)[rows]
-            pairs = Pairs(visible[block], rows, place, length, positions - begin, total)
+            place, length = keys_of_all - first[rows], (end - first)[rows]
+            pairs = Pairs(visible[block], rows, place, length, keys_of_all, begin, total)
             visible[block] = pattern(pairs)
         if pattern in WITH_ROWS_OF_ONE_KEY:
             for row in rows_of_one_key(queries):

@@ -35,6 +35,8 @@ MOST_CALLS_HANDLED = 5.0
 """Taking inputs and poisoning outputs may take so many times what a call takes, whatever copies take."""
 MOST_TIMES_THE_PEAK = 3.0
 """Nothing is faster than the machine; so many times its measured peak is no error of that any more."""
+MOST_OF_WHAT_PASSED = 1.1
+"""A sample may claim so much of the time that has passed while it was taken: clocks differ a little."""
 CONFIRMATIONS = 6
 """What is not to be trusted is timed so often again before it is said to be wrong."""
 
@@ -131,6 +133,19 @@ def _distrust_of_handling(
                 "conversions may take: it computes there"
             )
     return None
+
+
+def beyond_what_passed(seconds: float, calls: int, passed_s: float) -> WorkerFailure | None:
+    """Return why a sample of `calls` calls of `seconds` each cannot be that came after `passed_s`, or None.
+
+    So it is where a sample says milliseconds, as CUDA's events do, or the time of all calls for that of one.
+    """
+    if seconds * calls <= MOST_OF_WHAT_PASSED * passed_s:
+        return None
+    number = "one call" if calls == 1 else f"{calls} calls"
+    return _distrusted(
+        f"a sample says {_shown(seconds)} of {number}, and {_shown(passed_s)} have passed meanwhile"
+    )
 
 
 def beyond_the_peak(flops: int, claimed_s: float, peak_flops: float) -> WorkerFailure | None:

@@ -7,6 +7,7 @@ the clock of this process, too (`harness.running.outside_clock`).
 
 import itertools
 import random
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -25,6 +26,7 @@ from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.timing_rounds import Round
 from harness.running.checking import CheckFailure, bind_inputs, load_case
 from harness.running.context import RunContext, case_threads
+from harness.running.distrust import beyond_what_passed
 from harness.running.outside_clock import OutsideClock, OutsideTimes, typical
 from harness.running.timing_checks import TimingChecks
 from harness.status import Status
@@ -233,14 +235,22 @@ class _GroupTiming:
         return self._sample_with(case_id, next(self._numbers))
 
     def _sample_with(self, case_id: str, number: int) -> Sample:
-        """Take a sample with inputs of a number, into an output that is poisoned before."""
+        """Take a sample with inputs of a number, into an output that is poisoned before.
+
+        Raises `WorkerFailure` for one that says more than has passed.
+        """
         worker, limit_s = self._workers[case_id], self._context.step_limit_s
         request = SampleRequest(min_seconds=min(TURN_S, self._context.experiment.timing.min_sample_s))
         with self._records[case_id].elapsing():
             worker.request(ChangeInputsRequest(number=number), limit_s, Done)
             worker.request(GiveInputsRequest(), limit_s, InputsGiven)
             worker.request(PoisonRequest(), limit_s, Done)
+            begin = time.perf_counter()
             taken = worker.request(request, limit_s, Sampled)
+            passed_s = time.perf_counter() - begin
+        failure = beyond_what_passed(taken.seconds, taken.calls, passed_s)
+        if failure is not None:
+            raise failure
         return Sample(**taken.model_dump(exclude={"kind"}))
 
     def _drop(self, case_id: str, failure: WorkerFailure) -> None:

@@ -284,6 +284,14 @@ MUTANTS = {
         "tests/running/test_outside_clock.py"
         "::test_what_is_computed_when_an_output_is_read_first_is_found_out[0.02]",
     ),
+    "claims-too-long": Mutant(
+        "a sample may say more than has passed",
+        "harness/running/distrust.py",
+        "beyond_what_passed",
+        "seconds * calls <= MOST_OF_WHAT_PASSED * passed_s",
+        "True",
+        "tests/running/test_cheating.py::test_what_says_more_than_has_passed_is_not_believed",
+    ),
     "operands-kept": Mutant(
         "code is not bound again with another mask, bias, sinks or weights",
         "harness/running/checking.py",

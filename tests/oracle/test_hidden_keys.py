@@ -19,6 +19,9 @@ SKIPS = {
     "map of tiles of the first head",
     "map of tiles of another entry and head",
     "map of tiles of the first call",
+    "skips by the first and last query",
+    "skips by the first and last key",
+    "skips by keys of the first and last query",
     "writes in the last tile",
     "writes what it has seen",
 }
@@ -62,7 +65,7 @@ class CarelessKernel:
         starts, visited = range(0, len(head.k), self.tile_kv), 0
         for first in starts:
             keys = slice(first, min(first + self.tile_kv, len(head.k)))
-            if mistake in SKIPS and not tile_map[rows, keys].any():
+            if mistake in SKIPS and not self.is_visited(tile_map[rows], keys):
                 if mistake == "ends its loop":
                     break
                 continue
@@ -84,13 +87,31 @@ class CarelessKernel:
             with np.errstate(invalid="ignore"):
                 output[:] = accumulator / divisor[:, None]
 
+    def is_visited(self, visible: np.ndarray, keys: slice) -> bool:
+        """Return whether a tile is taken for one of which anything is visible; `[queries, seq_kv]`."""
+        tile = visible[:, keys]
+        if self.mistake == "skips by the first and last query":
+            return bool(tile[[0, -1]].any())
+        if self.mistake == "skips by the first and last key":
+            return bool(tile[:, [0, -1]].any())
+        if self.mistake == "skips by keys of the first and last query":
+            seen = np.flatnonzero(visible[[0, -1]].any(axis=0))
+            return not len(seen) or bool(seen[0] < keys.stop and seen[-1] >= keys.start)
+        return bool(tile.any())
+
     def scores(self, head: Head, rows: slice, keys: slice) -> np.ndarray:
         """Return the scores of a tile, with a mistake where the mask shows all of it."""
         assert head.mask is not None
         tile, problem, mistake = head.mask[rows, keys], self.problem, self.mistake
-        if mistake == "whole by its first query" and tile[0].all():
-            head = replace(head, mask=None)
-        if mistake == "whole by its last query" and tile[-1].all():
+        parts = {
+            "whole by its first query": tile[0],
+            "whole by its last query": tile[-1],
+            "whole by its first and last query": tile[[0, -1]],
+            "whole by its first and last key": tile[:, [0, -1]],
+            "whole by its corners": tile[[0, 0, -1, -1], [0, -1, 0, -1]],
+            "whole by every other query": tile[::2],
+        }
+        if mistake in parts and parts[mistake].all():
             head = replace(head, mask=None)
         if mistake == "no bias where all is visible" and tile.all():
             head = replace(head, bias=None)
@@ -137,6 +158,13 @@ MISTAKES = {
     "writes what it has seen": ("qk", "bhqk", "q", "bk"),
     "whole by its first query": ("qk", "bhqk"),
     "whole by its last query": ("qk", "bhqk"),
+    "whole by its first and last query": ("qk", "bhqk"),
+    "whole by its first and last key": ("qk", "bhqk", "k", "bk"),
+    "whole by its corners": ("qk", "bhqk", "k", "bk"),
+    "whole by every other query": ("qk", "bhqk"),
+    "skips by the first and last query": ("qk", "bhqk"),
+    "skips by the first and last key": ("qk", "bhqk", "k", "bk"),
+    "skips by keys of the first and last query": ("qk", "bhqk"),
     "no bias where all is visible": ("qk", "bhqk", "k", "bk"),
     "no causality where all is visible": ("qk", "bhqk", "k", "bk"),
     "map of tiles of the first entry": ("bhqk", "bqk", "bk"),
@@ -161,7 +189,7 @@ SIZES = {
 NOT_OF_ONE_TILE = {
     "writes what it has seen": ("qk", "bhqk", "q"),
     "whole by its last query": ("qk", "bhqk"),
-    "map of tiles of the first call": ("qk", "q"),
+    "map of tiles of the first call": ("qk", "bhqk", "q"),
 }
 """Mistakes that such masks do not show where one tile has all queries."""
 

@@ -9,7 +9,7 @@ from example_cases import example_experiment
 from test_runner import run
 
 from harness.results.result import Result
-from harness.running.distrust import beyond_the_peak, distrust
+from harness.running.distrust import beyond_the_peak, beyond_what_passed, distrust
 from harness.running.outside_clock import OutsideTimes
 from harness.status import Status
 
@@ -26,6 +26,8 @@ CHEATING = (
     "reads-slowly",
     "remembers",
     "returns-early",
+    "says-milliseconds",
+    "says-totals",
     "shortens-samples",
 )
 SHORT, MIDDLE, LONG = 16, 64, 256
@@ -79,12 +81,15 @@ def outcomes(example_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> 
             LONG,
             "until its output is there|inputs that came after it|wrong after the calls that were timed",
         ),
+        ("says-milliseconds", SHORT, "ms have passed meanwhile"),
+        ("says-milliseconds", LONG, "ms have passed meanwhile"),
+        ("says-totals", SHORT, "ms have passed meanwhile"),
         ("shortens-samples", LONG, "until its output is there"),
     ],
 )
 def test_code_that_cheats_has_no_time(outcomes: Outcomes, variant: str, seq: int, reason: str) -> None:
     row = outcomes[variant, seq]
-    assert (row.status, row.time_s) == (Status.WRONG, None)
+    assert (row.status, row.time_s) == (Status.WRONG, None), row.reason
     assert re.search(reason, str(row.reason))
 
 
@@ -176,3 +181,16 @@ def test_what_a_launch_takes_besides_counts() -> None:
     times = [OutsideTimes(100e-6, 100e-6)]
     assert distrust(times, 10e-6, 80e-6) is None
     assert distrust(times, 10e-6, 0.0) is not None
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(1e-3, 1), (1e-5, 100), (1.09e-5, 100)])
+def test_what_says_no_more_than_has_passed_is_believed(seconds: float, calls: int) -> None:
+    assert beyond_what_passed(seconds, calls, passed_s=1e-3) is None
+
+
+def test_what_says_more_than_has_passed_is_not_believed() -> None:
+    failure = beyond_what_passed(0.5, 1000, passed_s=0.55)
+    assert failure is not None
+    assert failure.status is Status.WRONG
+    assert "a sample says 500 ms of 1000 calls, and 550 ms have passed meanwhile" in str(failure)
+    assert beyond_what_passed(2.0, 1, passed_s=1.0) is not None

@@ -151,6 +151,34 @@ class ShortensSamples(Cheating):
             return Sample(seconds=1e-6, calls=1)
 
 
+class SaysMilliseconds(Cheating):
+    """Says milliseconds where seconds are asked for, as the events of a device do."""
+
+    name = "says-milliseconds"
+
+    class Call(NumpyCall):
+        """Takes samples of its own."""
+
+        def sample(self, min_seconds: float) -> Sample:
+            """Say a thousand times what a call takes."""
+            taken = super().sample(min_seconds)
+            return Sample(seconds=taken.seconds * 1e3, calls=taken.calls)
+
+
+class SaysTotals(Cheating):
+    """Says the time of all calls where that of one is asked for."""
+
+    name = "says-totals"
+
+    class Call(NumpyCall):
+        """Takes samples of its own."""
+
+        def sample(self, min_seconds: float) -> Sample:
+            """Say what all calls take."""
+            taken = super().sample(min_seconds)
+            return Sample(seconds=taken.seconds * taken.calls, calls=taken.calls)
+
+
 class ComputesWhenGiven(Cheating):
     """Computes when it is given inputs; a call copies the output."""
 
@@ -337,6 +365,8 @@ CALLS: dict[str, type[NumpyCall]] = {
         ReturnsEarly,
         PatchesTimer,
         ShortensSamples,
+        SaysMilliseconds,
+        SaysTotals,
         ComputesWhenGiven,
         ComputesWhenPoisoned,
         ComputesNowAndThen,
