@@ -2,7 +2,8 @@
 
 Where pairs are hidden at random, each tile keeps some and loses some.  So code would be right that goes wrong
 where all of a tile is hidden, or visible: it subtracts −inf from −inf, ends its loop early, leaves an output
-unwritten, forgets causality where it looks up no mask, or takes the map of tiles of another head.
+unwritten, forgets causality where it looks up no mask, or takes the map of tiles of another head.  And where a
+part of a tile tells the fate of all of it, as where one warp votes for its block, no tile would have such a part.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +15,10 @@ ROWS_OF_ONE_KEY = 16
 """One query of so many sees one key at most, where its pattern is not one of whole tiles."""
 STRIDE = 7919
 """From one such query's key to the next one's; a prime, so that all places come."""
+ONE_OF_PAIRS = 1021
+"""One pair of so many is another than all around it; a prime, so that each query has it elsewhere."""
+FEW_STRIDE = 389
+"""From one query's such pair to the next one's, so that tiles of a thousand pairs have about one each."""
 BLOCK = 256
 """Queries that are looked at together."""
 
@@ -41,6 +46,11 @@ class Pairs:
     def position(self) -> np.ndarray:
         """Of each key, `[seq_kv]`, from the first one on that any query of the entry could see."""
         return self.key - self.begin
+
+    @property
+    def is_in_front(self) -> np.ndarray:
+        """Which keys are in the first half, `[seq_kv]`, of those that any query of the entry could see."""
+        return self.position < self.total // 2
 
     @property
     def is_other(self) -> np.ndarray:
@@ -99,11 +109,6 @@ def front(pairs: Pairs) -> np.ndarray:
     return np.broadcast_to(pairs.position < pairs.total - pairs.total // 2, pairs.visible.shape)
 
 
-def front_of_most_queries(pairs: Pairs) -> np.ndarray:
-    """Show the first half of the entry's keys, whole but to one query of four, and no others."""
-    return front(pairs) & (pairs.visible | ~pairs.is_other)
-
-
 def back(pairs: Pairs) -> np.ndarray:
     """Show the last half of the entry's keys whole, and no others of them."""
     is_hidden = (pairs.position >= 0) & (pairs.position < pairs.total // 2)
@@ -140,7 +145,7 @@ def all_but_third_fourth(pairs: Pairs) -> np.ndarray:
 
 def edges_apart(pairs: Pairs) -> np.ndarray:
     """Show tiles' first and last keys in the entry's first half, and hide them in the last."""
-    is_shown = pairs.is_edge & (pairs.position < pairs.total // 2)
+    is_shown = pairs.is_edge & pairs.is_in_front
     return is_shown | pairs.visible & ~pairs.is_edge
 
 
@@ -149,15 +154,66 @@ def front_and_more(pairs: Pairs) -> np.ndarray:
     return np.where(pairs.is_other, pairs.visible, front(pairs))
 
 
+def halves_of_keys(pairs: Pairs) -> np.ndarray:
+    """Show the first half of tiles' keys whole, and no others, see `is_in_first_half_of_tile`."""
+    return np.broadcast_to(is_in_first_half_of_tile(pairs.key), pairs.visible.shape)
+
+
+def last_halves_of_keys(pairs: Pairs) -> np.ndarray:
+    """Show the last half of tiles' keys whole, and no others."""
+    return ~halves_of_keys(pairs)
+
+
+def other_keys(pairs: Pairs) -> np.ndarray:
+    """Show every other key: even ones of the entry's first half, and odd ones of the last."""
+    return np.broadcast_to((pairs.key % 2 == 0) == pairs.is_in_front, pairs.visible.shape)
+
+
+def halves_of_queries(pairs: Pairs) -> np.ndarray:
+    """Show the first half of tiles' queries the first half of the entry's keys whole, and others the last."""
+    return is_in_first_half_of_tile(pairs.query) == pairs.is_in_front
+
+
+def last_halves_of_queries(pairs: Pairs) -> np.ndarray:
+    """Show the last half of tiles' queries the first half of the entry's keys whole, and others the last."""
+    return ~halves_of_queries(pairs)
+
+
+def other_queries(pairs: Pairs) -> np.ndarray:
+    """Show even queries the first half of the entry's keys whole, and odd ones the last."""
+    return (pairs.query % 2 == 0) == pairs.is_in_front
+
+
+def few_pairs(pairs: Pairs) -> np.ndarray:
+    """Hide one pair of a thousand of the first half of the entry's keys, and show one of a thousand of others."""
+    return ((FEW_STRIDE * pairs.query + pairs.key) % ONE_OF_PAIRS == 0) != pairs.is_in_front
+
+
+def is_in_first_half_of_tile(number: np.ndarray) -> np.ndarray:
+    """Return which queries or keys are in the first half of the second tile, for tiles of any power of two.
+
+    The second tile of 2^n is from 2^n to 2^(n + 1): there is one for each n, and none overlaps another.
+    """
+    mantissa, _ = np.frexp(number)
+    return mantissa < 0.75
+
+
 OF_QUERIES: tuple[Form, ...] = (
     (random_pairs, all_keys, random_back, random_back),
     (no_keys, first_half, halves_of_most_queries, both_ends),
     (edges_apart,),
     (all_keys, back),
-    (no_keys, front_of_most_queries),
+    (no_keys, front),
     (front_and_more,),
     (middle,),
     (all_but_third_fourth,),
+    (other_keys,),
+    (halves_of_keys,),
+    (halves_of_queries,),
+    (other_queries,),
+    (last_halves_of_keys,),
+    (last_halves_of_queries,),
+    (few_pairs,),
 )
 """Forms of masks that differ in queries and keys, for tiles small and large.
 
@@ -165,7 +221,16 @@ With the first one, queries see keys at the ends of what they could see, where c
 Causality leaves the first queries no tile to hide or show.
 """
 
-OF_KEYS: tuple[Form, ...] = ((back,), (middle,), (front,), (all_but_third_fourth,), (edges_apart,))
+OF_KEYS: tuple[Form, ...] = (
+    (back,),
+    (middle,),
+    (front,),
+    (all_but_third_fourth,),
+    (edges_apart,),
+    (halves_of_keys,),
+    (last_halves_of_keys,),
+    (other_keys,),
+)
 """The same of a mask that all queries share."""
 
 OF_KEYS_OF_SEVERAL: tuple[Form, ...] = (
@@ -174,6 +239,9 @@ OF_KEYS_OF_SEVERAL: tuple[Form, ...] = (
     (front,),
     (all_but_third_fourth,),
     (edges_apart,),
+    (halves_of_keys,),
+    (last_halves_of_keys,),
+    (other_keys,),
     (no_keys,),
 )
 """The same where several batch entries or heads have masks of their own."""

@@ -37,9 +37,14 @@ def random_mask(problem: AttentionProblem, generator: np.random.Generator, turn:
 
 
 def turns_of_all_patterns(problem: AttentionProblem) -> int:
-    """Return after how many turns masks of a problem have had all patterns, `LEAST_TURNS` at least."""
+    """Return after how many turns masks of a problem have had all patterns, `LEAST_TURNS` at least.
+
+    Where the first turn has patterns that hide and show whole tiles, these come again: there the last query
+    sees no key, so a tile that has all queries is never visible whole.
+    """
     entries, heads = problem.mask_shape[:2]
-    return max(LEAST_TURNS, -(-len(_forms_of(problem)) // (entries * heads)))
+    masks, forms = entries * heads, len(_forms_of(problem))
+    return max(LEAST_TURNS, -(-forms // masks) + (masks > 1))
 
 
 def _forms_of(problem: AttentionProblem) -> Sequence[Form]:

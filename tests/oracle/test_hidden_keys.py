@@ -1,13 +1,15 @@
 """Kernels that go wrong beside a mask are refused, whichever queries and keys that concerns."""
 
-from collections.abc import Iterator
+import functools
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
 
-from harness.oracle.expected import expect, same_precision
+from harness.oracle.expected import Expected, expect, same_precision
 from harness.oracle.reference import Head, heads, masked_scores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import change_operands, turns_of_operands
@@ -19,8 +21,6 @@ SKIPS = {
     "map of tiles of the first head",
     "map of tiles of another entry and head",
     "map of tiles of the first call",
-    "skips by the first and last query",
-    "skips by the first and last key",
     "skips by keys of the first and last query",
     "writes in the last tile",
     "writes what it has seen",
@@ -89,30 +89,15 @@ class CarelessKernel:
 
     def is_visited(self, visible: np.ndarray, keys: slice) -> bool:
         """Return whether a tile is taken for one of which anything is visible; `[queries, seq_kv]`."""
-        tile = visible[:, keys]
-        if self.mistake == "skips by the first and last query":
-            return bool(tile[[0, -1]].any())
-        if self.mistake == "skips by the first and last key":
-            return bool(tile[:, [0, -1]].any())
         if self.mistake == "skips by keys of the first and last query":
             seen = np.flatnonzero(visible[[0, -1]].any(axis=0))
             return not len(seen) or bool(seen[0] < keys.stop and seen[-1] >= keys.start)
-        return bool(tile.any())
+        return bool(visible[:, keys].any())
 
     def scores(self, head: Head, rows: slice, keys: slice) -> np.ndarray:
         """Return the scores of a tile, with a mistake where the mask shows all of it."""
         assert head.mask is not None
         tile, problem, mistake = head.mask[rows, keys], self.problem, self.mistake
-        parts = {
-            "whole by its first query": tile[0],
-            "whole by its last query": tile[-1],
-            "whole by its first and last query": tile[[0, -1]],
-            "whole by its first and last key": tile[:, [0, -1]],
-            "whole by its corners": tile[[0, 0, -1, -1], [0, -1, 0, -1]],
-            "whole by every other query": tile[::2],
-        }
-        if mistake in parts and parts[mistake].all():
-            head = replace(head, mask=None)
         if mistake == "no bias where all is visible" and tile.all():
             head = replace(head, bias=None)
         if mistake == "no causality where all is visible" and tile.all():
@@ -121,14 +106,85 @@ class CarelessKernel:
         return scores
 
 
-def verdicts(kernel: CarelessKernel, distribution: str) -> Iterator[bool]:
-    """Yield whether what a check compares is right: of the first inputs, and of all other operands."""
-    problem = kernel.problem
-    first, inputs = (make_inputs(problem, distribution) for _ in range(2))
-    yield expect(first, problem).check(kernel.output(first, first)).ok
-    for turn in turns_of_operands(problem):
-        change_operands(inputs, problem, 0, turn)
-        yield expect(inputs, problem).check(kernel.output(inputs, first)).ok
+PARTS_OF_QUERIES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "first query": lambda tile: tile[:1],
+    "last query": lambda tile: tile[-1:],
+    "first and last query": lambda tile: tile[[0, -1]],
+    "first half of the queries": lambda tile: tile[: len(tile) // 2],
+    "last half of the queries": lambda tile: tile[len(tile) // 2 :],
+    "first fourth of the queries": lambda tile: tile[: len(tile) // 4],
+    "even queries": lambda tile: tile[::2],
+    "odd queries": lambda tile: tile[1::2],
+    "every fourth query": lambda tile: tile[::4],
+    "corners": lambda tile: tile[[0, 0, -1, -1], [0, -1, 0, -1]],
+    "mean, rounded": lambda tile: tile.mean(keepdims=True).round(2) == 1,
+    "registers of one lane": lambda tile: tile[::8, np.arange(tile.shape[1]) % 8 < 2],
+}
+PARTS_OF_KEYS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "first key": lambda tile: tile[:, :1],
+    "last key": lambda tile: tile[:, -1:],
+    "first and last key": lambda tile: tile[:, [0, -1]],
+    "first half of the keys": lambda tile: tile[:, : tile.shape[1] // 2],
+    "last half of the keys": lambda tile: tile[:, tile.shape[1] // 2 :],
+    "first eight keys": lambda tile: tile[:, :8],
+    "last eight keys": lambda tile: tile[:, -8:],
+    "even keys": lambda tile: tile[:, ::2],
+    "odd keys": lambda tile: tile[:, 1::2],
+    "every fourth key": lambda tile: tile[:, ::4],
+}
+"""What code looks at, of a tile `[queries, seq_kv]` of a mask, to tell whether all or any of it is visible."""
+
+
+@dataclass(frozen=True)
+class KernelThatLooksAtParts:
+    """Takes a tile for one that is visible whole, or not at all, by a part of it."""
+
+    problem: AttentionProblem
+    part: Callable[[np.ndarray], np.ndarray]
+    skips: bool
+    tile_q: int
+    tile_kv: int
+
+    def output(self, inputs: Inputs, _: Inputs) -> np.ndarray:
+        """Return the output, by what the kernel takes for the mask."""
+        assert inputs.mask is not None
+        taken = inputs.mask.copy()
+        queries, keys = range(0, taken.shape[-2], self.tile_q), range(0, taken.shape[-1], self.tile_kv)
+        for entry, head, row, key in itertools.product(*map(range, taken.shape[:2]), queries, keys):
+            tile = taken[entry, head, row : row + self.tile_q, key : key + self.tile_kv]
+            seen = self.part(~tile if self.skips else tile)
+            if seen.all():
+                tile[:] = not self.skips
+        return same_precision(replace(inputs, mask=taken), self.problem)
+
+
+class Kernel(Protocol):
+    """What computes an output of a problem."""
+
+    @property
+    def problem(self) -> AttentionProblem: ...
+
+    def output(self, inputs: Inputs, first: Inputs) -> np.ndarray: ...
+
+
+@functools.lru_cache(maxsize=4)
+def checks(problem: AttentionProblem, distribution: str) -> list[tuple[Inputs, Expected]]:
+    """Return what a check compares: of the first inputs, and of all other operands."""
+    found = []
+    for turn in (0, *turns_of_operands(problem)):
+        inputs = make_inputs(problem, distribution)
+        if turn:
+            change_operands(inputs, problem, 0, turn)
+        found.append((inputs, expect(inputs, problem)))
+    return found
+
+
+def verdicts(kernel: Kernel, distribution: str) -> Iterator[bool]:
+    """Yield whether what a check compares is right."""
+    compared = checks(kernel.problem, distribution)
+    first, _ = compared[0]
+    for inputs, expected in compared:
+        yield expected.check(kernel.output(inputs, first)).ok
 
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
@@ -156,14 +212,6 @@ MISTAKES = {
     "maximum of hidden keys": ("qk", "bhqk"),
     "writes in the last tile": ("qk", "bhqk", "k", "bk"),
     "writes what it has seen": ("qk", "bhqk", "q", "bk"),
-    "whole by its first query": ("qk", "bhqk"),
-    "whole by its last query": ("qk", "bhqk"),
-    "whole by its first and last query": ("qk", "bhqk"),
-    "whole by its first and last key": ("qk", "bhqk", "k", "bk"),
-    "whole by its corners": ("qk", "bhqk", "k", "bk"),
-    "whole by every other query": ("qk", "bhqk"),
-    "skips by the first and last query": ("qk", "bhqk"),
-    "skips by the first and last key": ("qk", "bhqk", "k", "bk"),
     "skips by keys of the first and last query": ("qk", "bhqk"),
     "no bias where all is visible": ("qk", "bhqk", "k", "bk"),
     "no causality where all is visible": ("qk", "bhqk", "k", "bk"),
@@ -188,7 +236,6 @@ SIZES = {
 
 NOT_OF_ONE_TILE = {
     "writes what it has seen": ("qk", "bhqk", "q"),
-    "whole by its last query": ("qk", "bhqk"),
     "map of tiles of the first call": ("qk", "bhqk", "q"),
 }
 """Mistakes that such masks do not show where one tile has all queries."""
@@ -219,6 +266,20 @@ def test_kernels_that_go_wrong_beside_whole_tiles_are_refused(sizes: str, mistak
         kernel = CarelessKernel(masked_problem(axes, mistake, seq_q, seq_kv), mistake, tile_q, tile_kv)
         if seq_q > tile_q or axes not in NOT_OF_ONE_TILE.get(mistake, ()):
             assert not all(verdicts(kernel, distribution)), axes
+
+
+@pytest.mark.parametrize("axes", ["qk", "bhqk", "k", "bk"])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_kernels_that_look_at_a_part_of_each_tile_are_refused(sizes: str, axes: str) -> None:
+    seq_q, seq_kv, tile_q, tile_kv = SIZES[sizes]
+    parts = PARTS_OF_KEYS if axes in ("k", "bk") else PARTS_OF_QUERIES | PARTS_OF_KEYS
+    missed = []
+    for name, skips in itertools.product(parts, (True, False)):
+        problem = masked_problem(axes, name, seq_q, seq_kv)
+        kernel = KernelThatLooksAtParts(problem, parts[name], skips, tile_q, tile_kv)
+        if all(verdicts(kernel, "normal")):
+            missed.append(("skips by" if skips else "whole by", name))
+    assert missed == []
 
 
 @pytest.mark.parametrize("axes", ["qk", "bhqk", "bqk", "hqk", "k", "bk", "hk", "q", "bq"])
