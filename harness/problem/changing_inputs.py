@@ -6,6 +6,7 @@ run of the oracle.  In between, half of the rows of K, others each time, have th
 of V is another one: neither inputs nor probabilities that were there before come back.
 """
 
+import ml_dtypes
 import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
@@ -23,7 +24,17 @@ STRIDE = 7919
 
 
 TURNED = 3
-"""The number of inputs with the other sign and other scores, half of the rows of K being turned besides."""
+"""The number of inputs with the other sign and other scores, half of the rows of K being turned besides.
+
+K and V, or tokens, are larger as well: what code measured of the first inputs, a scale of int8 say, does not
+fit these.
+"""
+
+LARGER = 4
+"""How many times as large K and V are then; a power of two, so that what was drawn comes back."""
+
+LARGER_TOKENS = 2
+"""The same of tokens, of which Q is made as well."""
 
 TURNABLE = ("normal", "uniform")
 """Distributions of inputs that stay of their kind then; others have infinities, or a sign that matters."""
@@ -76,6 +87,9 @@ class ChangingInputs:
         self._elements = values.reshape(-1)
         self._changed: tuple[int, np.generic] | None = None
         self._is_negated = False
+        self._enlargeable = [inputs.k, inputs.v] if tokens is None else [tokens]
+        self._factor = LARGER if tokens is None else LARGER_TOKENS
+        self._enlarged: list[np.ndarray] = []
         self._spares: list[np.ndarray] = []
         self._converted: np.ndarray | None = None
 
@@ -98,6 +112,8 @@ class ChangingInputs:
             place = number * STRIDE % self._elements.size
             self._changed = (place, self._elements[place])
             self._elements[place] = self._elements[place] / self._elements.dtype.type(2)
+        if number == TURNED:
+            self._enlarge()
 
     def become_unsigned(self, number: int) -> None:
         """Let the inputs be those of a number, without the other sign."""
@@ -129,12 +145,27 @@ class ChangingInputs:
         np.bitwise_xor(bits, signs, out=bits)
         self._turned = turned
 
+    def _enlarge(self) -> None:
+        """Let K and V, or tokens, be larger, those of which all stay in the range of their type."""
+        for array in self._enlargeable:
+            largest = float(np.nanmax(np.abs(array.astype(np.float64)), initial=0.0))
+            if largest * self._factor <= float(ml_dtypes.finfo(array.dtype).max):
+                _multiply(array, self._factor)
+                self._enlarged.append(array)
+
     def _restore(self) -> None:
+        for array in self._enlarged:
+            _multiply(array, 1 / self._factor)
+        self._enlarged.clear()
         if self._changed is None:
             return
         place, value = self._changed
         self._elements[place] = value
         self._changed = None
+
+
+def _multiply(array: np.ndarray, factor: float) -> None:
+    np.multiply(array, array.dtype.type(factor), out=array, where=~np.isnan(array))
 
 
 def _negate(array: np.ndarray) -> None:

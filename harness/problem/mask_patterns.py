@@ -2,8 +2,8 @@
 
 Where pairs are hidden at random, each tile keeps some and loses some.  So code would be right that goes wrong
 where all of a tile is hidden, or visible: it subtracts −inf from −inf, ends its loop early, leaves an output
-unwritten, forgets causality where it looks up no mask, or takes the map of tiles of another head.  And where a
-part of a tile tells the fate of all of it, as where one warp votes for its block, no tile would have such a part.
+unwritten, forgets causality where it looks up no mask, or takes the map of tiles of another head.  So would
+code be that tells by a part of a tile whether all of it is visible or hidden, as where one warp votes for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -185,7 +185,7 @@ def other_queries(pairs: Pairs) -> np.ndarray:
 
 
 def few_pairs(pairs: Pairs) -> np.ndarray:
-    """Hide one pair of a thousand of the first half of the entry's keys, and show one of a thousand of others."""
+    """Hide one pair of a thousand of the entry's first half of the keys, and show one of the last half's."""
     return ((FEW_STRIDE * pairs.query + pairs.key) % ONE_OF_PAIRS == 0) != pairs.is_in_front
 
 
@@ -257,13 +257,27 @@ OF_FINITE_SCORES: tuple[Form, ...] = (
     (random_pairs, first_half, random_back, both_ends),
     (front, back),
     (middle,),
+    (halves_of_keys,),
+    (last_halves_of_keys,),
 )
 """The same as `OF_QUERIES` where queries are to see some keys."""
 
-OF_FINITE_KEYS: tuple[Form, ...] = ((middle,), (back,), (front,), (all_but_third_fourth,))
+OF_FINITE_KEYS: tuple[Form, ...] = (
+    (middle,),
+    (back,),
+    (front,),
+    (last_halves_of_keys,),
+    (all_but_third_fourth,),
+    (halves_of_keys,),
+)
 """The same as `OF_KEYS` where queries are to see some keys."""
 
-OF_FINITE_KEYS_FROM_THE_FIRST: tuple[Form, ...] = ((first_three_fourths,), (all_but_third_fourth,), (front,))
+OF_FINITE_KEYS_FROM_THE_FIRST: tuple[Form, ...] = (
+    (first_three_fourths,),
+    (all_but_third_fourth,),
+    (front,),
+    (halves_of_keys,),
+)
 """The same where the first query sees the first key alone."""
 
 WITH_ROWS_OF_ONE_KEY = (random_pairs, first_half, random_back, both_ends)

@@ -20,7 +20,7 @@ from harness.machine.quiet_core import quiet_core
 from harness.measure.order_effects import OrderEffect, order_effects
 from harness.measure.rounds import TURN_S, MachineLoad, RoundTimer, TimedRound
 from harness.problem.case import Case
-from harness.problem.changing_inputs import EXACT
+from harness.problem.changing_inputs import TURNED
 from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.timing_rounds import Round
@@ -75,8 +75,8 @@ class _GroupTiming:
         self._baseline = baseline
         self._workers = dict(workers)
         self._is_first_start = True
-        self._numbers = itertools.count(EXACT)
-        """Of the inputs of the next sample: no candidate sees the same ones twice."""
+        self._numbers = itertools.count(TURNED + 1)
+        """Of the inputs of the next sample: no candidate sees the same ones twice, and none is enlarged."""
         self._outside: dict[str, dict[int, OutsideTimes]] = {}
         """What calls take by this process's clock, by candidate and start."""
         self._bound: set[str] = set()

@@ -355,6 +355,23 @@ MUTANTS = {
         "tests/oracle/test_hidden_keys.py"
         "::test_kernels_that_go_wrong_beside_whole_tiles_are_refused[small-map of tiles of the first call]",
     ),
+    "inputs-of-one-size": Mutant(
+        "other inputs of a check are as large as the first ones",
+        "harness/problem/changing_inputs.py",
+        "ChangingInputs.become",
+        "        if number == TURNED:",
+        "        if number < 0:",
+        "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[keeps-scales]",
+    ),
+    "whole-tiles-only": Mutant(
+        "masks hide and show whole tiles, and no halves of them",
+        "harness/problem/mask_patterns.py",
+        "is_in_first_half_of_tile",
+        "return mantissa < 0.75",
+        "return mantissa < 1",
+        "tests/oracle/test_hidden_keys.py"
+        "::test_kernels_that_look_at_a_part_of_each_tile_are_refused[small-qk]",
+    ),
     "order-effects-of-noise": Mutant(
         "an effect of the candidate before counts whatever its interval",
         "harness/measure/order_effects.py",

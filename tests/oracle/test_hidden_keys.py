@@ -132,7 +132,7 @@ PARTS_OF_KEYS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "odd keys": lambda tile: tile[:, 1::2],
     "every fourth key": lambda tile: tile[:, ::4],
 }
-"""What code looks at, of a tile `[queries, seq_kv]` of a mask, to tell whether all or any of it is visible."""
+"""What code looks at of a tile of a mask `[queries, seq_kv]`, to tell whether all or any of it is visible."""
 
 
 @dataclass(frozen=True)
@@ -309,3 +309,15 @@ def test_kernels_that_go_wrong_beside_tiles_of_a_bias_of_minus_infinity_are_refu
         ok = expect(inputs, problem).check(CarelessKernel(problem, mistake).output(masked, masked)).ok
         if mistake == "none" or axes in BESIDE_INFINITE_BIAS[mistake]:
             assert ok == (mistake == "none"), axes
+
+
+@pytest.mark.parametrize("half", ["first half of the keys", "last half of the keys"])
+def test_kernels_that_look_at_a_half_of_each_tile_of_an_infinite_bias_are_refused(half: str) -> None:
+    problem = AttentionProblem(batch=2, heads=4, seq_q=128, head_dim=16, bias=True, bias_axes="bhqk")
+    inputs = make_inputs(problem, "minus-infinity-columns")
+    assert inputs.bias is not None
+    masked = replace(inputs, mask=~np.isneginf(inputs.bias))
+    expected = expect(inputs, problem)
+    for part, is_right in ((PARTS_OF_KEYS[half], False), (lambda tile: tile, True)):
+        kernel = KernelThatLooksAtParts(problem, part, True, 16, 32)
+        assert expected.check(kernel.output(masked, masked)).ok == is_right

@@ -310,6 +310,26 @@ class KeepsKeys(Misbehaving):
             super().run()
 
 
+class KeepsScales(Misbehaving):
+    """Code that measures the range of V once, and holds to it whatever else it gets."""
+
+    name = "keeps-scales"
+
+    class Call(NumpyCall):
+        """Has the range of V that the first call had, as code has that was calibrated for small integers."""
+
+        largest: float | None = None
+
+        def run(self) -> None:
+            """Compute with what is left of V in the first range."""
+            if self.largest is None:
+                self.largest = float(np.abs(self.inputs.v).max())
+            inputs = self.inputs
+            self.inputs = replace(inputs, v=inputs.v.clip(-self.largest, self.largest))
+            super().run()
+            self.inputs = inputs
+
+
 class WritesLate(Misbehaving):
     """Code that returns before the last of its threads is done."""
 
@@ -428,6 +448,7 @@ CALLS: dict[str, type[NumpyCall]] = {
         Drifts,
         Mutates,
         KeepsKeys,
+        KeepsScales,
         WritesLate,
         TakesOnlyQueries,
         TakesOnlyValues,
