@@ -26,15 +26,14 @@ STRIDE = 7919
 TURNED = 3
 """The number of inputs with the other sign and other scores, half of the rows of K being turned besides.
 
-K and V, or tokens, are larger as well: what code measured of the first inputs, a scale of int8 say, does not
-fit these.
+All are larger as well: what code measured of the first inputs, a scale of int8 say, does not fit these.
 """
 
-LARGER = 4
-"""How many times as large K and V are then; a power of two, so that what was drawn comes back."""
+LARGER = 2
+"""How many times as large Q, K or tokens are then; a power of two, so that what was drawn comes back."""
 
-LARGER_TOKENS = 2
-"""The same of tokens, of which Q is made as well."""
+LARGER_VALUES = 4
+"""The same of V."""
 
 TURNABLE = ("normal", "uniform")
 """Distributions of inputs that stay of their kind then; others have infinities, or a sign that matters."""
@@ -87,9 +86,9 @@ class ChangingInputs:
         self._elements = values.reshape(-1)
         self._changed: tuple[int, np.generic] | None = None
         self._is_negated = False
-        self._enlargeable = [inputs.k, inputs.v] if tokens is None else [tokens]
-        self._factor = LARGER if tokens is None else LARGER_TOKENS
-        self._enlarged: list[np.ndarray] = []
+        larger = [(inputs.q, LARGER), (inputs.k, LARGER), (inputs.v, LARGER_VALUES)]
+        self._enlargeable = larger if tokens is None else [(tokens, LARGER)]
+        self._enlarged: list[tuple[np.ndarray, int]] = []
         self._spares: list[np.ndarray] = []
         self._converted: np.ndarray | None = None
 
@@ -146,16 +145,16 @@ class ChangingInputs:
         self._turned = turned
 
     def _enlarge(self) -> None:
-        """Let K and V, or tokens, be larger, those of which all stay in the range of their type."""
-        for array in self._enlargeable:
+        """Let all inputs be larger that stay in the range of their type then."""
+        for array, factor in self._enlargeable:
             largest = float(np.nanmax(np.abs(array.astype(np.float64)), initial=0.0))
-            if largest * self._factor <= float(ml_dtypes.finfo(array.dtype).max):
-                _multiply(array, self._factor)
-                self._enlarged.append(array)
+            if largest * factor <= float(ml_dtypes.finfo(array.dtype).max):
+                _multiply(array, factor)
+                self._enlarged.append((array, factor))
 
     def _restore(self) -> None:
-        for array in self._enlarged:
-            _multiply(array, 1 / self._factor)
+        for array, factor in self._enlarged:
+            _multiply(array, 1 / factor)
         self._enlarged.clear()
         if self._changed is None:
             return

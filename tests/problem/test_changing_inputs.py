@@ -56,15 +56,15 @@ def test_turned_inputs_have_other_scores_and_what_is_expected_of_them_has_the_ot
 def test_turned_inputs_are_larger_where_their_type_has_room(problem, dtype, factor, has_room):
     problem = problem.model_copy(update={"dtype": dtype})
     inputs = make_inputs(problem)
-    names = ("k", "v") if problem.model_width is None else ("tokens",)
-    arrays = [inputs.arrays()[name] for name in names]
+    factors = {"q": 2, "k": 2, "v": 4} if problem.model_width is None else {"tokens": 2}
+    arrays = [inputs.arrays()[name] for name in factors]
     for array in arrays:
         array *= array.dtype.type(factor)
     drawn, before = [np.abs(array).max() for array in arrays], contents(inputs)
     changing = ChangingInputs(inputs)
     changing.become(TURNED)
-    grown = (4 if problem.model_width is None else 2) if has_room else 1
-    assert [np.abs(array).max() for array in arrays] == [largest * grown for largest in drawn]
+    found = [np.abs(array).max() / largest for array, largest in zip(arrays, drawn, strict=True)]
+    assert found == (list(factors.values()) if has_room else [1] * len(factors))
     changing.become(0)
     assert contents(inputs) == before
 
