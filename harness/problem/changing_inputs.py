@@ -16,6 +16,9 @@ from harness.problem.random_masks import turns_of_all_patterns
 CHANGING = frozenset({"query", "key", "value", "tokens"})
 """Arguments of kernels whose contents change."""
 
+CHANGING_ARRAYS = frozenset({"q", "k", "v", "tokens"})
+"""The same arrays by the names that inputs have."""
+
 EXACT = 2
 """Numbers below this are inputs whose right output is known: as drawn, and with the other sign."""
 
@@ -57,10 +60,27 @@ def turns_of_operands(problem: AttentionProblem) -> range:
 
 
 def change_operands(inputs: Inputs, problem: AttentionProblem, seed: int, turn: int) -> None:
-    """Let mask, bias, sinks and weights be, in place, those that a seed draws for a turn."""
+    """Let mask, bias, sinks and weights be, in place, those that a seed draws for a turn.
+
+    In the first turn their first rows stay as they are, or their first entries: code that knows operands
+    again by their beginnings takes these for those before.
+    """
     arrays = inputs.arrays()
     for name, drawn in other_operands(problem, seed, turn).items():
-        arrays[name][...] = drawn
+        array = arrays[name]
+        beginning = _beginning(array.shape) if turn == 1 else None
+        kept = None if beginning is None else array[beginning].copy()
+        array[...] = drawn
+        if beginning is not None:
+            array[beginning] = kept
+
+
+def _beginning(shape: tuple[int, ...]) -> tuple[slice | int, ...] | None:
+    """Return where first rows are, or first entries of arrays of single rows; None of a single row."""
+    for axis in (len(shape) - 2, *range(len(shape) - 2)):
+        if axis >= 0 and shape[axis] > 1:
+            return (*[slice(None)] * axis, 0)
+    return None
 
 
 def inputs_as_expected(inputs: Inputs, problem: AttentionProblem, number: int) -> Inputs:
@@ -89,6 +109,8 @@ class ChangingInputs:
         larger = [(inputs.q, LARGER), (inputs.k, LARGER), (inputs.v, LARGER_VALUES)]
         self._enlargeable = larger if tokens is None else [(tokens, LARGER)]
         self._enlarged: list[tuple[np.ndarray, int]] = []
+        self._operands = [array for name, array in inputs.arrays().items() if name not in CHANGING_ARRAYS]
+        self._are_operands_spoilt = False
         self._spares: list[np.ndarray] = []
         self._converted: np.ndarray | None = None
 
@@ -97,9 +119,16 @@ class ChangingInputs:
         """Whether the right output is minus that of the inputs as they were drawn."""
         return self._is_negated
 
-    def become(self, number: int) -> None:
-        """Let the inputs be those of a number: odd ones have the other sign, from `EXACT` on all are new."""
+    def become(self, number: int, *, spoils_operands: bool = False) -> None:
+        """Let the inputs be those of a number: odd ones have the other sign, from `EXACT` on all are new.
+
+        Masks and the like are spoilt until the next time, if asked: what is computed meanwhile is wrong.
+        """
         self._restore()
+        if spoils_operands != self._are_operands_spoilt:
+            for operand in self._operands:
+                _spoil(operand)
+            self._are_operands_spoilt = spoils_operands
         if number % 2 != self._is_negated:
             for array in self._arrays:
                 _negate(array)
@@ -165,6 +194,18 @@ class ChangingInputs:
 
 def _multiply(array: np.ndarray, factor: float) -> None:
     np.multiply(array, array.dtype.type(factor), out=array, where=~np.isnan(array))
+
+
+def _spoil(array: np.ndarray) -> None:
+    """Flip the truth of every element of a contiguous array, or let it be twice or half as large.
+
+    Once more, and it is as it was.  Signs would not do: those of two factors are none.
+    """
+    if array.dtype == np.bool_:
+        np.logical_not(array, out=array)
+        return
+    bits = _bits(array)
+    np.bitwise_xor(bits, bits.dtype.type(1 << ml_dtypes.finfo(array.dtype).nmant), out=bits)
 
 
 def _negate(array: np.ndarray) -> None:

@@ -6,29 +6,30 @@ Each distribution looks for another kind of mistake; `DISTRIBUTIONS` names them 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import ml_dtypes
 import numpy as np
 
 from harness.errors import InputError
 from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
+from harness.problem.drawn_projections import draw_projections, draw_weights, uniform_draw
 from harness.problem.dtypes import numpy_dtype
+from harness.problem.hidden_maxima import let_hidden_keys_score_most
 from harness.problem.infinite_scores import columns_to_hide, hide_runs_by_bias, sequence_keys
 from harness.problem.mask_patterns import rows_of_one_key
 from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
 from harness.problem.projections import ProjectionInputs, plain_projections, projection_shapes
 from harness.problem.random_masks import random_mask
+from harness.problem.set_scores import LARGEST_FACTOR, cancelling_logits, cancelling_values, unit_query
 
 LARGEST_LOGIT = 100.0
 """Largest scaled score that `large-logits` reaches: exp(100) overflows float32."""
 
-LARGEST_FACTOR = 4096.0
-"""Most that `large-logits` multiplies Q by, so that Q fits into f16 however small the problem's scale is."""
+LARGER_BIAS = np.float32(4)
+"""How many times as large the second bias of a check is as the first."""
 
-COARSE_STEPS = 8
-"""`cancelling` shows probabilities that are rounded to this many times the dtype's own steps."""
-
+LARGER_WEIGHTS = np.float32(2)
+"""The same of weights, of which Q and K are made both."""
 
 ARRAYS = ("q", "k", "v", "mask", "bias", "sinks")
 
@@ -180,67 +181,43 @@ def _poison_unused(problem: AttentionProblem, drawn: Inputs) -> None:
 
 
 def _projected_inputs(problem: AttentionProblem, distribution: str, generator: np.random.Generator) -> Inputs:
-    """Draw tokens and weights such that Q, K and V are about as the distribution has them.
-
-    A projection cannot set single scores, but all to 0: `minus-infinity-columns` and `cancelling` are
-    `normal`, as is `negative-logits` where no bias makes the scores.
-    """
-    shapes = projection_shapes(problem)
-    draw = _DRAWS.get(distribution, np.random.Generator.standard_normal)
-    tokens = draw(generator, shapes.pop("tokens"), dtype=np.float32)
-    weights = {name: _weights(shape, generator) for name, shape in shapes.items()}
+    """Draw tokens and weights, and make Q, K and V of them, see `harness.problem.drawn_projections`."""
+    drawn = draw_projections(problem, distribution, generator)
     if distribution == "large-logits":
-        weights["query_weights"] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
-    if distribution == "constant":
-        tokens[:] = tokens[:, :1]
-    if distribution == "negative-logits" and problem.bias:
-        weights["query_weights"][:] = 0
-    projections = ProjectionInputs(tokens, **weights).astype(numpy_dtype(problem.dtype))
+        drawn.query_weights[:] *= np.float32(LARGEST_LOGIT / 4 / max(1.0, np.sqrt(problem.head_dim)))
+    projections = drawn.astype(numpy_dtype(problem.dtype))
     q, k, v = (np.ascontiguousarray(array) for array in plain_projections(projections, problem))
     mask = random_mask(problem, generator) if problem.mask else None
     bias = None
     if problem.bias:
         normal = generator.standard_normal(problem.bias_shape, dtype=np.float32)
-        drawn = finite_mask(problem) if distribution == "negative-logits" else normal
-        bias = np.ascontiguousarray(drawn, numpy_dtype(problem.dtype))
+        values = finite_mask(problem) if distribution == "negative-logits" else normal
+        bias = np.ascontiguousarray(values, numpy_dtype(problem.dtype))
     sinks = _sinks(problem, distribution, generator)
     return Inputs(q=q, k=k, v=v, mask=mask, bias=bias, sinks=sinks, projections=projections)
-
-
-def _weights(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-    """Draw weights that keep the size of what they are multiplied with."""
-    drawn = generator.standard_normal(shape, dtype=np.float32)
-    drawn /= np.float32(np.sqrt(shape[0]))
-    return drawn
 
 
 def other_operands(problem: AttentionProblem, seed: int, turn: int) -> dict[str, np.ndarray]:
     """Draw another mask, bias, sinks and weights by name, of these what a problem has.
 
-    Those of each turn, from 1 on, are others, see `random_mask`.
+    Those of each turn, from 1 on, are others, see `random_mask`.  In the first turn bias and weights are
+    larger as well: what code measured of the first ones does not fit.
     """
     generator, dtype = np.random.default_rng((seed, turn)), numpy_dtype(problem.dtype)
     drawn: dict[str, np.ndarray] = {}
     if problem.mask:
         drawn["mask"] = random_mask(problem, generator, turn)
     if problem.bias:
-        drawn["bias"] = generator.standard_normal(problem.bias_shape, dtype=np.float32).astype(dtype)
+        bias = generator.standard_normal(problem.bias_shape, dtype=np.float32)
+        drawn["bias"] = (LARGER_BIAS * bias if turn == 1 else bias).astype(dtype)
     sinks = _sinks(problem, "normal", generator)
     if sinks is not None:
         drawn["sinks"] = sinks
     for name, shape in projection_shapes(problem).items():
         if name != "tokens":
-            drawn[name] = _weights(shape, generator).astype(dtype)
+            weights = draw_weights(shape, generator)
+            drawn[name] = (LARGER_WEIGHTS * weights if turn == 1 else weights).astype(dtype)
     return drawn
-
-
-def _uniform_draw(
-    generator: np.random.Generator, shape: tuple[int, ...], dtype: type[np.float32]
-) -> np.ndarray:
-    return generator.random(shape, dtype=dtype) * 2 - 1
-
-
-_DRAWS = {"uniform": _uniform_draw}
 
 
 def _normal(problem: AttentionProblem, generator: np.random.Generator, turn: int = 0) -> Inputs:
@@ -262,7 +239,7 @@ def _uniform(problem: AttentionProblem, generator: np.random.Generator) -> Input
     """Uniform Q, K, V and bias in [−1, 1), by the normal draw's order of arrays."""
 
     def draw(shape: tuple[int, ...]) -> np.ndarray:
-        return generator.random(shape, dtype=np.float32) * 2 - 1
+        return uniform_draw(generator, shape, np.float32)
 
     return Inputs(
         q=draw(problem.q_shape),
@@ -278,21 +255,21 @@ def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> 
 
     The first 64 queries of the head are looked at; others can be somewhat larger.  Where there is a mask,
     those of them that it shows one key see that of their least score: the maximum over hidden keys, too,
-    would leave nothing of it.
+    would leave nothing of it.  Where there is none, see `let_hidden_keys_score_most`; beside sinks nothing
+    would be left of what such queries see.
     """
     drawn = _normal(problem, generator)
-    if problem.is_packed:
-        q, k = drawn.q[:64, 0], drawn.k[:, 0]
-    else:
-        q, k = drawn.q[0, 0, :64], drawn.k[0, 0]
-    scores = q @ k.T
+    q, k = (drawn.q[:, 0], drawn.k[:, 0]) if problem.is_packed else (drawn.q[0, 0], drawn.k[0, 0])
+    scores = q[:64] @ k.T
     largest = float(np.max(np.abs(scores), initial=0.0)) * abs(problem.scale)
     if largest == 0:
         return drawn
     if drawn.mask is not None and min(drawn.mask.shape[-2:]) > 1:
         _show_least_scores(problem, drawn.mask[0, 0], np.sign(problem.scale) * scores)
-    factor = min(LARGEST_LOGIT / largest, LARGEST_FACTOR)
-    return replace(drawn, q=drawn.q * np.float32(factor))
+    enlarged = drawn.q * np.float32(min(LARGEST_LOGIT / largest, LARGEST_FACTOR))
+    if drawn.mask is None and not problem.sinks:
+        let_hidden_keys_score_most(problem, enlarged, drawn.k, drawn.q)
+    return replace(drawn, q=enlarged)
 
 
 def _show_least_scores(problem: AttentionProblem, mask: np.ndarray, scores: np.ndarray) -> None:
@@ -351,7 +328,7 @@ def _negative_logits(problem: AttentionProblem, generator: np.random.Generator) 
     drawn = _normal(problem, generator, turn=3)
     if drawn.bias is not None:
         return replace(drawn, q=np.zeros_like(drawn.q), bias=finite_mask(problem))
-    unit = _unit_query(problem)
+    unit = unit_query(problem)
     if unit is None:
         return drawn
     q, k = np.zeros_like(drawn.q), np.zeros_like(drawn.k)
@@ -363,34 +340,25 @@ def _negative_logits(problem: AttentionProblem, generator: np.random.Generator) 
 def _cancelling(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
     """Values that cancel between keys of probability 1 and of a little more than ½, relative to the largest.
 
-    Every probability of ½·(1 + x) lies in the upper half of what a coarser format rounds down to ½: its
-    errors add up where the values cancel, and grow with the square root of the keys beside the output.
-    The dtype itself rounds them as often up as down.  `normal` where the scale leaves no such Q.
+    A coarser format's errors of probabilities add up where the values cancel, and grow with the square root
+    of the keys beside the output.  The dtype itself rounds them as often up as down.  `normal` where the
+    scale leaves no such Q.
     """
     drawn = _normal(problem, generator, turn=2)
-    unit = _unit_query(problem)
+    unit = unit_query(problem)
     if unit is None:
         return drawn
-    midpoint = COARSE_STEPS / 2 * float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).eps)
     is_light = _positions(drawn.k, problem) % 2 == 1
-    share = generator.uniform(0.55, 0.9, is_light.shape)
-    logits = np.where(is_light, np.log(0.5 * (1 + share * midpoint)), 0.0)
+    logits = cancelling_logits(problem, is_light, generator)
     q, k, v = np.zeros_like(drawn.q), np.zeros_like(drawn.k), drawn.v / 4
     q[..., 0] = unit
     k[..., 0] = logits.astype(numpy_dtype(problem.dtype))
     if problem.head_dim > 1:  # What the first component of K loses by rounding.
         q[..., 1] = unit
         k[..., 1] = logits - k[..., 0]
-    v += np.where(is_light, -2, 1)[..., None]
+    v += cancelling_values(is_light)[..., None]
     bias = None if drawn.bias is None else np.zeros_like(drawn.bias)
     return replace(drawn, q=q, k=k, v=v, bias=bias)
-
-
-def _unit_query(problem: AttentionProblem) -> np.float32 | None:
-    """Return what a component of Q must be for K's to be the scaled score; None if it would be too large."""
-    if abs(problem.scale) * LARGEST_FACTOR < 1:
-        return None
-    return np.float32(1 / problem.scale)
 
 
 def _positions(array: np.ndarray, problem: AttentionProblem) -> np.ndarray:

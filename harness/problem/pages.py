@@ -89,7 +89,7 @@ def paging_of(problem: AttentionProblem, page_size: int) -> Paging:
         for length, count in zip(lengths, pages, strict=True)
         for number in range(int(count))
     ]
-    order = np.random.default_rng(SEED).permutation(pool_pages)[: len(held)]
+    order = _scattered(len(held), pool_pages)
     return Paging(
         page_size,
         starts.astype(np.int32),
@@ -114,6 +114,18 @@ def _pages_of_sequences(problem: AttentionProblem, page_size: int) -> tuple[np.n
         raise ValueError("pages hold the keys of packed sequences")
     lengths = np.diff(np.array(problem.cu_seqlens_kv, np.int64))
     return lengths, -(-lengths // page_size)
+
+
+def _scattered(used: int, pool_pages: int) -> np.ndarray:
+    """Return where the pages are that are used: none in its own place, and none right after the one before.
+
+    So code is wrong that looks up no page, or one for several.
+    """
+    generator = np.random.default_rng(SEED)
+    while True:
+        places = generator.permutation(pool_pages)[:used]
+        if not (places == np.arange(used)).any() and not (np.diff(places) == 1).any():
+            return places
 
 
 def _pool_pages(used: int) -> int:

@@ -31,6 +31,12 @@ READING_ANEW_SLACK_S = 2e-6
 MOST_CONVERSIONS = 3.0
 """Reading outputs may take so many times what it takes to bring them into another layout and type, or as long
 as a call."""
+MOST_SHARE_IN_PLACE = 0.05
+"""Reading outputs may take so much of a call where they are computed again in the same memory."""
+MOST_CONVERSIONS_IN_PLACE = 2.0
+"""Or so many times what it takes to bring them into another layout and type."""
+IN_PLACE_SLACK_S = 5e-6
+"""And so much more."""
 MOST_CALLS_HANDLED = 5.0
 """Taking inputs and poisoning outputs may take so many times what a call takes, whatever copies take."""
 MOST_TIMES_THE_PEAK = 3.0
@@ -133,6 +139,22 @@ def _distrust_of_handling(
                 "conversions may take: it computes there"
             )
     return None
+
+
+def distrust_of_reading_in_place(taken: Iterable[OutsideTimes], claimed_s: float) -> WorkerFailure | None:
+    """Return why code computes when its output is read, or None, of code that then writes it once more."""
+    times = list(taken)
+    if not times:
+        return None
+    read_s = median(one.read_s for one in times)
+    converting_s = MOST_CONVERSIONS_IN_PLACE * median(one.convert_s for one in times)
+    allowed_s = max(MOST_SHARE_IN_PLACE * claimed_s, converting_s) + IN_PLACE_SLACK_S
+    if read_s <= allowed_s:
+        return None
+    return _distrusted(
+        f"{_shown(read_s)} pass while its outputs are read, and written anew, where {_shown(allowed_s)} are "
+        "what conversions may take: it computes there"
+    )
 
 
 def beyond_what_passed(seconds: float, calls: int, passed_s: float) -> WorkerFailure | None:

@@ -85,6 +85,25 @@ def outputs_of(call: BoundCall) -> Outputs:
     return {name: np.asarray(array).copy() for name, array in outputs.items()}
 
 
+def is_computed_when_read(call: BoundCall) -> bool:
+    """Return whether reading outputs again makes them right again, in the same memory, once they are spoilt.
+
+    Code that converts them into other memory each time is not meant.
+    """
+    outputs = call.outputs()
+    first = {name: np.asarray(array).copy() for name, array in outputs.items()}
+    spoilt = {
+        name: array
+        for name, array in outputs.items()
+        if isinstance(array, np.ndarray) and array.flags.writeable and array.size
+    }
+    for array in spoilt.values():
+        array.fill(np.nan)
+    again = call.outputs()
+    in_place = any(np.may_share_memory(array, again[name]) for name, array in spoilt.items())
+    return in_place and _are_same(first, again)
+
+
 def convert_output(problem: AttentionProblem) -> None:
     """Convert an array as large as a problem's output, as code may whose own output is laid out otherwise."""
     template = _f32_with_reversed_axes(problem.output_shape)

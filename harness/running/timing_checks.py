@@ -13,7 +13,14 @@ from harness.problem.changing_inputs import EXACT, TURNED
 from harness.results.row_maker import CaseRecord
 from harness.running.checking import AFTER_TIMING, COMPUTES_LATER, CheckFailure, check_after_timing
 from harness.running.context import RunContext
-from harness.running.distrust import MOST_TIMES_THE_PEAK, beyond_the_peak, distrust, persists
+from harness.running.distrust import (
+    CONFIRMATIONS,
+    MOST_TIMES_THE_PEAK,
+    beyond_the_peak,
+    distrust,
+    distrust_of_reading_in_place,
+    persists,
+)
 from harness.running.outside_clock import OutsideClock, OutsideTimes
 from harness.running.peak_names import name_peak
 from harness.status import Status
@@ -25,6 +32,8 @@ from harness.workers.protocol import (
     Done,
     GiveInputsRequest,
     InputsGiven,
+    ReadTwice,
+    ReadTwiceRequest,
 )
 
 
@@ -69,7 +78,7 @@ class TimingChecks:
         Its output is read first when inputs are others already: code that computes only then gives another.
         """
         self._sample_with(case_id, number)
-        self._change_inputs(case_id, number + EXACT)
+        self._change_inputs(case_id, number + EXACT, spoils_operands=True)
         later: CheckFailure | None = None
         try:
             self._compare(case_id, COMPUTES_LATER, of_parts=False)
@@ -107,10 +116,10 @@ class TimingChecks:
                     reason = f"{COMPUTES_LATER}it is theirs"
                     raise CheckFailure("check", WorkerFailure(Status.WRONG, reason))
 
-    def _change_inputs(self, case_id: str, number: int) -> None:
+    def _change_inputs(self, case_id: str, number: int, *, spoils_operands: bool = False) -> None:
         """Change the arrays that a candidate was bound to, and do not tell it."""
         with self._records[case_id].elapsing():
-            request = ChangeInputsRequest(number=number)
+            request = ChangeInputsRequest(number=number, spoils_operands=spoils_operands)
             self._workers[case_id].request(request, self._context.step_limit_s, Done)
 
     def _compare(self, case_id: str, when: str, *, of_parts: bool = True) -> None:
@@ -143,9 +152,37 @@ class TimingChecks:
                     self._workers[case_id], self._context.step_limit_s, numbers, confirms=True
                 )
                 self._drop_unless_by_chance(case_id, failure, clock, (claimed, launch, is_of_device))
+            if case_id in self._workers and not is_of_device:
+                self._check_reading(case_id, outside, claimed, numbers)
             if case_id in self._workers:
                 claims[case_id] = claimed
         self.drop_what_is_impossible(claims)
+
+    def _check_reading(
+        self,
+        case_id: str,
+        outside: Mapping[int, OutsideTimes],
+        claimed_s: float,
+        numbers: Iterable[int],
+    ) -> None:
+        """Drop a candidate that computes when its outputs are read, each time."""
+        failure = distrust_of_reading_in_place(outside.values(), claimed_s)
+        if failure is None:
+            return
+        worker, limit_s = self._workers[case_id], self._context.step_limit_s
+        clock = OutsideClock(worker, limit_s, numbers, confirms=True)
+        try:
+            with self._records[case_id].elapsing():
+                if not worker.request(ReadTwiceRequest(), limit_s, ReadTwice).is_computed_again:
+                    return
+                for _ in range(CONFIRMATIONS):
+                    if distrust_of_reading_in_place([clock.times()], claimed_s) is None:
+                        return
+        except CheckFailure as failed:
+            failure = failed.failure
+        except WorkerFailure as failed:
+            failure = failed
+        self._drop(case_id, failure)
 
     def drop_what_is_impossible(self, claims: Mapping[str, float]) -> None:
         """Drop candidates that say they are far faster than the peak, unless it is the peak that is wrong.

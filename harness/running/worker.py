@@ -66,6 +66,8 @@ from harness.workers.protocol import (
     PeakRequest,
     PoisonRequest,
     Ran,
+    ReadTwice,
+    ReadTwiceRequest,
     RestartRequest,
     RunRequest,
     Sampled,
@@ -111,6 +113,7 @@ class Worker:
             ConvertOutputRequest: self._convert_output,
             CallRequest: self._call_often,
             FetchRequest: self._fetch,
+            ReadTwiceRequest: self._read_twice,
             SampleRequest: self._sample,
             PeakRequest: self._peak,
             RestartRequest: self._restart,
@@ -199,7 +202,7 @@ class Worker:
         }
 
     def _change_inputs(self, request: ChangeInputsRequest) -> Done:
-        self._changing_inputs().become(request.number)
+        self._changing_inputs().become(request.number, spoils_operands=request.spoils_operands)
         return Done()
 
     def _change_operands(self, request: ChangeOperandsRequest) -> Done:
@@ -268,6 +271,13 @@ class Worker:
         for _ in range(request.times):
             call.outputs()
         return Done()
+
+    def _read_twice(self, request: ReadTwiceRequest) -> ReadTwice:
+        from harness.running.output_check import is_computed_when_read
+
+        call = self._bound_call()
+        call.run()
+        return ReadTwice(is_computed_again=is_computed_when_read(call))
 
     def _run(self, request: RunRequest) -> Ran:
         call, self._outputs = self._bound_call(), None

@@ -130,6 +130,8 @@ class ChangeInputsRequest(_Message):
     kind: Literal["change-inputs"] = "change-inputs"
     number: Annotated[int, Field(ge=0)]
     """Which inputs, see `harness.problem.changing_inputs`."""
+    spoils_operands: bool = False
+    """Whether masks, biases, sinks and weights are others as well, until inputs are changed again."""
 
 
 class ChangeOperandsRequest(_Message):
@@ -194,6 +196,12 @@ class FetchRequest(_Message):
 
     kind: Literal["fetch"] = "fetch"
     times: Annotated[int, Field(ge=0)] = 1
+
+
+class ReadTwiceRequest(_Message):
+    """Call, and read the outputs twice, spoilt in between; answered by `ReadTwice`."""
+
+    kind: Literal["read-twice"] = "read-twice"
 
 
 class SampleRequest(_Message):
@@ -294,6 +302,14 @@ class Sampled(_Message):
     """See `harness.artifact.artifact.Sample`."""
 
 
+class ReadTwice(_Message):
+    """What became of outputs that were spoilt after they were read."""
+
+    kind: Literal["read-twice"] = "read-twice"
+    is_computed_again: bool
+    """Whether reading has made them right again, in the same memory."""
+
+
 class InputsGiven(_Message):
     """The bound call has other inputs."""
 
@@ -339,13 +355,24 @@ Request = Annotated[
     | ConvertOutputRequest
     | CallRequest
     | FetchRequest
+    | ReadTwiceRequest
     | SampleRequest
     | PeakRequest
     | RestartRequest,
     Field(discriminator="kind"),
 ]
 Response = Annotated[
-    Greeting | Done | KeyFound | Built | Ran | Checked | Sampled | InputsGiven | PeakMeasured | Failed,
+    Greeting
+    | Done
+    | KeyFound
+    | Built
+    | Ran
+    | Checked
+    | Sampled
+    | InputsGiven
+    | ReadTwice
+    | PeakMeasured
+    | Failed,
     Field(discriminator="kind"),
 ]
 
@@ -366,6 +393,7 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     ConvertOutputRequest: Done,
     CallRequest: Done,
     FetchRequest: Done,
+    ReadTwiceRequest: ReadTwice,
     SampleRequest: Sampled,
     PeakRequest: PeakMeasured,
     RestartRequest: Greeting,

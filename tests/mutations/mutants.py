@@ -263,7 +263,7 @@ MUTANTS = {
         "inputs are the same from one sample to the next",
         "harness/running/worker.py",
         "Worker._change_inputs",
-        "self._changing_inputs().become(request.number)",
+        "self._changing_inputs().become(request.number, spoils_operands=request.spoils_operands)",
         "pass",
         "tests/running/test_cheating.py::test_code_that_cheats_has_no_time",
     ),
@@ -362,6 +362,49 @@ MUTANTS = {
         "        if number == TURNED:",
         "        if number < 0:",
         "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[keeps-scales]",
+    ),
+    "operands-of-new-beginnings": Mutant(
+        "other operands of a check begin otherwise than the first ones",
+        "harness/problem/changing_inputs.py",
+        "change_operands",
+        "beginning = _beginning(array.shape) if turn == 1 else None",
+        "beginning = None",
+        "tests/running/test_other_operands.py::test_code_that_keeps_the_first_operands_is_wrong[bias]",
+    ),
+    "operands-stay-when-outputs-are-read": Mutant(
+        "operands are as they were when outputs are read late",
+        "harness/running/timing_checks.py",
+        "TimingChecks._check_output",
+        "self._change_inputs(case_id, number + EXACT, spoils_operands=True)",
+        "self._change_inputs(case_id, number + EXACT)",
+        "tests/running/test_other_operands.py"
+        "::test_code_that_needs_weights_when_its_output_is_read_has_no_time",
+    ),
+    "reading-in-place-is-free": Mutant(
+        "code may compute when its output is read, in the same memory",
+        "harness/running/timing_checks.py",
+        "TimingChecks._check_reading",
+        "if failure is None:",
+        "if True:",
+        "tests/running/test_cheating.py::test_code_that_cheats_has_no_time"
+        "[combines-when-read-16-while its outputs are read, and written anew]",
+    ),
+    "pages-in-order": Mutant(
+        "pages are in their own places",
+        "harness/problem/pages.py",
+        "_scattered",
+        "places = generator.permutation(pool_pages)[:used]",
+        "return np.arange(used)",
+        "tests/problem/test_pages.py::test_no_page_is_in_its_own_place_or_right_after_the_one_before[2]",
+    ),
+    "hidden-keys-score-as-others": Mutant(
+        "keys that are hidden score as others do under `large-logits`",
+        "harness/problem/hidden_maxima.py",
+        "let_hidden_keys_score_most",
+        "sequences = [one for one in _sequences(problem, q, k, of_such_queries) if one[1].shape[1]]",
+        "return",
+        "tests/problem/test_hidden_maxima.py"
+        "::test_a_maximum_over_hidden_keys_leaves_nothing_of_some_queries[0.25-packed]",
     ),
     "whole-tiles-only": Mutant(
         "masks hide and show whole tiles, and no halves of them",
@@ -641,7 +684,7 @@ MUTANTS = {
         "outputs after the timing are read before inputs are others",
         f"{RUNNING}/timing_checks.py",
         "TimingChecks._check_output",
-        "self._change_inputs(case_id, number + EXACT)",
+        "self._change_inputs(case_id, number + EXACT, spoils_operands=True)",
         "self._change_inputs(case_id, number)",
         "tests/running/test_cheating.py::"
         "test_code_that_cheats_has_no_time[computes-when-read-16-inputs that came after it]",

@@ -7,7 +7,13 @@ from hypothesis import given, settings
 
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.changing_inputs import EXACT, TURNED, ChangingInputs, inputs_as_expected
+from harness.problem.changing_inputs import (
+    EXACT,
+    TURNED,
+    ChangingInputs,
+    change_operands,
+    inputs_as_expected,
+)
 from harness.problem.inputs import Inputs, make_inputs
 
 PLAIN = AttentionProblem(heads=2, seq_q=5, head_dim=4)
@@ -92,6 +98,44 @@ def test_numbers_beyond_the_exact_ones_have_contents_of_their_own():
         values.add(inputs.v.tobytes())
         probabilities.add((inputs.q @ inputs.k.swapaxes(-1, -2)).tobytes())
     assert len(values) == len(probabilities) == 40
+
+
+@pytest.mark.parametrize("problem", [FORMS, PROJECTED], ids=["forms", "projected"])
+def test_operands_are_spoilt_until_inputs_change_again(problem):
+    inputs = make_inputs(problem)
+    drawn, changing = contents(inputs), ChangingInputs(inputs)
+    operands = drawn.keys() - {"q", "k", "v", "tokens"}
+    changing.become(1)
+    changing.become(EXACT, spoils_operands=True)
+    assert operands
+    assert not [name for name in operands if contents(inputs)[name] == drawn[name]]
+    changing.become(1)
+    assert not [name for name in operands if contents(inputs)[name] != drawn[name]]
+    changing.become(0)
+    assert contents(inputs) == drawn
+
+
+@pytest.mark.parametrize("problem", [FORMS, PROJECTED], ids=["forms", "projected"])
+def test_operands_keep_their_beginnings_in_the_first_turn_and_are_larger(problem):
+    drawn, first, second = (make_inputs(problem) for _ in range(3))
+    change_operands(first, problem, 0, 1)
+    change_operands(second, problem, 0, 2)
+    for name in drawn.arrays().keys() - {"q", "k", "v", "tokens", "sinks"}:
+        before, one, two = (inputs.arrays()[name] for inputs in (drawn, first, second))
+        assert np.array_equal(before[..., 0, :], one[..., 0, :])
+        assert not np.array_equal(before, one)
+        if before.dtype != np.bool_:
+            assert not np.array_equal(before[..., 0, :], two[..., 0, :])
+            factor = 4 if name == "bias" else 2
+            assert 0.6 * factor < np.std(one[..., 1:, :]) / np.std(two) < 1.5 * factor
+
+
+def test_operands_of_single_rows_keep_those_of_the_first_entry_in_the_first_turn():
+    problem = AttentionProblem(batch=2, heads=2, seq_q=5, head_dim=4, bias=True, bias_axes="bk")
+    drawn, first = make_inputs(problem).bias, make_inputs(problem)
+    change_operands(first, problem, 0, 1)
+    assert np.array_equal(first.bias[0], drawn[0])
+    assert not (first.bias[1] == drawn[1]).any()
 
 
 def test_inputs_are_copied_where_nobody_looks():

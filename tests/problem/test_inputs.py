@@ -178,6 +178,39 @@ def test_cancelling_values_leave_little():
     )
 
 
+PROJECTED = {"heads": 4, "kv_heads": 2, "seq_q": 200, "head_dim": 16, "model_width": 24}
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("scale", [None, -0.5])
+def test_projected_tokens_have_negative_logits_too(dtype, scale):
+    problem = AttentionProblem(**PROJECTED, dtype=dtype, scale=scale)
+    inputs = make_inputs(problem, "negative-logits")
+    assert scaled_scores(inputs, problem).max() < -1000
+    assert inputs.v.astype(np.float32).std() > 0.3
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_projected_tokens_have_values_that_cancel_too(dtype):
+    problem = AttentionProblem(**PROJECTED, dtype=dtype)
+    inputs = make_inputs(problem, "cancelling")
+    scores = scaled_scores(inputs, problem)
+    light, step = np.exp(scores[..., 1::2]), float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)
+    assert not scores[..., ::2].any()
+    assert (light > 0.5 * (1 + step)).all()
+    assert (light < 0.5 * (1 + 4 * step)).all()
+    values = np.sqrt((inputs.v.astype(np.float64) ** 2).mean())
+    assert np.sqrt((reference(inputs, problem) ** 2).mean()) < 0.1 * values
+
+
+@pytest.mark.parametrize("distribution", ["negative-logits", "cancelling"])
+@pytest.mark.parametrize("fields", [{"model_width": 1}, {"scale": 1e-6}])
+def test_projections_that_cannot_set_scores_are_normal(distribution, fields):
+    problem = AttentionProblem(**{**PROJECTED, **fields})
+    found, normal = make_inputs(problem, distribution), make_inputs(problem)
+    assert np.array_equal(found.projections.tokens, normal.projections.tokens)
+
+
 @pytest.mark.parametrize("axes", [None, "k"])
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("scale", [None, -0.5])

@@ -63,3 +63,10 @@ def test_a_pool_that_32_bits_cannot_count_is_refused() -> None:
         UnsupportedError, match=r"page_size 65536: the pool has room for 2,457,665,536 tokens, exp"
     ):
         paging_of(problem, 65536)
+
+
+@pytest.mark.parametrize("pages", [*range(1, 40), 1000])
+def test_no_page_is_in_its_own_place_or_right_after_the_one_before(pages: int) -> None:
+    table = paging_of(problem_of([16 * pages]), 16).table
+    assert not (table == np.arange(pages)).any()
+    assert not (np.diff(table) == 1).any()

@@ -30,6 +30,7 @@ CHEATING = [
     ("caches", SHORT, "right on its first inputs, and wrong on others"),
     ("caches", LONG, "right on its first inputs, and wrong on others"),
     ("calls-it-launching", LONG, "until its output is there"),
+    ("combines-when-read", SHORT, "while its outputs are read, and written anew"),
     ("computes-now-and-then", MIDDLE, "where its output was poisoned|give what was computed before"),
     ("computes-when-given", LONG, COMPUTES_ELSEWHERE),
     ("computes-when-given", MIDDLE, COMPUTES_ELSEWHERE),
@@ -41,7 +42,7 @@ CHEATING = [
     ("computes-when-read", LONG, "inputs that came after it"),
     ("keeps-probabilities", SHORT, "they give what was computed before"),
     ("patches-timer", LONG, "until its output is there"),
-    ("reads-slowly", MIDDLE, "while its outputs are read: it computes there|GFLOP/s are computed"),
+    ("reads-slowly", MIDDLE, "while its outputs are read|GFLOP/s are computed"),
     ("remembers", SHORT, "they give what was computed before"),
     (
         "returns-early",

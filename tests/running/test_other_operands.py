@@ -26,7 +26,7 @@ FORMS = {
 
 def rows(form: str, folder: Path, **sections: object) -> dict[str, Result]:
     experiment = example_experiment(
-        ["all-forms", "keeps-operands"],
+        ["all-forms", "keeps-operands", "knows-beginnings"],
         problem={"seq": 16, "heads": 2, "head_dim": 8, **FORMS[form]},
         **sections,
     )
@@ -37,9 +37,21 @@ def rows(form: str, folder: Path, **sections: object) -> dict[str, Result]:
 def test_code_that_keeps_the_first_operands_is_wrong(form: str, tmp_path: Path) -> None:
     found = rows(form, tmp_path)
     assert found["all-forms"].status is Status.PASSED
-    assert (found["keeps-operands"].status, found["keeps-operands"].phase) == (Status.WRONG, "check")
     reason = f"right on its first inputs, and wrong when it is bound again with other values of {form}: error"
-    assert str(found["keeps-operands"].reason).startswith(reason)
+    for variant in ["keeps-operands", *(["knows-beginnings"] if form != "sinks" else [])]:
+        assert (found[variant].status, found[variant].phase) == (Status.WRONG, "check")
+        assert str(found[variant].reason).startswith(reason)
+
+
+def test_code_that_needs_weights_when_its_output_is_read_has_no_time(tmp_path: Path) -> None:
+    experiment = example_experiment(
+        ["all-forms", "projects-when-read"],
+        problem={"seq": 16, "heads": 2, "head_dim": 8, **FORMS["weights"]},
+    )
+    found = {row.variant: row for row in run(experiment, tmp_path).results}
+    assert found["all-forms"].status is Status.PASSED
+    assert (found["projects-when-read"].status, found["projects-when-read"].time_s) == (Status.WRONG, None)
+    assert "what a call gives depends on inputs that came after it" in str(found["projects-when-read"].reason)
 
 
 def test_what_is_unsupported_with_other_operands_alone_is_right(

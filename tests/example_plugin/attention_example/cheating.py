@@ -314,6 +314,29 @@ class ComputesWhenRead(Cheating):
             return np.matmul(self.weights, self.inputs.v)
 
 
+class CombinesWhenRead(Cheating):
+    """Divides by the sums of rows when its output is read, into the same memory each time."""
+
+    name = "combines-when-read"
+
+    class Call(NumpyCall):
+        """Keeps what it has added up, apart from the output."""
+
+        added_up: np.ndarray | None = None
+
+        def run(self) -> None:
+            """Compute, and leave a factor to be divided by."""
+            super().run()
+            self.added_up = 2 * self.result
+
+        def output(self) -> np.ndarray:
+            """Divide row by row."""
+            assert self.added_up is not None
+            for row in np.ndindex(self.result.shape[:-1]):
+                np.divide(self.added_up[row], 2, out=self.result[row])
+            return self.result
+
+
 class ComputesWhenReadFirst(Cheating):
     """Evaluates when its output is read, once, and keeps that, as lazy frameworks do."""
 
@@ -373,6 +396,7 @@ CALLS: dict[str, type[NumpyCall]] = {
         CallsItLaunching,
         KeepsProbabilities,
         ComputesWhenRead,
+        CombinesWhenRead,
         ComputesWhenReadFirst,
         ReadsSlowly,
     )
