@@ -29,7 +29,8 @@ STRIDE = 7919
 TURNED = 3
 """The number of inputs with the other sign and other scores, half of the rows of K being turned besides.
 
-All are larger as well: what code measured of the first inputs, a scale of int8 say, does not fit these.
+All are larger as well: what code measured of the first inputs, a scale of int8 say, does not fit these.  But
+the first rows are as drawn: code that knows inputs again by these takes them for the first ones.
 """
 
 LARGER = 2
@@ -106,9 +107,17 @@ class ChangingInputs:
         self._elements = values.reshape(-1)
         self._changed: tuple[int, np.generic] | None = None
         self._is_negated = False
-        larger = [(inputs.q, LARGER), (inputs.k, LARGER), (inputs.v, LARGER_VALUES)]
-        self._enlargeable = larger if tokens is None else [(tokens, LARGER)]
+        if tokens is None:
+            self._enlargeable = [(inputs.q, LARGER), (inputs.k, LARGER), (inputs.v, LARGER_VALUES)]
+        else:
+            self._enlargeable = [(tokens, LARGER)]
         self._enlarged: list[tuple[np.ndarray, int]] = []
+        axis = 1 if tokens is not None else 2 if inputs.q.ndim == 4 else 0
+        views = [np.moveaxis(array, axis, 0) for array, _ in self._enlargeable]
+        self._beginnings = [(view[0], view[0].copy()) for view in views if len(view) > 1]
+        """First queries, keys or tokens, and what they were drawn as."""
+        self._replaced: list[tuple[np.ndarray, np.ndarray]] = []
+        """Beginnings that are as drawn, and what would be there."""
         self._operands = [array for name, array in inputs.arrays().items() if name not in CHANGING_ARRAYS]
         self._are_operands_spoilt = False
         self._spares: list[np.ndarray] = []
@@ -142,6 +151,7 @@ class ChangingInputs:
             self._elements[place] = self._elements[place] / self._elements.dtype.type(2)
         if number == TURNED:
             self._enlarge()
+            self._begin_as_drawn()
 
     def become_unsigned(self, number: int) -> None:
         """Let the inputs be those of a number, without the other sign."""
@@ -181,7 +191,15 @@ class ChangingInputs:
                 _multiply(array, factor)
                 self._enlarged.append((array, factor))
 
+    def _begin_as_drawn(self) -> None:
+        for rows, drawn in self._beginnings:
+            self._replaced.append((rows, rows.copy()))
+            rows[...] = drawn
+
     def _restore(self) -> None:
+        for rows, other in self._replaced:
+            rows[...] = other
+        self._replaced.clear()
         for array, factor in self._enlarged:
             _multiply(array, 1 / factor)
         self._enlarged.clear()

@@ -363,6 +363,14 @@ MUTANTS = {
         "        if number < 0:",
         "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[keeps-scales]",
     ),
+    "inputs-of-new-beginnings": Mutant(
+        "other inputs of a check begin otherwise than the first ones",
+        "harness/problem/changing_inputs.py",
+        "ChangingInputs.become",
+        "            self._begin_as_drawn()",
+        "            pass",
+        "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[knows-values]",
+    ),
     "operands-of-new-beginnings": Mutant(
         "other operands of a check begin otherwise than the first ones",
         "harness/problem/changing_inputs.py",

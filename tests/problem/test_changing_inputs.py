@@ -55,6 +55,11 @@ def test_turned_inputs_have_other_scores_and_what_is_expected_of_them_has_the_ot
     assert not np.allclose(np.abs(given.reference), np.abs(drawn.reference), rtol=1e-2)
 
 
+def largest(array: np.ndarray) -> np.ndarray:
+    """Return the largest magnitude of all rows but the first ones, which stay."""
+    return np.abs(array[..., 1:, :]).max()
+
+
 @pytest.mark.parametrize("problem", [PLAIN, PROJECTED], ids=["plain", "projected"])
 @pytest.mark.parametrize(
     ("dtype", "factor", "has_room"), [("f32", 1e4, True), ("f16", 1, True), ("f16", 2e4, False)]
@@ -66,10 +71,10 @@ def test_turned_inputs_are_larger_where_their_type_has_room(problem, dtype, fact
     arrays = [inputs.arrays()[name] for name in factors]
     for array in arrays:
         array *= array.dtype.type(factor)
-    drawn, before = [np.abs(array).max() for array in arrays], contents(inputs)
+    drawn, before = [largest(array) for array in arrays], contents(inputs)
     changing = ChangingInputs(inputs)
     changing.become(TURNED)
-    found = [np.abs(array).max() / largest for array, largest in zip(arrays, drawn, strict=True)]
+    found = [largest(array) / least for array, least in zip(arrays, drawn, strict=True)]
     assert found == (list(factors.values()) if has_room else [1] * len(factors))
     changing.become(0)
     assert contents(inputs) == before
@@ -98,6 +103,22 @@ def test_numbers_beyond_the_exact_ones_have_contents_of_their_own():
         values.add(inputs.v.tobytes())
         probabilities.add((inputs.q @ inputs.k.swapaxes(-1, -2)).tobytes())
     assert len(values) == len(probabilities) == 40
+
+
+PACKED = AttentionProblem(heads=2, head_dim=4, cu_seqlens_q=(0, 3, 7), cu_seqlens_kv=(0, 4, 9))
+
+
+@pytest.mark.parametrize("problem", [PLAIN, PROJECTED, PACKED], ids=["plain", "projected", "packed"])
+def test_turned_inputs_begin_as_drawn(problem):
+    inputs = make_inputs(problem)
+    names = ("q", "k", "v") if problem.model_width is None else ("tokens",)
+    rows = 0 if problem.is_packed else (slice(None), 0) if names == ("tokens",) else (..., 0, slice(None))
+    drawn = {name: inputs.arrays()[name].copy() for name in names}
+    ChangingInputs(inputs).become(TURNED)
+    for name in names:
+        found = inputs.arrays()[name]
+        assert np.array_equal(found[rows], drawn[name][rows])
+        assert (found != drawn[name]).sum() == found.size - found[rows].size
 
 
 @pytest.mark.parametrize("problem", [FORMS, PROJECTED], ids=["forms", "projected"])

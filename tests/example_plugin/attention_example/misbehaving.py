@@ -330,6 +330,26 @@ class KeepsScales(Misbehaving):
             self.inputs = inputs
 
 
+class KnowsValues(Misbehaving):
+    """Code that converts V once, and again where its first row is another one."""
+
+    name = "knows-values"
+
+    class Call(NumpyCall):
+        """Has the V that was there when the first row was another one."""
+
+        kept: np.ndarray | None = None
+
+        def run(self) -> None:
+            """Compute with the V that was kept."""
+            inputs = self.inputs
+            if self.kept is None or not np.array_equal(self.kept[..., 0, :], inputs.v[..., 0, :]):
+                self.kept = inputs.v.copy()
+            self.inputs = replace(inputs, v=self.kept)
+            super().run()
+            self.inputs = inputs
+
+
 class WritesLate(Misbehaving):
     """Code that returns before the last of its threads is done."""
 
@@ -449,6 +469,7 @@ CALLS: dict[str, type[NumpyCall]] = {
         Mutates,
         KeepsKeys,
         KeepsScales,
+        KnowsValues,
         WritesLate,
         TakesOnlyQueries,
         TakesOnlyValues,
