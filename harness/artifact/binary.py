@@ -13,7 +13,8 @@ from harness.storage.reading import read_text
 def binary_digest(artifact: Artifact, folder: Path) -> str | None:
     """Return a digest of an artifact's machine code, of how it is launched, and of the code that does so.
 
-    The texts of stages are left out: another way to the same code gives the same digest.  None where the code
+    The texts of stages that are there to be read alone are left out: another way to the same code gives the
+    same digest.  None where the code
     is not in the folder, as that of a library, or the folder does not say what it holds.
     """
     try:
@@ -22,7 +23,7 @@ def binary_digest(artifact: Artifact, folder: Path) -> str | None:
         return None
     if not isinstance(noted, dict):
         return None
-    others = {ARTIFACT_FILE, *artifact.stage_files.values()}
+    others = {ARTIFACT_FILE, *(() if artifact.are_stages_run else artifact.stage_files.values())}
     code = {name: value for name, value in noted.items() if name not in others}
     launching = launching_digest(artifact.loader)
     if not code or launching is None:

@@ -18,6 +18,12 @@ PAGE = 4096
 MOST_BALLAST = 2**20
 """Bytes on the heap that lie before what a process allocates later."""
 
+GUARD = 2**17
+"""Bytes before and behind an input that are no numbers, in whatever type: a tile beyond its end shows."""
+
+ALL_BITS = 0xFF
+"""Of a byte: numbers of such bytes are NaN."""
+
 MAPPINGS = 16
 """Mappings that stand in the way of the code that a process loads."""
 
@@ -41,19 +47,25 @@ class Placement:
         self._random = random.Random(seed)
         self._ballast = bytearray(self._random.randrange(MOST_BALLAST))
 
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Return an uninitialised array that starts at a cache line, any of a page's where it varies."""
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype, guard: int = 0) -> np.ndarray:
+        """Return an uninitialised array that starts at a cache line, any of a page's where it varies.
+
+        So many bytes before and behind it, of a `guard`, are NaN in any type of floating-point numbers.
+        """
         offset = 0 if self._random is None else self._random.randrange(0, PAGE, CACHE_LINE)
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        raw = np.empty(size + CACHE_LINE + offset, dtype=np.uint8)
-        start = -raw.ctypes.data % CACHE_LINE + offset
+        raw = np.empty(size + CACHE_LINE + offset + 2 * guard, dtype=np.uint8)
+        start = -(raw.ctypes.data + guard) % CACHE_LINE + offset + guard
+        if guard:
+            raw[:start] = raw[start + size :] = ALL_BITS
         return raw[start : start + size].view(dtype).reshape(shape)
 
-    def moved(self, array: np.ndarray) -> np.ndarray:
-        """Return a copy of an array that lies elsewhere, the array itself where nothing varies."""
-        if self._random is None:
-            return array
-        copy = self.empty(array.shape, array.dtype)
+    def guarded(self, array: np.ndarray) -> np.ndarray:
+        """Return a copy of an array between guards, so that what is read beyond its ends shows.
+
+        It lies elsewhere where arrays vary.
+        """
+        copy = self.empty(array.shape, array.dtype, GUARD)
         copy[...] = array
         return copy
 

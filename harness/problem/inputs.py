@@ -53,11 +53,11 @@ class Inputs:
     paging: Paging | None = None
     """Where kernels find keys and values in pages, if they do; k and v are packed here nevertheless."""
 
-    def moved(self) -> "Inputs":
-        """Return the same inputs at other addresses, where this process varies them."""
+    def guarded(self) -> "Inputs":
+        """Return the same inputs between bytes that are no numbers, at other addresses where these vary."""
         arrays = {name: getattr(self, name) for name in ARRAYS}
-        moved = {name: placement.moved(array) for name, array in arrays.items() if array is not None}
-        projections = None if self.projections is None else self.projections.moved()
+        moved = {name: placement.guarded(array) for name, array in arrays.items() if array is not None}
+        projections = None if self.projections is None else self.projections.guarded()
         return Inputs(**moved, projections=projections, paging=self.paging)
 
     def as_given(self) -> "Inputs":

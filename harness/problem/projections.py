@@ -25,9 +25,9 @@ class ProjectionInputs:
     output_weights: np.ndarray | None = None
     """Wo, `[heads · head_dim_v, model_width]`, where the output is projected."""
 
-    def moved(self) -> "ProjectionInputs":
-        """Return the same arrays at other addresses, where this process varies them."""
-        return self._changed(placement.moved)
+    def guarded(self) -> "ProjectionInputs":
+        """Return the same arrays, see `Inputs.guarded`."""
+        return self._changed(placement.guarded)
 
     def astype(self, dtype: np.dtype) -> "ProjectionInputs":
         """Return the arrays in another type, C-contiguous."""

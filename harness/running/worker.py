@@ -184,7 +184,7 @@ class Worker:
         self._call = self._changing = None
         if request.placement is not None:
             placement.vary(request.placement)
-        inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed).moved()
+        inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed).guarded()
         inputs = inputs.as_given()
         self._is_timed = request.placement is not None
         self._note(inputs)

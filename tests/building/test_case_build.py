@@ -84,7 +84,7 @@ def test_a_built_artifact_computes_attention(tmp_path: Path) -> None:
 def test_an_unknown_variant_is_bad_input() -> None:
     with pytest.raises(
         InputError,
-        match=r"unknown variant 'flush' \(did you mean flash\?\); expected one of .*naive",
+        match=r"unknown variant 'flush' \(did you mean flash\?\); expected one of .*flash",
     ):
         build(example_case("flush"))
 

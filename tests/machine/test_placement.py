@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.machine.placement import CACHE_LINE, PAGE, Placement, elsewhere
+from harness.machine.placement import CACHE_LINE, GUARD, PAGE, Placement, elsewhere
 from harness.problem.dtypes import numpy_dtype
 
 
@@ -30,15 +30,22 @@ def test_each_seed_moves_large_arrays_within_their_pages() -> None:
     assert len(offsets) > 10
 
 
-def test_moved_arrays_hold_the_same_values_elsewhere() -> None:
-    placement = Placement()
-    array = np.arange(12, dtype=np.float32).reshape(3, 4)
-    assert placement.moved(array) is array
-    placement.vary(0)
-    moved = placement.moved(array)
-    assert np.array_equal(moved, array)
-    assert not np.shares_memory(moved, array)
-    assert moved.flags.c_contiguous
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("varies", [False, True])
+def test_guarded_arrays_hold_the_same_values_between_what_is_no_number(dtype: str, varies: bool) -> None:
+    placement, one = Placement(), numpy_dtype(dtype)
+    if varies:
+        placement.vary(0)
+    array = np.arange(12).reshape(3, 4).astype(one)
+    copy = placement.guarded(array)
+    assert np.array_equal(copy, array)
+    assert not np.shares_memory(copy, array)
+    assert copy.flags.c_contiguous
+    assert copy.ctypes.data % CACHE_LINE == 0
+    beside = GUARD // one.itemsize
+    for first in (copy.ctypes.data - GUARD, copy.ctypes.data + copy.nbytes):
+        held = (ctypes.c_uint8 * GUARD).from_address(first)
+        assert np.isnan(np.frombuffer(held, one, beside).astype(np.float32)).all()
 
 
 def addresses_in_forks(count: int) -> list[tuple[int, int]]:

@@ -371,6 +371,22 @@ MUTANTS = {
         "            pass",
         "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[knows-values]",
     ),
+    "inputs-beside-anything": Mutant(
+        "what lies beyond inputs is what happens to lie there",
+        "harness/machine/placement.py",
+        "Placement.empty",
+        "raw[:start] = raw[start + size :] = ALL_BITS",
+        "raw[:start] = raw[start + size :] = 0",
+        "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[reads-beyond]",
+    ),
+    "stages-are-no-code": Mutant(
+        "stages of plugins do not count for what is the same code",
+        "harness/artifact/binary.py",
+        "binary_digest",
+        "(() if artifact.are_stages_run else artifact.stage_files.values())",
+        "artifact.stage_files.values()",
+        "tests/artifact/test_binary.py::test_another_stage_is_another_code_unless_it_is_there_to_be_read[True]",
+    ),
     "operands-of-new-beginnings": Mutant(
         "other operands of a check begin otherwise than the first ones",
         "harness/problem/changing_inputs.py",

@@ -40,6 +40,7 @@ FAILURES = {
     "hang": (Status.TIMED_OUT, "run", "no answer within the limit of 1 s"),
     "hang-build": (Status.TIMED_OUT, "build", "no answer within the limit of 1.5 s"),
     "keeps-keys": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
+    "reads-beyond": (Status.WRONG, "check", "error inf, tolerance"),
     "knows-values": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "keeps-scales": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "killed": (Status.CRASHED, "run", "the worker was killed from outside (SIGKILL)"),

@@ -26,6 +26,8 @@ CALLS_BEFORE_DEATH = 100
 SECONDS_OF_A_LONG_CALL = 0.03
 """More than what a check repeats."""
 SECONDS_LATE = 0.02
+TILE = 16
+"""Keys of a tile of `reads-beyond`."""
 
 
 class Misbehaving(NumpyAttention):
@@ -350,6 +352,23 @@ class KnowsValues(Misbehaving):
             self.inputs = inputs
 
 
+class ReadsBeyond(Misbehaving):
+    """Code that reads whole tiles of V, also the last one, and multiplies what is beyond its end with 0."""
+
+    name = "reads-beyond"
+
+    class Call(NumpyCall):
+        """Has a tile more than there are values."""
+
+        def run(self) -> None:
+            """Compute, and add nothing."""
+            super().run()
+            v = self.inputs.v
+            beyond = (ctypes.c_float * (TILE * v.shape[-1])).from_address(v.ctypes.data + v.nbytes)
+            tile = np.frombuffer(beyond, np.float32).reshape(TILE, v.shape[-1])
+            self.result[:, -1] += np.zeros(TILE, np.float32) @ tile
+
+
 class WritesLate(Misbehaving):
     """Code that returns before the last of its threads is done."""
 
@@ -463,6 +482,7 @@ CALLS: dict[str, type[NumpyCall]] = {
         Raises,
         Wrong,
         Overflows,
+        ReadsBeyond,
         Stale,
         Accumulates,
         Drifts,
