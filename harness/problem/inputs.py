@@ -53,13 +53,6 @@ class Inputs:
     paging: Paging | None = None
     """Where kernels find keys and values in pages, if they do; k and v are packed here nevertheless."""
 
-    def guarded(self) -> "Inputs":
-        """Return the same inputs between bytes that are no numbers, at other addresses where these vary."""
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        moved = {name: placement.guarded(array) for name, array in arrays.items() if array is not None}
-        projections = None if self.projections is None else self.projections.guarded()
-        return Inputs(**moved, projections=projections, paging=self.paging)
-
     def as_given(self) -> "Inputs":
         """Return these inputs, q, k and v filled with NaN in place where code is to project them itself.
 
@@ -161,6 +154,21 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
         bias=None if drawn.bias is None else np.ascontiguousarray(drawn.bias, dtype),
         sinks=sinks,
     )
+
+
+def make_guarded_inputs(problem: AttentionProblem, distribution: str, seed: int) -> Inputs:
+    """Draw inputs as `make_inputs` does, each array between bytes that are no numbers.
+
+    They lie at other addresses where these vary.  No more than one array is there twice at any time.
+    """
+    drawn = make_inputs(problem, distribution, seed)
+    arrays, projections, paging = drawn.arrays(), drawn.projections, drawn.paging
+    is_projected = projections is not None
+    del drawn, projections
+    for name in list(arrays):
+        arrays[name] = placement.guarded(arrays.pop(name))
+    own = {name: arrays.pop(name) for name in ARRAYS if name in arrays}
+    return Inputs(**own, projections=ProjectionInputs(**arrays) if is_projected else None, paging=paging)
 
 
 def _sinks(problem: AttentionProblem, distribution: str, generator: np.random.Generator) -> np.ndarray | None:

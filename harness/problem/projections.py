@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 
@@ -24,10 +23,6 @@ class ProjectionInputs:
     """Wv, `[model_width, kv_heads · head_dim_v]`."""
     output_weights: np.ndarray | None = None
     """Wo, `[heads · head_dim_v, model_width]`, where the output is projected."""
-
-    def guarded(self) -> "ProjectionInputs":
-        """Return the same arrays, see `Inputs.guarded`."""
-        return self._changed(placement.guarded)
 
     def astype(self, dtype: np.dtype) -> "ProjectionInputs":
         """Return the arrays in another type, C-contiguous."""

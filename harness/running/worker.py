@@ -177,15 +177,15 @@ class Worker:
 
     def _bind(self, request: BindRequest) -> Done:
         from harness.problem.changing_inputs import ChangingInputs
-        from harness.problem.inputs import make_inputs
+        from harness.problem.inputs import make_guarded_inputs
 
         if self._executable is None or self._artifact is None:
             raise RuntimeError("bind was asked for before load")
         self._call = self._changing = None
         if request.placement is not None:
             placement.vary(request.placement)
-        inputs = make_inputs(self._artifact.case.problem, request.distribution, request.seed).guarded()
-        inputs = inputs.as_given()
+        problem = self._artifact.case.problem
+        inputs = make_guarded_inputs(problem, request.distribution, request.seed).as_given()
         self._is_timed = request.placement is not None
         self._note(inputs)
         self._call = self._executable.bind(inputs)
