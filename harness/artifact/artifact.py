@@ -97,11 +97,6 @@ class Artifact(BaseModel):
     """Build time of each named stage."""
     stage_files: dict[str, str] = {}
     """File in the folder that holds each stage's output."""
-    are_stages_run: bool = True
-    """Whether code may run what these files hold, so that they count for what is the same code.
-
-    False where they are there to be read alone.
-    """
     chosen: dict[str, ParameterValue] = {}
     """Values of parameters that the case leaves open, as they were chosen."""
     ranks: Annotated[int, Field(gt=0)] = 1

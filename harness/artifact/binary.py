@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.launching_code import launching_digest
-from harness.digest import digest
+from harness.digest import OWN_PACKAGE, digest
 from harness.storage.digests import DIGESTS_FILE
 from harness.storage.reading import read_text
 
@@ -13,9 +13,10 @@ from harness.storage.reading import read_text
 def binary_digest(artifact: Artifact, folder: Path) -> str | None:
     """Return a digest of an artifact's machine code, of how it is launched, and of the code that does so.
 
-    The texts of stages that are there to be read alone are left out: another way to the same code gives the
-    same digest.  None where the code
-    is not in the folder, as that of a library, or the folder does not say what it holds.
+    The texts of stages are left out: another way to the same code gives the same digest.  A plugin's loader
+    may run them nevertheless, or choose by parameters what it runs: there the content key counts as well, of
+    whatever the case depends on.  None where the code is not in the folder, as that of a library, or the
+    folder does not say what it holds.
     """
     try:
         noted = json.loads(read_text(folder / DIGESTS_FILE))
@@ -23,9 +24,12 @@ def binary_digest(artifact: Artifact, folder: Path) -> str | None:
         return None
     if not isinstance(noted, dict):
         return None
-    others = {ARTIFACT_FILE, *(() if artifact.are_stages_run else artifact.stage_files.values())}
+    others = {ARTIFACT_FILE, *artifact.stage_files.values()}
     code = {name: value for name, value in noted.items() if name not in others}
     launching = launching_digest(artifact.loader)
     if not code or launching is None:
         return None
-    return digest([code, artifact.launch, artifact.ranks, artifact.page_size, artifact.is_padded, launching])
+    is_own = artifact.loader.partition(".")[0] == OWN_PACKAGE
+    of_a_plugin = None if is_own else [artifact.key, artifact.chosen]
+    launched = [artifact.launch, artifact.ranks, artifact.page_size, artifact.is_padded, launching]
+    return digest([code, *launched, of_a_plugin])

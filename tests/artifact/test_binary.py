@@ -1,5 +1,6 @@
-"""What is the same code: what runs, and of stages only what is not there to be read alone."""
+"""What is the same code: what runs, and what a plugin's loader may run."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,50 +12,61 @@ from harness.problem.case import Case
 from harness.storage.digests import write_digests
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
-LOADER = "harness.targets.cpu.executable:load"
+OWN = "harness.targets.cpu.executable:load"
 
 
-def digest(folder: Path, *, are_stages_run: bool, stage: str, launch: str | None = "{}") -> str | None:
-    """Return the digest of an artifact of one stage, `kernel.py`, and of one file beside it."""
-    artifact = Artifact(
-        case=CASE,
-        key="k",
-        executor="native",
-        loader=LOADER,
-        stage_files={"kernel": "kernel.py"},
-        are_stages_run=are_stages_run,
-    )
-    folder.mkdir(parents=True)
+def digest(
+    folder: Path,
+    loader: str = OWN,
+    key: str = "k",
+    stage: str = "text",
+    code: str | None = "machine code",
+    **fields: object,
+) -> str | None:
+    """Return the digest of an artifact of one stage, and of one file beside it."""
+    folder = folder / "built"
+    folder.mkdir(exist_ok=True)
+    stages = {"kernel": "kernel.py"}
+    artifact = Artifact(case=CASE, key=key, executor="native", loader=loader, stage_files=stages, **fields)  # type: ignore[arg-type]
     (folder / "kernel.py").write_text(stage)
-    if launch is not None:
-        (folder / "launch.json").write_text(launch)
+    if code is not None:
+        (folder / "kernels.o").write_text(code)
     write_digests(folder)
     return binary_digest(artifact, folder)
 
 
-@pytest.mark.parametrize("are_stages_run", [True, False])
-def test_another_stage_is_another_code_unless_it_is_there_to_be_read(
-    tmp_path: Path, are_stages_run: bool
-) -> None:
-    one, same, other, launched = (
-        digest(tmp_path / name, are_stages_run=are_stages_run, stage=stage, launch=launch)
-        for name, stage, launch in [
-            ("one", "slow", "{}"),
-            ("same", "slow", "{}"),
-            ("other", "fast", "{}"),
-            ("launched", "slow", "[]"),
-        ]
-    )
+@pytest.fixture
+def loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the loader of a plugin."""
+    (tmp_path / "a_plugin_with_a_loader.py").write_text("def load(artifact, folder): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "a_plugin_with_a_loader:load"
+
+
+def test_with_a_loader_of_ours_machine_code_and_launch_count_and_no_stages(tmp_path: Path) -> None:
+    one = digest(tmp_path)
     assert one is not None
-    assert one == same
-    assert (one == other) != are_stages_run
-    assert one != launched
+    assert one == digest(tmp_path, key="other", stage="another way")
+    assert one != digest(tmp_path, code="other machine code")
+    assert one != digest(tmp_path, launch={"threads": 2})
 
 
-def test_code_that_is_not_in_the_folder_has_no_digest(tmp_path: Path) -> None:
-    assert digest(tmp_path / "read", are_stages_run=False, stage="text", launch=None) is None
-    assert digest(tmp_path / "run", are_stages_run=True, stage="text", launch=None) is not None
+def test_with_a_loader_of_a_plugin_another_key_is_another_code(tmp_path: Path, loader: str) -> None:
+    """It may run a stage, import by computed names, or choose by parameters: all that is in the key."""
+    one = digest(tmp_path, loader)
+    assert one is not None
+    assert one == digest(tmp_path, loader)
+    assert one != digest(tmp_path, loader, key="other")
+    assert one != digest(tmp_path, loader, chosen={"tile": 16})
 
 
-def test_artifacts_of_plugins_run_their_stages_unless_they_say_otherwise() -> None:
-    assert Artifact(case=CASE, key="k", executor="native", loader=LOADER).are_stages_run
+@pytest.mark.parametrize("is_own", [True, False])
+def test_code_that_is_not_in_the_folder_has_no_digest(tmp_path: Path, loader: str, is_own: bool) -> None:
+    assert digest(tmp_path, OWN if is_own else loader, code=None) is None
+
+
+def test_a_folder_that_does_not_say_what_it_holds_has_no_digest(tmp_path: Path) -> None:
+    artifact = Artifact(case=CASE, key="k", executor="native", loader=OWN)
+    assert binary_digest(artifact, tmp_path) is None
+    (tmp_path / "digests.json").write_text(json.dumps([]))
+    assert binary_digest(artifact, tmp_path) is None

@@ -379,13 +379,13 @@ MUTANTS = {
         "raw[:start] = raw[start + size :] = 0",
         "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[reads-beyond]",
     ),
-    "stages-are-no-code": Mutant(
-        "stages of plugins do not count for what is the same code",
+    "plugins-code-by-files": Mutant(
+        "what a plugin's loader runs is the same where files beside its stages are",
         "harness/artifact/binary.py",
         "binary_digest",
-        "(() if artifact.are_stages_run else artifact.stage_files.values())",
-        "artifact.stage_files.values()",
-        "tests/artifact/test_binary.py::test_another_stage_is_another_code_unless_it_is_there_to_be_read[True]",
+        "None if is_own else [artifact.key, artifact.chosen]",
+        "None",
+        "tests/artifact/test_binary.py::test_with_a_loader_of_a_plugin_another_key_is_another_code",
     ),
     "operands-of-new-beginnings": Mutant(
         "other operands of a check begin otherwise than the first ones",

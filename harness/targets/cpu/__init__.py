@@ -113,7 +113,6 @@ class CpuTarget(Target):
         compiled = compile_kernels(module, target_chip, folder, longest_first=longest_first)
         launch = Launch(kernels=compiled.kernels, threads=int(case.target_options.get("threads", 1)))
         return Artifact(
-            are_stages_run=False,
             case=case,
             key=key,
             executor="native" if target_chip.runs_here else "none",

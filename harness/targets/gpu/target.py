@@ -151,7 +151,6 @@ class GpuTarget(Target):
         launch = GpuLaunch(chip=chip, kernels=build.kernels)
         counted = {"flops_executed": flops_executed, "bank_conflicts": build.bank_conflicts}
         return Artifact(
-            are_stages_run=False,
             case=case,
             key=key,
             metrics=packaging.static_metrics(build.code, launch).model_copy(update=counted),

@@ -122,7 +122,6 @@ class IreeVariant(Variant):
         self, case: Case, key: str, compilation: Compilation, executor: Executor, **found: Any
     ) -> Artifact:
         return Artifact(
-            are_stages_run=False,
             case=case,
             key=key,
             executor=executor.name,

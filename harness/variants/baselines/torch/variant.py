@@ -75,7 +75,6 @@ class TorchVariant(Variant):
         """Write the calls down; PyTorch holds the code."""
         (folder / SOURCE_FILE).write_text(self.source(case), encoding="utf-8")
         return Artifact(
-            are_stages_run=False,
             case=case,
             key=key,
             metrics=self.metrics(case.problem),

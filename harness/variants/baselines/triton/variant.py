@@ -128,7 +128,6 @@ class Triton(Variant):
         kernels = device_code(code.texts["ptx"], _assembled(code), launch.kernels, code.chip)
         metrics = packaging.static_metrics(kernels, launch)
         return Artifact(
-            are_stages_run=False,
             case=case,
             key=key,
             metrics=metrics.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
