@@ -29,15 +29,13 @@ STRIDE = 7919
 TURNED = 3
 """The number of inputs with the other sign and other scores, half of the rows of K being turned besides.
 
-All are larger as well: what code measured of the first inputs, a scale of int8 say, does not fit these.  But
-the first rows are as drawn: code that knows inputs again by these takes them for the first ones.
+V is larger as well: what code measured of the first one, a scale of int8 say, does not fit.  Scores stay as
+large: rows that see hardly more than one key have errors nearer to what is allowed.  The first rows are as drawn:
+code that knows inputs again by these takes them for the first ones.
 """
 
-LARGER = 2
-"""How many times as large Q, K or tokens are then; a power of two, so that what was drawn comes back."""
-
-LARGER_VALUES = 4
-"""The same of V."""
+LARGER = 4
+"""How many times as large V is then; a power of two, so that what was drawn comes back."""
 
 TURNABLE = ("normal", "uniform")
 """Distributions of inputs that stay of their kind then; others have infinities, or a sign that matters."""
@@ -107,13 +105,10 @@ class ChangingInputs:
         self._elements = values.reshape(-1)
         self._changed: tuple[int, np.generic] | None = None
         self._is_negated = False
-        if tokens is None:
-            self._enlargeable = [(inputs.q, LARGER), (inputs.k, LARGER), (inputs.v, LARGER_VALUES)]
-        else:
-            self._enlargeable = [(tokens, LARGER)]
-        self._enlarged: list[tuple[np.ndarray, int]] = []
+        self._is_enlarged = False
         axis = 1 if tokens is not None else 2 if inputs.q.ndim == 4 else 0
-        views = [np.moveaxis(array, axis, 0) for array, _ in self._enlargeable]
+        changing = [inputs.q, inputs.k, inputs.v] if tokens is None else [tokens]
+        views = [np.moveaxis(array, axis, 0) for array in changing]
         self._beginnings = [(view[0], view[0].copy()) for view in views if len(view) > 1]
         """First queries, keys or tokens, and what they were drawn as."""
         self._replaced: list[tuple[np.ndarray, np.ndarray]] = []
@@ -184,12 +179,14 @@ class ChangingInputs:
         self._turned = turned
 
     def _enlarge(self) -> None:
-        """Let all inputs be larger that stay in the range of their type then."""
-        for array, factor in self._enlargeable:
-            largest = float(np.nanmax(np.abs(array.astype(np.float64)), initial=0.0))
-            if largest * factor <= float(ml_dtypes.finfo(array.dtype).max):
-                _multiply(array, factor)
-                self._enlarged.append((array, factor))
+        """Let V be larger, if it stays in the range of its type then and is no projection."""
+        values = self.inputs.v
+        if self.inputs.projections is not None or not values.size:
+            return
+        largest = float(np.nanmax(np.abs(values.astype(np.float64)), initial=0.0))
+        if largest * LARGER <= float(ml_dtypes.finfo(values.dtype).max):
+            _multiply(values, LARGER)
+            self._is_enlarged = True
 
     def _begin_as_drawn(self) -> None:
         for rows, drawn in self._beginnings:
@@ -200,9 +197,9 @@ class ChangingInputs:
         for rows, other in self._replaced:
             rows[...] = other
         self._replaced.clear()
-        for array, factor in self._enlarged:
-            _multiply(array, 1 / factor)
-        self._enlarged.clear()
+        if self._is_enlarged:
+            _multiply(self.inputs.v, 1 / LARGER)
+            self._is_enlarged = False
         if self._changed is None:
             return
         place, value = self._changed

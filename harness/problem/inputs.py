@@ -25,11 +25,8 @@ from harness.problem.set_scores import LARGEST_FACTOR, cancelling_logits, cancel
 LARGEST_LOGIT = 100.0
 """Largest scaled score that `large-logits` reaches: exp(100) overflows float32."""
 
-LARGER_BIAS = np.float32(4)
-"""How many times as large the second bias of a check is as the first."""
-
-LARGER_WEIGHTS = np.float32(2)
-"""The same of weights, of which Q and K are made both."""
+LARGER_WEIGHTS = ("value_weights", "output_weights")
+"""Weights that are twice as large in the first turn of others: scores stay as large."""
 
 ARRAYS = ("q", "k", "v", "mask", "bias", "sinks")
 
@@ -208,23 +205,23 @@ def _projected_inputs(problem: AttentionProblem, distribution: str, generator: n
 def other_operands(problem: AttentionProblem, seed: int, turn: int) -> dict[str, np.ndarray]:
     """Draw another mask, bias, sinks and weights by name, of these what a problem has.
 
-    Those of each turn, from 1 on, are others, see `random_mask`.  In the first turn bias and weights are
-    larger as well: what code measured of the first ones does not fit.
+    Those of each turn, from 1 on, are others, see `random_mask`.  In the first turn weights of V and of the
+    output are larger as well: what code measured of the first ones does not fit.
     """
     generator, dtype = np.random.default_rng((seed, turn)), numpy_dtype(problem.dtype)
     drawn: dict[str, np.ndarray] = {}
     if problem.mask:
         drawn["mask"] = random_mask(problem, generator, turn)
     if problem.bias:
-        bias = generator.standard_normal(problem.bias_shape, dtype=np.float32)
-        drawn["bias"] = (LARGER_BIAS * bias if turn == 1 else bias).astype(dtype)
+        drawn["bias"] = generator.standard_normal(problem.bias_shape, dtype=np.float32).astype(dtype)
     sinks = _sinks(problem, "normal", generator)
     if sinks is not None:
         drawn["sinks"] = sinks
     for name, shape in projection_shapes(problem).items():
         if name != "tokens":
             weights = draw_weights(shape, generator)
-            drawn[name] = (LARGER_WEIGHTS * weights if turn == 1 else weights).astype(dtype)
+            is_larger = turn == 1 and name in LARGER_WEIGHTS
+            drawn[name] = (np.float32(2) * weights if is_larger else weights).astype(dtype)
     return drawn
 
 

@@ -60,22 +60,15 @@ def largest(array: np.ndarray) -> np.ndarray:
     return np.abs(array[..., 1:, :]).max()
 
 
-@pytest.mark.parametrize("problem", [PLAIN, PROJECTED], ids=["plain", "projected"])
-@pytest.mark.parametrize(
-    ("dtype", "factor", "has_room"), [("f32", 1e4, True), ("f16", 1, True), ("f16", 2e4, False)]
-)
-def test_turned_inputs_are_larger_where_their_type_has_room(problem, dtype, factor, has_room):
-    problem = problem.model_copy(update={"dtype": dtype})
-    inputs = make_inputs(problem)
-    factors = {"q": 2, "k": 2, "v": 4} if problem.model_width is None else {"tokens": 2}
-    arrays = [inputs.arrays()[name] for name in factors]
-    for array in arrays:
-        array *= array.dtype.type(factor)
-    drawn, before = [largest(array) for array in arrays], contents(inputs)
+@pytest.mark.parametrize(("dtype", "factor", "grows"), [("f32", 1e4, 4), ("f16", 1, 4), ("f16", 2e4, 1)])
+def test_turned_values_are_larger_where_their_type_has_room(dtype, factor, grows):
+    inputs = make_inputs(PLAIN.model_copy(update={"dtype": dtype}))
+    inputs.v[:] *= inputs.v.dtype.type(factor)
+    drawn, before = {name: largest(array) for name, array in inputs.arrays().items()}, contents(inputs)
     changing = ChangingInputs(inputs)
     changing.become(TURNED)
-    found = [largest(array) / least for array, least in zip(arrays, drawn, strict=True)]
-    assert found == (list(factors.values()) if has_room else [1] * len(factors))
+    found = {name: largest(array) / drawn[name] for name, array in inputs.arrays().items()}
+    assert found == {"q": 1, "k": 1, "v": grows}
     changing.become(0)
     assert contents(inputs) == before
 
@@ -118,7 +111,7 @@ def test_turned_inputs_begin_as_drawn(problem):
     for name in names:
         found = inputs.arrays()[name]
         assert np.array_equal(found[rows], drawn[name][rows])
-        assert (found != drawn[name]).sum() == found.size - found[rows].size
+        assert (found != drawn[name]).mean() > 0.3
 
 
 @pytest.mark.parametrize("problem", [FORMS, PROJECTED], ids=["forms", "projected"])
@@ -137,7 +130,7 @@ def test_operands_are_spoilt_until_inputs_change_again(problem):
 
 
 @pytest.mark.parametrize("problem", [FORMS, PROJECTED], ids=["forms", "projected"])
-def test_operands_keep_their_beginnings_in_the_first_turn_and_are_larger(problem):
+def test_operands_keep_their_beginnings_in_the_first_turn_and_weights_of_values_are_larger(problem):
     drawn, first, second = (make_inputs(problem) for _ in range(3))
     change_operands(first, problem, 0, 1)
     change_operands(second, problem, 0, 2)
@@ -147,7 +140,7 @@ def test_operands_keep_their_beginnings_in_the_first_turn_and_are_larger(problem
         assert not np.array_equal(before, one)
         if before.dtype != np.bool_:
             assert not np.array_equal(before[..., 0, :], two[..., 0, :])
-            factor = 4 if name == "bias" else 2
+            factor = 2 if name in ("value_weights", "output_weights") else 1
             assert 0.6 * factor < np.std(one[..., 1:, :]) / np.std(two) < 1.5 * factor
 
 
