@@ -30,8 +30,8 @@ TURNED = 3
 """The number of inputs with the other sign and other scores, half of the rows of K being turned besides.
 
 V is larger as well: what code measured of the first one, a scale of int8 say, does not fit.  Scores stay as
-large: rows that see hardly more than one key have errors nearer to what is allowed.  The first rows are as drawn:
-code that knows inputs again by these takes them for the first ones.
+large: rows that see hardly more than one key have errors nearer to what is allowed.  The first rows are as
+drawn: code that knows inputs again by these takes them for the first ones.
 """
 
 LARGER = 4
