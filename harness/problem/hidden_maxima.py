@@ -4,12 +4,10 @@ Code that takes the maximum over them as well is right as long as that is little
 exponentials of all that is visible are 0.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.set_scores import LARGEST_FACTOR
+from harness.problem.set_scores import LARGEST_FACTOR, views_of_sequences
 
 SCORE = 60.0
 """About the scaled score of hidden keys, and minus that of visible ones."""
@@ -35,7 +33,7 @@ def let_hidden_keys_score_most(
     if abs(problem.scale) * LARGEST_FACTOR < SCORE / COMPONENT_OF_KEYS:
         return
     component = np.float32(SCORE / float(COMPONENT_OF_KEYS) / problem.scale)
-    sequences = [one for one in _sequences(problem, q, k, of_such_queries) if one[1].shape[1]]
+    sequences = [one for one in views_of_sequences(problem, q, k, of_such_queries) if one[1].shape[1]]
     if problem.is_packed and len(sequences) == 1:
         return
     for number, (queries, keys, small) in enumerate(sequences):
@@ -63,18 +61,3 @@ def _block_of_keys(first: np.ndarray, end: np.ndarray, seq_kv: int) -> tuple[int
             return block, rows
         block *= 2
     return block, np.zeros(len(first), bool)
-
-
-def _sequences(
-    problem: AttentionProblem, q: np.ndarray, k: np.ndarray, other: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield views of Q, K and what is of Q's shape, of each sequence, `[heads, seq, head_dim]`."""
-    if problem.cu_seqlens_q is None or problem.cu_seqlens_kv is None:
-        for entry, (_, seq_kv) in enumerate(problem.sequence_lengths()):
-            yield q[entry], k[entry, :, :seq_kv], other[entry]
-        return
-    starts_q, starts_kv = problem.cu_seqlens_q, problem.cu_seqlens_kv
-    for number in range(len(starts_q) - 1):
-        of_q = slice(starts_q[number], starts_q[number + 1])
-        keys = k[starts_kv[number] : starts_kv[number + 1]]
-        yield q[of_q].swapaxes(0, 1), keys.swapaxes(0, 1), other[of_q].swapaxes(0, 1)

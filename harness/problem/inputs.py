@@ -15,6 +15,7 @@ from harness.problem.drawn_projections import draw_projections, draw_weights, un
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.hidden_maxima import let_hidden_keys_score_most
 from harness.problem.infinite_scores import columns_to_hide, hide_runs_by_bias, sequence_keys
+from harness.problem.late_maxima import let_late_keys_score_most
 from harness.problem.mask_patterns import rows_of_one_key
 from harness.problem.negative_logits import finite_mask, negative_logit
 from harness.problem.pages import Paging
@@ -258,23 +259,28 @@ def _uniform(problem: AttentionProblem, generator: np.random.Generator) -> Input
 def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> Inputs:
     """Normal inputs with Q scaled so that the largest scaled score of the first head is `LARGEST_LOGIT`.
 
-    The first 64 queries of the head are looked at; others can be somewhat larger.  Where there is a mask,
-    those of them that it shows one key see that of their least score: the maximum over hidden keys, too,
-    would leave nothing of it.  Where there is none, see `let_hidden_keys_score_most`; beside sinks nothing
-    would be left of what such queries see.
+    The first 64 queries of the head are looked at; others can be somewhat larger.  Some queries see late keys
+    score most (`let_late_keys_score_most`).  Where there is a mask, those of them that it shows one key see
+    that of their least score: the maximum over hidden keys, too, would leave nothing of it.  Where there is
+    none, see `let_hidden_keys_score_most`; beside sinks nothing would be left of what such queries see.
     """
     drawn = _normal(problem, generator)
-    q, k = (drawn.q[:, 0], drawn.k[:, 0]) if problem.is_packed else (drawn.q[0, 0], drawn.k[0, 0])
-    scores = q[:64] @ k.T
-    largest = float(np.max(np.abs(scores), initial=0.0)) * abs(problem.scale)
+    largest = float(np.max(np.abs(_first_scores(problem, drawn.q, drawn.k)), initial=0.0))
     if largest == 0:
         return drawn
-    if drawn.mask is not None and min(drawn.mask.shape[-2:]) > 1:
-        _show_least_scores(problem, drawn.mask[0, 0], np.sign(problem.scale) * scores)
     enlarged = drawn.q * np.float32(min(LARGEST_LOGIT / largest, LARGEST_FACTOR))
+    let_late_keys_score_most(problem, enlarged, drawn.k, drawn.q)
     if drawn.mask is None and not problem.sinks:
         let_hidden_keys_score_most(problem, enlarged, drawn.k, drawn.q)
+    if drawn.mask is not None and min(drawn.mask.shape[-2:]) > 1:
+        _show_least_scores(problem, drawn.mask[0, 0], _first_scores(problem, enlarged, drawn.k))
     return replace(drawn, q=enlarged)
+
+
+def _first_scores(problem: AttentionProblem, q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return the scaled scores of the first 64 queries of the first head, `[queries, seq_kv]`."""
+    of_head, keys = (q[:, 0], k[:, 0]) if problem.is_packed else (q[0, 0], k[0, 0])
+    return np.float32(problem.scale) * (of_head[:64] @ keys.T)
 
 
 def _show_least_scores(problem: AttentionProblem, mask: np.ndarray, scores: np.ndarray) -> None:

@@ -1,5 +1,7 @@
 """Scores that inputs set one by one: a component of Q that is the same everywhere meets one of K."""
 
+from collections.abc import Iterator
+
 import ml_dtypes
 import numpy as np
 
@@ -35,3 +37,18 @@ def cancelling_logits(
 def cancelling_values(is_light: np.ndarray) -> np.ndarray:
     """Return what values are that cancel between light keys and others."""
     return np.where(is_light, -2, 1)
+
+
+def views_of_sequences(
+    problem: AttentionProblem, q: np.ndarray, k: np.ndarray, other: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield views of Q, K and what is of Q's shape, of each sequence, `[heads, seq, head_dim]`."""
+    if problem.cu_seqlens_q is None or problem.cu_seqlens_kv is None:
+        for entry, (_, seq_kv) in enumerate(problem.sequence_lengths()):
+            yield q[entry], k[entry, :, :seq_kv], other[entry]
+        return
+    starts_q, starts_kv = problem.cu_seqlens_q, problem.cu_seqlens_kv
+    for number in range(len(starts_q) - 1):
+        of_q = slice(starts_q[number], starts_q[number + 1])
+        keys = k[starts_kv[number] : starts_kv[number + 1]]
+        yield q[of_q].swapaxes(0, 1), keys.swapaxes(0, 1), other[of_q].swapaxes(0, 1)

@@ -421,11 +421,19 @@ MUTANTS = {
         "return np.arange(used)",
         "tests/problem/test_pages.py::test_no_page_is_in_its_own_place_or_right_after_the_one_before[2]",
     ),
+    "late-keys-score-as-others": Mutant(
+        "late keys score as others do under `large-logits`",
+        "harness/problem/late_maxima.py",
+        "let_late_keys_score_most",
+        "queries[chosen, 1] = component",
+        "queries[chosen, 1] = 0",
+        "tests/problem/test_late_maxima.py::test_a_maximum_of_the_first_tile_overflows[4-None-full]",
+    ),
     "hidden-keys-score-as-others": Mutant(
         "keys that are hidden score as others do under `large-logits`",
         "harness/problem/hidden_maxima.py",
         "let_hidden_keys_score_most",
-        "sequences = [one for one in _sequences(problem, q, k, of_such_queries) if one[1].shape[1]]",
+        "sequences = [one for one in views_of_sequences(problem, q, k, of_such_queries) if one[1].shape[1]]",
         "return",
         "tests/problem/test_hidden_maxima.py"
         "::test_a_maximum_over_hidden_keys_leaves_nothing_of_some_queries[0.25-packed]",
