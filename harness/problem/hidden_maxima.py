@@ -22,21 +22,19 @@ EVERY = 4
 """One query of so many sees that keys of other sequences score more."""
 
 
-def let_hidden_keys_score_most(
-    problem: AttentionProblem, q: np.ndarray, k: np.ndarray, of_such_queries: np.ndarray
-) -> None:
+def let_hidden_keys_score_most(problem: AttentionProblem, q: np.ndarray, k: np.ndarray) -> None:
     """Let keys score about `SCORE` that are hidden from some queries, and visible ones minus that, in place.
 
-    `of_such_queries` has the shape of `q`, and small components.  Does nothing where the scale leaves no such
-    Q, or causality, windows and lengths hide nothing.
+    Does nothing where the scale leaves no such Q, or causality, windows and lengths hide nothing.  Visible
+    keys score exactly the same: rounded scores add nothing to what is allowed.
     """
     if abs(problem.scale) * LARGEST_FACTOR < SCORE / COMPONENT_OF_KEYS:
         return
     component = np.float32(SCORE / float(COMPONENT_OF_KEYS) / problem.scale)
-    sequences = [one for one in views_of_sequences(problem, q, k, of_such_queries) if one[1].shape[1]]
+    sequences = [one for one in views_of_sequences(problem, q, k) if one[1].shape[1]]
     if problem.is_packed and len(sequences) == 1:
         return
-    for number, (queries, keys, small) in enumerate(sequences):
+    for number, (queries, keys) in enumerate(sequences):
         seq_q, seq_kv = queries.shape[1], keys.shape[1]
         first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
         if problem.is_packed:
@@ -48,7 +46,7 @@ def let_hidden_keys_score_most(
                 continue
             signs = 1 - 2 * (np.arange(seq_kv) // block % 2)
         keys[..., 0] = COMPONENT_OF_KEYS * signs
-        queries[:, rows] = small[:, rows]
+        queries[:, rows] = 0
         queries[:, rows, 0] = -component * signs[first[rows]]
 
 

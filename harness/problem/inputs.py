@@ -13,6 +13,7 @@ from harness.machine.placement import placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.drawn_projections import draw_projections, draw_weights, uniform_draw
 from harness.problem.dtypes import numpy_dtype
+from harness.problem.heavy_keys import let_one_key_weigh_most
 from harness.problem.hidden_maxima import let_hidden_keys_score_most
 from harness.problem.infinite_scores import columns_to_hide, hide_runs_by_bias, sequence_keys
 from harness.problem.late_maxima import let_late_keys_score_most
@@ -269,9 +270,9 @@ def _large_logits(problem: AttentionProblem, generator: np.random.Generator) -> 
     if largest == 0:
         return drawn
     enlarged = drawn.q * np.float32(min(LARGEST_LOGIT / largest, LARGEST_FACTOR))
-    let_late_keys_score_most(problem, enlarged, drawn.k, drawn.q)
+    let_late_keys_score_most(problem, enlarged, drawn.k)
     if drawn.mask is None and not problem.sinks:
-        let_hidden_keys_score_most(problem, enlarged, drawn.k, drawn.q)
+        let_hidden_keys_score_most(problem, enlarged, drawn.k)
     if drawn.mask is not None and min(drawn.mask.shape[-2:]) > 1:
         _show_least_scores(problem, drawn.mask[0, 0], _first_scores(problem, enlarged, drawn.k))
     return replace(drawn, q=enlarged)
@@ -352,8 +353,8 @@ def _cancelling(problem: AttentionProblem, generator: np.random.Generator) -> In
     """Values that cancel between keys of probability 1 and of a little more than ½, relative to the largest.
 
     A coarser format's errors of probabilities add up where the values cancel, and grow with the square root
-    of the keys beside the output.  The dtype itself rounds them as often up as down.  `normal` where the
-    scale leaves no such Q.
+    of the keys beside the output.  The dtype itself rounds them as often up as down.  Some queries see one
+    key that weighs most instead, see `let_one_key_weigh_most`.  `normal` where the scale leaves no such Q.
     """
     drawn = _normal(problem, generator, turn=2)
     unit = unit_query(problem)
@@ -367,6 +368,7 @@ def _cancelling(problem: AttentionProblem, generator: np.random.Generator) -> In
     if problem.head_dim > 1:  # What the first component of K loses by rounding.
         q[..., 1] = unit
         k[..., 1] = logits - k[..., 0]
+    let_one_key_weigh_most(problem, q, k)
     v += cancelling_values(is_light)[..., None]
     bias = None if drawn.bias is None else np.zeros_like(drawn.bias)
     return replace(drawn, q=q, k=k, v=v, bias=bias)

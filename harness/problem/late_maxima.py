@@ -25,23 +25,21 @@ EVERY_LATE = 4
 """One query of so many sees that late keys score more."""
 
 
-def let_late_keys_score_most(
-    problem: AttentionProblem, q: np.ndarray, k: np.ndarray, of_such_queries: np.ndarray
-) -> None:
+def let_late_keys_score_most(problem: AttentionProblem, q: np.ndarray, k: np.ndarray) -> None:
     """Let some queries see late keys that score `LATE_SCORE`, and all before them minus a fourth, in place.
 
-    `of_such_queries` has the shape of `q`, and small components.  Does nothing where the scale leaves no such
-    Q, or a head has one component alone.
+    Does nothing where the scale leaves no such Q, or a head has one component alone.  Late keys score exactly
+    the same: rounded scores add nothing to what is allowed.
     """
     if abs(problem.scale) * LARGEST_FACTOR < LATE_SCORE / LATE_KEY or q.shape[-1] < 2:
         return
     component = np.float32(LATE_SCORE / float(LATE_KEY) / problem.scale)
-    for queries, keys, small in views_of_sequences(problem, q, k, of_such_queries):
+    for queries, keys in views_of_sequences(problem, q, k):
         heads, seq_q, seq_kv = queries.shape[0], queries.shape[1], keys.shape[1]
         begin = seq_kv - -(-seq_kv // LATE_SHARE)
         keys[..., 1] = np.where(np.arange(seq_kv) < begin, EARLY_KEY, LATE_KEY)
         first, end = problem.visible_range(np.arange(seq_q, dtype=np.int64), seq_q, seq_kv)
         from_the_last = np.arange(seq_q)[::-1] + np.arange(heads)[:, None]
         chosen = (first < begin) & (end > begin) & (from_the_last % EVERY_LATE == 0)
-        queries[chosen] = small[chosen]
+        queries[chosen] = 0
         queries[chosen, 1] = component

@@ -40,15 +40,15 @@ def cancelling_values(is_light: np.ndarray) -> np.ndarray:
 
 
 def views_of_sequences(
-    problem: AttentionProblem, q: np.ndarray, k: np.ndarray, other: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield views of Q, K and what is of Q's shape, of each sequence, `[heads, seq, head_dim]`."""
+    problem: AttentionProblem, q: np.ndarray, k: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield views of Q and K of each sequence, `[heads, seq, head_dim]`."""
     if problem.cu_seqlens_q is None or problem.cu_seqlens_kv is None:
         for entry, (_, seq_kv) in enumerate(problem.sequence_lengths()):
-            yield q[entry], k[entry, :, :seq_kv], other[entry]
+            yield q[entry], k[entry, :, :seq_kv]
         return
     starts_q, starts_kv = problem.cu_seqlens_q, problem.cu_seqlens_kv
     for number in range(len(starts_q) - 1):
-        of_q = slice(starts_q[number], starts_q[number + 1])
+        queries = q[starts_q[number] : starts_q[number + 1]]
         keys = k[starts_kv[number] : starts_kv[number + 1]]
-        yield q[of_q].swapaxes(0, 1), keys.swapaxes(0, 1), other[of_q].swapaxes(0, 1)
+        yield queries.swapaxes(0, 1), keys.swapaxes(0, 1)

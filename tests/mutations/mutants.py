@@ -429,11 +429,20 @@ MUTANTS = {
         "queries[chosen, 1] = 0",
         "tests/problem/test_late_maxima.py::test_a_maximum_of_the_first_tile_overflows[4-None-full]",
     ),
+    "no-key-weighs-most": Mutant(
+        "no key weighs more than all others under `cancelling`",
+        "harness/problem/heavy_keys.py",
+        "let_one_key_weigh_most",
+        "queries[chosen, COMPONENT] = components[chosen]",
+        "queries[chosen, COMPONENT] = 0",
+        "tests/problem/test_heavy_keys.py"
+        "::test_the_first_key_weighs_most_and_the_others_together_a_share[None-f32-full]",
+    ),
     "hidden-keys-score-as-others": Mutant(
         "keys that are hidden score as others do under `large-logits`",
         "harness/problem/hidden_maxima.py",
         "let_hidden_keys_score_most",
-        "sequences = [one for one in views_of_sequences(problem, q, k, of_such_queries) if one[1].shape[1]]",
+        "sequences = [one for one in views_of_sequences(problem, q, k) if one[1].shape[1]]",
         "return",
         "tests/problem/test_hidden_maxima.py"
         "::test_a_maximum_over_hidden_keys_leaves_nothing_of_some_queries[0.25-packed]",

@@ -157,10 +157,16 @@ def test_a_bias_without_keys_or_queries_hides_all_keys_of_some_rows(axes, hidden
     assert hides.sum(axis=-1).reshape(-1).tolist() == hidden
 
 
+def without_heavy_keys(scores: np.ndarray) -> np.ndarray:
+    """Return the rows of scores, `[rows, seq_kv]`, of which no key weighs more than all others."""
+    rows = scores.reshape(-1, scores.shape[-1])
+    return rows[rows.max(axis=-1) < 1]
+
+
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_cancelling_probabilities_all_round_down_in_a_coarser_type_and_not_in_their_own(dtype):
     problem = AttentionProblem(heads=2, seq_q=20, seq_kv=200, head_dim=64, dtype=dtype)
-    scores = scaled_scores(make_inputs(problem, "cancelling"), problem)
+    scores = without_heavy_keys(scaled_scores(make_inputs(problem, "cancelling"), problem))
     light = np.exp(scores[..., 1::2])
     step = float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)
     assert not scores[..., ::2].any()
@@ -173,9 +179,8 @@ def test_cancelling_probabilities_all_round_down_in_a_coarser_type_and_not_in_th
 def test_cancelling_values_leave_little():
     problem = AttentionProblem(heads=2, seq_q=20, seq_kv=400, head_dim=64, dtype="f16")
     inputs = make_inputs(problem, "cancelling")
-    assert np.sqrt((reference(inputs, problem) ** 2).mean()) < 0.05 * np.sqrt(
-        (inputs.v.astype(np.float64) ** 2).mean()
-    )
+    outputs = reference(inputs, problem)[scaled_scores(inputs, problem).max(axis=-1) < 1]
+    assert np.sqrt((outputs**2).mean()) < 0.05 * np.sqrt((inputs.v.astype(np.float64) ** 2).mean())
 
 
 @pytest.mark.parametrize("fields", [{"mask": True, "bias": True, "sinks": True}, {"model_width": 24}])
