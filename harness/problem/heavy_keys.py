@@ -12,6 +12,12 @@ from harness.problem.set_scores import LARGEST_FACTOR, unit_query, views_of_sequ
 COMPONENT = 2
 """The component of K that tells the heavy key from the others."""
 
+SPREAD_COMPONENT = 3
+"""The component of K that is random: sums of equal small numbers are rounded the same way each time."""
+
+SPREAD = 0.5
+"""Standard deviation of the scores of others."""
+
 LIGHTER = (1.0, 3.0)
 """Others weigh exp(−1) or exp(−3) as much together as the heavy key, in turn."""
 
@@ -22,13 +28,15 @@ FEWEST_OTHERS = 3
 """With fewer other keys none of them is light."""
 
 
-def let_one_key_weigh_most(problem: AttentionProblem, q: np.ndarray, k: np.ndarray) -> None:
-    """Let the first key weigh most for some queries, and all others the same, in place.
+def let_one_key_weigh_most(
+    problem: AttentionProblem, q: np.ndarray, k: np.ndarray, generator: np.random.Generator
+) -> None:
+    """Let the first key weigh most for some queries, and all others about the same, in place.
 
     Does nothing where the scale leaves no such Q, or a head has too few components.
     """
     unit = unit_query(problem)
-    if unit is None or q.shape[-1] <= COMPONENT:
+    if unit is None or q.shape[-1] <= SPREAD_COMPONENT:
         return
     for queries, keys in views_of_sequences(problem, q, k):
         heads, seq_q, seq_kv = queries.shape[0], queries.shape[1], keys.shape[1]
@@ -41,3 +49,5 @@ def let_one_key_weigh_most(problem: AttentionProblem, q: np.ndarray, k: np.ndarr
         keys[..., COMPONENT] = np.arange(seq_kv) == 0
         queries[chosen] = 0
         queries[chosen, COMPONENT] = components[chosen]
+        keys[:, 1:, SPREAD_COMPONENT] = generator.standard_normal(keys[:, 1:, 0].shape, np.float32)
+        queries[chosen, SPREAD_COMPONENT] = unit * np.float32(SPREAD)

@@ -368,7 +368,7 @@ def _cancelling(problem: AttentionProblem, generator: np.random.Generator) -> In
     if problem.head_dim > 1:  # What the first component of K loses by rounding.
         q[..., 1] = unit
         k[..., 1] = logits - k[..., 0]
-    let_one_key_weigh_most(problem, q, k)
+    let_one_key_weigh_most(problem, q, k, generator)
     v += cancelling_values(is_light)[..., None]
     bias = None if drawn.bias is None else np.zeros_like(drawn.bias)
     return replace(drawn, q=q, k=k, v=v, bias=bias)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.oracle.expected import expect
 from harness.oracle.reference import heads
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.heavy_keys import FEWEST_OTHERS
@@ -48,12 +49,25 @@ def test_the_first_key_weighs_most_and_the_others_together_a_share(
     others = np.array([1 - row[0] for row in heavy])
     assert (others > 0.03).all()
     assert (others > 0.2).any()
-    assert all(np.ptp(row[1:]) == 0 for row in heavy)
-    assert min(row[1] / row[0] for row in heavy) < np.exp(-5.5)
+    assert any(np.ptp(row[1:]) > 0 for row in heavy)
+    assert min(np.median(row[1:]) / row[0] for row in heavy) < np.exp(-5.5)
 
 
-@pytest.mark.parametrize("fields", [{"scale": 1e-6}, {"head_dim": 2}, {"seq_kv": FEWEST_OTHERS}])
+@pytest.mark.parametrize("fields", [{"scale": 1e-6}, {"head_dim": 3}, {"seq_kv": FEWEST_OTHERS}])
 def test_nothing_weighs_most_where_scores_cannot_be_set_or_keys_are_few(fields: dict[str, Any]) -> None:
     problem = AttentionProblem(**{"heads": 4, "head_dim": 16, "seq_q": 200, "seq_kv": 200, **fields})
     rows = probabilities(make_inputs(problem, "cancelling"), problem)
     assert max(row[0] for row in rows) < 0.6
+
+
+@pytest.mark.parametrize("seq_kv", [333, 512, 1100])
+def test_sums_of_one_key_after_the_other_are_right(seq_kv: int) -> None:
+    problem = AttentionProblem(heads=4, head_dim=8, seq_q=16, seq_kv=seq_kv)
+    inputs = make_inputs(problem, "cancelling")
+    scores = np.float32(problem.scale) * np.einsum("bhqd,bhkd->bhqk", inputs.q, inputs.k)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    products = np.einsum("bhqk,bhkd->bhqkd", weights, inputs.v)
+    output = np.add.accumulate(products, axis=3)[..., -1, :]
+    total = np.add.accumulate(weights, axis=3)[..., -1]
+    verdict = expect(inputs, problem).check(output / total[..., None])
+    assert verdict.ok, verdict
