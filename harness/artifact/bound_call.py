@@ -4,11 +4,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
+from harness.artifact.device_facts import DeviceFacts, DriverMetrics
 from harness.errors import NotCopiableError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
@@ -22,10 +23,8 @@ class Sample:
     seconds: float
     """Mean time of one call."""
     calls: int
-    launch_s: float | None = None
-    """What a call takes besides, from an idle device to its result, where that is told apart."""
-    clock_mhz: int | None = None
-    """The device's clock, where it is known."""
+    device: DeviceFacts = field(default_factory=DeviceFacts)
+    """What a device tells besides."""
     throttled: str | None = None
     """Why the device was slowed down meanwhile, so that the sample says nothing of the code."""
 
@@ -101,6 +100,17 @@ class BoundCall(_OfThisProcess, ABC):
             elapsed = time.perf_counter() - start
         return Sample(seconds=elapsed / calls, calls=calls)
 
+    def sample_graphs(self, min_seconds: float) -> Sample:
+        """As `sample`, with calls that a device takes as one graph; by default they are taken one by one."""
+        return self.sample(min_seconds)
+
+    def energy(self, seconds: float) -> float | None:
+        """Return the energy in J that a device takes for a call, over calls that follow one another so long.
+
+        By default None: nothing counts it.
+        """
+        return None
+
 
 class Executable(_OfThisProcess, ABC):
     """Code loaded into this process, ready to be called any number of times; there are no copies of it."""
@@ -120,6 +130,10 @@ class Executable(_OfThisProcess, ABC):
 
     def take_process(self) -> None:
         """Set a process up for what is timed: a worker's, which does nothing else; by default nothing."""
+
+    def driver_metrics(self) -> DriverMetrics:
+        """Return what the device's driver says of the code that it has loaded; by default nothing."""
+        return DriverMetrics()
 
     def __call__(
         self,

@@ -1,34 +1,25 @@
 """Code for a padded batch, called with packed sequences: they are padded before, and packed again after."""
 
-from contextlib import AbstractContextManager
-
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Executable, Sample
+from harness.artifact.wrapped import WrappedExecutable
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
 from harness.problem.padding import packed_outputs, padded_inputs
 
 
-class PaddedExecutable(Executable):
+class PaddedExecutable(WrappedExecutable):
     """Code for the padded batch of one problem."""
 
-    def __init__(self, of_batch: Executable, problem: AttentionProblem) -> None:
-        self.of_batch = of_batch
+    def __init__(self, code: Executable, problem: AttentionProblem) -> None:
+        super().__init__(code)
         self.problem = problem
 
     def bind(self, inputs: Inputs) -> BoundCall:
         """Pad the sequences, and prepare a call."""
-        return PaddedCall(self.of_batch.bind(padded_inputs(inputs, self.problem)), self.problem)
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Return the turn of the code."""
-        return self.of_batch.turn()
-
-    def take_process(self) -> None:
-        """Set the process up as the code asks for."""
-        self.of_batch.take_process()
+        return PaddedCall(self.code.bind(padded_inputs(inputs, self.problem)), self.problem)
 
 
 class PaddedCall(BoundCall):
@@ -65,3 +56,11 @@ class PaddedCall(BoundCall):
     def sample(self, min_seconds: float) -> Sample:
         """Time the code as it is timed by itself."""
         return self._call.sample(min_seconds)
+
+    def sample_graphs(self, min_seconds: float) -> Sample:
+        """Time the code as graphs likewise."""
+        return self._call.sample_graphs(min_seconds)
+
+    def energy(self, seconds: float) -> float | None:
+        """Return the energy that the code takes."""
+        return self._call.energy(seconds)

@@ -1,40 +1,34 @@
 """Code of one rank, called for every rank in turn: what each gives, and what all give together."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Executable, Part, Sample
+from harness.artifact.device_facts import DeviceFacts
+from harness.artifact.wrapped import WrappedExecutable
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
 from harness.problem.ranks import inputs_of_rank, joined_outputs, problem_of_rank, with_tokens_of
 
 
-class RanksExecutable(Executable):
+class RanksExecutable(WrappedExecutable):
     """The code that all ranks execute, each on heads of its own."""
 
-    def __init__(self, of_rank: Executable, problem: AttentionProblem, ranks: int) -> None:
-        self.of_rank = of_rank
+    def __init__(self, code: Executable, problem: AttentionProblem, ranks: int) -> None:
+        super().__init__(code)
         self.problem = problem
         self.ranks = ranks
 
     def bind(self, inputs: Inputs) -> "RanksCall":
         """Share out the inputs; each rank has memory of its own."""
         shares = self.shares_of(inputs)
-        return RanksCall(self, shares, [self.of_rank.bind(share) for share in shares])
+        return RanksCall(self, shares, [self.code.bind(share) for share in shares])
 
     def shares_of(self, inputs: Inputs) -> list[Inputs]:
         """Return the inputs of each rank."""
         return [inputs_of_rank(inputs, self.problem, self.ranks, rank) for rank in range(self.ranks)]
-
-    def turn(self) -> AbstractContextManager[object]:
-        """Return the turn of the code."""
-        return self.of_rank.turn()
-
-    def take_process(self) -> None:
-        """Set the process up as the code asks for."""
-        self.of_rank.take_process()
 
 
 class RanksCall(BoundCall):
@@ -86,13 +80,22 @@ class RanksCall(BoundCall):
 
         What it takes to join or add up what they give is not part of it.
         """
-        samples = [call.sample(min_seconds / len(self._calls)) for call in self._calls]
-        launches = [sample.launch_s for sample in samples if sample.launch_s is not None]
-        clocks = [sample.clock_mhz for sample in samples if sample.clock_mhz is not None]
-        return Sample(
-            seconds=sum(sample.seconds for sample in samples),
-            calls=min(sample.calls for sample in samples),
-            launch_s=sum(launches) if launches else None,
-            clock_mhz=min(clocks, default=None),
-            throttled=next((sample.throttled for sample in samples if sample.throttled), None),
-        )
+        return _of_all([call.sample(min_seconds / len(self._calls)) for call in self._calls])
+
+    def sample_graphs(self, min_seconds: float) -> Sample:
+        """Time graphs of one rank's calls after those of the other, likewise."""
+        return _of_all([call.sample_graphs(min_seconds / len(self._calls)) for call in self._calls])
+
+    def energy(self, seconds: float) -> float | None:
+        """Return the energy that all ranks take."""
+        energies = [call.energy(seconds / len(self._calls)) for call in self._calls]
+        return None if None in energies else sum(energy or 0.0 for energy in energies)
+
+
+def _of_all(samples: Sequence[Sample]) -> Sample:
+    return Sample(
+        seconds=sum(sample.seconds for sample in samples),
+        calls=min(sample.calls for sample in samples),
+        device=DeviceFacts.joined(sample.device for sample in samples),
+        throttled=next((sample.throttled for sample in samples if sample.throttled), None),
+    )

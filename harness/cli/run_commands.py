@@ -21,9 +21,18 @@ if TYPE_CHECKING:
 
 @app.command()
 @with_run_options
-def run(options: RunOptions) -> None:
+def run(
+    options: RunOptions,
+    counters: Annotated[
+        bool,
+        typer.Option(
+            "--counters",
+            help="Also read hardware counters of each timed case, by its vendor's profiler (NVIDIA's: ncu).",
+        ),
+    ] = False,
+) -> None:
     """Build, check and time an experiment's cases, then report."""
-    _, summary = executed(options, timed=True)
+    _, summary = executed(options, timed=True, counters=counters)
     report_run(summary)
     note(not_timed(summary.results))
 

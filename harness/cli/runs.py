@@ -67,7 +67,9 @@ def planned(
     return Plan(experiment, experiment.cases(only))
 
 
-def executed(options: RunOptions, *, timed: bool, junit: Path | None = None) -> "tuple[Plan, RunSummary]":
+def executed(
+    options: RunOptions, *, timed: bool, junit: Path | None = None, counters: bool = False
+) -> "tuple[Plan, RunSummary]":
     """Run the cases that a command is for.
 
     Folders for what is written, `junit` too, are made when the plan is known to be right.
@@ -75,6 +77,7 @@ def executed(options: RunOptions, *, timed: bool, junit: Path | None = None) -> 
     from harness.errors import RunInterrupted, StoppedError
     from harness.machine.cores import available_cores
     from harness.results.output_folder import ensure_writable_file, ensure_writable_folder
+    from harness.running.counting import require_counters
     from harness.running.progress import make_observer
     from harness.running.runner import run_experiment
 
@@ -82,6 +85,8 @@ def executed(options: RunOptions, *, timed: bool, junit: Path | None = None) -> 
     if plan.experiment.profile is not None:
         cases = counted(len(plan.cases), "case")
         note([f"profile {plan.experiment.profile} of {plan.experiment.name}: {cases}"])
+    if counters:
+        require_counters(plan.cases)
     note(crowded(plan.cases, available_cores()))
     ensure_writable_folder(options.out)
     if options.dump is not None:
@@ -100,6 +105,7 @@ def executed(options: RunOptions, *, timed: bool, junit: Path | None = None) -> 
             command=sys.argv,
             bundle=plan.bundle,
             dump=options.dump,
+            counters=counters,
         )
     except RunInterrupted as interruption:
         # typer keeps nothing of a KeyboardInterrupt but its exit status

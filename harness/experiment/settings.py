@@ -95,6 +95,10 @@ class TimingSettings(Section):
     max_rounds: PositiveInt = 200
     min_sample_s: Seconds = 0.02
     """A round gives each candidate this long, in turns of a millisecond, or one call that lasts longer."""
+    graphs: bool = False
+    """Whether a device takes the calls of a sample as one graph, for calls shorter than some 20 µs."""
+    energy_s: Annotated[float, Field(ge=0, le=LONGEST_TIMEOUT_S)] = 0.0
+    """So many seconds of calls in a row tell the energy of a call in each start, if a device counts it."""
     busy_limit: Annotated[float, Field(gt=0, le=1)] = 0.10
     """A run during which others used more than this share of the processors is flagged as busy."""
 

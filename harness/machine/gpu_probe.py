@@ -14,6 +14,17 @@ from pathlib import Path
 MAJOR_ATTRIBUTE, MINOR_ATTRIBUTE = 75, 76
 """CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR."""
 
+CUDA_FACTS = {
+    "multiprocessors": (16, 1),
+    "clock_mhz": (13, 1000),
+    "memory_clock_mhz": (36, 1000),
+    "memory_bus_bits": (37, 1),
+    "l2_bytes": (38, 1),
+    "ecc": (32, 1),
+}
+"""Numbers of CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, _CLOCK_RATE, _MEMORY_CLOCK_RATE,
+_GLOBAL_MEMORY_BUS_WIDTH, _L2_CACHE_SIZE and _ECC_ENABLED, and what values (clocks in kHz) are divided by."""
+
 DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 """Where NVIDIA's kernel driver says which one it is."""
 
@@ -53,22 +64,31 @@ def cuda_devices() -> list[dict[str, object]]:
     for ordinal in range(count.value):
         device = ctypes.c_int()
         name = ctypes.create_string_buffer(256)
-        version = [ctypes.c_int(), ctypes.c_int()]
         driver.cuDeviceGet(ctypes.byref(device), ordinal)
         driver.cuDeviceGetName(name, len(name), device)
-        for value, attribute in zip(version, (MAJOR_ATTRIBUTE, MINOR_ATTRIBUTE), strict=True):
-            driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
+        version = [cuda_attribute(driver, device, number) for number in (MAJOR_ATTRIBUTE, MINOR_ATTRIBUTE)]
+        facts = {
+            fact: None if (value := cuda_attribute(driver, device, number)) is None else value // unit
+            for fact, (number, unit) in CUDA_FACTS.items()
+        }
         memory = ctypes.c_size_t()
         driver.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
         devices.append(
             {
                 "name": name.value.decode(),
-                "chip": f"sm_{version[0].value}{version[1].value}",
+                "chip": f"sm_{version[0]}{version[1]}",
                 "memory_bytes": memory.value or None,
                 "driver": nvidia_driver(),
+                **facts,
             }
         )
     return devices
+
+
+def cuda_attribute(driver: ctypes.CDLL, device: ctypes.c_int, attribute: int) -> int | None:
+    """Return an attribute of a device, None where its driver does not tell it."""
+    value = ctypes.c_int()
+    return value.value if driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device) == 0 else None
 
 
 def nvidia_driver(file: Path = DRIVER_VERSION) -> str | None:

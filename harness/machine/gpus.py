@@ -23,6 +23,14 @@ class GpuDevice:
     memory_bytes: int | None = None
     driver: str | None = None
     """Version of the driver, where it is known."""
+    multiprocessors: int | None = None
+    clock_mhz: int | None = None
+    """The highest clock of the multiprocessors."""
+    memory_clock_mhz: int | None = None
+    memory_bus_bits: int | None = None
+    l2_bytes: int | None = None
+    ecc: bool | None = None
+    """Whether memory corrects errors, which takes some of its bandwidth."""
 
 
 _DEVICES = TypeAdapter(list[GpuDevice] | None)

@@ -13,12 +13,12 @@ knows of processes: the caller gives the sampler and what starts candidates.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Protocol
 
 import psutil
 
 from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DeviceFacts
 from harness.experiment.settings import TimingSettings
 from harness.measure.order import balanced_orders
 from harness.measure.order_effects import times_after
@@ -63,10 +63,8 @@ class TimedRound:
     """Share of the machine's processors that others used meanwhile."""
     start: int = 0
     """Which start of the candidates it belongs to."""
-    launch_s: dict[str, float] = field(default_factory=dict)
-    """What a launch takes besides, where a device tells it apart."""
-    clock_mhz: dict[str, int] = field(default_factory=dict)
-    """The device's clock, where it is known."""
+    device: dict[str, DeviceFacts] = field(default_factory=dict)
+    """What a device tells besides, the typical of its samples; where it was slowed down in all, of those."""
     throttled: dict[str, str] = field(default_factory=dict)
     """Why samples are not counted: the device was slowed down."""
     peak: PeakSample = PeakSample()
@@ -315,8 +313,7 @@ def _round_of(
         seconds=typical_seconds(_counted_seconds(samples)),
         load=load,
         start=start,
-        launch_s=_medians(counted, "launch_s"),
-        clock_mhz={case: int(mhz) for case, mhz in _medians(samples, "clock_mhz").items()},
+        device={case: facts for case, taken in samples.items() if (facts := _facts(taken)) != DeviceFacts()},
         throttled={
             case: next(one.throttled for one in taken if one.throttled is not None)
             for case, taken in samples.items()
@@ -334,13 +331,10 @@ def _counted_seconds(samples: Mapping[str, Sequence[Sample]]) -> dict[str, list[
     }
 
 
-def _medians(samples: Mapping[str, Sequence[Sample]], field_name: str) -> dict[str, float]:
-    """Return the median of a field of each case's samples, where it is known."""
-    known = {
-        case: [value for one in taken if (value := getattr(one, field_name)) is not None]
-        for case, taken in samples.items()
-    }
-    return {case: median(values) for case, values in known.items() if values}
+def _facts(samples: Sequence[Sample]) -> DeviceFacts:
+    """Return what is typical of the samples that count, or else of all."""
+    counted = [sample.device for sample in samples if sample.throttled is None]
+    return DeviceFacts.typical(counted or [sample.device for sample in samples])
 
 
 class MachineLoad:

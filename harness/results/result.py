@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from harness.artifact.device_facts import TimedBy
 from harness.numbers import INTEGER_LIMIT
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.problem.case import ParameterValue
@@ -102,8 +103,17 @@ class Result(BaseModel):
     """Typical time of one call by the clock of the process that asks for it, until the output is there."""
     launch_s: float | None = None
     """Median of what a call takes besides on an idle device, launching it and waiting for its result."""
+    timed_by: TimedBy | None = None
+    """What marks calls on a device; None: the host's clock."""
     clock_mhz: float | None = None
     """Median of the device's clock while this was timed."""
+    clock_before_mhz: float | None = None
+    clock_after_mhz: float | None = None
+    """The same right before the first call of a sample, and right after its last."""
+    temperature_c: float | None = None
+    """Median of the device's temperature after samples."""
+    energy_j: float | None = None
+    """Median of the device's energy for a call, over calls in a row."""
     throttled_samples: int | None = None
     """Samples that were not counted because the device was slowed down."""
     samples: int | None = None
@@ -157,6 +167,10 @@ class Result(BaseModel):
     stage_s: dict[str, float] = {}
     registers: int | None = None
     spills: int | None = None
+    driver_registers: int | None = None
+    """Registers of a thread as the device's driver has loaded the code, the most of all kernels."""
+    driver_local_bytes: int | None = None
+    """Memory of a thread's own, where the driver has put spilled registers, the most of all kernels."""
     accumulator_registers: int | None = None
     scalar_registers: int | None = None
     scratch_bytes: int | None = None
@@ -168,6 +182,8 @@ class Result(BaseModel):
     instructions: dict[str, int] = {}
     model: dict[str, float | str] = {}
     """What bounds the code in a model of its main loop (`harness.bounds`); nothing in it is measured."""
+    counters: dict[str, float] = {}
+    """Hardware counters of a call, by the vendor's profiler: shares of cycles from 0 to 1, and sums."""
     code_bytes: int | None = None
     binary_digest: str | None = None
     """Digest of the machine code and of how it is launched: equal where nothing that runs differs."""
@@ -229,7 +245,7 @@ MEASURED = ("time_s", "time_low_s", "time_high_s", "speedup", "tflops", "fractio
 PRINTED = ("params", "chosen", "target_options")
 """Fields that are shown as a text, `tile_kv=64 tile_q=32`."""
 
-BY_NAME = ("bandwidth_gb_s", "stage_s", "instructions", "model")
+BY_NAME = ("bandwidth_gb_s", "stage_s", "instructions", "model", "counters")
 """Fields of which each entry has a column of its own."""
 
 SPEEDUP_FIELDS = ("baseline", "baseline_case", "baseline_key", "speedup", "speedup_low", "speedup_high")
@@ -241,6 +257,8 @@ TIMING_FIELDS = (
     "time_high_s",
     "outside_time_s",
     "launch_s",
+    "timed_by",
+    "energy_j",
     "noise",
     "order_effect",
     "order_effect_after",

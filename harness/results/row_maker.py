@@ -1,6 +1,5 @@
 """Rows: what is known of a case, put into the columns of a `Result`."""
 
-import statistics
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 
 from harness.artifact.artifact import Artifact
 from harness.artifact.binary import binary_digest
+from harness.artifact.device_facts import DeviceFacts, DriverMetrics
 from harness.errors import cut
 from harness.measure.order_effects import OrderEffect
 from harness.measure.rounds import TimedRound
@@ -47,6 +47,10 @@ class CaseRecord:
     checked_inputs: str | None = None
     """What it is checked with, see `CheckSettings.inputs`; None before its check begins."""
     peak_bytes: int | None = None
+    driver_metrics: DriverMetrics = field(default_factory=DriverMetrics)
+    """What a device's driver says of the code."""
+    counters: Mapping[str, float] = field(default_factory=dict)
+    """Hardware counters of a call."""
     elapsed_s: float = 0.0
     """What was spent on this case alone so far."""
 
@@ -162,6 +166,8 @@ class RowMaker:
             **problem_columns(case.problem),
             **option_columns(case),
             **artifact_columns(record.artifact, case.problem),
+            **record.driver_metrics.model_dump(),
+            counters=dict(record.counters),
             binary_digest=_binary_digest(record),
             checked_inputs=record.checked_inputs,
             **verdict_columns(record),
@@ -302,15 +308,12 @@ def peak_columns(tflops: float | None, peak: MeasuredPeak | None, busy_limit: fl
 
 
 def device_columns(case: Case, times: GroupTimes) -> dict[str, Any]:
-    """Return what a device told while it was timed: launches, clock, and how often it was slowed down."""
-    launches = [taken.launch_s[case.id] for taken in times.rounds if case.id in taken.launch_s]
-    clocks = [taken.clock_mhz[case.id] for taken in times.rounds if case.id in taken.clock_mhz]
+    """Return what a device told while it was timed, and how often it was slowed down."""
+    facts = DeviceFacts.typical(taken.device[case.id] for taken in times.rounds if case.id in taken.device)
     throttled = [taken.throttled[case.id] for taken in times.rounds if case.id in taken.throttled]
-    columns: dict[str, Any] = {}
-    if launches:
-        columns["launch_s"] = statistics.median(launches)
-    if clocks:
-        columns |= {"clock_mhz": statistics.median(clocks), "throttled_samples": len(throttled)}
+    columns = facts.model_dump(exclude_none=True)
+    if facts.clock_mhz is not None:
+        columns["throttled_samples"] = len(throttled)
     if throttled and not any(case.id in taken.seconds for taken in times.rounds):
         reason = f"no time: the device was slowed down in all {len(throttled)} samples ({throttled[-1]})"
         columns |= {"phase": "time", "reason": reason}

@@ -1,16 +1,19 @@
 """Rounds of interleaved timing as a run keeps them, and the tables made of them."""
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.numbers import Count, Duration, MeasuredSeconds, Positive, Share
+from harness.artifact.device_facts import DeviceFacts
+from harness.numbers import Count, MeasuredSeconds, Positive, Share
 from harness.results.frame import dtype_of
 
 if TYPE_CHECKING:
     import pandas
+
+DEVICE_NUMBERS = tuple(name for name in DeviceFacts.model_fields if name != "timed_by")
+"""What a device tells of a sample, in columns of their own."""
 
 SAMPLE_COLUMNS = {
     "case": "str",
@@ -19,8 +22,7 @@ SAMPLE_COLUMNS = {
     "round": "int64",
     "seconds": "float64",
     "load": "float64",
-    "launch_s": "float64",
-    "clock_mhz": "float64",
+    **dict.fromkeys(DEVICE_NUMBERS, "float64"),
     "counted": "bool",
 }
 """Columns of the table of samples and their types."""
@@ -42,10 +44,8 @@ class Round(BaseModel):
     """Cases whose earlier row stands: they were timed only so that others are compared with them."""
     load: Share
     """Share of the machine's processors that others used during the round."""
-    launch_s: dict[str, Duration] = {}
-    """What a launch takes besides, by case id, where a device tells it apart."""
-    clock_mhz: dict[str, Count] = {}
-    """The device's clock, where it is known."""
+    device: dict[str, DeviceFacts] = {}
+    """What the device tells besides, by case id."""
     throttled: dict[str, str] = {}
     """Why a case's sample of this round is not counted: the device was slowed down."""
     peak_flops: dict[str, Positive] = {}
@@ -73,8 +73,7 @@ def samples_frame(rounds: Iterable[Round]) -> "pandas.DataFrame":
             entry.round,
             seconds,
             entry.load,
-            entry.launch_s.get(case, math.nan),
-            entry.clock_mhz.get(case, math.nan),
+            *(getattr(entry.device.get(case, DeviceFacts()), name) for name in DEVICE_NUMBERS),
             entry.group == groups.get(case) and case not in entry.beside,
         )
         for entry in rounds

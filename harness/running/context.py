@@ -44,6 +44,8 @@ class RunContext:
     """Where built cases come from; without one they are built."""
     dump: Path | None = None
     """Folder for wrong outputs and what was expected, if anybody wants them."""
+    counters: bool = False
+    """Whether hardware counters of timed cases are read, see `harness.running.counting`."""
     earlier: dict[str, Result] = field(default_factory=dict)
     """The rows by case id that a resumed run may keep."""
     earlier_rounds: Sequence[Round] = ()

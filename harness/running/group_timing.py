@@ -8,6 +8,7 @@ the clock of this process, too (`harness.running.outside_clock`).
 import itertools
 import random
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -26,6 +27,7 @@ from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.timing_rounds import Round
 from harness.running.checking import CheckFailure, bind_inputs, load_case
 from harness.running.context import RunContext, case_threads
+from harness.running.counting import count
 from harness.running.distrust import beyond_what_passed
 from harness.running.outside_clock import OutsideClock, OutsideTimes, typical
 from harness.running.timing_checks import TimingChecks
@@ -40,6 +42,9 @@ from harness.workers.protocol import (
     Sampled,
     SampleRequest,
 )
+
+ENERGY_SAMPLE = 2
+"""The sample of a start after which the energy of a call is told: the first one is thrown away."""
 
 
 def time_group(
@@ -79,6 +84,7 @@ class _GroupTiming:
         """Of the inputs of the next sample: no candidate sees the same ones twice, and none is enlarged."""
         self._outside: dict[str, dict[int, OutsideTimes]] = {}
         """What calls take by this process's clock, by candidate and start."""
+        self._samples_of_start: Counter[str] = Counter()
         self._bound: set[str] = set()
         """The candidates that were called here, on the inputs of the first distribution."""
         self._processor: int | None = None
@@ -136,6 +142,7 @@ class _GroupTiming:
         The first start uses the lives that the cases were checked in.  Candidates of one thread each share a
         processor.
         """
+        self._samples_of_start.clear()
         single = all(case_threads(self._records[case_id].case) == 1 for case_id in candidates)
         self._processor = quiet_core() if single else None
         if not self._is_first_start:
@@ -211,6 +218,7 @@ class _GroupTiming:
         for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
             if case_id not in self._context.rows:
                 record = self._records[case_id]
+                count(self._context, record)
                 row = self._context.row_maker.success(record, Status.PASSED, times)
                 self._context.finish(record, row)
 
@@ -240,7 +248,12 @@ class _GroupTiming:
         Raises `WorkerFailure` for one that says more than has passed.
         """
         worker, limit_s = self._workers[case_id], self._context.step_limit_s
-        request = SampleRequest(min_seconds=min(TURN_S, self._context.experiment.timing.min_sample_s))
+        timing = self._context.experiment.timing
+        request = SampleRequest(
+            min_seconds=min(TURN_S, timing.min_sample_s),
+            graphs=timing.graphs,
+            energy_s=timing.energy_s if self._is_to_tell_energy(case_id) else 0.0,
+        )
         with self._records[case_id].elapsing():
             worker.request(ChangeInputsRequest(number=number), limit_s, Done)
             worker.request(GiveInputsRequest(), limit_s, InputsGiven)
@@ -251,7 +264,12 @@ class _GroupTiming:
         failure = beyond_what_passed(taken.seconds, taken.calls, passed_s)
         if failure is not None:
             raise failure
-        return Sample(**taken.model_dump(exclude={"kind"}))
+        return Sample(taken.seconds, taken.calls, taken.device, taken.throttled)
+
+    def _is_to_tell_energy(self, case_id: str) -> bool:
+        """Return whether this is the second sample of a candidate in this start: the first warms it up."""
+        self._samples_of_start[case_id] += 1
+        return self._samples_of_start[case_id] == ENERGY_SAMPLE
 
     def _drop(self, case_id: str, failure: WorkerFailure) -> None:
         """Take a candidate that failed out of the rounds; a baseline's earlier row stands all the same."""
@@ -270,8 +288,7 @@ class _GroupTiming:
             seconds={case_id: [seconds] for case_id, seconds in taken.seconds.items()},
             beside=[case_id for case_id in taken.seconds if case_id in self._context.rows],
             load=taken.load,
-            launch_s=taken.launch_s,
-            clock_mhz=taken.clock_mhz,
+            device=taken.device,
             throttled=taken.throttled,
             peak_flops={} if taken.peak.flops is None else {self._peak.name: taken.peak.flops},
             bandwidths={self._peak.name: dict(taken.peak.bandwidths)} if taken.peak.bandwidths else {},
@@ -297,8 +314,7 @@ class _GroupTiming:
                 },
                 load=taken.load,
                 start=taken.start,
-                launch_s=taken.launch_s,
-                clock_mhz=taken.clock_mhz,
+                device=taken.device,
                 throttled=taken.throttled,
             )
             for taken in self._context.earlier_rounds

@@ -53,6 +53,7 @@ class RunSettings:
     cache_root: Path | None = None
     bundle: Bundle | None = None
     dump: Path | None = None
+    counters: bool = False
 
 
 def run_experiment(
@@ -68,6 +69,7 @@ def run_experiment(
     cache_root: Path | None = None,
     bundle: Bundle | None = None,
     dump: Path | None = None,
+    counters: bool = False,
 ) -> RunSummary:
     """Build, check and, if `timed` and the experiment allows it, time these cases of the experiment.
 
@@ -83,7 +85,8 @@ def run_experiment(
     So is a case that was checked with other inputs.  What a changed `[timing]` section asks for is not seen:
     start a new run for that.
 
-    Wrong outputs go into the folder `dump`, if there is one, beside what was expected.
+    Wrong outputs go into the folder `dump`, if there is one, beside what was expected.  With `counters` the
+    hardware counters of timed cases are read, see `harness.running.counting`.
 
     With a `bundle` nothing is built: it has the artifacts, and its experiment is the one that is given.
 
@@ -93,7 +96,7 @@ def run_experiment(
     run does them again.  After Ctrl-C, SIGTERM or SIGHUP all workers are killed, the tables are written, and
     `RunInterrupted`, a `KeyboardInterrupt`, goes on.
     """
-    settings = RunSettings(timed, jobs, cache_root, bundle, dump)
+    settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters)
     try:
         with started_run(experiment, cases, settings, out, resume, observer, command) as context:
             for group in together(experiment.groups(cases), context):
@@ -133,6 +136,7 @@ def started_run(
             cache_root=settings.cache_root,
             bundle=settings.bundle,
             dump=None if settings.dump is None else settings.dump.resolve(),
+            counters=settings.counters,
             earlier={result.case: result for result in folder.results()},
             earlier_rounds=folder.rounds(),
             ending=ending,

@@ -6,6 +6,7 @@ from statistics import median
 
 from harness import plugins
 from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DeviceFacts
 from harness.code_packages import code_packages
 from harness.digest import OWN_PACKAGE
 from harness.measure.rounds import TimedRound
@@ -145,7 +146,8 @@ class TimingChecks:
                 continue
             claimed = median(taken.seconds[case_id] for taken in own)
             is_of_device = self._records[case_id].executor == "device"
-            launch = median(taken.launch_s.get(case_id, 0.0) for taken in own) if is_of_device else 0.0
+            facts = [taken.device[case_id] for taken in own if case_id in taken.device]
+            launch = DeviceFacts.typical(facts).launch_s or 0.0 if is_of_device else 0.0
             failure = distrust(outside.values(), claimed, launch, is_of_device=is_of_device)
             if failure is not None:
                 clock = OutsideClock(

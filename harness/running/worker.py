@@ -8,7 +8,6 @@ parent, whatever either is doing then.
 
 import argparse
 import contextlib
-import dataclasses
 import faulthandler
 import importlib
 import os
@@ -61,6 +60,7 @@ from harness.workers.protocol import (
     InputsGiven,
     KeyFound,
     KeyRequest,
+    Loaded,
     LoadRequest,
     PeakMeasured,
     PeakRequest,
@@ -168,12 +168,12 @@ class Worker:
         expect(inputs, request.problem).save(request.file)
         return Done()
 
-    def _load(self, request: LoadRequest) -> Done:
+    def _load(self, request: LoadRequest) -> Loaded:
         self._artifact = read_artifact(request.folder)
         self._executable = self._artifact.load(request.folder)
         self._executable.take_process()
         require_same_code(request.code, code_digests(request.code))
-        return Done()
+        return Loaded(metrics=self._executable.driver_metrics())
 
     def _bind(self, request: BindRequest) -> Done:
         from harness.problem.changing_inputs import ChangingInputs
@@ -328,8 +328,13 @@ class Worker:
         )
 
     def _sample(self, request: SampleRequest) -> Sampled:
-        taken = self._bound_call().sample(request.min_seconds)
-        return Sampled(**dataclasses.asdict(taken))
+        call = self._bound_call()
+        sample = call.sample_graphs if request.graphs else call.sample
+        taken = sample(request.min_seconds)
+        device = taken.device
+        if request.energy_s:
+            device = device.model_copy(update={"energy_j": call.energy(request.energy_s)})
+        return Sampled(seconds=taken.seconds, calls=taken.calls, device=device, throttled=taken.throttled)
 
     def _peak(self, request: PeakRequest) -> PeakMeasured:
         return sample_peak(request)

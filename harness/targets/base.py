@@ -138,6 +138,18 @@ class Target(ABC):
         """
         return {}
 
+    def why_no_counters(self, chip: str | None) -> str | None:
+        """Return None where `counters` can be asked for here, else the reason."""
+        return f"nothing reads hardware counters of the target {self.name}"
+
+    def counters(self, folder: Path, timeout_s: float) -> Mapping[str, float]:
+        """Return hardware counters of one call of the artifact in a folder, by name.
+
+        They come from the vendor's profiler, in a process of its own.  Raises `UnsupportedError` where that
+        refuses, `OSError` where it cannot be started, and `subprocess.TimeoutExpired`.
+        """
+        return {}
+
     def peak_dtype(self, dtype: str) -> str:
         """Return the type whose peak a problem of this type is compared with."""
         return dtype

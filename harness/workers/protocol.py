@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from harness.artifact.artifact import Artifact
-from harness.numbers import Count, Duration, MeasuredSeconds, Positive
+from harness.artifact.device_facts import DeviceFacts, DriverMetrics
+from harness.numbers import Count, MeasuredSeconds, Positive
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 
@@ -74,7 +75,7 @@ class ExpectRequest(_Message):
 
 
 class LoadRequest(_Message):
-    """Load an artifact's code into the worker; answered by `Done`."""
+    """Load an artifact's code into the worker; answered by `Loaded`."""
 
     kind: Literal["load"] = "load"
     folder: AbsolutePath
@@ -209,6 +210,10 @@ class SampleRequest(_Message):
 
     kind: Literal["sample"] = "sample"
     min_seconds: float
+    graphs: bool = False
+    """Whether a device takes the calls as one graph, see `BoundCall.sample_graphs`."""
+    energy_s: Annotated[float, Field(ge=0)] = 0.0
+    """Over how many seconds of further calls their energy is counted."""
 
 
 class PeakRequest(_Message):
@@ -239,6 +244,13 @@ class Done(_Message):
     """It is done, and there is nothing to tell."""
 
     kind: Literal["done"] = "done"
+
+
+class Loaded(_Message):
+    """Code is loaded."""
+
+    kind: Literal["loaded"] = "loaded"
+    metrics: DriverMetrics = DriverMetrics()
 
 
 class KeyFound(_Message):
@@ -296,8 +308,7 @@ class Sampled(_Message):
     seconds: MeasuredSeconds
     """Mean time of one call."""
     calls: Annotated[Count, Field(ge=1)]
-    launch_s: Duration | None = None
-    clock_mhz: Annotated[int, Field(ge=0, le=10**6)] | None = None
+    device: DeviceFacts = DeviceFacts()
     throttled: str | None = None
     """See `harness.artifact.artifact.Sample`."""
 
@@ -364,6 +375,7 @@ Request = Annotated[
 Response = Annotated[
     Greeting
     | Done
+    | Loaded
     | KeyFound
     | Built
     | Ran
@@ -380,7 +392,7 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     KeyRequest: KeyFound,
     BuildRequest: Built,
     ExpectRequest: Done,
-    LoadRequest: Done,
+    LoadRequest: Loaded,
     BindRequest: Done,
     RunRequest: Ran,
     CheckRequest: Checked,

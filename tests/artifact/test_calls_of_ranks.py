@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from harness.artifact.bound_call import BoundCall, Executable, Sample
+from harness.artifact.device_facts import DeviceFacts
 from harness.artifact.ranks import RanksExecutable
 from harness.oracle.expected import expect, reference
 from harness.problem.attention_problem import AttentionProblem
@@ -34,7 +35,9 @@ class ReferenceCall(BoundCall):
         return self.result
 
     def sample(self, min_seconds: float) -> Sample:
-        return Sample(seconds=min_seconds, calls=3, launch_s=1.0, clock_mhz=1000)
+        return Sample(
+            seconds=min_seconds, calls=3, device=DeviceFacts(launch_s=1.0, clock_mhz=1000, energy_j=2.0)
+        )
 
 
 class ReferenceCode(Executable):
@@ -63,4 +66,6 @@ def test_ranks_add_up_and_each_can_be_looked_at(error):
 
 def test_a_time_is_the_sum_of_all_ranks():
     call = RanksExecutable(ReferenceCode(), PROBLEM, RANKS).bind(make_inputs(PROBLEM))
-    assert call.sample(0.5) == Sample(seconds=0.5, calls=3, launch_s=2.0, clock_mhz=1000)
+    assert call.sample(0.5) == Sample(
+        seconds=0.5, calls=3, device=DeviceFacts(launch_s=2.0, clock_mhz=1000, energy_j=4.0)
+    )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DeviceFacts
 from harness.experiment.settings import TimingSettings
 from harness.measure import rounds
 from harness.measure.rounds import LEAST_ROUNDS, MachineLoad, RoundTimer, TimedRound
@@ -37,7 +38,9 @@ class Machine:
         seconds = self.seconds[candidate](count)
         self.now += max(self.sample_s, seconds)
         throttled = "power cap" if (candidate, count) in self.throttled else None
-        return Sample(seconds, calls=1, launch_s=1e-6, clock_mhz=1980 - count, throttled=throttled)
+        return Sample(
+            seconds, calls=1, device=DeviceFacts(launch_s=1e-6, clock_mhz=1980 - count), throttled=throttled
+        )
 
     def start(self) -> None:
         self.load_started = self.now
@@ -215,8 +218,7 @@ def test_samples_of_a_device_that_is_slowed_down_are_not_counted() -> None:
     rounds = machine.timer(baseline="a", min_rounds=8, max_rounds=8).run()
     assert ["b" in taken.seconds for taken in rounds] == [False, True, False, *[True] * 5]
     assert rounds[0].throttled == {"b": "power cap"}
-    assert rounds[0].launch_s == {"a": 1e-6}
-    assert rounds[0].clock_mhz == {"a": 1979, "b": 1979}
+    assert rounds[0].device["a"] == rounds[0].device["b"] == DeviceFacts(launch_s=1e-6, clock_mhz=1979)
 
 
 def test_a_device_that_stays_slow_ends_the_rounds() -> None:

@@ -21,10 +21,14 @@ def test_a_time_stands_only_on_a_passed_row(status):
         example_result(status=status)
 
 
+TEXTS = {"order_effect_after": "flash", "timed_by": "events"}
+"""Of fields that are no numbers."""
+
+
 @pytest.mark.parametrize("field", TIMING_FIELDS)
 def test_nothing_that_follows_from_a_time_stands_on_a_failed_row(field):
     with pytest.raises(ValidationError, match=f"{field} on a row that is wrong"):
-        failed_result(status=Status.WRONG, **{field: "flash" if field == "order_effect_after" else 1.0})
+        failed_result(status=Status.WRONG, **{field: TEXTS.get(field, 1.0)})
 
 
 def test_an_unbounded_interval_is_recorded_as_unknown():

@@ -6,6 +6,7 @@ import pytest
 from example_cases import accepted_record, example_case
 
 from harness.artifact.artifact import Artifact, StaticMetrics
+from harness.artifact.device_facts import DeviceFacts, DriverMetrics
 from harness.bounds.loop_model import LoopModel, Residency
 from harness.measure.rounds import TimedRound
 from harness.problem.attention_problem import AttentionProblem
@@ -30,17 +31,26 @@ def row_of(*rounds: TimedRound):
 
 
 def on_device(clock: int, launch_s: float) -> TimedRound:
-    return TimedRound({CASE.id: 1e-3}, 0.0, launch_s={CASE.id: launch_s}, clock_mhz={CASE.id: clock})
+    return TimedRound({CASE.id: 1e-3}, 0.0, device={CASE.id: DeviceFacts(launch_s=launch_s, clock_mhz=clock)})
 
 
 def slowed_down(clock: int) -> TimedRound:
-    return TimedRound({}, 0.0, clock_mhz={CASE.id: clock}, throttled={CASE.id: "power cap"})
+    return TimedRound(
+        {}, 0.0, device={CASE.id: DeviceFacts(clock_mhz=clock)}, throttled={CASE.id: "power cap"}
+    )
 
 
 def test_a_device_s_launches_clocks_and_slow_samples_are_columns() -> None:
     row = row_of(on_device(1980, 1e-5), slowed_down(1200), on_device(1965, 3e-5))
     assert (row.time_s, row.samples) == (1e-3, 2)
     assert (row.launch_s, row.clock_mhz, row.throttled_samples) == (2e-5, 1965, 1)
+
+
+def test_what_a_driver_says_of_the_code_are_columns() -> None:
+    record = accepted_record(CASE)
+    record.driver_metrics = DriverMetrics(driver_registers=168, driver_local_bytes=64)
+    row = ROWS.success(record, Status.PASSED)
+    assert (row.driver_registers, row.driver_local_bytes) == (168, 64)
 
 
 def test_where_nothing_is_told_apart_nothing_is_known() -> None:

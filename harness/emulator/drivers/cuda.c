@@ -2,8 +2,8 @@
  * executor ask for, on the emulator.
  *
  * Everything is done when its call returns, so that streams and contexts are empty names, and an event is a
- * moment of the host's clock.  What is not here (graphs, memory pools) can be looked up, and fails when it is
- * called.
+ * moment of the host's clock.  A graph is a list of launches and fills.  What is not here (memory pools) can be
+ * looked up, and fails when it is called.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,17 @@ typedef int Device;
 typedef uint64_t Address;
 
 #define DRIVER_VERSION 12040
-#define MAXIMUM_SHARED_ATTRIBUTE 8   /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+/* CUfunction_attribute */
+typedef enum FunctionAttribute {
+    LOCAL_BYTES = 3,
+    REGISTERS = 4,
+    MAXIMUM_DYNAMIC_SHARED = 8,
+} FunctionAttribute;
+
+#define EMULATED_REGISTERS 255   /* that a kernel is said to have: machine code is not looked into */
+#define EMULATED_CLOCK_KHZ 1980000
+#define EMULATED_MEMORY_CLOCK_KHZ 2619000
+#define EMULATED_BUS_BITS 5120
 
 /* CUdevice_attribute */
 typedef enum Attribute {
@@ -27,7 +37,11 @@ typedef enum Attribute {
     MAXIMUM_GRID_Z = 7,
     MAXIMUM_SHARED_PER_BLOCK = 8,
     WARP_SIZE = 10,
+    CLOCK_KHZ = 13,
     MULTIPROCESSOR_COUNT = 16,
+    ECC = 32,
+    MEMORY_CLOCK_KHZ = 36,
+    MEMORY_BUS_BITS = 37,
     L2_CACHE_BYTES = 38,
     UNIFIED_ADDRESSING = 41,
     COMPUTE_CAPABILITY_MAJOR = 75,
@@ -93,6 +107,10 @@ static int device_attribute(int *value, int attribute, Device device) {
         case MAXIMUM_SHARED_PER_BLOCK_OPT_IN: *value = chip()->shared_bytes; break;
         case WARP_SIZE: *value = chip()->warp_size; break;
         case MULTIPROCESSOR_COUNT: *value = chip()->multiprocessors; break;
+        case CLOCK_KHZ: *value = EMULATED_CLOCK_KHZ; break;
+        case ECC: *value = 1; break;
+        case MEMORY_CLOCK_KHZ: *value = EMULATED_MEMORY_CLOCK_KHZ; break;
+        case MEMORY_BUS_BITS: *value = EMULATED_BUS_BITS; break;
         case L2_CACHE_BYTES: *value = EMULATED_L2_BYTES; break;
         case UNIFIED_ADDRESSING: *value = 1; break;
         case COMPUTE_CAPABILITY_MAJOR: *value = capability / 10; break;
@@ -151,6 +169,98 @@ static int event_elapsed(float *milliseconds, const Event *start, const Event *e
     return SUCCESS;
 }
 
+/* ------------------------------------------------------------------ graphs */
+
+typedef struct Node {
+    struct Node *next;
+    const Kernel *kernel;   /* NULL: a fill */
+    uint32_t grid[3], block[3], shared_bytes;
+    void **arguments;       /* addresses of the copies behind the node */
+    Address destination;
+    unsigned char value;
+    size_t count;
+} Node;
+
+typedef struct Graph {
+    Node *first, **end;
+} Graph;
+
+static _Thread_local Graph *capturing;   /* what this thread enqueues goes there */
+
+static int begin_capture(void *stream, int mode) {
+    (void)mode;
+    if (!stream) return fail(NOT_SUPPORTED, "the default stream cannot be captured");
+    if (capturing) return fail(INVALID_VALUE, "a stream is being captured already");
+    capturing = calloc(1, sizeof *capturing);
+    if (!capturing) return fail(OUT_OF_MEMORY, "no memory for a graph");
+    capturing->end = &capturing->first;
+    return SUCCESS;
+}
+
+static int end_capture(void *stream, Graph **graph) {
+    (void)stream;
+    *graph = capturing;
+    capturing = NULL;
+    return *graph ? SUCCESS : fail(INVALID_VALUE, "no stream is being captured");
+}
+
+static Node *append_node(size_t more_bytes) {
+    Node *node = calloc(1, sizeof *node + more_bytes);
+    if (node) *capturing->end = node, capturing->end = &node->next;
+    return node;
+}
+
+static int capture_fill(Address destination, unsigned char value, size_t count) {
+    Node *node = append_node(0);
+    if (!node) return fail(OUT_OF_MEMORY, "no memory for a graph's node");
+    node->destination = destination, node->value = value, node->count = count;
+    return SUCCESS;
+}
+
+static int capture_launch(const Kernel *kernel, const uint32_t grid[3], const uint32_t block[3],
+                          uint32_t shared_bytes, void **arguments) {
+    size_t slots = (size_t)kernel->argument_count, bytes = 0;
+    for (size_t i = 0; i < slots; i++) bytes += ((size_t)kernel->argument_bytes[i] + 15) & ~(size_t)15;
+    Node *node = append_node(slots * sizeof(void *) + 16 + bytes);
+    if (!node) return fail(OUT_OF_MEMORY, "no memory for a graph's node");
+    node->kernel = kernel, node->shared_bytes = shared_bytes;
+    memcpy(node->grid, grid, sizeof node->grid);
+    memcpy(node->block, block, sizeof node->block);
+    node->arguments = (void **)(node + 1);
+    char *copy = (char *)(((uintptr_t)(node->arguments + slots) + 15) & ~(uintptr_t)15);
+    for (size_t i = 0; i < slots; i++) {
+        memcpy(copy, arguments[i], (size_t)kernel->argument_bytes[i]);
+        node->arguments[i] = copy;
+        copy += ((size_t)kernel->argument_bytes[i] + 15) & ~(size_t)15;
+    }
+    return SUCCESS;
+}
+
+/* A graph and its executable form are one; whoever destroys the first keeps the second. */
+static int instantiate_graph(Graph **executable, Graph *graph, uint64_t flags) {
+    (void)flags;
+    *executable = graph;
+    return SUCCESS;
+}
+
+static int launch_graph(const Graph *graph, void *stream) {
+    (void)stream;
+    int status = SUCCESS;
+    for (const Node *node = graph->first; node && status == SUCCESS; node = node->next) {
+        if (node->kernel)
+            status = launch_kernel(node->kernel, node->grid, node->block, node->shared_bytes, node->arguments);
+        else
+            fill(pointer(node->destination), &node->value, sizeof node->value, node->count);
+    }
+    return status;
+}
+
+static int destroy_graph(Graph *graph) {
+    for (Node *node = graph->first, *next; node; node = next) next = node->next, free(node);
+    free(graph);
+    return SUCCESS;
+}
+
 /* ------------------------------------------------------------------ memory */
 
 static int memory_allocate(Address *address, size_t bytes) {
@@ -198,6 +308,7 @@ static int copy_to_host_now(void *destination, Address source, size_t bytes) {
 }
 
 static int fill_bytes(Address destination, unsigned char value, size_t count, void *stream) {
+    if (capturing) return capture_fill(destination, value, count);
     (void)stream;
     fill(pointer(destination), &value, sizeof value, count);
     return SUCCESS;
@@ -230,8 +341,17 @@ static int module_function(const Kernel **kernel, const Module *module, const ch
     return find_kernel(module, name, kernel);
 }
 
+static int function_attribute(int *value, int attribute, const Kernel *kernel) {
+    switch ((FunctionAttribute)attribute) {
+        case REGISTERS: *value = EMULATED_REGISTERS; break;
+        case LOCAL_BYTES: *value = 0; break;
+        default: return fail(NOT_SUPPORTED, "%s: function attribute %d", kernel->name, attribute);
+    }
+    return SUCCESS;
+}
+
 static int set_function_attribute(const Kernel *kernel, int attribute, int value) {
-    if (attribute != MAXIMUM_SHARED_ATTRIBUTE) return fail(NOT_SUPPORTED, "function attribute %d", attribute);
+    if (attribute != MAXIMUM_DYNAMIC_SHARED) return fail(NOT_SUPPORTED, "function attribute %d", attribute);
     if (value <= chip()->shared_bytes) return SUCCESS;
     return fail(INVALID_VALUE, "%s: %d bytes of shared memory; %s has %d", kernel->name, value, chip()->name,
                 chip()->shared_bytes);
@@ -247,6 +367,7 @@ static int launch_function(const Kernel *kernel, unsigned grid_x, unsigned grid_
     for (int i = 0; i < 3; i++)
         if (grid[i] == 0 || grid[i] > (unsigned)grid_limit(i))
             return fail(INVALID_VALUE, "%s: a grid of %u, %u, %u workgroups", kernel->name, grid_x, grid_y, grid_z);
+    if (capturing) return capture_launch(kernel, grid, block, shared_bytes, arguments);
     return launch_kernel(kernel, grid, block, shared_bytes, arguments);
 }
 
@@ -305,6 +426,13 @@ static const Entry entries[] = {
     ENTRY("cuEventRecord", event_record),
     ENTRY("cuEventSynchronize", nothing),
     ENTRY("cuLaunchHostFunc", call_on_host),
+    ENTRY("cuStreamBeginCapture", begin_capture),
+    ENTRY("cuStreamEndCapture", end_capture),
+    ENTRY("cuGraphInstantiateWithFlags", instantiate_graph),
+    ENTRY("cuGraphInstantiate", instantiate_graph),
+    ENTRY("cuGraphLaunch", launch_graph),
+    ENTRY("cuGraphDestroy", nothing),
+    ENTRY("cuGraphExecDestroy", destroy_graph),
     ENTRY("cuMemAlloc", memory_allocate),
     ENTRY("cuMemFree", memory_free),
     ENTRY("cuMemHostAlloc", host_allocate),
@@ -314,6 +442,7 @@ static const Entry entries[] = {
     ENTRY("cuMemHostRegister", nothing),
     ENTRY("cuMemHostUnregister", nothing),
     ENTRY("cuMemcpyAsync", copy),
+    ENTRY("cuMemcpyDtoDAsync", copy),
     ENTRY("cuMemcpyHtoDAsync", copy_from_host),
     ENTRY("cuMemcpyHtoD", copy_from_host_now),
     ENTRY("cuMemcpyDtoH", copy_to_host_now),
@@ -324,6 +453,7 @@ static const Entry entries[] = {
     ENTRY("cuModuleLoadDataEx", module_load),
     ENTRY("cuModuleUnload", module_unload),
     ENTRY("cuModuleGetFunction", module_function),
+    ENTRY("cuFuncGetAttribute", function_attribute),
     ENTRY("cuFuncSetAttribute", set_function_attribute),
     ENTRY("cuLaunchKernel", launch_function),
 };

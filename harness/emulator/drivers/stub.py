@@ -6,7 +6,12 @@ import os
 from harness.emulator.native_library import driver_file, library
 from harness.errors import HarnessError, InputError
 
-LIBRARY_NAMES = {"cuda": "libcuda.so", "hip": "libamdhip64.so", "opencl": "libOpenCL.so.1"}
+LIBRARY_NAMES = {
+    "cuda": "libcuda.so",
+    "hip": "libamdhip64.so",
+    "opencl": "libOpenCL.so.1",
+    "nvml": "libnvidia-ml.so.1",
+}
 """The names that the dynamic linker is asked for: those of CUDA and HIP as IREE spells them."""
 
 VERSIONED_CUDA = "libcuda.so.1"
@@ -19,7 +24,10 @@ class StubDriver:
     """A stub in this process: whoever asks for the driver's library by its name gets it from now on."""
 
     def __init__(self, driver: str, name: str) -> None:
-        """Load the stub of `cuda`, `hip` or `opencl`; raises `HarnessError` where the real one was first."""
+        """Load the stub of a driver (a name of `LIBRARY_NAMES`).
+
+        Raises `HarnessError` where the real one was first.
+        """
         if _is_loaded(name):
             raise HarnessError(f"{name} is in use in this process; use a new one to emulate it")
         library()

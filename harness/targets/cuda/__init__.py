@@ -1,8 +1,9 @@
 """The target `cuda`: NVIDIA GPUs."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from harness.targets.base import Capability
+from harness.targets.base import Capability, TargetOptions
 from harness.targets.cuda import device as device_executor
 from harness.targets.cuda.chips import runs_on
 from harness.targets.executors import is_installed
@@ -67,6 +68,26 @@ class CudaTarget(GpuTarget):
         is_complete = len(found) == len(METRICS_BY_TOOL)
         hint = "" if is_complete else f": install {INSTALL}"
         return Capability(action="metrics", available=is_complete, detail="; ".join(parts) + hint)
+
+    def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Mapping[str, float]:
+        """Return what the device moves in a copy of its own memory, in bytes/s read and written."""
+        if self.find_device(chip) is None or not all(map(is_installed, device_executor.PACKAGES)):
+            return {}
+        from harness.targets.cuda.device.bandwidth import copy_bandwidth
+
+        return {"memory": copy_bandwidth(self.chip(chip))}
+
+    def why_no_counters(self, chip: str | None) -> str | None:
+        """Return what to install where Nsight Compute is missing."""
+        from harness.targets.cuda.nsight import why_missing
+
+        return self.why_no_device(chip) or why_missing()
+
+    def counters(self, folder: "Path", timeout_s: float) -> Mapping[str, float]:
+        """Return what Nsight Compute counts."""
+        from harness.targets.cuda.nsight import counters
+
+        return counters(folder, timeout_s)
 
     def bounds(self, artifact: "Artifact", folder: "Path") -> "LoopListing":
         """Return the main loop of machine code, with what bounds it in a model; see `Target.bounds`."""

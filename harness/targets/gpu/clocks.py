@@ -1,8 +1,9 @@
-"""The clock of a device and what slows it down, read while a sample is taken."""
+"""The clock of a device, what slows it down, how warm it is and the energy it takes, read beside samples."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 READ_INTERVAL_S = 0.01
 """Seconds between two readings: one takes as long as a short kernel, so not each call is worth one."""
@@ -25,12 +26,25 @@ class ClockReading:
     """Bits that say why the device is slowed down."""
 
 
+class DeviceWatch(Protocol):
+    """A management library that looks at one device; None stands for what it cannot or may not tell."""
+
+    def clock(self) -> ClockReading | None:
+        """Return the clock of the multiprocessors and what slows them down."""
+
+    def temperature_c(self) -> int | None:
+        """Return the device's temperature in degrees Celsius."""
+
+    def energy_j(self) -> float | None:
+        """Return the energy in J that the device has taken since some moment."""
+
+
 class Clocks:
     """Watches one device; without its management library, or where it may not look, nothing is known."""
 
-    def __init__(self, read: Callable[[], ClockReading | None] | None, reasons: Mapping[int, str]) -> None:
-        """Take what reads a device, or returns None if it may not any more, and the names of the reasons."""
-        self._read = read
+    def __init__(self, watch: DeviceWatch | None, reasons: Mapping[int, str]) -> None:
+        """Take what looks at a device, and the names of the reasons for which it is slowed down."""
+        self._watch = watch
         self._names = reasons
         self.start_sample()
 
@@ -45,15 +59,28 @@ class Clocks:
 
         A reason counts for the whole sample, whenever it was read.
         """
-        if self._read is None or time.monotonic() - self._read_at < READ_INTERVAL_S:
+        if self._watch is None or time.monotonic() - self._read_at < READ_INTERVAL_S:
             return
-        found = self._read()
-        if found is None:
-            self._read, self.state = None, ClockState()
+        reading = self._watch.clock()
+        if reading is None:
+            self._watch, self.state = None, ClockState()
             return
-        self._reasons |= found.reasons
-        self.state = ClockState(found.megahertz, named(self._reasons, self._names))
+        self._reasons |= reading.reasons
+        self.state = ClockState(reading.megahertz, named(self._reasons, self._names))
         self._read_at = time.monotonic()
+
+    def megahertz(self) -> int | None:
+        """Return the clock of this moment."""
+        reading = None if self._watch is None else self._watch.clock()
+        return None if reading is None else reading.megahertz
+
+    def temperature_c(self) -> int | None:
+        """Return the temperature of this moment in degrees Celsius."""
+        return None if self._watch is None else self._watch.temperature_c()
+
+    def energy_j(self) -> float | None:
+        """Return the energy in J that the device has taken since some moment."""
+        return None if self._watch is None else self._watch.energy_j()
 
 
 def named(reasons: int, names: Mapping[int, str]) -> str | None:

@@ -7,10 +7,13 @@ import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DriverMetrics
 from harness.errors import HarnessError
 from harness.targets.gpu.launch import GpuKernel
 
@@ -61,6 +64,17 @@ class Driver(ABC):
         """Return what times launches on the device's own clock; None where it has none."""
         return None
 
+    has_graphs: ClassVar[bool] = False
+    """Whether `captured` makes graphs; elsewhere calls are launched one by one."""
+
+    def captured(self, work: Enqueue) -> Enqueue:
+        """Return what launches, as one graph, all that `work` enqueues."""
+        return work
+
+    def metrics(self) -> DriverMetrics:
+        """Return what the driver says of the kernels."""
+        return DriverMetrics()
+
 
 class PackedArguments:
     """A kernel's arguments as the drivers of CUDA and HIP take them: the address of each."""
@@ -77,11 +91,33 @@ class PackedArguments:
         return ctypes.addressof(self._addresses)
 
 
+@dataclass(frozen=True)
+class CallGraphs:
+    """Calls that a device takes as one graph, and the same graph without them."""
+
+    launch: Enqueue
+    """One call by itself."""
+    calls: int
+    with_calls: Enqueue
+    """Empties the caches and calls, so many times."""
+    without_calls: Enqueue
+    """Empties the caches so many times."""
+
+
 class Timer(Protocol):
     """Times what is enqueued on a device."""
 
-    def sample(self, launch: Enqueue, min_seconds: float) -> Any:
-        """Return an `harness.artifact.artifact.Sample` of calls that together take at least `min_seconds`."""
+    def sample(self, launch: Enqueue, min_seconds: float) -> Sample:
+        """Return a sample of calls that together take at least `min_seconds`."""
+
+    def sample_graphs(self, graphs: CallGraphs, min_seconds: float) -> Sample:
+        """Return one of calls that are launched as a graph."""
+
+    def energy(self, launch: Enqueue, seconds: float) -> float | None:
+        """Return the energy in J of a call, over calls for so many seconds; None where nothing counts it."""
+
+    def empty_caches(self) -> None:
+        """Enqueue what leaves nothing of an earlier call in the last-level cache."""
 
 
 class Events(Protocol):

@@ -1,13 +1,24 @@
 """Timing on a device: events around each call, caches emptied before it, clocks watched."""
 
 import time
+from collections.abc import Callable
 
 from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DeviceFacts
 from harness.targets.gpu.clocks import Clocks
-from harness.targets.gpu.driver import DeviceMemory, Enqueue, Events
+from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Enqueue, Events
 
 FLUSHED_CACHES = 2
 """Sizes of the last-level cache that are written before each call: nothing of an earlier call is left."""
+
+GRAPH_CALLS = 20
+"""Calls of a graph: what beginning and ending it takes is a twentieth of itself in a call's time."""
+
+SHORTEST_S = 1e-9
+"""A call's time is at least this: the difference of two graphs may be nothing where a call does nothing."""
+
+ENERGY_CALLS = 10
+"""Calls between two looks at the clock while energy is counted."""
 
 
 class EventTimer:
@@ -26,28 +37,91 @@ class EventTimer:
         self._clocks = clocks
         self._start, self._end = events.create(), events.create()
 
+    def empty_caches(self) -> None:
+        """Enqueue what leaves nothing of an earlier call in the last-level cache."""
+        self._caches.fill(0)
+
     def sample(self, launch: Enqueue, min_seconds: float) -> Sample:
         """Call again and again until the calls together took at least `min_seconds`."""
-        launch_s = self._launch_seconds(launch)
+        facts = DeviceFacts(timed_by="events", launch_s=self._launch_seconds(launch))
+
+        def calls_seconds() -> tuple[float, float]:
+            seconds = self._call_seconds(launch)
+            return seconds, seconds
+
+        return self._sample(calls_seconds, 1, min_seconds, facts)
+
+    def sample_graphs(self, graphs: CallGraphs, min_seconds: float) -> Sample:
+        """Launch graphs until those with calls together took at least `min_seconds`.
+
+        The time of a call is the difference between a graph with calls and one without, so that neither
+        marks nor emptied caches are part of it: events alone add microseconds to a call.
+        """
+        facts = DeviceFacts(timed_by="graphs", launch_s=self._launch_seconds(graphs.launch))
+
+        def calls_seconds() -> tuple[float, float]:
+            passed = self._seconds(graphs.with_calls)
+            return passed - self._seconds(graphs.without_calls), passed
+
+        return self._sample(calls_seconds, graphs.calls, min_seconds, facts)
+
+    def energy(self, launch: Enqueue, seconds: float) -> float | None:
+        """Return the energy in J of a call, over calls one right after another for so many seconds.
+
+        None where the device does not count it.  Caches are warm: emptying them takes energy, too.
+        """
+        launch()
+        self._events.synchronize()
+        before, began, calls = self._clocks.energy_j(), time.perf_counter(), 0
+        if before is None:
+            return None
+        while calls == 0 or time.perf_counter() - began < seconds:
+            for _ in range(ENERGY_CALLS):
+                launch()
+            calls += ENERGY_CALLS
+            self._events.synchronize()
+        after = self._clocks.energy_j()
+        return None if after is None or after <= before else (after - before) / calls
+
+    def _sample(
+        self,
+        calls_seconds: Callable[[], tuple[float, float]],
+        calls: int,
+        min_seconds: float,
+        facts: DeviceFacts,
+    ) -> Sample:
+        """Time so many calls at once until `min_seconds` have passed, and watch the clocks.
+
+        `calls_seconds` returns the time of these calls, and what passed on the device meanwhile.
+        """
         self._clocks.start_sample()
-        seconds = 0.0
-        calls = 0
-        while calls == 0 or seconds < min_seconds:
-            seconds += self._call_seconds(launch)
-            calls += 1
+        before = self._clocks.megahertz()
+        seconds, passed, taken = 0.0, 0.0, 0
+        while taken == 0 or passed < min_seconds:
+            own, all_of_it = calls_seconds()
+            seconds, passed, taken = seconds + own, passed + all_of_it, taken + calls
         state = self._clocks.state
+        read = {
+            "clock_mhz": state.megahertz,
+            "clock_before_mhz": before,
+            "clock_after_mhz": self._clocks.megahertz(),
+            "temperature_c": self._clocks.temperature_c(),
+        }
         return Sample(
-            seconds=seconds / calls,
-            calls=calls,
-            launch_s=launch_s,
-            clock_mhz=state.megahertz,
+            seconds=max(seconds / taken, SHORTEST_S),
+            calls=taken,
+            device=facts.model_copy(update=read),
             throttled=state.throttled,
         )
 
     def _call_seconds(self, launch: Enqueue) -> float:
         """Return the time of one call, with nothing of its inputs in the caches."""
-        self._caches.fill(0)
-        self._enqueue(launch)
+        self.empty_caches()
+        return self._seconds(launch)
+
+    def _seconds(self, work: Enqueue) -> float:
+        """Return the time of some work by the events, and read the clocks while it is done."""
+        self._enqueue(work)
         self._clocks.read()
         return self._wait()
 
@@ -59,12 +133,30 @@ class EventTimer:
         on_device = self._wait()
         return max(0.0, time.perf_counter() - started - on_device)
 
-    def _enqueue(self, launch: Enqueue) -> None:
+    def _enqueue(self, work: Enqueue) -> None:
         self._events.record(self._start)
-        launch()
+        work()
         self._events.record(self._end)
 
     def _wait(self) -> float:
         """Wait for the end of a call and return its time by the events."""
         self._events.wait(self._end)
         return self._events.seconds_between(self._start, self._end)
+
+
+def call_graphs(capture: Callable[[Enqueue], Enqueue], empty_caches: Enqueue, launch: Enqueue) -> CallGraphs:
+    """Return the graphs by which `GRAPH_CALLS` calls are timed.
+
+    `capture` returns what launches, as one graph, all that its argument enqueues.
+    """
+
+    def with_calls() -> None:
+        for _ in range(GRAPH_CALLS):
+            empty_caches()
+            launch()
+
+    def without_calls() -> None:
+        for _ in range(GRAPH_CALLS):
+            empty_caches()
+
+    return CallGraphs(launch, GRAPH_CALLS, capture(with_calls), capture(without_calls))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.artifact.bound_call import BoundCall, Executable, Sample
+from harness.artifact.device_facts import DriverMetrics
 from harness.errors import memory_for
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import CHANGING
@@ -14,7 +15,8 @@ from harness.problem.dtypes import buffer_dtype
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import OUTPUT
 from harness.problem.pages import Paging
-from harness.targets.gpu.driver import DeviceMemory, Driver, Timer
+from harness.targets.gpu.driver import CallGraphs, DeviceMemory, Driver, Timer
+from harness.targets.gpu.event_timer import call_graphs
 from harness.targets.gpu.launch import POISON, GpuLaunch
 from harness.targets.lowering.buffers import Buffer, checked_input
 
@@ -41,6 +43,10 @@ class GpuKernels(Executable):
                 memory[name].write(checked_input(given, buffer))
         return GpuCall(self, memory, inputs.paging)
 
+    def driver_metrics(self) -> DriverMetrics:
+        """Return what the driver says of the kernels."""
+        return self.driver.metrics()
+
     def turn(self) -> AbstractContextManager[object]:
         """Return the driver's turn."""
         return self.driver.turn()
@@ -60,6 +66,7 @@ class GpuCall(BoundCall):
             for kernel in executable.plan.kernels
         ]
         self._timer: Timer | None = None
+        self._graphs: CallGraphs | None = None
 
     def poison(self) -> None:
         """Fill output and workspaces with NaN."""
@@ -88,11 +95,22 @@ class GpuCall(BoundCall):
 
     def sample(self, min_seconds: float) -> Sample:
         """Time calls on the device's own clock where it has one, else by the clock of this process."""
-        self._timer = self._timer or self._executable.driver.timer()
-        if self._timer is None:
-            return super().sample(min_seconds)
-        timed: Sample = self._timer.sample(self._launch, min_seconds)
-        return timed
+        timer = self._device_timer()
+        return super().sample(min_seconds) if timer is None else timer.sample(self._launch, min_seconds)
+
+    def sample_graphs(self, min_seconds: float) -> Sample:
+        """Time calls as one graph where the driver has graphs, else as `sample` does."""
+        timer, driver = self._device_timer(), self._executable.driver
+        if timer is None or not driver.has_graphs:
+            return self.sample(min_seconds)
+        if self._graphs is None:
+            self._graphs = call_graphs(driver.captured, timer.empty_caches, self._launch)
+        return timer.sample_graphs(self._graphs, min_seconds)
+
+    def energy(self, seconds: float) -> float | None:
+        """Return the energy of a call where the device counts it."""
+        timer = self._device_timer()
+        return None if timer is None else timer.energy(self._launch, seconds)
 
     def output(self) -> np.ndarray:
         """Return a copy of the output of the last run."""
@@ -106,6 +124,11 @@ class GpuCall(BoundCall):
     def _read(self, buffer: Buffer) -> np.ndarray:
         shape = buffer.given_shape or buffer.shape
         return self._memory[buffer.name].read(buffer_dtype(buffer.dtype), shape)
+
+    def _device_timer(self) -> Timer | None:
+        """Return what times calls on the device's own clock, made when it is first asked for."""
+        self._timer = self._timer or self._executable.driver.timer()
+        return self._timer
 
     def _launch(self) -> None:
         for launch in self._launches:

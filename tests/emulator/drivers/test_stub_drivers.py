@@ -83,7 +83,7 @@ def test_an_attribute_that_is_not_known_is_an_error(hip):
 
 
 def test_functions_that_are_not_there_fail_when_called(cuda, hip):
-    assert cuda.cuGraphLaunch() == NOT_SUPPORTED
+    assert cuda.cuMemPoolCreate() == NOT_SUPPORTED
     assert hip.hipGraphLaunch() == NOT_SUPPORTED
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from attention_example.variant import NumpyAttention, NumpyCall, NumpyExecutable
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DeviceFacts
 from harness.digest import digest_of_array
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
@@ -266,7 +267,11 @@ class CallsItLaunching(Cheating):
         def sample(self, min_seconds: float) -> Sample:
             """Say that a tenth was computing."""
             taken = super().sample(min_seconds)
-            return Sample(seconds=taken.seconds / 10, calls=taken.calls, launch_s=0.9 * taken.seconds)
+            return Sample(
+                seconds=taken.seconds / 10,
+                calls=taken.calls,
+                device=DeviceFacts(launch_s=0.9 * taken.seconds),
+            )
 
 
 class KeepsProbabilities(Cheating):

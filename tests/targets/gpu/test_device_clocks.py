@@ -13,12 +13,18 @@ class Library:
     def __init__(self, *readings: ClockReading | None) -> None:
         self.readings = list(readings)
 
-    def read(self) -> ClockReading | None:
+    def clock(self) -> ClockReading | None:
         return self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
+
+    def temperature_c(self) -> int | None:
+        return 40
+
+    def energy_j(self) -> float | None:
+        return None
 
 
 def clocks(*readings: ClockReading | None) -> Clocks:
-    return Clocks(Library(*readings).read, REASONS)
+    return Clocks(Library(*readings), REASONS)
 
 
 @pytest.fixture

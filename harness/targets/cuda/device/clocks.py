@@ -1,9 +1,10 @@
-"""What NVIDIA's management library says of a device's clock.
+"""What NVIDIA's management library says of a device: clock, slowdowns, temperature, energy.
 
-Source of the reasons: NVML API Reference Guide, "nvmlClocksEventReasons".
+Source: NVML API Reference Guide; of the reasons, "nvmlClocksEventReasons".
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from harness.targets.gpu.clocks import ClockReading, Clocks
 
@@ -17,29 +18,52 @@ SLOWDOWNS = {
 }
 """Bits that say why a device runs below the clock that it was set to; others (idle, set by a user) do not."""
 
+MILLIJOULE = 1e-3
+
 
 def nvidia_clocks(bus: str) -> Clocks:
     """Return what watches the device at a place of the PCI bus."""
-    return Clocks(_reader(bus), SLOWDOWNS)
+    return Clocks(_watch(bus), SLOWDOWNS)
 
 
-def _reader(bus: str) -> Callable[[], ClockReading | None] | None:
+def _watch(bus: str) -> "NvidiaWatch | None":
     try:
         import pynvml
     except ImportError:
         return None
     try:
         pynvml.nvmlInit()
-        handle = pynvml.nvmlDeviceGetHandleByPciBusId(bus.encode())
+        return NvidiaWatch(pynvml, pynvml.nvmlDeviceGetHandleByPciBusId(bus.encode()))
     except pynvml.NVMLError:
         return None
 
-    def read() -> ClockReading | None:
-        try:
-            clock = pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)
-            reasons = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
-        except pynvml.NVMLError:
-            return None
-        return ClockReading(int(clock), int(reasons))
 
-    return read
+class NvidiaWatch:
+    """NVML's handle of one device."""
+
+    def __init__(self, library: Any, handle: Any) -> None:
+        """Take the module `pynvml` and its handle of the device."""
+        self._library = library
+        self._handle = handle
+
+    def clock(self) -> ClockReading | None:
+        """Return the clock of the multiprocessors and what slows them down."""
+        megahertz = self._asked(self._library.nvmlDeviceGetClockInfo, self._library.NVML_CLOCK_SM)
+        reasons = self._asked(self._library.nvmlDeviceGetCurrentClocksThrottleReasons)
+        return None if megahertz is None or reasons is None else ClockReading(megahertz, reasons)
+
+    def temperature_c(self) -> int | None:
+        """Return the temperature of the chip in degrees Celsius."""
+        return self._asked(self._library.nvmlDeviceGetTemperature, self._library.NVML_TEMPERATURE_GPU)
+
+    def energy_j(self) -> float | None:
+        """Return the energy in J since the driver was loaded."""
+        millijoules = self._asked(self._library.nvmlDeviceGetTotalEnergyConsumption)
+        return None if millijoules is None else millijoules * MILLIJOULE
+
+    def _asked(self, function: Callable[..., Any], *arguments: Any) -> int | None:
+        """Return a number, or None where the library cannot or may not tell it."""
+        try:
+            return int(function(self._handle, *arguments))
+        except self._library.NVMLError:
+            return None

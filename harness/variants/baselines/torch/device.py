@@ -1,6 +1,5 @@
 """Loads and calls the PyTorch baselines on an NVIDIA GPU; imported only in the process that runs them."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from harness.errors import UnsupportedError
 from harness.problem.inputs import Inputs
 from harness.targets.cuda.device.context import Device, open_device
 from harness.targets.cuda.device.events import event_timer
-from harness.targets.gpu.event_timer import EventTimer
+from harness.targets.gpu.driver import CallGraphs, Enqueue
+from harness.targets.gpu.event_timer import FLUSHED_CACHES, EventTimer, call_graphs
 from harness.variants.baselines.torch.calls import FusedExecutable, UnfusedExecutable
 
 BACKENDS = {
@@ -53,8 +53,7 @@ class OnDevice(Executable):
 
     def bind(self, inputs: Inputs) -> "CallOnDevice":
         """Copy the inputs to the device."""
-        stream = torch.cuda.current_stream().cuda_stream
-        return CallOnDevice(self.inner.bind(inputs), self.backend, lambda: event_timer(self.device, stream))
+        return CallOnDevice(self.inner.bind(inputs), self.backend, self.device)
 
     def turn(self) -> AbstractContextManager[object]:
         """Make the device this thread's own."""
@@ -65,11 +64,12 @@ class OnDevice(Executable):
 class CallOnDevice(BoundCall):
     """A call that PyTorch enqueues on a device."""
 
-    def __init__(self, inner: BoundCall, backend: str | None, timer: Callable[[], EventTimer]) -> None:
+    def __init__(self, inner: BoundCall, backend: str | None, device: Device) -> None:
         self._inner = inner
         self._backend = backend
-        self._make_timer = timer
+        self._device = device
         self._timer: EventTimer | None = None
+        self._graphs: CallGraphs | None = None
 
     def poison(self) -> None:
         """Fill what is kept between calls with NaN."""
@@ -93,14 +93,39 @@ class CallOnDevice(BoundCall):
 
     def sample(self, min_seconds: float) -> Sample:
         """Time calls on the device's own clock, as this harness's own kernels are timed."""
-        if self._timer is None:
-            self._timer = self._make_timer()
         with self._chosen_backend():
-            return self._timer.sample(self._enqueue, min_seconds)
+            return self._device_timer().sample(self._enqueue, min_seconds)
+
+    def sample_graphs(self, min_seconds: float) -> Sample:
+        """Time calls that PyTorch has captured as one graph; a last call leaves its output as ever."""
+        timer = self._device_timer()
+        with self._chosen_backend():
+            if self._graphs is None:
+                self._enqueue()
+                caches = torch.empty(
+                    FLUSHED_CACHES * self._device.l2_bytes,
+                    dtype=torch.uint8,
+                    device=torch.device("cuda", self._device.ordinal),
+                )
+                self._graphs = call_graphs(_captured, caches.zero_, self._enqueue)
+            taken = timer.sample_graphs(self._graphs, min_seconds)
+            self._enqueue()
+        torch.cuda.synchronize()
+        return taken
+
+    def energy(self, seconds: float) -> float | None:
+        """Return the energy of a call, as of this harness's own kernels."""
+        with self._chosen_backend():
+            return self._device_timer().energy(self._enqueue, seconds)
 
     def output(self) -> np.ndarray:
         """Return the output of the last run."""
         return self._inner.output()
+
+    def _device_timer(self) -> EventTimer:
+        if self._timer is None:
+            self._timer = event_timer(self._device, torch.cuda.current_stream().cuda_stream)
+        return self._timer
 
     def _chosen_backend(self) -> AbstractContextManager[None]:
         return nullcontext() if self._backend is None else sdpa_kernel(BACKENDS[self._backend])
@@ -114,6 +139,14 @@ class CallOnDevice(BoundCall):
                     f"PyTorch's backend {self._backend} has no kernel for this problem on this device"
                 ) from error
             raise
+
+
+def _captured(work: Enqueue) -> Enqueue:
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    replay: Enqueue = graph.replay
+    return replay
 
 
 def _open(artifact: Artifact) -> Device:

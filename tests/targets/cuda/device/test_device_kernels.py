@@ -10,6 +10,7 @@ from stubbed_device import stub_device
 from harness import plugins
 from harness.api import BuiltArtifact
 from harness.artifact.artifact import Artifact
+from harness.artifact.device_facts import DriverMetrics
 from harness.errors import InputError
 from harness.machine import gpus as gpu_devices
 from harness.machine.gpus import GpuDevice
@@ -20,6 +21,7 @@ from harness.problem.inputs import make_inputs
 from harness.targets.cuda.images import CUBIN_FILE, PTX_FILE, image_for
 from harness.targets.executors import with_executor
 from harness.targets.gpu.driver import DeviceError
+from harness.targets.gpu.event_timer import GRAPH_CALLS
 
 pytest.importorskip("cuda.bindings", reason="install attention-harness[device]")
 
@@ -83,8 +85,43 @@ def test_a_sample_tells_the_kernels_time_from_the_launches(artifact, folder):
     assert one.calls == 1
     assert several.calls >= 2
     assert one.seconds > 0
-    assert one.launch_s is not None
-    assert (one.clock_mhz, one.throttled) == (None, None), "the stub has no clocks"
+    assert one.device.timed_by == "events"
+    assert one.device.launch_s is not None
+
+
+def test_graphs_time_calls_and_leave_their_output(artifact, folder):
+    inputs = make_inputs(PROBLEM, seed=5)
+    with stub_device("sm_80", artifact, folder):
+        call = on_device(artifact).load(folder).bind(inputs)
+        call.sample_graphs(0.0)
+        call.poison()
+        sample = call.sample_graphs(0.0)
+        assert expect(inputs, PROBLEM).check(call.output()).ok
+    assert (sample.device.timed_by, sample.calls) == ("graphs", GRAPH_CALLS)
+    assert sample.seconds > 0
+
+
+def test_a_graph_computes_of_inputs_that_came_after_it(artifact, folder):
+    others = make_inputs(PROBLEM, seed=6)
+    with stub_device("sm_80", artifact, folder):
+        call = on_device(artifact).load(folder).bind(make_inputs(PROBLEM, seed=5))
+        call.sample_graphs(0.0)
+        call.take_inputs(others)
+        call.sample_graphs(0.0)
+        assert expect(others, PROBLEM).check(call.output()).ok
+
+
+def test_the_driver_tells_registers_and_local_memory(artifact, folder):
+    with stub_device("sm_80", artifact, folder):
+        metrics = on_device(artifact).load(folder).driver_metrics()
+    assert metrics == DriverMetrics(driver_registers=255, driver_local_bytes=0), "as the stub says"
+
+
+def test_a_copy_s_bandwidth_is_measured(artifact):
+    from harness.targets.cuda.device.bandwidth import copy_bandwidth
+
+    with stub_device("sm_80"):
+        assert copy_bandwidth("sm_80") > 0
 
 
 def test_machine_code_is_for_its_generation_and_assembly_for_later_ones(tmp_path):

@@ -13,6 +13,7 @@ class Library(ModuleType):
     """One device."""
 
     NVML_CLOCK_SM = 1
+    NVML_TEMPERATURE_GPU = 0
 
     class NVMLError(Exception):
         pass
@@ -21,6 +22,7 @@ class Library(ModuleType):
         super().__init__("pynvml")
         self.reasons = 0
         self.refuses = False
+        self.counts_nothing = False
         self.bus: bytes | None = None
 
     def nvmlInit(self) -> None:  # noqa: N802
@@ -38,6 +40,14 @@ class Library(ModuleType):
 
     def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle: str) -> int:  # noqa: N802
         return self.reasons
+
+    def nvmlDeviceGetTemperature(self, handle: str, sensor: int) -> int:  # noqa: N802
+        return 61
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:  # noqa: N802
+        if self.counts_nothing:
+            raise self.NVMLError
+        return 123_456
 
 
 @pytest.fixture
@@ -70,6 +80,16 @@ def test_where_the_library_may_not_look_nothing_is_known(library: Library) -> No
     clocks.read()
     assert clocks.state == ClockState()
     assert read() == ClockState()
+
+
+def test_temperature_and_energy_are_in_degrees_and_joules(library: Library) -> None:
+    clocks = nvidia_clocks("bus")
+    assert (clocks.megahertz(), clocks.temperature_c(), clocks.energy_j()) == (1200, 61, 123.456)
+
+
+def test_an_older_device_counts_no_energy(library: Library) -> None:
+    library.counts_nothing = True
+    assert nvidia_clocks("bus").energy_j() is None
 
 
 def test_without_the_library_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

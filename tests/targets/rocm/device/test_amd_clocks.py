@@ -24,6 +24,7 @@ class Library(ModuleType):
         self.clock: object = 2100
         self.reasons: object = 0
         self.refuses = False
+        self.energy: object = 10**6
         self.bus: str | None = None
 
     def amdsmi_init(self) -> None:
@@ -40,7 +41,10 @@ class Library(ModuleType):
         return {"clk": self.clock}
 
     def amdsmi_get_gpu_metrics_info(self, handle: str) -> dict[str, object]:
-        return {"indep_throttle_status": self.reasons}
+        return {"indep_throttle_status": self.reasons, "temperature_hotspot": 71}
+
+    def amdsmi_get_energy_count(self, handle: str) -> dict[str, object]:
+        return {"energy_accumulator": self.energy, "counter_resolution": 15.3, "timestamp": 1}
 
 
 @pytest.fixture
@@ -65,6 +69,14 @@ def test_a_reading_is_clock_and_reasons(library: Library) -> None:
 def test_what_a_device_does_not_tell_is_not_known(library: Library) -> None:
     library.clock = library.reasons = "N/A"
     assert read() == ClockState(None, None)
+
+
+def test_temperature_and_energy_are_in_degrees_and_joules(library: Library) -> None:
+    clocks = amd_clocks("bus")
+    assert clocks.temperature_c() == 71
+    assert clocks.energy_j() == pytest.approx(15.3)
+    library.energy = "N/A"
+    assert clocks.energy_j() is None
 
 
 def test_where_the_library_may_not_look_nothing_is_known(library: Library) -> None:

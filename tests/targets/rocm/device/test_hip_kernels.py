@@ -80,8 +80,8 @@ def test_a_sample_tells_the_kernels_time_from_the_launches(artifact: Artifact, f
     assert one.calls == 1
     assert several.calls >= 2
     assert one.seconds > 0
-    assert one.launch_s is not None
-    assert (one.clock_mhz, one.throttled) == (None, None), "nothing watches the stub's clocks"
+    assert one.device.launch_s is not None
+    assert (one.device.clock_mhz, one.throttled) == (None, None), "nothing watches the stub's clocks"
 
 
 def test_the_device_is_found_by_its_chip_whatever_features_it_names() -> None:
