@@ -14,6 +14,7 @@ typedef int Device;
 typedef uint64_t Address;
 
 #define DRIVER_VERSION 12040
+#define EMULATED_MEMORY_BYTES ((size_t)1 << 30)
 #define MAXIMUM_SHARED_ATTRIBUTE 8   /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 
 /* CUdevice_attribute */
@@ -102,6 +103,12 @@ static int device_attribute(int *value, int attribute, Device device) {
         case MEMORY_POOLS: *value = 0; break;   /* every buffer is an allocation of its own */
         default: return fail(INVALID_VALUE, "device attribute %d is not known", attribute);
     }
+    return SUCCESS;
+}
+
+static int device_memory(size_t *bytes, Device device) {
+    (void)device;
+    *bytes = EMULATED_MEMORY_BYTES;
     return SUCCESS;
 }
 
@@ -345,3 +352,13 @@ int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t
     if (found) *found = 0;
     return cuGetProcAddress(name, function, version, flags);
 }
+
+/* Whoever only asks which devices there are calls these by their names. */
+#define NAMED(name, parameters, function) EXPORT int name parameters __attribute__((alias(#function)))
+
+NAMED(cuInit, (), nothing);
+NAMED(cuDeviceGetCount, (int *count), device_count);
+NAMED(cuDeviceGet, (Device *device, int number), device_get);
+NAMED(cuDeviceGetName, (char *name, int capacity, Device device), device_name);
+NAMED(cuDeviceGetAttribute, (int *value, int attribute, Device device), device_attribute);
+NAMED(cuDeviceTotalMem_v2, (size_t *bytes, Device device), device_memory);
