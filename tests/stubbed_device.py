@@ -17,15 +17,21 @@ def stub_device(chip: str, artifact: Artifact | None = None, folder: Path | None
     """Be a machine with one device of NVIDIA's, whose driver knows an artifact's kernels in any form."""
     stub("cuda", VERSIONED_CUDA).select(chip)
     from harness.targets.cuda.device.context import find_device
-    from harness.targets.cuda.images import CUBIN_FILE
 
     find_device.cache_clear()
+    with known(cuda_images(artifact, folder)):
+        yield
+    find_device.cache_clear()
+
+
+def cuda_images(artifact: Artifact | None, folder: Path | None) -> list[LoadedImage]:
+    """Return an artifact's kernels in any form that NVIDIA's driver is given."""
+    from harness.targets.cuda.images import CUBIN_FILE
+
     images = _saved_images(artifact, folder)
     if folder is not None and (folder / CUBIN_FILE).exists():
         images += [LoadedImage((folder / CUBIN_FILE).read_bytes(), image.kernels) for image in images]
-    with _known(images):
-        yield
-    find_device.cache_clear()
+    return images
 
 
 @contextmanager
@@ -37,7 +43,7 @@ def stub_amd_device(
     from harness.targets.rocm.device.context import find_device
 
     find_device.cache_clear()
-    with _known(_saved_images(artifact, folder)):
+    with known(_saved_images(artifact, folder)):
         yield
     find_device.cache_clear()
 
@@ -52,19 +58,20 @@ def stub_intel_device(
     from harness.targets.xegpu.device.context import open_gpu
 
     open_gpu.cache_clear()
-    with _known(_saved_images(artifact, folder)):
+    with known(_saved_images(artifact, folder)):
         yield driver
     open_gpu.cache_clear()
 
 
 def _saved_images(artifact: Artifact | None, folder: Path | None) -> list[LoadedImage]:
-    if artifact is None or folder is None:
+    if artifact is None or folder is None or not (folder / ARTIFACT_FOLDER).is_dir():
         return []
     return [load_image(image) for image in load_saved(folder / ARTIFACT_FOLDER)]
 
 
 @contextmanager
-def _known(images: Sequence[LoadedImage]) -> Iterator[None]:
+def known(images: Sequence[LoadedImage]) -> Iterator[None]:
+    """Let the stub drivers find these kernels."""
     prepare_launches(LaunchSettings(processes=1))
     with registered(images):
         yield

@@ -16,6 +16,8 @@ from harness.printable import printable
 if TYPE_CHECKING:
     from harness.experiment.experiment import Experiment
     from harness.experiment.settings import CheckSettings
+    from harness.running.bundle import Bundle
+    from harness.running.offline_packages import OfflineMachine
     from harness.running.runner import RunSummary
 
 
@@ -48,6 +50,22 @@ def build(
             help="New folder for what was built, which 'harness run --bundle DIR' takes on another machine.",
         ),
     ] = None,
+    offline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PYTHON",
+            help="With --bundle: also all that a machine without a network needs to run it by this Python, "
+            "such as python3.12.",
+        ),
+    ] = None,
+    provided: Annotated[
+        Path | None,
+        typer.Option(
+            parser=given_path,
+            metavar="FILE",
+            help="With --offline: what 'pip freeze' prints on that machine; nothing of it is packed.",
+        ),
+    ] = None,
     profile: Profile = None,
     only: Only = None,
     jobs: Jobs = None,
@@ -58,9 +76,9 @@ def build(
     from harness.results.manifest import of_experiment
     from harness.running import bundle as bundles
     from harness.running.build_only import BuildRun
-    from harness.running.bundle_readme import README_FILE, run_line, write_readme
     from harness.running.progress import make_observer
 
+    machine = _offline_machine(bundle, offline, provided)
     plan = planned(experiment, None, only or [], profile=profile)
     if bundle is not None:
         bundles.require_room(bundle)
@@ -69,14 +87,42 @@ def build(
     done = sum(case.failure is None for case in built)
     typer.echo(f"{done} of {counted(len(built), 'case')} built")
     if bundle is not None:
-        written = bundles.write_bundle(bundle, manifest, built)
-        typer.echo(printable(f"bundle: {bundle}"))
-        write_readme(written)
-        typer.echo(f"digest: {written.digest}")
-        there = printable(f"next, on the other machine, as {bundle / README_FILE} says")
-        typer.echo(f"{there}: {run_line(written, written.digest)}")
+        _finish_bundle(bundles.write_bundle(bundle, manifest, built), machine)
     if any(case.row.status.is_failure for case in built):
         raise typer.Exit(1)
+
+
+def _offline_machine(
+    bundle: Path | None, offline: str | None, provided: Path | None
+) -> "OfflineMachine | None":
+    """Return the machine without a network that a bundle is for, if it is for such a one."""
+    from harness.errors import InputError
+
+    if offline is None:
+        if provided is not None:
+            raise InputError("--provided: found no --offline; expected the Python of that machine")
+        return None
+    if bundle is None:
+        raise InputError("--offline: found no --bundle; expected a folder for what that machine gets")
+    from harness.running.offline import offline_machine
+
+    return offline_machine(offline, provided)
+
+
+def _finish_bundle(bundle: "Bundle", machine: "OfflineMachine | None") -> None:
+    """Add what its machine needs besides, and say what was written and what is next."""
+    from harness.running.bundle_readme import README_FILE, offline_line, run_line, write_readme
+    from harness.running.offline import make_offline, pack
+
+    note([] if machine is None else make_offline(bundle, machine))
+    write_readme(bundle)
+    typer.echo(printable(f"bundle: {bundle.folder}"))
+    if machine is not None:
+        typer.echo(printable(f"packed: {pack(bundle)}"))
+    typer.echo(f"digest: {bundle.digest}")
+    command = run_line if machine is None else offline_line
+    there = printable(f"next, on the other machine, as {bundle.folder / README_FILE} says")
+    typer.echo(f"{there}: {command(bundle, bundle.digest)}")
 
 
 @app.command(short_help="Build and check without timing; exit status 1 if a case failed.")

@@ -6,6 +6,7 @@ A bundle is a folder:
     artifacts/<key>/     the artifacts, as they lie in the cache
     requirements.txt     what the other machine has to install besides this package
     README.md            for who receives it (`harness.running.bundle_readme`); nothing reads it
+    wheels/, run.sh …    for a machine without a network (`harness.running.offline`)
 
 The other machine needs the device's driver and Python, but no compiler, neither MLIR nor IREE.
 """
@@ -46,6 +47,10 @@ from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
 BUNDLE_FILE = "bundle.json"
 ARTIFACTS = "artifacts"
 REQUIREMENTS_FILE = "requirements.txt"
+WHEELS_FILE = "wheels.txt"
+RUN_SCRIPT = "run.sh"
+OF_DIGEST = (REQUIREMENTS_FILE, WHEELS_FILE, RUN_SCRIPT)
+"""Files besides the index that a bundle is known by, those that it has."""
 
 FORMAT_VERSION = 2
 """Raised when this package could not load what it built before; 2: loaders lie in the folders of rooms."""
@@ -132,8 +137,13 @@ class Bundle:
         When it was built is no part of it: equal artifacts of one experiment make bundles of one digest.
         """
         index = self.index.model_dump(mode="json", exclude={"manifest": TIMES})
-        requirements = read_bytes(self.folder / REQUIREMENTS_FILE)
-        return digest_of_values([index, hashlib.sha256(requirements).hexdigest()])
+        files = [self.folder / name for name in OF_DIGEST if (self.folder / name).exists()]
+        return digest_of_values([index, *(hashlib.sha256(read_bytes(file)).hexdigest() for file in files)])
+
+    @property
+    def is_offline(self) -> bool:
+        """Return whether it brings all that a machine without a network needs."""
+        return (self.folder / RUN_SCRIPT).exists()
 
     def require_digest(self, expected: str) -> None:
         """Raise `InputError` unless this is the bundle of that digest, as 'harness build' printed it."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.printable import markdown_code, markdown_text, shell_line
 from harness.results.manifest import Manifest
-from harness.running.bundle import REQUIREMENTS_FILE, Bundle, BundledCase
+from harness.running.bundle import REQUIREMENTS_FILE, RUN_SCRIPT, Bundle, BundledCase
 from harness.status import Status
 
 README_FILE = "README.md"
@@ -32,6 +32,11 @@ def run_line(bundle: Bundle, digest: str, command: str = "run") -> str:
     return shell_line(["harness", command, "--bundle", _here(bundle), "--expect", digest])
 
 
+def offline_line(bundle: Bundle, digest: str) -> str:
+    """Return the command that runs a bundle of that digest on a machine without a network."""
+    return f"EXPECT={digest} {shell_line(['sh', f'{_here(bundle)}/{RUN_SCRIPT}'])}"
+
+
 def readme(bundle: Bundle) -> str:
     """Return the text in Markdown."""
     manifest = bundle.index.manifest
@@ -43,16 +48,42 @@ def readme(bundle: Bundle) -> str:
         "**A bundle is a program: run only what you trust.** Whoever built it was shown its digest. Get that "
         f"by another way than this folder, and put it in the place of {UNKNOWN_DIGEST}: nothing of another "
         "bundle is run then. This file is no part of the digest: anybody may have changed it on its way.",
-        "The machine needs the device's driver and Python, but no compiler. In a checkout of the harness, "
-        "with this folder in it:",
-        _commands([*_checkout(manifest), *_installation(bundle)]),
-        "To verify the bundle and check every case's output, without timing:",
-        _commands([run_line(bundle, UNKNOWN_DIGEST, "check")]),
-        "To verify, check, time and report:",
-        _commands([run_line(bundle, UNKNOWN_DIGEST)]),
+        *(_offline_steps(bundle) if bundle.is_offline else _steps(bundle)),
         "`docs/devices.md` of the harness tells more of bundles.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _steps(bundle: Bundle) -> Iterator[str]:
+    """Yield how it is run where packages can be installed."""
+    yield (
+        "The machine needs the device's driver and Python, but no compiler. In a checkout of the harness, "
+        "with this folder in it:"
+    )
+    yield _commands([*_checkout(bundle.index.manifest), *_installation(bundle)])
+    yield "To verify the bundle and check every case's output, without timing:"
+    yield _commands([run_line(bundle, UNKNOWN_DIGEST, "check")])
+    yield "To verify, check, time and report:"
+    yield _commands([run_line(bundle, UNKNOWN_DIGEST)])
+
+
+def _offline_steps(bundle: Bundle) -> Iterator[str]:
+    """Yield how it is run where nothing can be installed."""
+    yield (
+        "The machine needs the device's driver and Python, no network and no compiler. This unpacks the "
+        "wheels beside this folder and installs nothing. It verifies, checks, times, reports, and packs the "
+        "results into one file:"
+    )
+    yield _commands([offline_line(bundle, UNKNOWN_DIGEST)])
+    yield (
+        "Called again, it goes on. Options of `harness run` may follow, such as `--only variant=flash`. The "
+        "script's first lines tell of variables: `PYTHON` is another Python than `python3`, and "
+        "`LIMIT_S=300` ends the run after that many seconds."
+    )
+    yield (
+        "The code that verifies the digest came in this folder: it shows that all has arrived. To run only "
+        "what you trust, compare the packed file's SHA-256, which its builder was shown, too."
+    )
 
 
 def _contents(bundle: Bundle) -> Iterator[str]:

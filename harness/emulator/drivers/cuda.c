@@ -25,6 +25,7 @@ typedef enum FunctionAttribute {
 #define EMULATED_CLOCK_KHZ 1980000
 #define EMULATED_MEMORY_CLOCK_KHZ 2619000
 #define EMULATED_BUS_BITS 5120
+#define EMULATED_MEMORY_BYTES ((size_t)1 << 30)
 
 /* CUdevice_attribute */
 typedef enum Attribute {
@@ -120,6 +121,12 @@ static int device_attribute(int *value, int attribute, Device device) {
         case MEMORY_POOLS: *value = 0; break;   /* every buffer is an allocation of its own */
         default: return fail(INVALID_VALUE, "device attribute %d is not known", attribute);
     }
+    return SUCCESS;
+}
+
+static int device_memory(size_t *bytes, Device device) {
+    (void)device;
+    *bytes = EMULATED_MEMORY_BYTES;
     return SUCCESS;
 }
 
@@ -475,3 +482,13 @@ int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t
     if (found) *found = 0;
     return cuGetProcAddress(name, function, version, flags);
 }
+
+/* Whoever only asks which devices there are calls these by their names. */
+#define NAMED(name, parameters, function) EXPORT int name parameters __attribute__((alias(#function)))
+
+NAMED(cuInit, (), nothing);
+NAMED(cuDeviceGetCount, (int *count), device_count);
+NAMED(cuDeviceGet, (Device *device, int number), device_get);
+NAMED(cuDeviceGetName, (char *name, int capacity, Device device), device_name);
+NAMED(cuDeviceGetAttribute, (int *value, int attribute, Device device), device_attribute);
+NAMED(cuDeviceTotalMem_v2, (size_t *bytes, Device device), device_memory);

@@ -37,7 +37,8 @@ typedef struct Module Module;
 /* A moment of the host's clock: everything that was enqueued before is done. */
 typedef struct timespec Event;
 
-/* For Python, before the driver is used: which chip the device is.  Returns -1 for one that is not known. */
+/* For Python, before the driver is used: which chip the device is.  Returns -1 for one that is not known.  Where
+ * nobody selects one it is that of $HARNESS_STUB_CHIP: a whole machine can have the stub for its driver. */
 EXPORT int stub_select_chip(const char *name);
 /* Why a call failed first since then; empty if none has. */
 EXPORT const char *stub_first_failure(void);
