@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/exponential.py [NAME …]
 
-Kernels with this package's 2^x, whose last step is a product, are compared with those that add to the bits of
-the exponent instead, which is as short and loses most NaNs.  Both are built and called in one process and take
-turns; several processes are started one after the other, since a process keeps its luck.
+Kernels with this package's 2^x, whose last step is a product, are compared with those that add to the bits
+of the exponent instead, which is as short and loses most NaNs.  Both are built and called in one process and
+take turns; several processes are started one after the other, since a process keeps its luck.
 """
 
 import argparse
@@ -107,8 +107,8 @@ def report(name: str) -> str:
     product, addition = np.array(taken).T
     ratio = paired_ratio(product, addition, starts)
     return (
-        f"{name:11} {ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}] of the time of an integer addition; "
-        f"code {sizes[0]} bytes, with it {sizes[1]}"
+        f"{name:11} {ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}] of the time with an addition; "
+        f"code {sizes[0]} bytes, {sizes[1]} with it"
     )
 
 

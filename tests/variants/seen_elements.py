@@ -37,8 +37,8 @@ def with_element(inputs: Inputs, name: str, place: Place, value: np.ndarray) -> 
 def seen(inputs: Inputs, problem: AttentionProblem, name: str, place: Place) -> Seen:
     """Return what differs between the exact outputs of two numbers as that element.
 
-    Nothing here depends on what NaN does.  A row whose score changes sees the element as a whole, whatever its output
-    does: a row of one key gives that key's values, whatever their score is.
+    Nothing here depends on what NaN does.  A row whose score changes sees the element as a whole, whatever
+    its output does: a row of one key gives that key's values, whatever their score is.
     """
     dtype = numpy_dtype(problem.dtype)
     (output, statistics), (other, others) = (
