@@ -13,16 +13,15 @@ from contextlib import ExitStack
 
 import numpy as np
 
+from harness.machine.poison import poison
+
 CACHE_LINE = 64
 PAGE = 4096
 MOST_BALLAST = 2**20
 """Bytes on the heap that lie before what a process allocates later."""
 
 GUARD = 2**17
-"""Bytes before and behind an input that are no numbers, in whatever type: a tile beyond its end shows."""
-
-ALL_BITS = 0xFF
-"""Of a byte: numbers of such bytes are NaN."""
+"""Bytes before and behind an input that hold nothing to be read: a tile beyond its end shows."""
 
 MAPPINGS = 16
 """Mappings that stand in the way of the code that a process loads."""
@@ -50,14 +49,15 @@ class Placement:
     def empty(self, shape: tuple[int, ...], dtype: np.dtype, guard: int = 0) -> np.ndarray:
         """Return an uninitialised array that starts at a cache line, any of a page's where it varies.
 
-        So many bytes before and behind it, of a `guard`, are NaN in any type of floating-point numbers.
+        So many bytes before and behind it, of a `guard`, are NaN in its type.
         """
         offset = 0 if self._random is None else self._random.randrange(0, PAGE, CACHE_LINE)
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         raw = np.empty(size + CACHE_LINE + offset + 2 * guard, dtype=np.uint8)
         start = -(raw.ctypes.data + guard) % CACHE_LINE + offset + guard
         if guard:
-            raw[:start] = raw[start + size :] = ALL_BITS
+            poison(raw[start - guard : start].view(dtype))
+            poison(raw[start + size : start + size + guard].view(dtype))
         return raw[start : start + size].view(dtype).reshape(shape)
 
     def guarded(self, array: np.ndarray) -> np.ndarray:

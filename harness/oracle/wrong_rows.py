@@ -30,8 +30,8 @@ def describe_wrong_rows(
     width = expected.shape[-1]
     rows = bad[:MOST_ROWS]
     wanted = np.asarray(expected).reshape(-1, width)[rows]
-    values = found.reshape(-1, width)[rows].astype(np.float64)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # the processor raises the flag for signalling NaN
+        values = found.reshape(-1, width)[rows].astype(np.float64)
         errors = np.abs(values - wanted)
     errors[np.isnan(errors)] = np.inf
     wrong = errors > tolerance.reshape(-1)[rows, None]

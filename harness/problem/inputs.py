@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.errors import InputError
 from harness.machine.placement import placement
+from harness.machine.poison import poison
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.drawn_projections import draw_projections, draw_weights, uniform_draw
 from harness.problem.dtypes import numpy_dtype
@@ -59,7 +60,7 @@ class Inputs:
         """
         if self.projections is not None:
             for array in (self.q, self.k, self.v):
-                array.fill(np.nan)
+                poison(array)
         return self
 
     def as_expected(self, problem: AttentionProblem) -> "Inputs":
@@ -156,7 +157,7 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
 
 
 def make_guarded_inputs(problem: AttentionProblem, distribution: str, seed: int) -> Inputs:
-    """Draw inputs as `make_inputs` does, each array between bytes that are no numbers.
+    """Draw inputs as `make_inputs` does, each array between bytes that nothing is to read.
 
     They lie at other addresses where these vary.  No more than one array is there twice at any time.
     """

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from harness.machine.placement import GUARD, placement
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
 from harness.problem.outputs import LOG_SUM_EXP
@@ -58,9 +59,10 @@ def packed_outputs(outputs: Mapping[str, np.ndarray], problem: AttentionProblem)
 
 
 def _padded(tokens: np.ndarray, starts: tuple[int, ...], length: int) -> np.ndarray:
-    """Return `[tokens, heads, width]` as `[batch, heads, length, width]`."""
+    """Return `[tokens, heads, width]` as `[batch, heads, length, width]` between guards."""
     _, heads, width = tokens.shape
-    batch = np.zeros((len(starts) - 1, heads, length, width), tokens.dtype)
+    batch = placement.empty((len(starts) - 1, heads, length, width), tokens.dtype, GUARD)
+    batch.fill(0)
     for entry, (start, end) in enumerate(pairwise(starts)):
         batch[entry, :, : end - start] = tokens[start:end].transpose(1, 0, 2)
     return batch

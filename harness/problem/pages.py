@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.errors import UnsupportedError
+from harness.machine.placement import GUARD, placement
+from harness.machine.poison import poison
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.defaults import LARGEST_SIZE
 from harness.problem.dtypes import itemsize
@@ -60,9 +62,10 @@ class Paging:
     def pool(self, packed: np.ndarray) -> np.ndarray:
         """Return packed keys or values `[tokens, heads, width]` as a pool `[pool tokens, heads, width]`.
 
-        What belongs to no sequence is NaN.
+        What belongs to no sequence is NaN, and so is what lies beside the pool.
         """
-        pool = np.full((self.pool_tokens, *packed.shape[1:]), np.nan, packed.dtype)
+        pool = placement.empty((self.pool_tokens, *packed.shape[1:]), packed.dtype, GUARD)
+        poison(pool)
         first = 0
         for page, length in zip(self.table, self.lengths, strict=True):
             place = int(page) * self.page_size

@@ -139,7 +139,7 @@ class TestAcrossStages:
         assert before.exp > 0
         assert after.exp == 0
         assert after.fma - before.fma == 2 * 5 * before.exp
-        assert after.other - before.other == (2 * 5 + 3) * before.exp
+        assert after.other - before.other == (2 * 5 + 4) * before.exp
 
     def test_main_memory_is_moved_by_the_same_amount_at_every_stage_of_the_target(
         self, stages, variant, name

@@ -375,8 +375,8 @@ MUTANTS = {
         "what lies beyond inputs is what happens to lie there",
         "harness/machine/placement.py",
         "Placement.empty",
-        "raw[:start] = raw[start + size :] = ALL_BITS",
-        "raw[:start] = raw[start + size :] = 0",
+        "poison(raw[start + size : start + size + guard].view(dtype))",
+        "raw[start + size :] = 0",
         "tests/running/test_runner.py::test_each_misbehaviour_becomes_a_row[reads-beyond]",
     ),
     "plugins-code-by-files": Mutant(

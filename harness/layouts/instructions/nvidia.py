@@ -114,7 +114,8 @@ def _two_terms(fragment: "ir.Value") -> "Registers":
     """Return the registers of two tf32 fragments whose sum is a fragment of f32, the larger one first.
 
     The terms of infinity are 1 of its sign, and infinity: with any number but 0 they multiply to infinities
-    of one sign, which finite terms are added to.  NaN is a term, too.
+    of one sign, which finite terms are added to.  NaN is a term, too: a difference is quiet, so that its
+    upper bits tell it from infinity, which are all that the matrix unit reads.
     """
     from mlir.dialects import arith
     from mlir.dialects import vector as vector_dialect
@@ -125,7 +126,8 @@ def _two_terms(fragment: "ir.Value") -> "Registers":
     one = arith.ori(arith.andi(bits, _splat(bits, SIGN_BIT)), _splat(bits, ONE))
     signed_one = vector_dialect.bitcast(fragment.type, one)
     large = arith.select(is_finite, _rounded_to_tf32(fragment), signed_one)
-    small = arith.select(is_finite, _rounded_to_tf32(arith.subf(fragment, large)), fragment)
+    rest = arith.subf(fragment, large)
+    small = arith.select(is_finite, _rounded_to_tf32(rest), rest)
     return (*_registers(large), *_registers(small))
 
 

@@ -19,6 +19,7 @@ from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.errors import HarnessError, memory_for
 from harness.machine.placement import placement
+from harness.machine.poison import poison
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.changing_inputs import CHANGING
 from harness.problem.dtypes import buffer_dtype
@@ -109,14 +110,14 @@ class NativeCall(BoundCall):
         """Fill output, workspaces and scratch memory with NaN."""
         self.poison_outputs()
         for name in self._workspaces:
-            self._buffers[name].fill(np.nan)
+            poison(self._buffers[name])
         for scratch in self._scratch:
-            scratch.view(np.float32).fill(np.nan)
+            poison(scratch.view(np.float32))
 
     def poison_outputs(self) -> None:
         """Fill outputs with NaN."""
         for name in self._outputs:
-            self._buffers[name].fill(np.nan)
+            poison(self._buffers[name])
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy inputs that change to where those lie that are read, unless these are the same arrays."""

@@ -1,7 +1,8 @@
 """The `exponential` stage: 2^x as arithmetic that vectorises.
 
 No pass of MLIR or LLVM turns `math.exp2` on vectors into anything but one library call per element.
-Written as a polynomial and integer arithmetic on the exponent, it becomes a dozen vector instructions.
+Written as a polynomial, and a power of two whose bits are made by integer arithmetic, it becomes a dozen
+vector instructions.
 """
 
 from mlir import ir
@@ -13,18 +14,24 @@ from harness.ir import builder as b
 COEFFICIENTS = (1.0, 0.6931470037, 0.2402224243, 0.0555073358, 0.0096715130, 0.0013264727)
 """Minimax polynomial of 2^r on [−½, ½] with 2^0 exact; see `tests/targets/cpu/test_exponential.py`."""
 
-ROUNDING = 12582912.0
-"""1.5 · 2²³: adding it leaves the nearest integer in the low bits of an f32."""
+BIAS = 127
+"""Of an f32's exponent."""
 
-LOWEST_EXPONENT = -127.0
-"""2^x is 0 from here down: the biased exponent becomes 0."""
+ROUNDING = 12582912.0 + BIAS
+"""1.5 · 2²³ and the bias: adding it leaves the nearest integer, biased, in the low bits of an f32."""
+
+MANTISSA_BITS = 23
+"""Of an f32."""
+
+LOWEST_EXPONENT = -float(BIAS)
+"""2^x is 0 from here down: all bits of the power of two become 0."""
 
 
 def expand_exponentials(module: ir.Module) -> None:
     """Replace every scalar f32 `math.exp2` in the module, in place.
 
     Valid for x ≤ 127.5: attention only exponentiates differences to a maximum, which are ≤ 0.
-    Keeps NaN; −inf gives exactly 0; results below 2^−126 lose precision or become 0.
+    Keeps every NaN; −inf gives exactly 0; results below 2^−126 lose precision or become 0.
     """
     found: list[ir.Operation] = []
 
@@ -42,15 +49,19 @@ def expand_exponentials(module: ir.Module) -> None:
 
 
 def exp2(exponent: ir.Value) -> ir.Value:
-    """Build 2^exponent: split into integer n and remainder r, polynomial for 2^r, n added to its exponent."""
+    """Build 2^exponent: split into integer n and remainder r, polynomial for 2^r, times 2^n.
+
+    NaN takes no branch and costs nothing: its payload spoils the bits of 2^n, but its remainder is NaN, and a
+    product with NaN is, too.  Added to the exponent of 2^r as an integer, n would turn NaN into a number.
+    """
     lowest = b.constant(LOWEST_EXPONENT)
     too_small = arith.cmpf(arith.CmpFPredicate.OLT, exponent, lowest)
     limited = arith.select(too_small, lowest, exponent)
     shifted = arith.addf(limited, b.constant(ROUNDING))
     remainder = arith.subf(limited, arith.subf(shifted, b.constant(ROUNDING)))
-    power = b.constant(COEFFICIENTS[-1])
+    fraction = b.constant(COEFFICIENTS[-1])
     for coefficient in reversed(COEFFICIENTS[:-1]):
-        power = mlir_math.fma(power, remainder, b.constant(coefficient))
+        fraction = mlir_math.fma(fraction, remainder, b.constant(coefficient))
     i32 = ir.IntegerType.get_signless(32)
-    exponent_bits = arith.shli(arith.bitcast(i32, shifted), b.integer(23))
-    return arith.bitcast(ir.F32Type.get(), arith.addi(arith.bitcast(i32, power), exponent_bits))
+    whole_bits = arith.shli(arith.bitcast(i32, shifted), b.integer(MANTISSA_BITS))
+    return arith.mulf(fraction, arith.bitcast(ir.F32Type.get(), whole_bits))

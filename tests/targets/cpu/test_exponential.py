@@ -88,8 +88,12 @@ def test_between_the_smallest_normal_number_and_zero_it_stays_small_and_not_nega
     assert results.max() <= 2.0**-126
 
 
-def test_nan_stays_nan(powers):
-    assert np.isnan(powers([np.nan, -np.nan])).all()
+@pytest.mark.parametrize("sign", [0, 1])
+def test_each_nan_stays_nan(powers, sign):
+    """Those of all payloads, quiet and signalling."""
+    payloads = np.arange(1, 2**23, dtype=np.uint32)
+    nans = (payloads | 0x7F800000 | sign << 31).view(np.float32)
+    assert np.isnan(powers(nans)).all()
 
 
 def test_rounding_above_zero_is_harmless(powers):

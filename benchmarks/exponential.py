@@ -1,0 +1,129 @@
+"""What it costs on the CPU that 2^x keeps NaN: paired ratios with 95 % intervals.
+
+    .venv/bin/python benchmarks/exponential.py [NAME …]
+
+Kernels with this package's 2^x, whose last step is a product, are compared with those that add to the bits
+of the exponent instead, which is as short and loses most NaNs.  Both are built and called in one process and
+take turns; several processes are started one after the other, since a process keeps its luck.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from mlir import ir
+from mlir.dialects import arith
+from mlir.dialects import math as mlir_math
+
+from harness import AttentionProblem, plugins
+from harness.artifact.artifact import Artifact
+from harness.ir import builder as b
+from harness.measure.statistics import paired_ratio
+from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
+from harness.targets.cpu import exponential
+
+STARTS, ROUNDS = 8, 61
+WARM_UP_S = 0.3
+SAMPLE_S = 0.008
+"""A sample repeats calls for that long at least."""
+
+Exponential = Callable[[ir.Value], ir.Value]
+
+PROBLEMS = {
+    "d64-512": {"seq_q": 512, "head_dim": 64},
+    "d64-2048": {"seq_q": 2048, "head_dim": 64},
+    "d64-causal": {"seq_q": 2048, "head_dim": 64, "causal": True},
+    "d128-2048": {"seq_q": 2048, "head_dim": 128},
+    "d16-2048": {"seq_q": 2048, "head_dim": 16},
+    "d64-bf16": {"seq_q": 2048, "head_dim": 64, "dtype": "bf16"},
+}
+
+
+def exp2_by_addition(exponent: ir.Value) -> ir.Value:
+    """Build 2^exponent with the integer part added to the bits of the exponent of the polynomial."""
+    i32 = ir.IntegerType.get_signless(32)
+    rounding = b.constant(exponential.ROUNDING - exponential.BIAS)
+    lowest = b.constant(exponential.LOWEST_EXPONENT)
+    too_small = arith.cmpf(arith.CmpFPredicate.OLT, exponent, lowest)
+    limited = arith.select(too_small, lowest, exponent)
+    shifted = arith.addf(limited, rounding)
+    remainder = arith.subf(limited, arith.subf(shifted, rounding))
+    power = b.constant(exponential.COEFFICIENTS[-1])
+    for coefficient in reversed(exponential.COEFFICIENTS[:-1]):
+        power = mlir_math.fma(power, remainder, b.constant(coefficient))
+    whole = arith.shli(arith.bitcast(i32, shifted), b.integer(exponential.MANTISSA_BITS))
+    return arith.bitcast(ir.F32Type.get(), arith.addi(arith.bitcast(i32, power), whole))
+
+
+def built(problem: AttentionProblem, exp2: Exponential, folder: Path) -> Artifact:
+    """Build `flash` with one form of 2^x."""
+    folder.mkdir()
+    case = Case(problem=problem, variant="flash", target="cpu", target_options={"threads": 1})
+    with patch.object(exponential, "exp2", exp2):
+        return plugins.variant("flash").build(case, "key", folder)
+
+
+def one_start(name: str) -> tuple[list[int], list[tuple[float, float]]]:
+    """Measure a problem in this process: bytes of code and times, those of the product first."""
+    problem = AttentionProblem(**{"heads": 2, **PROBLEMS[name]})
+    forms = {"product": exponential.exp2, "addition": exp2_by_addition}
+    with tempfile.TemporaryDirectory() as folder:
+        places = {form: Path(folder) / form for form in forms}
+        artifacts = {form: built(problem, exp2, places[form]) for form, exp2 in forms.items()}
+        calls = [
+            artifact.load(places[form]).bind(make_inputs(problem)) for form, artifact in artifacts.items()
+        ]
+        sizes = [artifact.metrics.code_bytes or 0 for artifact in artifacts.values()]
+    for call in calls:
+        started = time.perf_counter()
+        while time.perf_counter() - started < WARM_UP_S:
+            call.run()
+    taken = []
+    for number in range(ROUNDS):
+        order = (0, 1) if number % 2 else (1, 0)
+        seconds = {side: calls[side].sample(SAMPLE_S).seconds for side in order}
+        taken.append((seconds[0], seconds[1]))
+    return sizes, taken
+
+
+def report(name: str) -> str:
+    """Measure a problem in several processes and say what came out."""
+    taken: list[tuple[float, float]] = []
+    starts: list[int] = []
+    for start in range(STARTS):
+        command = [sys.executable, __file__, "--start", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        sizes, times = json.loads(done.stdout.splitlines()[-1])
+        taken += times
+        starts += [start] * len(times)
+    product, addition = np.array(taken).T
+    ratio = paired_ratio(product, addition, starts)
+    return (
+        f"{name:11} {ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}] of the time with an addition; "
+        f"code {sizes[0]} bytes, {sizes[1]} with it"
+    )
+
+
+def main() -> None:
+    """Measure what the command line names, all by default."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help=", ".join(PROBLEMS))
+    parser.add_argument("--start", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.start:
+        print(json.dumps(one_start(arguments.start)))
+        return
+    for name in arguments.names or PROBLEMS:
+        print(report(name), flush=True)
+
+
+if __name__ == "__main__":
+    main()
