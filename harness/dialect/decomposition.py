@@ -120,14 +120,8 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
     dtype = b.dtype_of(softmax.x)
     factor = softmax.scale * LOG2_E
     maximum = b.structured(f"{full}->{rows}", [softmax.x], softmax.initial_maximum, arith.maximumf)
-    correction = b.structured(
-        f"{rows},{rows}->{rows}",
-        [softmax.initial_maximum, maximum],
-        softmax.correction_out,
-        lambda old, new: mlir_math.exp2(arith.mulf(arith.subf(old, new), b.constant(factor, dtype))),
-    )
-    is_fused = not softmax.subtracts_first and abs(factor) <= LARGEST_FUSED_FACTOR
-    exponentials = _fused_exponentials if is_fused else _exponentials
+    correction = rescaling(softmax, softmax.initial_maximum, maximum, softmax.correction_out)
+    exponentials = _fused_exponentials if _is_fused(softmax) else _exponentials
     probability = exponentials(softmax.x, maximum, f"{rows}->{full}", factor, softmax.shift)
     carried = rescaled_rows(softmax.initial_total, correction)
     total = b.structured(f"{full}->{rows}", [probability], carried, arith.addf)
@@ -139,6 +133,30 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
     )
     kept = b.structured(f"{rows},{rows}->{rows}", [carried, total], softmax.correction_out, safe_quotient)
     return [divided, maximum, total, kept]
+
+
+def _is_fused(softmax: Softmax) -> bool:
+    """Return whether exponents are one fused multiply-add each."""
+    return not softmax.subtracts_first and abs(softmax.scale * LOG2_E) <= LARGEST_FUSED_FACTOR
+
+
+def rescaling(softmax: Softmax, before: ir.Value, after: ir.Value, out: ir.Value) -> ir.Value:
+    """Return `e^(c·(before − after))` of rows, by which sums relative to a maximum become relative to another.
+
+    Where `c·maximum` is rounded in exponents, it is the difference of what they have.
+    """
+    rows, dtype = loop_letters(before.type.rank), b.dtype_of(before)
+    factor = softmax.scale * LOG2_E
+
+    def exponent(old: ir.Value, new: ir.Value) -> ir.Value:
+        if not _is_fused(softmax):
+            return arith.mulf(arith.subf(old, new), b.constant(factor, dtype))
+        offsets = [_multiply_add(maximum, -factor, softmax.shift, dtype) for maximum in (new, old)]
+        return arith.subf(*offsets)
+
+    return b.structured(
+        f"{rows},{rows}->{rows}", [before, after], out, lambda old, new: mlir_math.exp2(exponent(old, new))
+    )
 
 
 def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float, shift: int) -> ir.Value:
