@@ -21,6 +21,7 @@ from amd_matrices import (
     check_operand_a,
     check_operand_b,
     check_product,
+    first_result,
 )
 from fragment_tables import lane_table
 from model_calls import ModelLibrary
@@ -159,15 +160,6 @@ def test_figure_of_c_of_16x16(amd: ModelLibrary) -> None:
     assert instruction.c.table("", 64).splitlines()[5].split()[:3] == ["4", "16:0", "17:0"]
 
 
-def first_result(library: ModelLibrary, instruction: Instruction, a: list, b: list, c: float = 0.0) -> float:
-    """Return D[0][0] where the first row of A and the first column of B begin so, and all else is 0."""
-    left = np.zeros((instruction.a.rows, instruction.a.columns))
-    right = np.zeros((instruction.b.rows, instruction.b.columns))
-    given = np.zeros((instruction.c.rows, instruction.c.columns))
-    left[0, : len(a)], right[: len(b), 0], given[0, 0] = a, b, c
-    return float(instruction.product(library, left, right, given)[0, 0])
-
-
 IN_16_BITS = [instruction for instruction in INSTRUCTIONS if instruction.a.dtype != F32]
 FLUSHING = [instruction for instruction in IN_16_BITS if "gfx90a" in instruction.symbol]
 KEEPING = [instruction for instruction in INSTRUCTIONS if instruction not in FLUSHING]
@@ -175,7 +167,7 @@ KEEPING = [instruction for instruction in INSTRUCTIONS if instruction not in FLU
 
 @all_instructions
 def test_subnormal_operands_are_0_on_gfx90a_alone(amd: ModelLibrary, instruction: Instruction) -> None:
-    """PyTorch's note "Numerical accuracy": MFMA of f16 and bf16 flushes on MI200, of f32 and elsewhere not."""
+    """PyTorch's note "Numerical accuracy": MFMA of 16 bits flushes on MI200, else none does."""
     numbers = ml_dtypes.finfo(instruction.a.dtype)
     least, below = float(numbers.smallest_normal), float(numbers.smallest_normal) / 2
     flushes = instruction in FLUSHING
@@ -201,7 +193,7 @@ def test_subnormal_accumulators_and_results_are_0_there_too(
 
 @pytest.mark.parametrize("instruction", FLUSHING, ids=name)
 def test_gfx90a_adds_products_in_trees_of_pairs(amd: ModelLibrary, instruction: Instruction) -> None:
-    """MMA-Sim, arXiv 2511.10909: groups of four, of two by the older instructions, each added to C as a sum."""
+    """MMA-Sim, arXiv 2511.10909: groups of four, of two by the older instructions, each added as a sum."""
     half_unit, root = 2.0**-24, [2.0**-12] * 4
     assert first_result(amd, instruction, root[:2], root[:2], 1.0) == 1.0 + 2 * half_unit
     of_four = first_result(amd, instruction, [root[0], 0, root[2], 0], root, 1.0)
