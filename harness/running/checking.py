@@ -20,13 +20,14 @@ from harness.workers.protocol import (
     Done,
     GiveInputsRequest,
     InputsGiven,
+    Loaded,
     LoadRequest,
     Ran,
     Request,
     RunRequest,
 )
 
-Answer = TypeVar("Answer", Done, Ran, Checked, InputsGiven)
+Answer = TypeVar("Answer", Done, Loaded, Ran, Checked, InputsGiven)
 
 EMULATOR = "emulator"
 """The executor whose launches are executed twice each anyway, and take long."""
@@ -64,7 +65,8 @@ def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> No
     """Load a built case's code into a worker; raises `CheckFailure`."""
     if record.folder is None:
         raise ValueError(f"{record.case.id} has not been built")
-    _asked("load", worker, LoadRequest(folder=record.folder, code=dict(record.code)), timeout_s, Done)
+    request = LoadRequest(folder=record.folder, code=dict(record.code), candidate=record.candidate)
+    record.note_candidate(_asked("load", worker, request, timeout_s, Loaded).candidate)
 
 
 def bind_inputs(

@@ -24,6 +24,7 @@ import numpy as np
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.cache import ArtifactCache
+from harness.artifact.candidates import fastest_candidate
 from harness.artifact.reached_stages import reached_stages
 from harness.building.case_build import build_case, find_key, read_artifact
 from harness.digest import code_digests, digest_of_array, require_same_code
@@ -61,6 +62,7 @@ from harness.workers.protocol import (
     InputsGiven,
     KeyFound,
     KeyRequest,
+    Loaded,
     LoadRequest,
     PeakMeasured,
     PeakRequest,
@@ -168,12 +170,15 @@ class Worker:
         expect(inputs, request.problem).save(request.file)
         return Done()
 
-    def _load(self, request: LoadRequest) -> Done:
-        self._artifact = read_artifact(request.folder)
+    def _load(self, request: LoadRequest) -> Loaded:
+        artifact, number = read_artifact(request.folder), request.candidate
+        if number is None:
+            number = fastest_candidate(artifact, request.folder)
+        self._artifact = artifact.with_candidate(number)
         self._executable = self._artifact.load(request.folder)
         self._executable.take_process()
         require_same_code(request.code, code_digests(request.code))
-        return Done()
+        return Loaded(candidate=number)
 
     def _bind(self, request: BindRequest) -> Done:
         from harness.problem.changing_inputs import ChangingInputs

@@ -74,12 +74,14 @@ class ExpectRequest(_Message):
 
 
 class LoadRequest(_Message):
-    """Load an artifact's code into the worker; answered by `Done`."""
+    """Load an artifact's code into the worker; answered by `Loaded`."""
 
     kind: Literal["load"] = "load"
     folder: AbsolutePath
     code: dict[str, str] = {}
     """Digests of the sources, by package, that the case's key is of; nothing is asked of others."""
+    candidate: Annotated[int, Field(ge=0)] | None = None
+    """The candidate to take, see `Artifact.with_candidate`; None: the fastest here."""
 
 
 class BindRequest(_Message):
@@ -241,6 +243,14 @@ class Done(_Message):
     kind: Literal["done"] = "done"
 
 
+class Loaded(_Message):
+    """The code is loaded."""
+
+    kind: Literal["loaded"] = "loaded"
+    candidate: Annotated[int, Field(ge=0)] = 0
+    """Which candidate it is."""
+
+
 class KeyFound(_Message):
     """The case's content key and the device its code would run on."""
 
@@ -364,6 +374,7 @@ Request = Annotated[
 Response = Annotated[
     Greeting
     | Done
+    | Loaded
     | KeyFound
     | Built
     | Ran
@@ -380,7 +391,7 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     KeyRequest: KeyFound,
     BuildRequest: Built,
     ExpectRequest: Done,
-    LoadRequest: Done,
+    LoadRequest: Loaded,
     BindRequest: Done,
     RunRequest: Ran,
     CheckRequest: Checked,
