@@ -117,7 +117,6 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
     softmax = Softmax(operation)
     full = loop_letters(softmax.x.type.rank)
     rows = full[: softmax.dimension] + full[softmax.dimension + 1 :]
-    dtype = b.dtype_of(softmax.x)
     factor = softmax.scale * LOG2_E
     maximum = b.structured(f"{full}->{rows}", [softmax.x], softmax.initial_maximum, arith.maximumf)
     correction = rescaling(softmax, softmax.initial_maximum, maximum, softmax.correction_out)
@@ -141,7 +140,7 @@ def _is_fused(softmax: Softmax) -> bool:
 
 
 def rescaling(softmax: Softmax, before: ir.Value, after: ir.Value, out: ir.Value) -> ir.Value:
-    """Return `e^(c·(before − after))` of rows, by which sums relative to a maximum become relative to another.
+    """Return `e^(c·(before − after))` of rows: sums relative to a maximum, times it, are relative to another.
 
     Where `c·maximum` is rounded in exponents, it is the difference of what they have.
     """

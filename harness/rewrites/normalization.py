@@ -128,7 +128,7 @@ def shift_probabilities(softmax: ir.OpView, power: int) -> None:
 
 
 def _scale_uses(value: ir.Value, factor: float) -> None:
-    """Let what uses a result, of which a factor was taken or to which one was added, multiply it, in place."""
+    """Let what uses a result multiply it by a factor, in place."""
     uses = uses_of_elements(value)
     if not uses:
         return

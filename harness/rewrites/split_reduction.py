@@ -183,4 +183,3 @@ def _merged(softmax: attn.Softmax, state: RowState, part: RowState) -> RowState:
         takes_init=True,
     )
     return RowState(output, maximum, total)
-

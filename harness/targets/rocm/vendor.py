@@ -41,8 +41,8 @@ MOST_REGISTERS = 256
 WANTED_WORKGROUPS = 2
 """On a compute unit: one works while the other waits for its tiles, or at a barrier."""
 SHIFTS_FOR_FLUSHING = MappingProxyType({"f16": 11})
-"""Powers of two for probabilities where instructions flush subnormal numbers: the least normal number of f16 is
-2¹¹ times what others round to 0.  bf16 has the exponents of f32, in which probabilities are computed."""
+"""Powers of two for probabilities where instructions flush subnormal numbers: the least normal number of f16
+is 2¹¹ times what others round to 0.  bf16 has the exponents of f32, in which probabilities are computed."""
 LONG_ROW_BYTES = 512
 """Of K and V together: head_dim 128 in 16 bits, of which 64 keys take half of what LDS has."""
 

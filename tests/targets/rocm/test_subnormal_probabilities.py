@@ -1,4 +1,4 @@
-"""Small probabilities in f16 where matrix instructions take subnormal numbers for 0: they weigh all the same."""
+"""Small probabilities in f16 where matrix instructions take subnormal numbers for 0 weigh all the same."""
 
 from pathlib import Path
 
