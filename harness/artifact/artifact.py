@@ -78,6 +78,18 @@ class StaticMetrics(BaseModel):
     """Matrix-product operations that the generated code executes, recomputation and hidden pairs included."""
 
 
+class Candidate(BaseModel):
+    """Other code for the same case: a device takes the fastest, see `harness.artifact.candidates`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    folder: str
+    """Where its files lie in the artifact's folder."""
+    metrics: StaticMetrics
+    chosen: dict[str, ParameterValue]
+    launch: dict[str, Any]
+
+
 class Artifact(BaseModel):
     """A built case: a folder of files (binary, IR of every stage) described by its `artifact.json`."""
 
@@ -107,6 +119,10 @@ class Artifact(BaseModel):
     """Whether it computes packed sequences as a padded batch, see `harness.problem.padding`."""
     launch: dict[str, Any] = {}
     """What the loader needs: entry points, grid, workspace."""
+    candidates: tuple[Candidate, ...] = ()
+    """Other code that a device can choose; what these fields say is of the code that is taken without one."""
+    code_folder: str = ""
+    """Where in the folder the code lies, if it is a candidate's."""
     why_not_run: str | None = None
     """Why nothing here can run the code, where the executor is `none`."""
     refusal: str | None = None
@@ -128,6 +144,14 @@ class Artifact(BaseModel):
         """Build time, all stages together."""
         return sum(self.stage_seconds.values())
 
+    def with_candidate(self, number: int) -> Self:
+        """Return the artifact as it is with one of its candidates, from 1 on; 0 stands for its own code."""
+        if number == 0:
+            return self
+        taken = self.candidates[number - 1]
+        changes = {"metrics": taken.metrics, "chosen": self.chosen | taken.chosen, "launch": taken.launch}
+        return self.model_copy(update={**changes, "code_folder": taken.folder, "candidates": ()})
+
     def load(self, folder: Path) -> Executable:
         """Load the artifact's code into this process.
 
@@ -136,6 +160,7 @@ class Artifact(BaseModel):
         changed = difference(folder) if (folder / DIGESTS_FILE).exists() else None
         if changed is not None:
             raise HarnessError(f"{folder}: {changed}: build it again")
+        folder = folder / self.code_folder
         module, _, function = self.loader.partition(":")
         load, problem = getattr(importlib.import_module(module), function), self.case.problem
         if self.ranks > 1:

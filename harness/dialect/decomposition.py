@@ -72,6 +72,19 @@ def safe_quotient(element: ir.Value, total: ir.Value) -> ir.Value:
     return arith.divf(element, arith.select(empty_row, b.constant(1.0, dtype), total))
 
 
+def unshifted(total: ir.Value, shift: int) -> ir.Value:
+    """Return the total of rows without the power of two that exponentials were multiplied by."""
+    if not shift:
+        return total
+    rows, dtype = loop_letters(total.type.rank), b.dtype_of(total)
+    return b.structured(
+        f"{rows}->{rows}",
+        [total],
+        b.empty_like(total),
+        lambda sum_: arith.mulf(sum_, b.constant(2.0**-shift, dtype)),
+    )
+
+
 def rescaled_rows(matrix: ir.Value, factor: ir.Value) -> ir.Value:
     """Return `[.., rows, width]` or `[.., rows]` with each row multiplied by its factor, in place."""
     rows = loop_letters(factor.type.rank)
@@ -104,60 +117,84 @@ def _softmax(operation: ir.OpView) -> list[ir.Value]:
     softmax = Softmax(operation)
     full = loop_letters(softmax.x.type.rank)
     rows = full[: softmax.dimension] + full[softmax.dimension + 1 :]
-    dtype = b.dtype_of(softmax.x)
     factor = softmax.scale * LOG2_E
     maximum = b.structured(f"{full}->{rows}", [softmax.x], softmax.initial_maximum, arith.maximumf)
-    correction = b.structured(
-        f"{rows},{rows}->{rows}",
-        [softmax.initial_maximum, maximum],
-        softmax.correction_out,
-        lambda old, new: mlir_math.exp2(arith.mulf(arith.subf(old, new), b.constant(factor, dtype))),
-    )
-    is_fused = not softmax.subtracts_first and abs(factor) <= LARGEST_FUSED_FACTOR
-    probability = _exponentials(softmax.x, maximum, f"{rows}->{full}", factor, is_fused=is_fused)
+    correction = rescaling(softmax, softmax.initial_maximum, maximum, softmax.correction_out)
+    exponentials = _fused_exponentials if _is_fused(softmax) else _exponentials
+    probability = exponentials(softmax.x, maximum, f"{rows}->{full}", factor, softmax.shift)
     carried = rescaled_rows(softmax.initial_total, correction)
     total = b.structured(f"{full}->{rows}", [probability], carried, arith.addf)
     if not softmax.is_normalized:
         return [probability, maximum, total, correction]
+    divisor = unshifted(total, softmax.shift)
     divided = b.structured(
-        f"{rows}->{full}", [total], probability, lambda sum_, x: safe_quotient(x, sum_), takes_init=True
+        f"{rows}->{full}", [divisor], probability, lambda sum_, x: safe_quotient(x, sum_), takes_init=True
     )
     kept = b.structured(f"{rows},{rows}->{rows}", [carried, total], softmax.correction_out, safe_quotient)
     return [divided, maximum, total, kept]
 
 
-def _exponentials(
-    x: ir.Value, maximum: ir.Value, subscripts: str, factor: float, *, is_fused: bool
-) -> ir.Value:
-    """Return `2^(factor · (x − maximum))` in place: one fused multiply-add and one exponential each.
+def _is_fused(softmax: Softmax) -> bool:
+    """Return whether exponents are one fused multiply-add each."""
+    return not softmax.subtracts_first and abs(softmax.scale * LOG2_E) <= LARGEST_FUSED_FACTOR
 
-    Where it is not fused it is a subtraction and a multiplication.
+
+def rescaling(softmax: Softmax, before: ir.Value, after: ir.Value, out: ir.Value) -> ir.Value:
+    """Return `e^(c·(before − after))` of rows: sums relative to a maximum, times it, are relative to another.
+
+    Where `c·maximum` is rounded in exponents, it is the difference of what they have.
     """
+    rows, dtype = loop_letters(before.type.rank), b.dtype_of(before)
+    factor = softmax.scale * LOG2_E
+
+    def exponent(old: ir.Value, new: ir.Value) -> ir.Value:
+        if not _is_fused(softmax):
+            return arith.mulf(arith.subf(old, new), b.constant(factor, dtype))
+        offsets = [_multiply_add(maximum, -factor, softmax.shift, dtype) for maximum in (new, old)]
+        return arith.subf(*offsets)
+
+    return b.structured(
+        f"{rows},{rows}->{rows}", [before, after], out, lambda old, new: mlir_math.exp2(exponent(old, new))
+    )
+
+
+def _exponentials(x: ir.Value, maximum: ir.Value, subscripts: str, factor: float, shift: int) -> ir.Value:
+    """Return `2^(factor · (x − maximum) + shift)` in place."""
     dtype = b.dtype_of(x)
-    if not is_fused:
-        return b.structured(
-            subscripts,
-            [maximum],
-            x,
-            lambda largest, score: mlir_math.exp2(
-                arith.mulf(arith.subf(score, largest), b.constant(factor, dtype))
-            ),
-            takes_init=True,
-        )
+
+    def power(largest: ir.Value, score: ir.Value) -> ir.Value:
+        difference = arith.subf(score, largest)
+        return mlir_math.exp2(_multiply_add(difference, factor, shift, dtype))
+
+    return b.structured(subscripts, [maximum], x, power, takes_init=True)
+
+
+def _fused_exponentials(
+    x: ir.Value, maximum: ir.Value, subscripts: str, factor: float, shift: int
+) -> ir.Value:
+    """Return the same, as one fused multiply-add and one exponential each."""
+    dtype = b.dtype_of(x)
     rows = subscripts.partition("->")[0]
-    shift = b.structured(
+    offsets = b.structured(
         f"{rows}->{rows}",
         [maximum],
         b.empty_like(maximum),
-        lambda largest: arith.mulf(largest, b.constant(-factor, dtype)),
+        lambda largest: _multiply_add(largest, -factor, shift, dtype),
     )
     return b.structured(
         subscripts,
-        [shift],
+        [offsets],
         x,
         lambda offset, score: mlir_math.exp2(mlir_math.fma(score, b.constant(factor, dtype), offset)),
         takes_init=True,
     )
+
+
+def _multiply_add(value: ir.Value, factor: float, addend: int, dtype: str) -> ir.Value:
+    """Return `factor · value + addend`, one operation, of scalars."""
+    if not addend:
+        return arith.mulf(value, b.constant(factor, dtype))
+    return mlir_math.fma(value, b.constant(factor, dtype), b.constant(float(addend), dtype))
 
 
 def _mask(operation: ir.OpView) -> list[ir.Value]:

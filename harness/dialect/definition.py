@@ -34,6 +34,9 @@ irdl.dialect @attn {
   // 0 / 0 is 0: a row without any weight yet has probability and correction 0.
   // With a unit attribute `subtracts_first` exponents are c times a difference, which is right whatever x is;
   // without it c x - c maximum may be one fused multiply-add.
+  // With an integer attribute `shift`, s, each e^(c (x - maximum)) is multiplied by 2^s, and
+  //   probability = 2^s (2^s e^(c (x - maximum))) / total
+  // so that probability and total are 2^s times what they are without it, and the correction is the same.
   irdl.operation @softmax {
     %full_type = irdl.base "!builtin.tensor"
     %row_type = irdl.base "!builtin.tensor"

@@ -14,6 +14,9 @@ SOFTMAX_NAMES = ("attn.softmax", "attn.unnormalized_softmax")
 SUBTRACTS_FIRST = "subtracts_first"
 """An attribute that a softmax may have, see `Softmax.subtracts_first`."""
 
+SHIFT = "shift"
+"""Another one, see `Softmax.shift`."""
+
 
 @dataclass(frozen=True)
 class BatchMatmul:
@@ -103,6 +106,19 @@ class Softmax:
     def subtracts_first(self) -> bool:
         """Whether exponents are differences times c: right whatever scores are, for one operation more."""
         return SUBTRACTS_FIRST in self.operation.attributes
+
+    @property
+    def shift(self) -> int:
+        """The power of two that probabilities and total are multiplied by."""
+        return (
+            ir.IntegerAttr(self.operation.attributes[SHIFT]).value
+            if SHIFT in self.operation.attributes
+            else 0
+        )
+
+    def set_shift(self, power: int) -> None:
+        """Change the power of two."""
+        self.operation.attributes[SHIFT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), power)
 
     @property
     def is_normalized(self) -> bool:
@@ -277,6 +293,7 @@ def softmax(
     scale: float = 1.0,
     normalized: bool = True,
     subtracts_first: bool = False,
+    shift: int = 0,
 ) -> Softmax:
     """Build a softmax over one dimension, continued from a maximum and a total.
 
@@ -291,7 +308,10 @@ def softmax(
     }
     if subtracts_first:
         attributes[SUBTRACTS_FIRST] = ir.UnitAttr.get()
-    return Softmax(create(SOFTMAX_NAMES[0 if normalized else 1], types, operands, attributes))
+    made = Softmax(create(SOFTMAX_NAMES[0 if normalized else 1], types, operands, attributes))
+    if shift:
+        made.set_shift(shift)
+    return made
 
 
 def diag(x: ir.Value, out: ir.Value) -> Diag:

@@ -3,7 +3,8 @@
 Bit b of a number is its coordinate b.  A map is known by the images of single bits, the columns of its
 matrix.  Where all sizes are powers of two, the places of a layout, a swizzle and the banks of a memory are
 such maps (`harness.layouts.layout_map`, `harness.layouts.swizzle`): what follows from several of them is
-linear algebra.
+linear algebra.  Triton describes its layouts so: Zhou and others, *Linear Layouts: Robust Code Generation of
+Efficient Tensor Computation Using F₂*, 2025, arXiv 2505.23819.
 """
 
 import itertools

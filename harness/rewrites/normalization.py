@@ -1,4 +1,5 @@
-"""What a softmax does beside exponentials: where it divides, and whether it takes in the scale of the scores.
+"""What a softmax does beside exponentials: where it divides, whether it takes in the scale of the scores, and
+what its probabilities are multiplied by.
 
 `attn.softmax` in a running form normalises every step: what is accumulated after any tile is exact attention
 over the keys seen so far.  Deferring the division (FlashAttention-2) leaves the accumulator unnormalised and
@@ -12,7 +13,7 @@ from mlir import ir
 from mlir.dialects import arith
 
 from harness.dialect import operations as attn
-from harness.dialect.decomposition import LARGEST_FUSED_FACTOR, safe_quotient
+from harness.dialect.decomposition import LARGEST_FUSED_FACTOR, safe_quotient, unshifted
 from harness.ir import builder as b
 from harness.ir.constants import constant_float, constant_of_fill
 from harness.ir.walk import operations_within
@@ -50,17 +51,19 @@ def defer_division(softmax: ir.OpView) -> ir.OpView:
             scale=view.scale,
             normalized=False,
             subtracts_first=view.subtracts_first,
+            shift=view.shift,
         )
     for old, new in zip(softmax.results, unnormalized.operation.results, strict=True):
         old.replace_all_uses_with(new)
     softmax.operation.erase()
-    return _divide_rows(product, unnormalized.total)
+    return _divide_rows(product, unnormalized)
 
 
-def _divide_rows(product: attn.BatchMatmul, total: ir.Value) -> ir.OpView:
+def _divide_rows(product: attn.BatchMatmul, softmax: attn.Softmax) -> ir.OpView:
     users = list(product.product.uses)
-    rows = attn.loop_letters(total.type.rank)
+    rows = attn.loop_letters(softmax.total.type.rank)
     with ir.InsertionPoint.after(product.operation), product.operation.location:
+        total = unshifted(softmax.total, softmax.shift)
         empty = b.empty(sizes_of(product.product), b.dtype_of(product.product))
         divided = b.structured(f"{rows}z,{rows}->{rows}z", [product.product, total], empty, safe_quotient)
     for use in users:
@@ -101,37 +104,48 @@ def absorb_scale(softmax: ir.OpView) -> bool:
         return False
     consumer = masks[-1].operation if masks else softmax
     with ir.InsertionPoint(consumer), softmax.location:
-        consumer.operands[0] = _negated(scaled.x) if is_taken_without_its_sign else scaled.x
-    _scale_uses_of_maximum(view, size)
+        consumer.operands[0] = _multiplied(scaled.x, -1.0) if is_taken_without_its_sign else scaled.x
+    _scale_uses(view.maximum, size)
     element = view.x.type.element_type
     softmax.attributes["scale"] = ir.FloatAttr.get(element, view.scale * size)
     return True
 
 
-def _scale_uses_of_maximum(softmax: attn.Softmax, factor: float) -> None:
-    """Let what uses the maximum of scores that are not scaled any more multiply it, in place."""
-    uses = uses_of_elements(softmax.maximum)
+def shift_probabilities(softmax: ir.OpView, power: int) -> None:
+    """Multiply probabilities by a power of two, and products with them by its inverse, in place.
+
+    A product then takes probabilities that are normal numbers of its operands' type where they would not be.
+    Softmax must be normalised, and its probabilities go into one product, element by element if not at once.
+    """
+    view = attn.Softmax(softmax)
+    value = view.probability
+    while ir.OpResult(value).owner.name != attn.BatchMatmul.NAME:
+        (use,) = uses_of_elements(value)
+        value = use.owner.results[0]
+    for shifted in (view.total, value):
+        _scale_uses(shifted, 2.0**-power)
+    view.set_shift(power)
+
+
+def _scale_uses(value: ir.Value, factor: float) -> None:
+    """Let what uses a result multiply it by a factor, in place."""
+    uses = uses_of_elements(value)
     if not uses:
         return
-    axes, dtype = attn.loop_letters(softmax.maximum.type.rank), b.dtype_of(softmax.maximum)
-    with ir.InsertionPoint.after(softmax.operation), softmax.operation.location:
-        scaled = b.structured(
-            f"{axes}->{axes}",
-            [softmax.maximum],
-            b.empty(sizes_of(softmax.maximum), dtype),
-            lambda largest: arith.mulf(largest, b.constant(factor, dtype)),
-        )
+    producer = ir.OpResult(value).owner
+    with ir.InsertionPoint.after(producer), producer.location:
+        scaled = _multiplied(value, factor)
     for use in uses:
         use.owner.operands[use.operand_number] = scaled
 
 
-def _negated(value: ir.Value) -> ir.Value:
+def _multiplied(value: ir.Value, factor: float) -> ir.Value:
     axes, dtype = attn.loop_letters(value.type.rank), b.dtype_of(value)
     return b.structured(
         f"{axes}->{axes}",
         [value],
         b.empty(sizes_of(value), dtype),
-        lambda element: arith.mulf(element, b.constant(-1.0, dtype)),
+        lambda element: arith.mulf(element, b.constant(factor, dtype)),
     )
 
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 
 from mlir import ir
 from mlir.dialects import arith, scf
-from mlir.dialects import math as mlir_math
 
 from harness.dialect import operations as attn
-from harness.dialect.decomposition import LOG2_E, safe_quotient
+from harness.dialect.decomposition import rescaling, safe_quotient
 from harness.ir import builder as b
 from harness.ir.constants import constant_float, constant_index, constant_of_fill
 from harness.ir.for_loop import ForLoop
@@ -164,7 +163,8 @@ def _merged(softmax: attn.Softmax, state: RowState, part: RowState) -> RowState:
     """Return what is known of the rows with a part's keys added, computed in the state's place."""
     rows = attn.loop_letters(state.maximum.type.rank)
     maximum = b.structured(f"{rows}->{rows}", [part.maximum], state.maximum, arith.maximumf, takes_init=True)
-    weights = [_weight(softmax, before, maximum) for before in (state.maximum, part.maximum)]
+    befores = (state.maximum, part.maximum)
+    weights = [rescaling(softmax, before, maximum, b.empty_like(before)) for before in befores]
     totals = [
         b.structured(f"{rows},{rows}->{rows}", [weight, total], b.empty_like(total), arith.mulf)
         for weight, total in zip(weights, (state.total, part.total), strict=True)
@@ -183,16 +183,3 @@ def _merged(softmax: attn.Softmax, state: RowState, part: RowState) -> RowState:
         takes_init=True,
     )
     return RowState(output, maximum, total)
-
-
-def _weight(softmax: attn.Softmax, before: ir.Value, after: ir.Value) -> ir.Value:
-    """Return `e^(c·(before − after))`, by which sums relative to a maximum become relative to another."""
-    rows = attn.loop_letters(before.type.rank)
-    dtype = b.dtype_of(before)
-    factor = softmax.scale * LOG2_E
-    return b.structured(
-        f"{rows},{rows}->{rows}",
-        [before, after],
-        b.empty_like(before),
-        lambda old, new: mlir_math.exp2(arith.mulf(arith.subf(old, new), b.constant(factor, dtype))),
-    )

@@ -302,6 +302,7 @@ def _build_softmax(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Range
         scale=softmax.scale,
         normalized=softmax.is_normalized,
         subtracts_first=softmax.subtracts_first,
+        shift=softmax.shift,
     )
     return list(tiled.operation.results)
 

@@ -286,7 +286,9 @@ def not_from_here(artifact: Artifact) -> str | None:
 def _named_files(artifact: Artifact) -> Iterator[str]:
     """Yield all texts of an artifact that its loader may take for files."""
     yield from artifact.stage_files.values()
-    waiting: list[Any] = list(artifact.launch.values())
+    yield from (candidate.folder for candidate in artifact.candidates)
+    waiting: list[Any] = [artifact.code_folder, *artifact.launch.values()]
+    waiting += [candidate.launch for candidate in artifact.candidates]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):

@@ -65,8 +65,10 @@ def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> No
     """Load a built case's code into a worker; raises `CheckFailure`."""
     if record.folder is None:
         raise ValueError(f"{record.case.id} has not been built")
-    request = LoadRequest(folder=record.folder, code=dict(record.code))
-    record.driver_metrics = _asked("load", worker, request, timeout_s, Loaded).metrics
+    request = LoadRequest(folder=record.folder, code=dict(record.code), candidate=record.candidate)
+    loaded = _asked("load", worker, request, timeout_s, Loaded)
+    record.driver_metrics = loaded.metrics
+    record.note_candidate(loaded.candidate)
 
 
 def bind_inputs(

@@ -23,6 +23,7 @@ import numpy as np
 from harness.artifact.artifact import Artifact
 from harness.artifact.bound_call import BoundCall, Executable
 from harness.artifact.cache import ArtifactCache
+from harness.artifact.candidates import fastest_candidate
 from harness.artifact.reached_stages import reached_stages
 from harness.building.case_build import build_case, find_key, read_artifact
 from harness.digest import code_digests, digest_of_array, require_same_code
@@ -169,11 +170,14 @@ class Worker:
         return Done()
 
     def _load(self, request: LoadRequest) -> Loaded:
-        self._artifact = read_artifact(request.folder)
+        artifact, number = read_artifact(request.folder), request.candidate
+        if number is None:
+            number = fastest_candidate(artifact, request.folder)
+        self._artifact = artifact.with_candidate(number)
         self._executable = self._artifact.load(request.folder)
         self._executable.take_process()
         require_same_code(request.code, code_digests(request.code))
-        return Loaded(metrics=self._executable.driver_metrics())
+        return Loaded(candidate=number, metrics=self._executable.driver_metrics())
 
     def _bind(self, request: BindRequest) -> Done:
         from harness.problem.changing_inputs import ChangingInputs

@@ -83,6 +83,8 @@ class TileSizes:
     """Memory that a workgroup has for what its kernel keeps from one loop to the next, and for tiles."""
     joins_groups: bool = False
     """Whether few queries of heads that share one of K and V become rows of one tile."""
+    probability_shift: int = 0
+    """The power of two that probabilities are multiplied by before a product takes them."""
 
 
 class Target(ABC):

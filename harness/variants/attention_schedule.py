@@ -16,7 +16,7 @@ from harness.payloads.packed_attention import sequence_bounds
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.loop_distribution import IterationTile, distribute_loop
 from harness.rewrites.mask_merging import merge_masks
-from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
+from harness.rewrites.normalization import absorb_scale, defer_division, shift_probabilities, softmaxes
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.page_table import read_tiles_through_table
 from harness.rewrites.simplifications import (
@@ -36,6 +36,12 @@ INSERTION = "tensor.parallel_insert_slice"
 
 SINGLE = ("batch", "head")
 """Dimensions that loops go over element by element, outermost first: tiles have none for them."""
+
+
+def shift_all_probabilities(module: ir.Module, power: int) -> None:
+    """Multiply probabilities by a power of two, and what they weigh by its inverse."""
+    for softmax in softmaxes(module):
+        shift_probabilities(softmax, power)
 
 
 def absorb_scales(module: ir.Module) -> None:

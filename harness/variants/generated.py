@@ -49,6 +49,16 @@ class TileParameters(Parameters):
     their loops depends on the point, as under a causal mask; `row-major`, head by head."""
 
 
+def _shifted(power: int) -> Step:
+    from harness.variants.attention_schedule import shift_all_probabilities
+
+    return Step(
+        "shifted-probabilities",
+        "probabilities are multiplied by a power of two, so that none is subnormal",
+        lambda module: shift_all_probabilities(module, power),
+    )
+
+
 class GeneratedVariant(Variant):
     """A variant that yields tiled kernels as MLIR; any target that takes such kernels can compile it."""
 
@@ -119,7 +129,8 @@ class GeneratedVariant(Variant):
 
         if plugins.target(case.target).tiles_keys(case):
             return INITIAL, self.outer_schedule(case, tiling)
-        return PAYLOAD, self.schedule(tiling, self._parameters(case))
+        steps = self.schedule(tiling, self._parameters(case))
+        return PAYLOAD, [_shifted(tiling.probability_shift), *steps] if tiling.probability_shift else steps
 
     def source(self, case: Case) -> str:
         """Return the tiled kernels' IR."""

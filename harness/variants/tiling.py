@@ -53,6 +53,8 @@ class Tiling:
     """Where packed keys lie, if kernels find them in pages."""
     key_splits: int = 1
     """Parts in which the key tiles are gone over, each part a point of the grid of its own."""
+    probability_shift: int = 0
+    """The power of two that probabilities are multiplied by before a product takes them."""
 
     @classmethod
     def of(cls, problem: AttentionProblem, sizes: TileSizes) -> "Tiling":
@@ -84,6 +86,7 @@ class Tiling:
             least_depth=sizes.least_keys,
             preferred_key=sizes.key,
             workgroup_bytes=sizes.workgroup_bytes,
+            probability_shift=sizes.probability_shift,
             output_columns=columns if columns < (problem.model_width or 0) else 0,
         )
 

@@ -81,6 +81,8 @@ class LoadRequest(_Message):
     folder: AbsolutePath
     code: dict[str, str] = {}
     """Digests of the sources, by package, that the case's key is of; nothing is asked of others."""
+    candidate: Annotated[int, Field(ge=0)] | None = None
+    """The candidate to take, see `Artifact.with_candidate`; None: the fastest here."""
 
 
 class BindRequest(_Message):
@@ -247,10 +249,13 @@ class Done(_Message):
 
 
 class Loaded(_Message):
-    """Code is loaded."""
+    """The code is loaded."""
 
     kind: Literal["loaded"] = "loaded"
+    candidate: Annotated[int, Field(ge=0)] = 0
+    """Which candidate it is."""
     metrics: DriverMetrics = DriverMetrics()
+    """What a device's driver says of it."""
 
 
 class KeyFound(_Message):

@@ -159,6 +159,35 @@ def test_softmaxes_continue_from_a_maximum_and_a_total(drawn, scale, normalized,
         close(one, other)
 
 
+@settings(max_examples=20)
+@given(softmaxes(), st.sampled_from([1.0, 0.125, 100.0]), st.booleans(), st.booleans())
+def test_a_shift_multiplies_probabilities_and_totals_by_a_power_of_two(drawn, scale, normalized, first):
+    dimension, inputs = drawn
+    x, maximum, total = inputs
+    shifted = [x, maximum, 2.0**11 * total]
+
+    def build(x, maximum, total):
+        softmax = attn.softmax(
+            x,
+            b.empty_like(x),
+            maximum,
+            total,
+            b.empty_like(maximum),
+            dimension=dimension,
+            scale=scale,
+            normalized=normalized,
+            subtracts_first=first,
+            shift=11,
+        )
+        return list(softmax.operation.results)
+
+    shapes = [x.shape, *[maximum.shape] * 3]
+    found = computed(arguments_of(inputs, False), shifted, shapes, build)
+    expected = softmax_by_definition(x, dimension, maximum, total, scale, normalized)
+    for result, other, factor in zip(found, expected, (2.0**11, 1.0, 2.0**11, 1.0), strict=True):
+        close(result, factor * other)
+
+
 def test_a_row_without_any_weight_has_no_probability():
     x, maximum, total = np.full((2, 3), -np.inf), np.full(2, -1e30), np.array([0.0, 2.0])
 

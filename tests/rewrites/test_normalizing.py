@@ -12,7 +12,7 @@ from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
 from harness.ir import builder as b
 from harness.rewrites.errors import RewriteRefusedError
-from harness.rewrites.normalization import absorb_scale, defer_division, softmaxes
+from harness.rewrites.normalization import absorb_scale, defer_division, shift_probabilities, softmaxes
 from harness.rewrites.simplifications import fold_diagonal_products
 from harness.rewrites.tile_and_fuse import tile_and_fuse
 
@@ -168,6 +168,41 @@ def test_only_a_factor_of_the_scores_as_they_lie_moves():
 
         module = payload([Argument((4, 4))], [(4, 4)], build)
         assert not absorb_scale(softmaxes(module)[0])
+
+
+@settings(max_examples=20)
+@given(
+    st.builds(
+        Attention,
+        leading=st.sampled_from([(), (2,)]),
+        queries=LENGTHS,
+        keys=LENGTHS,
+        scale=st.sampled_from([1.0, 0.5, 100.0]),
+        shift=st.sampled_from([None, -2]),
+    ),
+    st.booleans(),
+    st.booleans(),
+)
+def test_shifted_probabilities_weigh_the_same(problem, divides_once, is_tiled):
+    inputs = problem.inputs()
+
+    def build(*values):
+        steps = problem.build(*values)
+        total = steps.softmax.total
+        return [steps.output, scaled(total, 1.0)]
+
+    with mlir_context():
+        module = payload(problem.arguments(), [problem.output_shape, problem.output_shape[:-1]], build)
+        shift_probabilities(softmaxes(module)[0], 11)
+        if divides_once:
+            defer_division(softmaxes(module)[0])
+        if is_tiled:
+            sizes = [0] * len(problem.leading) + [2, 0, 2]
+            tile_and_fuse(within(module, "attn.batch_matmul")[-1], sizes)
+        output, total = execute(module, inputs)
+    expected = problem.reference(*inputs)
+    close(output, expected.output)
+    close(total, expected.softmax.total)
 
 
 @pytest.mark.parametrize(("layout", "folds"), [("nn", True), ("tn", True), ("nt", False)])

@@ -38,6 +38,7 @@ from harness.workers.protocol import (
     Failed,
     KeyFound,
     KeyRequest,
+    Loaded,
     LoadRequest,
     PeakMeasured,
     PeakRequest,
@@ -77,7 +78,7 @@ def build(worker: WorkerProcess, variant: str) -> Path:
 
 
 def load(worker: WorkerProcess, variant: str) -> None:
-    worker.request(LoadRequest(folder=build(worker, variant)), LIMIT_S, Done)
+    worker.request(LoadRequest(folder=build(worker, variant)), LIMIT_S, Loaded)
     worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S, Done)
 
 
@@ -102,7 +103,7 @@ def test_a_new_life_does_what_the_first_did(worker: WorkerProcess) -> None:
     folder = build(worker, "numpy-attention")
     for _ in range(3):
         worker.restart()
-        worker.request(LoadRequest(folder=folder), LIMIT_S, Done)
+        worker.request(LoadRequest(folder=folder), LIMIT_S, Loaded)
         worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S, Done)
         worker.request(RunRequest(), LIMIT_S, Ran)
 
@@ -268,7 +269,7 @@ def test_folders_that_are_relative_mean_the_same_to_a_worker(
     with WorkerProcess() as worker:
         built = worker.request(BuildRequest(case=example_case()), LIMIT_S, Built)
         assert built.folder.parent == tmp_path / "cache"
-        worker.request(LoadRequest(folder=built.folder.relative_to(tmp_path)), LIMIT_S, Done)
+        worker.request(LoadRequest(folder=built.folder.relative_to(tmp_path)), LIMIT_S, Loaded)
         expectation = Path("expected")
         request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
         worker.request(request, LIMIT_S, Done)
@@ -315,7 +316,7 @@ def test_code_that_is_not_that_of_its_key_is_not_loaded(worker: WorkerProcess) -
     folder = build(worker, "numpy-attention")
     found = worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
     assert set(found.code) == {"attention_example", "harness"}
-    worker.request(LoadRequest(folder=folder, code=found.code), LIMIT_S, Done)
+    worker.request(LoadRequest(folder=folder, code=found.code), LIMIT_S, Loaded)
     failure = failure_of(worker, LoadRequest(folder=folder, code={**found.code, "attention_example": "was"}))
     assert (failure.status, failure.transient) == (Status.CRASHED, True)
     assert "attention_example: the code is not what the run began with" in failure.reason

@@ -117,6 +117,13 @@ def test_naive_s_recompute_factor_where_tiles_divide(tiles):
     assert executed("naive", problem, TileSizes(query=32, key=16)) == problem.flops() * (tiles + 2) / 2
 
 
+@pytest.mark.parametrize("tiles", [2, 8])
+def test_naive_makes_rows_of_scores_twice_where_kernels_hold_none(tiles):
+    problem = AttentionProblem(heads=2, seq_q=64, seq_kv=16 * tiles, head_dim=8)
+    sizes = TileSizes(query=32, key=16, materializes_score_rows=False)
+    assert executed("naive", problem, sizes) == problem.flops() * (tiles + 1)
+
+
 @pytest.mark.parametrize("variant", ["flash", "unfused"])
 def test_flash_and_unfused_execute_the_ideal_where_tiles_divide(variant):
     problem = AttentionProblem(heads=2, seq_q=64, seq_kv=48, head_dim=8)

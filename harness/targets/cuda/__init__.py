@@ -33,7 +33,7 @@ class CudaTarget(GpuTarget):
         "sm_86": "Ampere: A10, A40, RTX 30",
         "sm_89": "Ada: L4, L40, RTX 40",
         "sm_90": "Hopper: H100, H200, with the instructions that later chips have, too",
-        "sm_90a": "Hopper, with those of its own",
+        "sm_90a": "Hopper alone: here the same instructions, which later chips then do not run",
         "sm_100": "Blackwell: B200",
         "sm_120": "Blackwell: RTX 50",
     }

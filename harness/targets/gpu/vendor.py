@@ -4,7 +4,7 @@ Nothing in here needs MLIR: what emits IR is imported when it is asked for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.artifact.artifact import Loader
@@ -100,6 +100,9 @@ class Vendor:
     most_operand_registers: int | None = None
     """Registers of a lane that a product may take all of operand B in; where it takes more, all fragments of
     the product go along its depth together.  None: as many as there are."""
+    probability_shifts: Mapping[str, int] = field(default_factory=dict)
+    """By dtype, the power of two that probabilities are multiplied by before a product takes them: where
+    matrix instructions take numbers for 0 that others would not."""
     prefetches_tiles: bool = False
     """Whether there is a rule for prefetches of a tile (`harness.targets.gpu.prefetches`)."""
     spares_masked_loops: bool = False

@@ -99,6 +99,7 @@ def tile_sizes(vendor: Vendor, problem: AttentionProblem) -> TileSizes:
         least_keys=multiple,
         width_multiple=_key_unit(vendor, problem),
         materializes_score_rows=False,
+        probability_shift=vendor.probability_shifts.get(problem.dtype, 0),
         workgroup_bytes=0 if vendor.staging is None else vendor.workgroup_shared_bytes or 0,
     )
 

@@ -29,6 +29,9 @@ class Feature(StrEnum):
     """Matrix products of a wave of 32, whose halves hold the same operands: `wmma-256b-insts`."""
     WMMA = "wmma"
     """Matrix products of a wave of 32, whose halves share the operands: `wmma-128b-insts`."""
+    FLUSHED_SUBNORMALS = "flushed subnormals"
+    """Matrix products of 16-bit elements take subnormal inputs and results for 0 (PyTorch, "Numerical
+    accuracy"; MIOpen, "MI200 MFMA behavior specifics")."""
     ACCUMULATION_REGISTERS = "accumulation registers"
     """Half of the registers of a lane are for accumulators: `mai-insts`, in one file since `gfx90a-insts`."""
     TRANSPOSED_LDS_READ = "transposed LDS read"
@@ -120,7 +123,7 @@ CHIPS = {
         lds_multiple=512,
         lds_banks=32,
         wide_read_quads=QUADS_OF_32_BANKS,
-        features=CDNA2_FEATURES,
+        features=CDNA2_FEATURES | {Feature.FLUSHED_SUBNORMALS},
     ),
     "gfx942": Chip(
         summary="CDNA 3: MI300",

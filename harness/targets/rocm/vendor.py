@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 from harness.artifact.artifact import Loader
 from harness.emulator.devices import device as emulated_device
@@ -39,6 +40,9 @@ MOST_REGISTERS = 256
 """Of a lane: with more, a SIMD of CDNA has room for one wave, and nothing hides what that waits for."""
 WANTED_WORKGROUPS = 2
 """On a compute unit: one works while the other waits for its tiles, or at a barrier."""
+SHIFTS_FOR_FLUSHING = MappingProxyType({"f16": 11})
+"""Powers of two for probabilities where instructions flush subnormal numbers: the least normal number of f16
+is 2¹¹ times what others round to 0.  bf16 has the exponents of f32, in which probabilities are computed."""
 LONG_ROW_BYTES = 512
 """Of K and V together: head_dim 128 in 16 bits, of which 64 keys take half of what LDS has."""
 
@@ -116,6 +120,7 @@ def amd_vendor(name: str) -> Vendor:
         ),
         workgroup_shared_bytes=chip.workgroup_lds_bytes,
         long_row_bytes=LONG_ROW_BYTES,
+        probability_shifts=SHIFTS_FOR_FLUSHING if Feature.FLUSHED_SUBNORMALS in chip.features else {},
         staging=COPIES_THROUGH_REGISTERS,
         shared_memory=shared_memory(chip),
         code_generation=partial(_code_generation, name),

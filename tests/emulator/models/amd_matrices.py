@@ -149,6 +149,15 @@ class Instruction:
         return self.c.gather(call.value)
 
 
+def first_result(library: ModelLibrary, instruction: Instruction, a: list, b: list, c: float = 0.0) -> float:
+    """Return D[0][0] where the first row of A and the first column of B begin so, and all else is 0."""
+    left = np.zeros((instruction.a.rows, instruction.a.columns))
+    right = np.zeros((instruction.b.rows, instruction.b.columns))
+    given = np.zeros((instruction.c.rows, instruction.c.columns))
+    left[0, : len(a)], right[: len(b), 0], given[0, 0] = a, b, c
+    return float(instruction.product(library, left, right, given)[0, 0])
+
+
 def distinct(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
     """Return a matrix of different numbers: consecutive ones of the type, from 1."""
     numbers = np.arange(rows * columns).reshape(rows, columns)

@@ -6,6 +6,7 @@ know, AMD Instinct CDNA4 ISA, "Matrix Arithmetic Instructions" (K grows from lan
 elements in each).
 """
 
+import ml_dtypes
 import numpy as np
 import pytest
 from amd_matrices import (
@@ -20,6 +21,7 @@ from amd_matrices import (
     check_operand_a,
     check_operand_b,
     check_product,
+    first_result,
 )
 from fragment_tables import lane_table
 from model_calls import ModelLibrary
@@ -48,8 +50,8 @@ def c_32(i: int, j: int) -> Place:
     return Place((32 * (i // 4) % 64 + j,), 4 * (i // 8) + i % 4)
 
 
-def mfma(size: int, depth: int, dtype: np.dtype, source: str = CALCULATOR) -> Instruction:
-    """Return the instruction for C of size×size."""
+def mfma(size: int, depth: int, dtype: np.dtype, source: str = CALCULATOR, chip: str = "") -> Instruction:
+    """Return the instruction for C of size×size, of a chip where that has a model of its own."""
     name = {F16: "f16", BF16: "bf16", F32: "f32"}[dtype]
     parts = 1 if dtype == F32 else 2
     per_lane = depth * size // 64
@@ -65,7 +67,7 @@ def mfma(size: int, depth: int, dtype: np.dtype, source: str = CALCULATOR) -> In
     c_owner: Owner = c_16 if size == 16 else c_32
     none = np.int32(0)
     return Instruction(
-        f"amdgcn_mfma_f32_{size}x{size}x{depth}_{name}",
+        f"amdgcn_mfma_{chip}f32_{size}x{size}x{depth}_{name}",
         64,
         Operand(size, depth, dtype, a_owner, per_lane // parts, parts),
         Operand(depth, size, dtype, b_owner, per_lane // parts, parts),
@@ -80,19 +82,26 @@ INSTRUCTIONS = [
     mfma(32, 2, F32),  # v_mfma_f32_32x32x2_f32
     mfma(16, 16, F16),  # v_mfma_f32_16x16x16_f16
     mfma(32, 8, F16),  # v_mfma_f32_32x32x8_f16
-    mfma(16, 16, BF16),  # v_mfma_f32_16x16x16_bf16, on CDNA2 …bf16_1k
-    mfma(32, 8, BF16),  # v_mfma_f32_32x32x8_bf16, on CDNA2 …bf16_1k
-    mfma(16, 8, BF16),  # v_mfma_f32_16x16x8bf16, CDNA2 only
-    mfma(32, 4, BF16),  # v_mfma_f32_32x32x4bf16, CDNA2 only
+    mfma(16, 16, BF16),  # v_mfma_f32_16x16x16_bf16
+    mfma(32, 8, BF16),  # v_mfma_f32_32x32x8_bf16
+    mfma(16, 16, F16, chip="gfx90a_"),
+    mfma(32, 8, F16, chip="gfx90a_"),
+    mfma(16, 16, BF16, chip="gfx90a_"),  # v_mfma_f32_16x16x16_bf16_1k
+    mfma(32, 8, BF16, chip="gfx90a_"),  # v_mfma_f32_32x32x8_bf16_1k
+    mfma(16, 8, BF16, chip="gfx90a_"),  # v_mfma_f32_16x16x8bf16
+    mfma(32, 4, BF16, chip="gfx90a_"),  # v_mfma_f32_32x32x4bf16
     mfma(16, 32, F16, CDNA4),
     mfma(32, 16, F16, CDNA4),
     mfma(16, 32, BF16, CDNA4),
     mfma(32, 16, BF16, CDNA4),
 ]
 
-all_instructions = pytest.mark.parametrize(
-    "instruction", INSTRUCTIONS, ids=lambda instruction: instruction.symbol.removeprefix("amdgcn_mfma_f32_")
-)
+
+def name(instruction: Instruction) -> str:
+    return instruction.symbol.removeprefix("amdgcn_mfma_")
+
+
+all_instructions = pytest.mark.parametrize("instruction", INSTRUCTIONS, ids=name)
 
 
 @all_instructions
@@ -149,3 +158,60 @@ def test_figure_of_c_of_16x16(amd: ModelLibrary) -> None:
         lambda lane, element: (4 * (lane // 16) + element, lane % 16), 16, 16, 64, 4
     )
     assert instruction.c.table("", 64).splitlines()[5].split()[:3] == ["4", "16:0", "17:0"]
+
+
+IN_16_BITS = [instruction for instruction in INSTRUCTIONS if instruction.a.dtype != F32]
+FLUSHING = [instruction for instruction in IN_16_BITS if "gfx90a" in instruction.symbol]
+KEEPING = [instruction for instruction in INSTRUCTIONS if instruction not in FLUSHING]
+
+
+@all_instructions
+def test_subnormal_operands_are_0_on_gfx90a_alone(amd: ModelLibrary, instruction: Instruction) -> None:
+    """PyTorch's note "Numerical accuracy": MFMA of 16 bits flushes on MI200, else none does."""
+    numbers = ml_dtypes.finfo(instruction.a.dtype)
+    least, below = float(numbers.smallest_normal), float(numbers.smallest_normal) / 2
+    flushes = instruction in FLUSHING
+    assert first_result(amd, instruction, [least], [1.0]) == least
+    assert first_result(amd, instruction, [below], [1.0]) == (0 if flushes else below)
+    assert first_result(amd, instruction, [1.0], [-below]) == (0 if flushes else -below)
+
+
+@all_instructions
+def test_subnormal_accumulators_and_results_are_0_there_too(
+    amd: ModelLibrary, instruction: Instruction
+) -> None:
+    least, below = 2.0**-126, 2.0**-127
+    flushes = instruction in FLUSHING
+    assert first_result(amd, instruction, [0.0], [0.0], below) == (0 if flushes else below)
+    assert first_result(amd, instruction, [1.0], [-(2.0**-14)], 2.0**-14 + 2.0**-36) == 2.0**-36
+    if instruction.a.dtype != F16:  # in f16 no product of normal numbers is so small
+        assert first_result(amd, instruction, [2.0**-63], [2.0**-64]) == (0 if flushes else below)
+        assert first_result(amd, instruction, [-(2.0**-63)], [2.0**-64], least) == (
+            least if flushes else below
+        )
+
+
+@pytest.mark.parametrize("instruction", FLUSHING, ids=name)
+def test_gfx90a_adds_products_in_trees_of_pairs(amd: ModelLibrary, instruction: Instruction) -> None:
+    """MMA-Sim, arXiv 2511.10909: groups of four, of two by the older instructions, each added as a sum."""
+    half_unit, root = 2.0**-24, [2.0**-12] * 4
+    assert first_result(amd, instruction, root[:2], root[:2], 1.0) == 1.0 + 2 * half_unit
+    of_four = first_result(amd, instruction, [root[0], 0, root[2], 0], root, 1.0)
+    adds_fours = instruction.depth * instruction.c.rows == 256
+    assert of_four == (1.0 + 2 * half_unit if adds_fours else 1.0)
+
+
+@pytest.mark.parametrize("instruction", KEEPING, ids=name)
+def test_others_add_one_product_after_another(amd: ModelLibrary, instruction: Instruction) -> None:
+    """For f32 hardware does so (MMA-Sim); CDNA3 adds 16-bit products otherwise, which is not modelled."""
+    half_unit = 2.0**-24
+    assert first_result(amd, instruction, [half_unit] * 2, [1.0] * 2, 1.0) == 1.0
+    assert first_result(amd, instruction, [half_unit * 2, half_unit], [1.0] * 2, 1.0) == 1.0 + 4 * half_unit
+
+
+@pytest.mark.parametrize("instruction", [mfma(16, 4, F32), mfma(32, 2, F32)], ids=name)
+def test_products_of_f32_are_not_rounded_before_they_are_added(
+    amd: ModelLibrary, instruction: Instruction
+) -> None:
+    factor = 1.0 + 2.0**-12
+    assert first_result(amd, instruction, [factor], [factor], -1.0) == 2.0**-11 + 2.0**-24

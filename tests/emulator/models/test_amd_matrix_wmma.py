@@ -4,6 +4,7 @@ Sources of the tables: RDNA3 ISA, section 7.9; AMD matrix instruction calculator
 RDNA4, `--detail-instruction`, "Wave32 matrix element to register mapping with no modifiers".
 """
 
+import ml_dtypes
 import numpy as np
 import pytest
 from amd_matrices import (
@@ -18,6 +19,7 @@ from amd_matrices import (
     check_operand_a,
     check_operand_b,
     check_product,
+    first_result,
 )
 from model_calls import ModelLibrary
 
@@ -194,3 +196,25 @@ def test_gfx12_has_no_upper_halves(amd: ModelLibrary, dtype: np.dtype) -> None:
 def test_a_wave_of_64_lanes_is_reported(amd: ModelLibrary) -> None:
     call = amd.call_collective("amdgcn_wmma_gfx11_f32_f16", warp_size=64)
     assert call.finding_kinds == ["DIVERGENT_COLLECTIVE"]
+
+
+@all_instructions
+def test_subnormal_numbers_are_kept(amd: ModelLibrary, instruction: Instruction) -> None:
+    """PyTorch's note "Numerical accuracy": of AMD's GPUs only MI200 flushes them."""
+    below = float(ml_dtypes.finfo(instruction.a.dtype).smallest_normal) / 2
+    assert first_result(amd, instruction, [below], [1.0]) == below
+    least = float(ml_dtypes.finfo(instruction.c.dtype).smallest_subnormal)
+    assert first_result(amd, instruction, [0.0], [0.0], least) == least
+
+
+@pytest.mark.parametrize("instruction", [gfx11(F16, F32), gfx12(BF16, F32)], ids=identifier)
+def test_one_product_is_added_after_another(amd: ModelLibrary, instruction: Instruction) -> None:
+    """No source says how hardware does it."""
+    root, unit = [2.0**-12] * 2, 2.0**-23
+    assert first_result(amd, instruction, root, root, 1.0) == 1.0
+    assert first_result(amd, instruction, [2 * root[0], root[1]], root, 1.0) == 1.0 + 2 * unit
+
+
+@pytest.mark.parametrize("instruction", [gfx11(F16, F16), gfx12(F16, F16)], ids=identifier)
+def test_sixteen_bit_accumulators_are_rounded_once(amd: ModelLibrary, instruction: Instruction) -> None:
+    assert first_result(amd, instruction, [0.5, 0.5, 1.0], [1.0] * 3, 2048.0) == 2050.0

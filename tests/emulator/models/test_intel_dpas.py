@@ -314,6 +314,28 @@ def test_sixteen_bit_accumulators_are_rounded_once(intel: ModelLibrary) -> None:
     assert set(product.value[:, 0].tolist()) == {2050.0}
 
 
+@pytest.mark.parametrize(("kind", "pairs"), [(F16, True), (BF16, True), (TF32, False)])
+def test_products_of_16_bits_are_added_in_pairs(intel: ModelLibrary, kind: Format, pairs: bool) -> None:
+    """Intel Graphics Compiler, DPAS: `temp += dot2(...)` for two 16-bit elements, one product for tf32."""
+    a = np.zeros((16, 16))
+    a[:, :2] = 2.0**-12
+    held = distributed(a[:1, : kind.depth], owner_of_a(kind), a_count(kind, 1))
+    b = np.full((LANES, kind.depth), 2.0**-12)
+    product = call_dpas(intel, (kind, kind, "f"), held, b, np.ones((LANES, 1)))
+    assert set(product.value.ravel().tolist()) == {1.0 + 2.0**-23 if pairs else 1.0}
+
+
+@pytest.mark.parametrize("kind", [F16, BF16, TF32])
+def test_subnormal_numbers_are_kept(intel: ModelLibrary, kind: Format) -> None:
+    """No source says what hardware does."""
+    below = {F16: 2.0**-15, BF16: 2.0**-127, TF32: 2.0**-127}[kind]
+    a = np.zeros((1, kind.depth))
+    a[0, 0] = below
+    held = distributed(a, owner_of_a(kind), a_count(kind, 1))
+    product = call_dpas(intel, (kind, kind, "f"), held, np.ones((LANES, kind.depth)), np.zeros((LANES, 1)))
+    assert set(product.value.ravel().tolist()) == {below}
+
+
 def test_infinities_and_nans_come_through(intel: ModelLibrary) -> None:
     a, b = np.zeros((LANES, 8)), np.ones((LANES, 16))
     a[0, 0], a[1, 1] = np.inf, np.nan

@@ -255,3 +255,48 @@ def test_the_whole_warp_is_needed(
     call = nvidia.call_collective(instruction.symbol, zeros, result, active=active, count=count)
     assert call.finding_kinds == ["DIVERGENT_COLLECTIVE"]
     assert np.isnan(call.value[:16].astype(np.float64)).all()
+
+
+def first_result(
+    library: ModelLibrary, instruction: Instruction, row: list[float], column: list[float], start: float = 0.0
+) -> float:
+    """Return D[0][0] where the first row of A and the first column of B begin so, and all else is 0."""
+    a, b, c = np.zeros((M, instruction.k)), np.zeros((instruction.k, N)), np.zeros((M, N))
+    a[0, : len(row)], b[: len(column), 0], c[0, 0] = row, column, start
+    held = (
+        fragment(a, instruction.a, instruction.a_elements),
+        fragment(b, instruction.b, instruction.b_elements),
+        fragment(c, accumulator, 4),
+    )
+    return float(as_matrix(multiply_fragments(library, instruction, *held).value)[0, 0])
+
+
+into_floats = pytest.mark.parametrize(
+    "instruction", [one for one in INSTRUCTIONS if one.accumulator is F32], ids=lambda known: known.symbol[9:]
+)
+
+
+@each_instruction
+def test_subnormal_numbers_are_kept(nvidia: ModelLibrary, instruction: Instruction) -> None:
+    """PTX leaves it open; measured on V100, T4 and A100 (Fasi and others, 2021), and since (MMA-Sim)."""
+    below = float(ml_dtypes.finfo(instruction.element).smallest_normal) / 2
+    assert first_result(nvidia, instruction, [below], [1.0]) == below
+    least = float(ml_dtypes.finfo(instruction.accumulator).smallest_subnormal)
+    assert first_result(nvidia, instruction, [0.0], [0.0], least) == least
+
+
+@into_floats
+def test_one_product_is_added_after_another_to_nearest(
+    nvidia: ModelLibrary, instruction: Instruction
+) -> None:
+    """Hardware adds several at once and truncates (the same sources), which is not modelled: it has
+    1 + 2⁻²³ for both sums here."""
+    root, unit = [2.0**-12] * 3, 2.0**-23
+    assert first_result(nvidia, instruction, root[:2], root[:2], 1.0) == 1.0
+    assert first_result(nvidia, instruction, [2 * root[0], root[1]], root[:2], 1.0) == 1.0 + 2 * unit
+
+
+@pytest.mark.parametrize("symbol", ["nvvm_mma_m16n8k16_f16_f16", "nvvm_mma_m16n8k8_f16_f16"])
+def test_accumulators_in_f16_are_rounded_once(nvidia: ModelLibrary, symbol: str) -> None:
+    (instruction,) = (one for one in INSTRUCTIONS if one.symbol == symbol)
+    assert first_result(nvidia, instruction, [0.5, 0.5, 1.0], [1.0] * 3, 2048.0) == 2050.0

@@ -65,6 +65,12 @@ def test_the_features_of_a_chip_choose_its_instruction(chip: str, name: str) -> 
     assert matrix_instructions(CHIPS[chip])["f16"].name == name
 
 
+@pytest.mark.parametrize("chip", [name for name, chip in CHIPS.items() if Feature.MFMA in chip.features])
+def test_the_emulator_flushes_subnormal_numbers_where_the_chip_does(chip: str) -> None:
+    symbol = device(chip).models["llvm.amdgcn.mfma.f32.16x16x16f16"].symbol or ""
+    assert ("gfx90a" in symbol) == (Feature.FLUSHED_SUBNORMALS in CHIPS[chip].features)
+
+
 def test_a_chip_that_is_numbered_like_others_has_the_instructions_of_its_features() -> None:
     gfx1170 = replace(CHIPS["gfx1100"], features=frozenset({Feature.WMMA}))
     assert matrix_instructions(gfx1170) == matrix_instructions(CHIPS["gfx1201"])

@@ -152,8 +152,13 @@ GFX9: Mapping[str, Model] = {
 
 GFX90A: Mapping[str, Model] = {
     **GFX9,
-    "llvm.amdgcn.mfma.f32.16x16x8bf16": collective("amdgcn_mfma_f32_16x16x8_bf16"),
-    "llvm.amdgcn.mfma.f32.32x32x4bf16": collective("amdgcn_mfma_f32_32x32x4_bf16"),
+    # Matrix instructions that flush subnormal numbers (matrix_mfma.c)
+    "llvm.amdgcn.mfma.f32.16x16x16f16": collective("amdgcn_mfma_gfx90a_f32_16x16x16_f16"),
+    "llvm.amdgcn.mfma.f32.32x32x8f16": collective("amdgcn_mfma_gfx90a_f32_32x32x8_f16"),
+    "llvm.amdgcn.mfma.f32.16x16x16bf16.1k": collective("amdgcn_mfma_gfx90a_f32_16x16x16_bf16"),
+    "llvm.amdgcn.mfma.f32.32x32x8bf16.1k": collective("amdgcn_mfma_gfx90a_f32_32x32x8_bf16"),
+    "llvm.amdgcn.mfma.f32.16x16x8bf16": collective("amdgcn_mfma_gfx90a_f32_16x16x8_bf16"),
+    "llvm.amdgcn.mfma.f32.32x32x4bf16": collective("amdgcn_mfma_gfx90a_f32_32x32x4_bf16"),
 }
 
 GFX950: Mapping[str, Model] = {

@@ -1,9 +1,12 @@
 /* What the models of MFMA and WMMA instructions share: a product of matrices put together from all lanes.
  *
- * Products are exact for 16-bit operands and sums are rounded to float after each step of k, in order;
- * hardware adds in another order and does not say which. */
+ * One fused multiply-add after the other, k ascending, is what hardware does for float operands.  For 16-bit
+ * ones each generation adds in a way of its own, of which gfx90a's is modelled (matrix_mfma.c): see the table of
+ * docs/emulator.md, "How matrix instructions round". */
 #ifndef HARNESS_AMD_MATRIX_H
 #define HARNESS_AMD_MATRIX_H
+
+#include <math.h>
 
 #include "emulator.h"
 
@@ -25,7 +28,7 @@ typedef struct Product {
 
 /* Add a multiple of a row of B to a row of C. */
 MODEL_PART void add_multiple(float *restrict c, float factor, const float *restrict b) {
-    for (int column = 0; column < COLUMN_BLOCK; column++) c[column] += factor * b[column];
+    for (int column = 0; column < COLUMN_BLOCK; column++) c[column] = fmaf(factor, b[column], c[column]);
 }
 
 /* c += a · b, for square c of a size that is a multiple of 16. */

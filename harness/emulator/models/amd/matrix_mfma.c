@@ -2,6 +2,8 @@
  *
  * Sources: AMD Instinct MI200, MI300 and CDNA4 ISA, "Matrix Arithmetic Instructions"; layouts as the AMD
  * matrix instruction calculator prints them.  The operands are (A, B, C, cbsz, abid, blgp). */
+#include <float.h>
+
 #include "matrix.h"
 #include "waves.h"
 
@@ -41,7 +43,10 @@ static int is_plain(Warp *warp) {
     return 0;
 }
 
-MODEL_PART void multiply(Warp *warp, int size, int depth, Element element) {
+/* How an instruction adds up products. */
+typedef void (*Multiply)(Product *product, int size, int depth);
+
+MODEL_PART void execute(Warp *warp, int size, int depth, Element element, Multiply multiply) {
     int per_lane = depth * size / WAVE, accumulators = size * size / WAVE;
     if (!is_full_wave(warp, WAVE) || !is_plain(warp)) {
         spoil_results(warp, (size_t)accumulators * sizeof(float));
@@ -54,7 +59,7 @@ MODEL_PART void multiply(Warp *warp, int size, int depth, Element element) {
         for (int run = 0; run < accumulators / 4; run++)
             memcpy(accumulator_run(&product, size, lane, run), given + 4 * run, RUN_BYTES);
     }
-    multiply_matrices(&product, size, depth);
+    multiply(&product, size, depth);
     EACH_ACTIVE_LANE(lane) {
         float *result = &LANE_RESULT(lane, float);
         for (int run = 0; run < accumulators / 4; run++)
@@ -62,20 +67,81 @@ MODEL_PART void multiply(Warp *warp, int size, int depth, Element element) {
     }
 }
 
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x4_f32) { multiply(warp, 16, 4, float_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x2_f32) { multiply(warp, 32, 2, float_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x4_f32) { execute(warp, 16, 4, float_element, multiply_matrices); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x2_f32) { execute(warp, 32, 2, float_element, multiply_matrices); }
 
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_f16) { multiply(warp, 16, 16, half_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_f16) { multiply(warp, 32, 8, half_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_bf16) { multiply(warp, 16, 16, bfloat16_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_bf16) { multiply(warp, 32, 8, bfloat16_element); }
-
-/* gfx90a only: two bfloat16 a lane. */
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x8_bf16) { multiply(warp, 16, 8, bfloat16_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x4_bf16) { multiply(warp, 32, 4, bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_f16) { execute(warp, 16, 16, half_element, multiply_matrices); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_f16) { execute(warp, 32, 8, half_element, multiply_matrices); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x16_bf16) { execute(warp, 16, 16, bfloat16_element, multiply_matrices); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x8_bf16) { execute(warp, 32, 8, bfloat16_element, multiply_matrices); }
 
 /* gfx950: eight elements a lane. */
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_f16) { multiply(warp, 16, 32, half_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_f16) { multiply(warp, 32, 16, half_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_bf16) { multiply(warp, 16, 32, bfloat16_element); }
-COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_bf16) { multiply(warp, 32, 16, bfloat16_element); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_f16) { execute(warp, 16, 32, half_element, multiply_matrices); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_f16) { execute(warp, 32, 16, half_element, multiply_matrices); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_16x16x32_bf16) { execute(warp, 16, 32, bfloat16_element, multiply_matrices); }
+COLLECTIVE_MODEL(amdgcn_mfma_f32_32x32x16_bf16) { execute(warp, 32, 16, bfloat16_element, multiply_matrices); }
+
+/* ------------------------------------------------------------------ gfx90a, 16-bit operands
+ *
+ * Subnormal numbers are 0, as inputs and as results: PyTorch's note "Numerical accuracy" and MIOpen's
+ * documentation, "MI200 MFMA behavior specifics".  That sums are made in groups, each a tree of pairs, and that
+ * every sum is flushed is measured: Xie and others, MMA-Sim, arXiv 2511.10909. */
+
+MODEL_PART float flushed(float value) { return fabsf(value) < FLT_MIN ? copysignf(0, value) : value; }
+
+MODEL_PART float flushed_half_element(const char *operand, int position) {
+    uint16_t bits = ((const uint16_t *)operand)[position];
+    return bits & 0x7C00 ? float_of_half(bits) : 0;
+}
+
+MODEL_PART float flushed_bfloat16_element(const char *operand, int position) {
+    return flushed(bfloat16_element(operand, position));
+}
+
+/* The sum of two products, in the columns of a block. */
+MODEL_PART float pair(const Product *product, int row, int k, int column) {
+    return flushed(flushed(product->a[row][k] * product->b[k][column]) +
+                   flushed(product->a[row][k + 1] * product->b[k + 1][column]));
+}
+
+MODEL_PART void multiply_pairs(Product *product, int size, int depth) {
+    for (int row = 0; row < size; row++)
+        for (int first = 0; first < size; first += COLUMN_BLOCK)
+            for (int k = 0; k < depth; k += 2)
+                for (int column = first; column < first + COLUMN_BLOCK; column++) {
+                    float *c = &product->c[row][column];
+                    *c = flushed(flushed(*c) + pair(product, row, k, column));
+                }
+}
+
+MODEL_PART void multiply_fours(Product *product, int size, int depth) {
+    for (int row = 0; row < size; row++)
+        for (int first = 0; first < size; first += COLUMN_BLOCK)
+            for (int k = 0; k < depth; k += 4)
+                for (int column = first; column < first + COLUMN_BLOCK; column++) {
+                    float *c = &product->c[row][column];
+                    float four = pair(product, row, k, column) + pair(product, row, k + 2, column);
+                    *c = flushed(flushed(*c) + flushed(four));
+                }
+}
+
+COLLECTIVE_MODEL(amdgcn_mfma_gfx90a_f32_16x16x16_f16) {
+    execute(warp, 16, 16, flushed_half_element, multiply_fours);
+}
+COLLECTIVE_MODEL(amdgcn_mfma_gfx90a_f32_32x32x8_f16) {
+    execute(warp, 32, 8, flushed_half_element, multiply_fours);
+}
+COLLECTIVE_MODEL(amdgcn_mfma_gfx90a_f32_16x16x16_bf16) {
+    execute(warp, 16, 16, flushed_bfloat16_element, multiply_fours);
+}
+COLLECTIVE_MODEL(amdgcn_mfma_gfx90a_f32_32x32x8_bf16) {
+    execute(warp, 32, 8, flushed_bfloat16_element, multiply_fours);
+}
+
+/* The older ones, of two bfloat16 a lane. */
+COLLECTIVE_MODEL(amdgcn_mfma_gfx90a_f32_16x16x8_bf16) {
+    execute(warp, 16, 8, flushed_bfloat16_element, multiply_pairs);
+}
+COLLECTIVE_MODEL(amdgcn_mfma_gfx90a_f32_32x32x4_bf16) {
+    execute(warp, 32, 4, flushed_bfloat16_element, multiply_pairs);
+}

@@ -7,9 +7,9 @@
  *   of each row of A the columns that fit into 16 bits, from column l * (16 / bits of an element) on, lower columns
  *     in lower bits.  tf32 has only 8 columns: lanes 0 to 7 hold the even rows and lanes 8 to 15 the odd rows.
  *
- * Order and precision of floating-point additions are the implementation's: here they are made in f32, k ascending,
- * and a 16-bit accumulator is rounded once, at the end.  Products of two operands are exact in f32, so that it does
- * not matter whether a multiplication and its addition are fused.
+ * Two 16-bit products are added, and their sum to the accumulator, k ascending; tf32 has one product a step (Intel
+ * Graphics Compiler, documentation of vISA's DPAS).  How each sum is rounded is not documented: here to f32, to
+ * nearest, and a 16-bit accumulator once, at the end.  Products of two operands are exact in f32.
  *
  * The last argument, from the registry, is the number M of rows of A, C and D; the one before it is what the name
  * says of the accumulator or of the operands.
@@ -33,11 +33,18 @@ static void poison_results(Warp *warp) {
     EACH_ACTIVE_LANE(lane) poison(&LANE_RESULT(lane, char), MAXIMUM_ROWS * sizeof(float));
 }
 
-static void add_product(int rows, int depth, float a[][MATRIX_LANES], float b[][MATRIX_LANES],
-                        float sum[][MATRIX_LANES]) {
+static void add_products(int rows, int depth, float a[][MATRIX_LANES], float b[][MATRIX_LANES],
+                         float sum[][MATRIX_LANES]) {
     for (int m = 0; m < rows; m++)
         for (int k = 0; k < depth; k++)
             for (int n = 0; n < MATRIX_LANES; n++) sum[m][n] += a[m][k] * b[k][n];
+}
+
+static void add_pairs(int rows, int depth, float a[][MATRIX_LANES], float b[][MATRIX_LANES],
+                      float sum[][MATRIX_LANES]) {
+    for (int m = 0; m < rows; m++)
+        for (int k = 0; k < depth; k += 2)
+            for (int n = 0; n < MATRIX_LANES; n++) sum[m][n] += a[m][k] * b[k][n] + a[m][k + 1] * b[k + 1][n];
 }
 
 /* ------------------------------------------------------------------ f16 and bf16, depth 16 */
@@ -67,7 +74,7 @@ static void multiply_16_bits(Warp *warp, Format format) {
         }
         for (int k = 0; k < DEPTH; k++) b[k][lane] = format.to_float(bits_16(warp, lane, 1, k));
     }
-    add_product(rows, DEPTH, a, b, sum);
+    add_pairs(rows, DEPTH, a, b, sum);
     EACH_ACTIVE_LANE(lane)
         for (int m = 0; m < rows; m++) {
             if (is_float) (&LANE_RESULT(lane, float))[m] = sum[m][lane];
@@ -104,7 +111,7 @@ COLLECTIVE_MODEL(intel_dpas_tf32) {
         for (int k = 0; k < DEPTH; k++) b[k][lane] = read_tf32(bits_32(warp, lane, 1, k));
         for (int m = 0; m < rows; m++) sum[m][lane] = (&LANE_ARGUMENT(lane, 2, float))[m];
     }
-    add_product(rows, DEPTH, a, b, sum);
+    add_products(rows, DEPTH, a, b, sum);
     EACH_ACTIVE_LANE(lane)
         for (int m = 0; m < rows; m++) (&LANE_RESULT(lane, float))[m] = sum[m][lane];
 }

@@ -8,23 +8,26 @@ import importlib.metadata
 import importlib.util
 import os
 import time
+from collections.abc import Iterator
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from harness.artifact.artifact import Artifact
+from harness.artifact.artifact import Artifact, Candidate
 from harness.artifact.cache import cache_root
 from harness.emulator.devices import device as emulated_device
-from harness.errors import BuildError, one_line
+from harness.errors import BuildError, UnsupportedError, one_line
 from harness.plugins import chip_of, name_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
 from harness.targets.base import Stage
 from harness.targets.cuda import CudaTarget
+from harness.targets.executors import wanted_executor
 from harness.targets.gpu.emulation import EMULATED, emulate
 from harness.variants.base import Parameters, Variant
-from harness.variants.baselines.triton.tiles import TritonTiles, default_tiles
+from harness.variants.baselines.triton.tiles import TritonTiles, candidates, default_tiles
 
 if TYPE_CHECKING:
     from harness.targets.cuda.ptxas import Assembled
@@ -94,13 +97,7 @@ class Triton(Variant):
 
     def chosen(self, case: Case) -> dict[str, ParameterValue]:
         """Return the tiles that are chosen for the problem."""
-        tiles = _tiles(case)
-        values: dict[str, ParameterValue] = {
-            "tile_q": tiles.tile_q,
-            "tile_kv": tiles.tile_kv,
-            "warps": tiles.warps,
-            "pipeline": tiles.pipeline,
-        }
+        values = asdict(_tiles(case))
         return {name: value for name, value in values.items() if case.params.get(name) is None}
 
     def source(self, case: Case) -> str:
@@ -115,10 +112,10 @@ class Triton(Variant):
         from harness.targets.gpu import packaging
         from harness.targets.lowering.stage_recorder import StageRecorder
 
-        tiles = _tiles(case)
+        tiles, chip = _tiles(case), CudaTarget().chip(chip_of(case.target))
         stages = StageRecorder(folder, self.stages)
         started = time.perf_counter()
-        code = _compiled(case.problem, CudaTarget().chip(chip_of(case.target)), tiles)
+        code = _compiled(case.problem, chip, tiles)
         compilation_s = time.perf_counter() - started
         for stage in STAGES:
             stages.record(stage, code.texts[stage.name].__str__)
@@ -133,6 +130,7 @@ class Triton(Variant):
             metrics=metrics.model_copy(update={"flops_executed": executed_flops(case.problem, tiles)}),
             stage_seconds={**stages.seconds, "ptx": compilation_s},
             stage_files=stages.files,
+            candidates=tuple(_candidates(case, chip, tiles, folder)),
             **packaging.execution(kernels, emulation, launch, DEVICE_LOADER, case, folder),
         )
 
@@ -158,10 +156,47 @@ def executed_flops(problem: AttentionProblem, tiles: TritonTiles) -> int:
     return 2 * heads * tiles.tile_q * columns * (problem.head_dim + problem.head_dim_v)
 
 
+def _candidates(case: Case, chip: str, default: TritonTiles, folder: Path) -> Iterator[Candidate]:
+    """Compile the kernel with other tiles for a device to choose from, each into a folder of its own.
+
+    None where the case sets tiles, or asks for the emulator; tiles that the chip has no memory for are left
+    out.
+    """
+    from harness.targets.cuda.device_code import device_code
+    from harness.targets.cuda.multiprocessor import require_shared_memory
+    from harness.targets.gpu import packaging
+
+    is_set = TritonParameters.model_validate(case.params) != TritonParameters()
+    if is_set or wanted_executor(case) not in (None, "device"):
+        return
+    fitted = dict.fromkeys(_fitted(case, tiles) for tiles in candidates(case.problem))
+    for tiles in fitted:
+        if tiles == default:
+            continue
+        code = _compiled(case.problem, chip, tiles)
+        launch = _launch(case.problem, code, tiles)
+        try:
+            require_shared_memory(launch.kernels, code.chip)
+        except UnsupportedError:
+            continue
+        kernels = device_code(code.texts["ptx"], _assembled(code), launch.kernels, code.chip)
+        name = "-".join(map(str, astuple(tiles)))
+        (folder / name).mkdir()
+        for file, content in kernels.files.items():
+            (folder / name / file).write_bytes(content)
+        executed = {"flops_executed": executed_flops(case.problem, tiles)}
+        metrics = packaging.static_metrics(kernels, launch).model_copy(update=executed)
+        yield Candidate(folder=name, metrics=metrics, chosen=asdict(tiles), launch=launch.as_json())
+
+
 def _tiles(case: Case) -> TritonTiles:
     """Return the tiles: those that are set, and the best known for the rest."""
+    return _fitted(case, default_tiles(case.problem, CudaTarget().chip(chip_of(case.target))))
+
+
+def _fitted(case: Case, default: TritonTiles) -> TritonTiles:
+    """Return tiles with what a case sets, and no larger than its problem."""
     given, problem = TritonParameters.model_validate(case.params), case.problem
-    default = default_tiles(problem, CudaTarget().chip(chip_of(case.target)))
     tile_q = given.tile_q or min(default.tile_q, _power_of_two_from(problem.seq_q))
     return TritonTiles(
         tile_q=tile_q,
