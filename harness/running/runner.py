@@ -248,12 +248,15 @@ def _interruption(context: RunContext, planned: int) -> Callable[..., None]:
 
 
 def together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
-    """Yield the groups of a timed run one by one, and else as many together as keep all jobs busy."""
-    least = 1 if context.timed else CASES_FOR_EACH_JOB * context.jobs
+    """Yield groups that are timed one by one, and of others as many together as keep all jobs busy."""
     gathered: list[Case] = []
     for group in groups:
+        is_timed = context.times(group[0])
+        if is_timed and gathered:
+            yield gathered
+            gathered = []
         gathered.extend(group)
-        if len(gathered) >= least:
+        if is_timed or len(gathered) >= CASES_FOR_EACH_JOB * context.jobs:
             yield gathered
             gathered = []
     if gathered:
