@@ -72,10 +72,14 @@ class CheckPool:
         return memory_shortage(record.case.problem, self._context.experiment.limits.memory_gb, page_size)
 
     def _start(self, record: CaseRecord) -> None:
-        """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with."""
+        """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with.
+
+        The worker imports what it needs while the oracle computes.
+        """
         settings = self._context.experiment.check_of(record.case)
         self._context.observer.started(record.case, "check")
         record.checked_inputs = settings.inputs
+        worker = self._worker(record)
         expectations, problem = self._context.expectations, record.case.problem
         expected = ExpectationFiles(expectations.files(problem, settings.distributions))
         if record.executor != EMULATOR:
@@ -85,7 +89,6 @@ class CheckPool:
                 others=expectations.file_of_others(problem, first),
                 other_operands=expectations.files_of_other_operands(problem, first),
             )
-        worker = self._worker(record)
         limit_s = self._context.step_limit_s
         dump, keep = self._context.dump, self._context.kept_outputs(record)
         check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump, keep)
