@@ -62,6 +62,9 @@ class LoopModel(BaseModel):
     """Scores that a workgroup computes in one iteration; None where that is not known."""
     shared_bytes_per_mma: float | None = None
     """Bytes that warps read from shared memory for one matrix instruction, on average."""
+    peak_flops_per_cycle: Positive | None = None
+    """FLOPs, as `Metrics.flops_executed` counts them, that the whole chip does in a cycle of its clock at the
+    dense peak of the loop's matrix products."""
 
     def per_score(self, count: float) -> float | None:
         """Return how many instructions of lanes there are for each score, of so many of a warp."""
@@ -78,6 +81,7 @@ class LoopModel(BaseModel):
             "cycles": self.cycles,
             "scores": self.scores,
             "shared_bytes_per_mma": self.shared_bytes_per_mma,
+            "peak_flops_per_cycle": self.peak_flops_per_cycle,
             **{f"{pipe}_cycles": cycles for pipe, cycles in self.pipe_cycles.items()},
             "instructions_per_score": self.per_score(every),
             **{f"{name}_per_score": self.per_score(count) for name, count in self.instructions.items()},
@@ -101,6 +105,8 @@ class KernelLoop:
     """How many workgroups a call has, where that is known."""
     multiply_adds_per_score: float | None = None
     """Of matrix products, by which scores are counted; None where it is not known."""
+    flops_per_score: float | None = None
+    """What each score counts as, however many products it is made of."""
 
 
 def model_loop(loop: KernelLoop, multiprocessor: Multiprocessor) -> LoopModel:
@@ -130,6 +136,7 @@ def model_loop(loop: KernelLoop, multiprocessor: Multiprocessor) -> LoopModel:
         instructions=dict(Counter(loop.classes)),
         scores=_scores(loop),
         shared_bytes_per_mma=operand_bytes / len(products) if products else None,
+        peak_flops_per_cycle=_peak_flops_per_cycle(loop, multiprocessor),
     )
 
 
@@ -144,6 +151,13 @@ def _scores(loop: KernelLoop) -> float | None:
     if not (multiply_adds and loop.multiply_adds_per_score):
         return None
     return multiply_adds / loop.multiply_adds_per_score
+
+
+def _peak_flops_per_cycle(loop: KernelLoop, multiprocessor: Multiprocessor) -> float | None:
+    scores, peak_cycles = _scores(loop), _peak_cycles(loop, multiprocessor)
+    if scores is None or loop.flops_per_score is None or not peak_cycles:
+        return None
+    return multiprocessor.count * scores * loop.flops_per_score / peak_cycles
 
 
 def _of_grid(loop: KernelLoop, multiprocessor: Multiprocessor, cycles: float) -> float | None:

@@ -14,8 +14,8 @@ from harness.plurals import counted
 from harness.printable import printable
 
 if TYPE_CHECKING:
+    from harness.cli.runs import Plan
     from harness.experiment.experiment import Experiment
-    from harness.experiment.settings import CheckSettings
     from harness.running.bundle import Bundle
     from harness.running.offline_packages import OfflineMachine
     from harness.running.runner import RunSummary
@@ -151,16 +151,20 @@ def check(
     lost = _no_longer_supported(plan.experiment, summary)
     for line in lost:
         typer.echo(printable(line))
-    typer.echo(_inputs_line(plan.experiment.check))
+    typer.echo(_inputs_line(plan))
     typer.echo(checked_line(statuses))
     if lost or any(status.is_failure or (strict and not status.is_checked) for status in statuses):
         raise typer.Exit(1)
 
 
-def _inputs_line(settings: "CheckSettings") -> str:
+def _inputs_line(plan: "Plan") -> str:
     """Return which inputs cases were checked with, and how to check with others where none were chosen."""
-    line = f"inputs: {', '.join(settings.distributions)}"
-    if settings.distributions != type(settings)().distributions:
+    settings = plan.experiment.check
+    names = dict.fromkeys(
+        name for case in plan.cases for name in plan.experiment.check_of(case).distributions
+    )
+    line = f"inputs: {', '.join(names)}"
+    if (*names,) != type(settings)().distributions:
         return line
     return (
         f"{line}; others show other mistakes: set [check] distributions to names that "

@@ -19,8 +19,8 @@ LONGEST_SETTING = 200
 """Characters of a setting that are shown: the names of all distributions, and more."""
 MOST_CHANGES = 3
 """Pairs of inputs that are told each, those of most cases first."""
-NOT_OF_INPUTS = ("supported",)
-"""Settings of `[check]` that change neither inputs nor what *passed* means, but the exit status alone."""
+NOT_OF_INPUTS = ("supported", "keep_outputs")
+"""Settings of `[check]` that change neither inputs nor what *passed* means."""
 
 
 def other_checks(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:

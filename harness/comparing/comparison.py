@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.comparing.outputs import compare_outputs
 from harness.comparing.run_notes import notes_on_runs
 from harness.comparing.verdicts import joint_degrees, reach_of, standard_error, verdicts
 from harness.errors import InputError
@@ -67,6 +68,8 @@ class Comparison:
     """A row for each case of both: `case`, `how`, `verdict`, `ratio`, `low`, `high`, the problem, and the
     columns of both runs with `_old` and `_new` behind their names; where times do not compare, `verdict` is
     missing, and where nothing bounds a ratio, `low` and `high` are."""
+    outputs: "pd.DataFrame"
+    """A row for each output that both runs keep, see `harness.comparing.outputs`."""
     only_old: "pd.DataFrame"
     only_new: "pd.DataFrame"
     notes: tuple[str, ...]
@@ -154,7 +157,8 @@ def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_
     _require_one_machine(cases, old, new)
     notes += notes_on_runs(cases, old, new)
     only_old, only_new = (table[~is_among(table["case"], cases["case"])] for table in tables)
-    return Comparison(old, new, threshold, cases, only_old, only_new, tuple(notes))
+    outputs = compare_outputs(old, new, cases)
+    return Comparison(old, new, threshold, cases, outputs, only_old, only_new, tuple(notes))
 
 
 def compare_tables(

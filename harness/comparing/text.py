@@ -11,12 +11,14 @@ from harness.plurals import counted
 from harness.printable import markdown_code, markdown_text
 from harness.reporting.frames import describe_problem, is_missing, records
 from harness.reporting.tables import markdown_rows
+from harness.reporting.units import beside_limit
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS = 50
 """Cases of a kind that are listed; the count is of all."""
+OUTPUT_HEADERS = ("case", "variant", "target", "problem", "how far apart", "error over tolerance")
 HEADERS = ("case", "variant", "target", "problem", "time, lower is better", "old", "new", "how")
 
 
@@ -87,6 +89,12 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
             words = f"{row['variant']} · {row['target']} · {row['problem']}"
             yield f"  {row['case']}  {row['ratio']}  {words}  ({row['old']} → {row['new']}; {row['how']})"
         yield from hidden
+    if len(comparison.outputs):
+        yield ""
+        yield f"{_outputs_title(comparison.outputs)}:"
+        for row in _output_rows(comparison.outputs):
+            words = f"{row['variant']} · {row['target']} · {row['problem']}"
+            yield f"  {row['case']}  {words}: {row['apart']}, error over tolerance {row['error']}"
     commands = deciding_commands(comparison, MOST_ROWS)
     if commands:
         yield from ("", "to decide what is ambiguous, measure both again on a quiet machine:")
@@ -106,6 +114,11 @@ def markdown(comparison: Comparison) -> str:
         names = ("case", "variant", "target", "problem", "ratio", "old", "new", "how")
         cells = [[row[name] for name in names] for row in _timed_rows(table)]
         parts += [f"### {title}", "\n".join(_markdown_table(HEADERS, cells)), *hidden]
+    if len(comparison.outputs):
+        columns = ("case", "variant", "target", "problem", "apart", "error")
+        cells = [[row[name] for name in columns] for row in _output_rows(comparison.outputs)]
+        lines = _markdown_table(OUTPUT_HEADERS, cells) if cells else []
+        parts += [f"### {_outputs_title(comparison.outputs)}", *["\n".join(lines)] * bool(lines)]
     commands = deciding_commands(comparison, MOST_ROWS)
     if commands:
         parts += ["To decide what is ambiguous, on a quiet machine:", *map(markdown_code, commands)]
@@ -150,6 +163,25 @@ def _timed_rows(table: "pd.DataFrame") -> Iterator[dict[str, str]]:
             "ratio": f"{row['ratio']:.3f}× {bounds}",
             "old": f"{1e3 * row['time_s_old']:.4g} ms",
             "new": f"{1e3 * row['time_s_new']:.4g} ms",
+        }
+
+
+def _outputs_title(outputs: "pd.DataFrame") -> str:
+    """Return how many outputs are the same, and how many are listed of the others."""
+    differing = int((outputs["differing"] > 0).sum())
+    first = f", the first {MOST_ROWS} are" if differing > MOST_ROWS else ""
+    told = f"{len(outputs) - differing} the same bit by bit, {differing} not{first}"
+    return f"outputs that both runs keep ({len(outputs)}): {told}"
+
+
+def _output_rows(outputs: "pd.DataFrame") -> Iterator[dict[str, str]]:
+    """Yield the outputs that differ in words, those that are furthest apart first."""
+    for row in _named(outputs[outputs["differing"] > 0]):
+        share = f"{100 * row['differing']:.3g} % of {row['elements']} elements differ"
+        yield {
+            **{name: str(row[name]) for name in ("case", "variant", "target", "problem")},
+            "apart": f"{row['output']}: {share}, by {row['most_units']:.6g} units in the last place at most",
+            "error": f"{beside_limit(row['output_error_old'])} → {beside_limit(row['output_error_new'])}",
         }
 
 

@@ -86,7 +86,7 @@ class Experiment(BaseModel):
     _path: Path | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)
     _profile: str | None = PrivateAttr(default=None)
-    _planned: list[Case] | None = PrivateAttr(default=None)
+    _planned: dict[str, tuple[Case, ProblemTable]] | None = PrivateAttr(default=None)
     _combined: dict[tuple[str, str], list[Settings]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -123,11 +123,35 @@ class Experiment(BaseModel):
         `harness.experiment.selection.select`.
         Raises `InputError` for an invalid combination of values, and where no case is left.
         """
-        if self._planned is None:
-            self._planned = list({case.id: case for case in self._cases()}.values())
-        if not self._planned:
+        cases = [case for case, _ in self._plan().values()]
+        if not cases:
             raise self._error("variant", "the conditions 'where' leave no case")
-        return select(self._planned, only) if only else list(self._planned)
+        return select(cases, only) if only else cases
+
+    def check_of(self, case: Case) -> CheckSettings:
+        """Return what a case is checked with: `[check]`, or what the table of its problem says instead."""
+        table = self._table_of(case)
+        names = None if table is None else table.check.distributions
+        return self.check if names is None else self.check.model_copy(update={"distributions": names})
+
+    def is_timed(self, case: Case) -> bool:
+        """Return whether a case is to be timed, if anything is."""
+        table = self._table_of(case)
+        return table is None or table.timing.enabled
+
+    def _table_of(self, case: Case) -> ProblemTable | None:
+        """Return the first table that has a case; None of one that this experiment has not."""
+        _, table = self._plan().get(case.id, (case, None))
+        return table
+
+    def _plan(self) -> dict[str, tuple[Case, ProblemTable]]:
+        """Return each case by its id, with the first table that has it."""
+        if self._planned is None:
+            planned: dict[str, tuple[Case, ProblemTable]] = {}
+            for case, table in self._cases():
+                planned.setdefault(case.id, (case, table))
+            self._planned = planned
+        return self._planned
 
     @staticmethod
     def groups(cases: Iterable[Case]) -> list[list[Case]]:
@@ -138,8 +162,8 @@ class Experiment(BaseModel):
             groups.setdefault(key, []).append(case)
         return list(groups.values())
 
-    def _cases(self) -> Iterator[Case]:
-        """Yield every case of every product of axes."""
+    def _cases(self) -> Iterator[tuple[Case, ProblemTable]]:
+        """Yield every case of every product of axes, with the table that is this product."""
         tables = self.tables()
         plans = [
             (
@@ -156,13 +180,14 @@ class Experiment(BaseModel):
                     variants = [one for one in self.variants if self._takes_part(one, asked, key, table)]
                     for target_options, variant in itertools.product(options[target], variants):
                         for params in parameters[variant]:
-                            yield Case(
+                            case = Case(
                                 problem=problem,
                                 variant=variant,
                                 target=target,
                                 params=params,
                                 target_options=target_options,
                             )
+                            yield case, table
 
     def mistakes_in_plan(self, guessed: Collection[str] = ()) -> list[str]:
         """Return all that stands in the way of a plan of cases, one line each.

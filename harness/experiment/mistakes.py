@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.experiment.experiment import Experiment
 
 STAND_INS: Mapping[str, Any] = {"name": "unnamed", "question": "?"}
-SETTINGS = ("variant", "target")
+SETTINGS = ("variant", "target", "check", "timing")
 SOME_PROBLEM: Mapping[str, Any] = {"heads": 1, "seq": 1, "head_dim": 1}
 
 
@@ -126,14 +126,20 @@ def wrong_names(experiment: "Experiment") -> Iterator[str]:
     for variant in experiment.check.supported:
         if variant not in experiment.variants:
             yield f"check.supported: {unknown_name('variant', variant, experiment.variants)}"
-    for distribution in experiment.check.distributions:
-        if distribution not in DISTRIBUTIONS:
-            yield f"check.distributions: {unknown_name('distribution', distribution, DISTRIBUTIONS)}"
+    yield from _unknown_distributions(experiment.check.distributions, "")
+    for key, table in experiment.tables().items():
+        yield from _unknown_distributions(table.check.distributions or (), f"{key}.")
     for figure in experiment.figures:
         if figure not in plugins.names("figure"):
             yield f"figures.{figure}: {plugins.unknown('figure', figure)}"
         else:
             yield from _wrong_figure_settings(figure, experiment.figures[figure], experiment.variants)
+
+
+def _unknown_distributions(names: Sequence[str], prefix: str) -> Iterator[str]:
+    for name in names:
+        if name not in DISTRIBUTIONS:
+            yield f"{prefix}check.distributions: {unknown_name('distribution', name, DISTRIBUTIONS)}"
 
 
 def with_known_names(experiment: "Experiment") -> "Experiment":

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from harness.experiment.axes import ProblemAxes
-from harness.experiment.settings import SettingsAxes, VariantSettings
+from harness.experiment.settings import CheckOfTable, SettingsAxes, TimingOfTable, VariantSettings
 
 
 class ProblemTable(ProblemAxes):
@@ -11,3 +11,5 @@ class ProblemTable(ProblemAxes):
 
     variant: dict[str, VariantSettings] = Field(default={})
     target: dict[str, SettingsAxes] = Field(default={})
+    check: CheckOfTable = Field(default=CheckOfTable())
+    timing: TimingOfTable = Field(default=TimingOfTable())

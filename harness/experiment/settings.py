@@ -74,6 +74,8 @@ class CheckSettings(Section):
     seed: Annotated[int, Field(ge=0)] = 0
     supported: Annotated[tuple[str, ...], AfterValidator(each_once)] = ()
     """Variants of which no case may be unsupported: `harness check` fails if one is."""
+    keep_outputs: bool = False
+    """Whether outputs for the first distribution stay in the run's folder, see `harness.results`."""
 
     @property
     def inputs(self) -> str:
@@ -107,6 +109,19 @@ class TimingSettings(Section):
         if self.min_rounds > self.max_rounds:
             raise ValueError(f"min_rounds {self.min_rounds} is more than max_rounds {self.max_rounds}")
         return self
+
+
+class CheckOfTable(Section):
+    """`[problems.check]`: what replaces settings of `[check]` for a table's problems."""
+
+    distributions: Names | None = None
+
+
+class TimingOfTable(Section):
+    """`[problems.timing]`: what replaces settings of `[timing]` for a table's problems."""
+
+    enabled: bool = True
+    """`false`: its problems are checked, and not timed."""
 
 
 class LimitSettings(Section):

@@ -1,10 +1,12 @@
 """How wrong the plain implementation in the same precision is: the measure of what a candidate may be."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
+from harness.machine.cores import allotted_cores
 from harness.oracle.reference import Head, Reference, heads, plain_rows
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import Inputs
@@ -18,13 +20,16 @@ MAX_ORDERS = 16
 MAX_SCORES = 2**24
 """Scores up to which the plain implementation is measured on every row; beyond, on a sample of blocks."""
 
+Measurement = tuple[Head, slice, np.random.Generator | None]
+"""Rows to measure, and what shuffles the order of summation; None: as it comes."""
+
 
 def rows_that_underflow(exact: Reference) -> np.ndarray:
     """Return whether rows are so small that underflow is a large part of them."""
     return exact.scale <= UNDERFLOW_FACTOR * exact.underflow
 
 
-@dataclass
+@dataclass(frozen=True)
 class PlainErrors:
     """Largest errors of the plain implementation relative to its row's scale."""
 
@@ -40,26 +45,43 @@ def plain_errors(inputs: Inputs, problem: AttentionProblem, exact: Reference) ->
     Rows where it overflows, as f16 scores can, say nothing of the precision and are left out.
     """
     blocks = [(head, rows) for head in heads(inputs, problem) for rows in head.blocks()]
-    largest = PlainErrors()
     underflows = rows_that_underflow(exact)
-    for head, rows, shuffle in _measurements(blocks):
-        expected, scale = exact.output[head.index][rows], exact.scale[head.index][rows]
-        small = underflows[head.index][rows]
-        with np.errstate(over="ignore", invalid="ignore"):
-            plain = plain_rows(head, rows, problem, shuffle).astype(np.float64)
-            error = np.abs(plain - expected).max(axis=1)
-        error = np.where(small, np.maximum(0, error - exact.underflow[head.index][rows]), error)
-        usable = np.isfinite(error) & (scale > 0)
-        relative = error[usable] / scale[usable]
-        small = small[usable]
-        largest.in_range = max(largest.in_range, float(np.max(relative[~small], initial=0.0)))
-        largest.underflowing = max(largest.underflowing, float(np.max(relative[small], initial=0.0)))
-    return largest
+
+    def measured(measurement: Measurement) -> PlainErrors:
+        return _errors_of_rows(*measurement, problem, exact, underflows)
+
+    with ThreadPoolExecutor(allotted_cores()) as threads:
+        errors = list(threads.map(measured, _measurements(blocks)))
+    return PlainErrors(
+        in_range=max((error.in_range for error in errors), default=0.0),
+        underflowing=max((error.underflowing for error in errors), default=0.0),
+    )
 
 
-def _measurements(
-    blocks: list[tuple[Head, slice]],
-) -> Iterator[tuple[Head, slice, np.random.Generator | None]]:
+def _errors_of_rows(
+    head: Head,
+    rows: slice,
+    shuffle: np.random.Generator | None,
+    problem: AttentionProblem,
+    exact: Reference,
+    underflows: np.ndarray,
+) -> PlainErrors:
+    expected, scale = exact.output[head.index][rows], exact.scale[head.index][rows]
+    small = underflows[head.index][rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = plain_rows(head, rows, problem, shuffle).astype(np.float64)
+        error = np.abs(plain - expected).max(axis=1)
+    error = np.where(small, np.maximum(0, error - exact.underflow[head.index][rows]), error)
+    usable = np.isfinite(error) & (scale > 0)
+    relative = error[usable] / scale[usable]
+    small = small[usable]
+    return PlainErrors(
+        in_range=float(np.max(relative[~small], initial=0.0)),
+        underflowing=float(np.max(relative[small], initial=0.0)),
+    )
+
+
+def _measurements(blocks: list[tuple[Head, slice]]) -> Iterator[Measurement]:
     """Yield which blocks of rows to measure, and in which order of summation (None: as it comes)."""
     if not blocks:
         return

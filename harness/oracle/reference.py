@@ -2,15 +2,18 @@
 
 Rows of attention are independent, so both are exact without ever holding the whole score matrix; a
 sequence of 16384 needs the scores of `BLOCK_ROWS` rows.  Only the range of keys that a causal or window
-mask leaves visible is computed.  Products go through the BLAS with as many threads as it is given.
+mask leaves visible is computed.  The exact form keeps all cores busy with blocks of their own; NumPy gives
+the interpreter's lock away meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
 
+from harness.machine.cores import allotted_cores
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import Inputs
@@ -18,6 +21,8 @@ from harness.problem.projections import exact_projections, joined_heads
 
 BLOCK_ROWS = 128
 """Query rows computed together: enough for the BLAS, and 16 MiB of scores at a sequence of 16384."""
+SHARES_FOR_EACH_CORE = 4
+"""Parts of the work: fewer leave cores idle at the end, each brings K and V of its head into float64."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class Reference:
     """|scale| · ‖q‖ · rms‖k‖ of each row, likewise: √head_dim times the size of a score of components of
     random sign.  Infinite components count as 0."""
     underflow: np.ndarray
-    """What numbers too small for a format may change of each row, see `_underflow`; 0 where no key is
+    """What numbers too small for a format may change of each row, see `Underflow`; 0 where no key is
     visible."""
 
 
@@ -113,32 +118,62 @@ def exact_attention(inputs: Inputs, problem: AttentionProblem) -> Reference:
     if inputs.projections is not None:
         q, k, v = exact_projections(inputs.projections, problem)
         inputs = replace(inputs, q=q, k=k, v=v)
-    output = np.zeros(problem.attended_shape)
-    log_sum_exp = np.full(problem.attended_shape[:-1], -np.inf)
-    scale = np.zeros(problem.attended_shape[:-1])
-    product = np.zeros(problem.attended_shape[:-1])
-    underflow = np.zeros(problem.attended_shape[:-1])
-    step = smallest_step(problem)
-    for head in heads(inputs, problem):
-        k, v = head.k.astype(np.float64), head.v.astype(np.float64)
-        mean_square_v = np.mean(v * v) if v.size else 0.0
-        key_size = _rms_length(k)
-        for rows in head.blocks():
-            scores, keys = masked_scores(head, rows, problem, head.q[rows].astype(np.float64), k)
-            underflow[head.index][rows] = _underflow(np.count_nonzero(scores > -np.inf, axis=1), v, step)
-            peak, total = _exponentiate(scores, head.sink)
-            seen = np.where(total > 0, total, 1.0)
-            block = scores @ v[keys]
-            block /= seen[:, None]
-            output[head.index][rows] = block
-            with np.errstate(divide="ignore"):
-                log_sum_exp[head.index][rows] = np.log(total) + peak
-            concentration = np.einsum("ij,ij->i", scores, scores) / seen**2
-            mean_square = np.maximum(np.mean(block * block, axis=1), concentration * mean_square_v)
-            scale[head.index][rows] = np.sqrt(mean_square)
-            query_size = np.sqrt(_squared_lengths(head.q[rows].astype(np.float64)))
-            product[head.index][rows] = abs(problem.scale) * query_size * key_size
-    return Reference(output, log_sum_exp, scale, product, underflow)
+    exact = _empty_reference(problem)
+
+    def fill(part: tuple[Head, list[slice]]) -> None:
+        _fill_rows(exact, *part, problem)
+
+    with ThreadPoolExecutor(allotted_cores()) as threads:
+        list(threads.map(fill, _shares(inputs, problem)))
+    return exact
+
+
+def _empty_reference(problem: AttentionProblem) -> Reference:
+    """Return what the heads give where no query sees a key."""
+    rows = problem.attended_shape[:-1]
+    return Reference(
+        output=np.zeros(problem.attended_shape),
+        log_sum_exp=np.full(rows, -np.inf),
+        scale=np.zeros(rows),
+        product=np.zeros(rows),
+        underflow=np.zeros(rows),
+    )
+
+
+def _shares(inputs: Inputs, problem: AttentionProblem) -> Iterator[tuple[Head, list[slice]]]:
+    """Yield heads, each with a share of its blocks: several shares for each core, that none waits long."""
+    every = list(heads(inputs, problem))
+    for_each_head = -(-SHARES_FOR_EACH_CORE * allotted_cores() // max(1, len(every)))
+    for head in every:
+        blocks = list(head.blocks())
+        for share in range(min(for_each_head, len(blocks))):
+            yield head, blocks[share::for_each_head]
+
+
+def _fill_rows(exact: Reference, head: Head, blocks: Sequence[slice], problem: AttentionProblem) -> None:
+    """Compute blocks of rows of a head, into their places."""
+    k, v = head.k.astype(np.float64), head.v.astype(np.float64)
+    mean_square_v = np.mean(v * v) if v.size else 0.0
+    key_size, of_underflow = _rms_length(k), Underflow.of(v, smallest_step(problem))
+    output, log_sum_exp, scale, product, underflow = (
+        array[head.index]
+        for array in (exact.output, exact.log_sum_exp, exact.scale, exact.product, exact.underflow)
+    )
+    for rows in blocks:
+        q = head.q[rows].astype(np.float64)
+        scores, keys = masked_scores(head, rows, problem, q, k)
+        underflow[rows] = of_underflow.of_rows(np.count_nonzero(scores > -np.inf, axis=1))
+        peak, total = _exponentiate(scores, head.sink)
+        seen = np.where(total > 0, total, 1.0)
+        block = scores @ v[keys]
+        block /= seen[:, None]
+        output[rows] = block
+        with np.errstate(divide="ignore"):
+            log_sum_exp[rows] = np.log(total) + peak
+        concentration = np.einsum("ij,ij->i", scores, scores) / seen**2
+        mean_square = np.maximum(np.mean(block * block, axis=1), concentration * mean_square_v)
+        scale[rows] = np.sqrt(mean_square)
+        product[rows] = abs(problem.scale) * np.sqrt(_squared_lengths(q)) * key_size
 
 
 def exact_output(attended: Reference, inputs: Inputs) -> Reference:
@@ -166,20 +201,34 @@ def smallest_step(problem: AttentionProblem) -> float:
     return float(ml_dtypes.finfo(numpy_dtype(problem.dtype)).smallest_subnormal)
 
 
-def _underflow(keys: np.ndarray, v: np.ndarray, step: float) -> np.ndarray:
-    """Return what underflow may change of rows that see so many keys.
+@dataclass(frozen=True)
+class Underflow:
+    """What underflow may change of rows of a head.
 
     A probability below the smallest normal number of f32 may be 0: each by as much as that, all in one
     direction.  One that is stored in the problem's dtype is wrong by half of its smallest step, in either
     direction: of n keys the errors add up by their squares, but never to less than those of one key.  The
     output is stored likewise.
     """
-    if not v.size:
-        return np.zeros(keys.shape)
-    largest, size = float(np.max(np.abs(v))), float(np.sqrt(np.mean(v * v)))
-    stored = step * (1 + np.maximum(largest, 2 * np.sqrt(keys) * size))
-    flushed = float(np.finfo(np.float32).tiny) * keys * largest
-    return np.where(keys > 0, stored + flushed, 0.0)
+
+    step: float
+    """The smallest step of the problem's dtype."""
+    largest: float
+    """The largest component of V."""
+    size: float
+    """Root mean square of V."""
+
+    @classmethod
+    def of(cls, v: np.ndarray, step: float) -> "Underflow":
+        """Return that of rows of products with V."""
+        largest, size = np.max(np.abs(v), initial=0.0), np.sqrt(np.mean(v * v)) if v.size else 0.0
+        return cls(step, float(largest), float(size))
+
+    def of_rows(self, keys: np.ndarray) -> np.ndarray:
+        """Return it for rows that see so many keys."""
+        stored = self.step * (1 + np.maximum(self.largest, 2 * np.sqrt(keys) * self.size))
+        flushed = float(np.finfo(np.float32).tiny) * keys * self.largest
+        return np.where(keys > 0, stored + flushed, 0.0)
 
 
 def _rms_length(vectors: np.ndarray) -> float:

@@ -108,7 +108,8 @@ def prepare(
 
     if frame.empty:
         return frame.assign(label=pd.Categorical([], categories=[], ordered=True))
-    prepared = with_refuted_peaks(_with_usual_axes(latest(frame)))
+    whole = latest(frame).copy()  # Of many columns, each in memory of its own, pandas warns.
+    prepared = with_refuted_peaks(_with_usual_axes(whole))
     codes, members = _series(prepared)
     labels = _labels_without_run(members)
     prepared = prepared.assign(**{BASELINE_LABEL: _baseline_labels(prepared, codes, labels)})

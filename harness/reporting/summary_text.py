@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.printable import markdown_code, markdown_text
+from harness.reporting.beside_the_clock import markdown_beside_the_clock
 from harness.reporting.captions import describe_code, describe_commands
 from harness.reporting.failures import failures_of, markdown_failures, missing_packages, without_missing
 from harness.reporting.panel_tables import (
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 PANELS_READ = "Throughput and speed-ups: higher is better."
 SUMMARY_READ = "Times: lower is better. Rates and speed-ups: higher is better."
+
+CLOCK_READ = (
+    "What a model predicts of the main loop, and of a call whose workgroups do equal work, and what was "
+    "measured, each as a share of the dense peak at the clock that was read."
+)
 
 MOST_ROWS = 2000
 """Of a run with more rows, or failures, the text has the first; the CSV files have all."""
@@ -49,11 +55,17 @@ def summary_markdown(runs: Runs, rows: pd.DataFrame) -> str:
         *([f"{missing[:1].upper()}{missing[1:]}"] if missing else []),
         *_panels(shown),
         *_summary(shown),
+        *_beside_the_clock(runs, shown),
     ]
     failures = markdown_failures(failures_of(shown, MOST_ROWS)).rstrip()
     if failures:
         parts += ["## Not passed", failures]
     return "\n\n".join(parts) + "\n"
+
+
+def _beside_the_clock(runs: Runs, rows: pd.DataFrame) -> list[str]:
+    table = markdown_beside_the_clock(rows.head(MOST_ROWS), runs.manifests)
+    return ["## The model beside the clock", CLOCK_READ, table.rstrip()] if table else []
 
 
 def figures_markdown(runs: Runs, drawn: Drawn) -> str:

@@ -1,7 +1,7 @@
-"""Checks of built cases, several at a time where nothing is timed."""
+"""Checks of built cases, several at a time unless the processor is to be timed."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -14,7 +14,8 @@ from harness.running.context import RunContext
 from harness.running.memory_needs import memory_shortage
 from harness.workers.process import WorkerFailure, WorkerProcess
 
-TIMED_EXECUTORS = ("native", "device")
+NATIVE = "native"
+TIMED_EXECUTORS = (NATIVE, "device")
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class CheckedCase:
 
 
 class CheckPool:
-    """Checks cases: one at a time in a timed run, else as many as `--jobs`.
+    """Checks cases, as many at a time as `--jobs`; one at a time where code for the processor is timed after.
 
     Each case has a worker of its own, but for what stands in for a device, where the next case, of whatever
     group, gets the worker of one that passed: starting a worker takes about as long as a check.
@@ -37,17 +38,21 @@ class CheckPool:
     they die with the thread that started them.
     """
 
-    def __init__(self, context: RunContext, stack: ExitStack) -> None:
+    def __init__(self, context: RunContext, stack: ExitStack, records: Sequence[CaseRecord]) -> None:
         """Workers live until they are closed or the stack is: it ends them before it joins the threads."""
         self._context = context
         self._stack = stack
-        self._at_a_time = 1 if context.timed else context.jobs
+        self._records = records
+        times_the_processor = any(
+            context.times(record.case) and record.executor == NATIVE for record in records
+        )
+        self._at_a_time = 1 if times_the_processor else context.jobs
         self._threads = stack.enter_context(ThreadPoolExecutor(self._at_a_time))
         self._running: dict[Future[None], tuple[CaseRecord, WorkerProcess]] = {}
 
-    def run(self, records: Iterable[CaseRecord]) -> Iterator[CheckedCase]:
+    def run(self) -> Iterator[CheckedCase]:
         """Yield each case when its check has ended."""
-        waiting = deque(records)
+        waiting = deque(self._records)
         while waiting or self._running:
             while waiting and len(self._running) < self._at_a_time:
                 record = waiting.popleft()
@@ -67,10 +72,14 @@ class CheckPool:
         return memory_shortage(record.case.problem, self._context.experiment.limits.memory_gb, page_size)
 
     def _start(self, record: CaseRecord) -> None:
-        """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with."""
-        settings = self._context.experiment.check
+        """Start the check of a case; raises `WorkerFailure` when the oracle has nothing to check it with.
+
+        The worker imports what it needs while the oracle computes.
+        """
+        settings = self._context.experiment.check_of(record.case)
         self._context.observer.started(record.case, "check")
         record.checked_inputs = settings.inputs
+        worker = self._worker(record)
         expectations, problem = self._context.expectations, record.case.problem
         expected = ExpectationFiles(expectations.files(problem, settings.distributions))
         if record.executor != EMULATOR:
@@ -80,10 +89,9 @@ class CheckPool:
                 others=expectations.file_of_others(problem, first),
                 other_operands=expectations.files_of_other_operands(problem, first),
             )
-        worker = self._worker(record)
         limit_s = self._context.step_limit_s
-        dump = self._context.dump
-        check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump)
+        dump, keep = self._context.dump, self._context.kept_outputs(record)
+        check = self._threads.submit(check_case, worker, record, expected, settings.seed, limit_s, dump, keep)
         self._running[check] = (record, worker)
 
     def _worker(self, record: CaseRecord) -> WorkerProcess:
@@ -113,7 +121,7 @@ class CheckPool:
             failure = check.exception()
             if failure is not None and not isinstance(failure, CheckFailure):
                 raise failure
-            is_timed = self._context.timed and record.executor in TIMED_EXECUTORS
+            is_timed = self._context.times(record.case) and record.executor in TIMED_EXECUTORS
             if failure is None and is_timed:
                 yield CheckedCase(record, None, worker)
                 continue

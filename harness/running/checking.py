@@ -89,6 +89,7 @@ def check_case(
     seed: int,
     timeout_s: float,
     dump: Path | None = None,
+    keep: Path | None = None,
 ) -> None:
     """Load a built case and compare its output with what the oracle expects of each input distribution.
 
@@ -99,12 +100,13 @@ def check_case(
     works only the first time, or not always.  Not so on the emulator, where each launch is executed in two
     orders of lanes, from the same memory, anyway.  Code that changes its inputs is wrong, too.
 
-    A wrong output goes into the folder `dump`, if there is one, beside what was expected.
+    A wrong output goes into the folder `dump`, if there is one, beside what was expected.  The outputs for
+    the first distribution go to the file `keep`, if it is asked for, right or wrong.
 
     Notes verdict and memory in the record.  Raises `CheckFailure` at the first output outside the tolerance,
     or when the worker fails; each step may take `timeout_s`.
     """
-    checking = _Checking(worker, record, seed, timeout_s, dump)
+    checking = _Checking(worker, record, seed, timeout_s, dump, {next(iter(expected.files)): keep})
     with record.elapsing():
         load_case(worker, record, timeout_s)
         for distribution in list(expected.files)[:1] if record.executor != EMULATOR else ():
@@ -124,6 +126,8 @@ class _Checking:
     seed: int
     timeout_s: float
     dump: Path | None
+    keep: Mapping[str, Path | None]
+    """Where the outputs for a distribution stay."""
 
     def check_repeatedly(self, distribution: str, expected: ExpectationFiles) -> None:
         """Check calls on inputs that are the same, and on others; what memory they take does not count."""
@@ -158,7 +162,8 @@ class _Checking:
         """Compare the last run's output with what the oracle expects."""
         name = f"{self.record.case.id}-{distribution}{'-other' if when else ''}.npz"
         file = None if self.dump is None else self.dump / name
-        request = CheckRequest(expectation=expectation, dump=file, repeats=repeats)
+        keep = None if when else self.keep.get(distribution)
+        request = CheckRequest(expectation=expectation, dump=file, keep=keep, repeats=repeats)
         _compare(self.worker, self.record, distribution, request, self.timeout_s, when)
 
     def _run(self, request: Request, answer: type[Answer]) -> None:

@@ -12,6 +12,7 @@ from harness.errors import one_line
 from harness.experiment.experiment import Experiment
 from harness.plurals import counted
 from harness.problem.case import Case
+from harness.results.kept_outputs import OUTPUTS_FOLDER, file_of
 from harness.results.result import SPEEDUP_FIELDS, Result
 from harness.results.row_maker import CaseRecord, RowMaker, option_columns, peak_columns
 from harness.results.run_folder import RunFolder
@@ -129,6 +130,17 @@ class RunContext:
     def step_limit_s(self) -> float:
         """Seconds that loading, one checked run or one sample may take."""
         return self.experiment.limits.run_timeout_s
+
+    def times(self, case: Case) -> bool:
+        """Return whether a case is to be timed where something can run and time it."""
+        return self.timed and self.experiment.is_timed(case)
+
+    def kept_outputs(self, record: CaseRecord) -> Path | None:
+        """Return where a case's outputs stay, None where nobody wants them."""
+        if not self.experiment.check.keep_outputs:
+            return None
+        own_folder(self.folder.path / OUTPUTS_FOLDER)
+        return file_of(self.folder.path, record.case.id)
 
     def worker(self, record: CaseRecord, cores: int | None = None) -> WorkerProcess:
         """Start a worker to run a built case in; of several at a time each has a share of the cores."""

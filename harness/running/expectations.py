@@ -30,7 +30,8 @@ class Expectations:
     def files(self, problem: AttentionProblem, distributions: tuple[str, ...]) -> dict[str, Path]:
         """Return the file of each input distribution; raises `WorkerFailure` if the oracle fails.
 
-        The oracle runs in a worker of its own with all cores.
+        The oracle runs in a worker of its own and shares work out among all cores itself.  So its BLAS has
+        one thread: on a busy machine several of them wait for each other most of the time.
         """
         files = {distribution: self._file(problem, distribution) for distribution in distributions}
         missing = [distribution for distribution, file in files.items() if not file.exists()]
@@ -82,7 +83,7 @@ class Expectations:
     ) -> None:
         if self._worker is None or not self._worker.alive:
             self._end_worker()
-            self._worker = WorkerProcess()
+            self._worker = WorkerProcess(threads=1)
         request = ExpectRequest(
             problem=problem,
             distribution=distribution,

@@ -71,9 +71,9 @@ class GroupRun:
             return False  # what a bundle holds has one key on all machines
         if row.status in (Status.TIMED_OUT, Status.OUT_OF_MEMORY) and self._context.has_other_limits:
             return False
-        if row.checked_inputs not in (None, self._context.experiment.check.inputs):
+        if row.checked_inputs not in (None, self._context.experiment.check_of(record.case).inputs):
             return False
-        needs_time = self._context.timed and row.executor in TIMED_EXECUTORS
+        needs_time = self._context.times(record.case) and row.executor in TIMED_EXECUTORS
         return row.status is not Status.PASSED or row.time_s is not None or not needs_time
 
     def _is_compared_with(self, baseline: Case | None, record: CaseRecord) -> bool:
@@ -83,7 +83,7 @@ class GroupRun:
         then, and none where the baseline was not asked for with it, or has failed.
         """
         row = self._context.earlier[record.case.id]
-        if row.time_s is None or not self._context.timed:
+        if row.time_s is None or not self._context.times(record.case):
             return True
         compared = None if baseline is None else self._context.earlier.get(baseline.id)
         if row.baseline is not None:
@@ -144,7 +144,7 @@ class GroupRun:
     def _check(self, stack: ExitStack) -> dict[str, WorkerProcess]:
         """Check built cases; return the workers of those that will be timed."""
         workers: dict[str, WorkerProcess] = {}
-        for checked in CheckPool(self._context, stack).run(self._unfinished()):
+        for checked in CheckPool(self._context, stack, self._unfinished()).run():
             record = checked.record
             if checked.failure is not None:
                 self._context.fail(record, checked.failure.phase, checked.failure.failure)

@@ -93,7 +93,7 @@ class _GroupTiming:
         first = next(iter(records.values())).case
         self._peak = context.peaks.sampler(first, case_threads(first), stack)
         keys = {case_id: record.key for case_id, record in records.items()}
-        check = context.experiment.check
+        self._check = check = context.experiment.check_of(first)
         self._group_id = digest([keys, check.distributions[0], check.seed])[:12]
         """Names these cases with their keys and inputs: no rounds of others are mixed with theirs."""
 
@@ -186,7 +186,7 @@ class _GroupTiming:
     def _prepare(self, case_id: str) -> WorkerFailure | None:
         """Load a candidate into its worker, if that is new, and bind it; return what failed, if anything."""
         record, worker = self._records[case_id], self._workers[case_id]
-        check, limit_s = self._context.experiment.check, self._context.step_limit_s
+        check, limit_s = self._check, self._context.step_limit_s
         placement = random.getrandbits(32)
         try:
             with record.elapsing():

@@ -10,10 +10,12 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from harness.errors import HarnessError, RunInterrupted, StorageError, UnfinishedError, is_no_thread
 from harness.experiment.experiment import Experiment
+from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.processes.open_files import allow_open_files
 from harness.results import manifest
@@ -99,12 +101,17 @@ def run_experiment(
     settings = RunSettings(timed, jobs, cache_root, bundle, dump, counters)
     try:
         with started_run(experiment, cases, settings, out, resume, observer, command) as context:
-            for group in together(experiment.groups(cases), context):
+            for group, following in pairwise([*together(experiment.groups(cases), context), []]):
                 run_group(context, group)
-                context.expectations.delete()
+                if not _problems(group) & _problems(following):
+                    context.expectations.delete()
     except UnfinishedError as error:
         raise UnfinishedError(f"{error}; {GO_ON}") from error
     return RunSummary(folder=context.folder.path, results=[context.rows[case.id] for case in cases])
+
+
+def _problems(group: Sequence[Case]) -> set[AttentionProblem]:
+    return {case.problem for case in group}
 
 
 @contextlib.contextmanager
@@ -245,12 +252,15 @@ def _interruption(context: RunContext, planned: int) -> Callable[..., None]:
 
 
 def together(groups: Iterable[Sequence[Case]], context: RunContext) -> Iterator[list[Case]]:
-    """Yield the groups of a timed run one by one, and else as many together as keep all jobs busy."""
-    least = 1 if context.timed else CASES_FOR_EACH_JOB * context.jobs
+    """Yield groups that are timed one by one, and of others as many together as keep all jobs busy."""
     gathered: list[Case] = []
     for group in groups:
+        is_timed = context.times(group[0])
+        if is_timed and gathered:
+            yield gathered
+            gathered = []
         gathered.extend(group)
-        if len(gathered) >= least:
+        if is_timed or len(gathered) >= CASES_FOR_EACH_JOB * context.jobs:
             yield gathered
             gathered = []
     if gathered:

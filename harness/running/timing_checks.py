@@ -99,8 +99,9 @@ class TimingChecks:
         Where both outputs are the same, nothing can be said.
         """
         worker, limit_s = self._workers[case_id], self._context.step_limit_s
-        problem, check = self._records[case_id].case.problem, self._context.experiment.check
-        expectation = self._context.expectations.file_of_others(problem, check.distributions[0])
+        case = self._records[case_id].case
+        distribution = self._context.experiment.check_of(case).distributions[0]
+        expectation = self._context.expectations.file_of_others(case.problem, distribution)
         if expectation is None:
             return
         self._sample_with(case_id, number)
@@ -125,7 +126,8 @@ class TimingChecks:
 
     def _compare(self, case_id: str, when: str, *, of_parts: bool = True) -> None:
         """Compare an output with what is expected; raises `CheckFailure`."""
-        record, distribution = self._records[case_id], self._context.experiment.check.distributions[0]
+        record = self._records[case_id]
+        distribution = self._context.experiment.check_of(record.case).distributions[0]
         expected = self._context.expectations.files(record.case.problem, (distribution,))
         request = CheckRequest(expectation=expected[distribution], of_parts=of_parts)
         limit_s = self._context.step_limit_s

@@ -307,6 +307,7 @@ class Worker:
 
     def _check(self, request: CheckRequest) -> Checked:
         from harness.oracle.expected import Expected
+        from harness.results.kept_outputs import keep_outputs
         from harness.running.output_check import OutputCheck
 
         self._require_same_inputs()
@@ -318,6 +319,8 @@ class Worker:
             raise found
         outputs = check.outputs(found)
         verdict = check.verdict(outputs)
+        if request.keep is not None:
+            keep_outputs(request.keep, outputs, verdict.error_ratio)
         if verdict.ok and request.repeats:
             outputs, verdict = check.repeated(outputs, verdict, self._last_run_s)
         if request.dump is not None and not verdict.ok:

@@ -117,6 +117,8 @@ class CheckRequest(_Message):
     expectation: AbsolutePath
     dump: AbsolutePath | None = None
     """Where a wrong output goes, with what was expected, as an .npz file."""
+    keep: AbsolutePath | None = None
+    """Where the outputs go, right or wrong (`harness.results.kept_outputs`)."""
     repeats: bool = False
     """Whether a call that is right, and short, is repeated on the same inputs."""
     of_parts: bool = True

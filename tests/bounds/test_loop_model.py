@@ -37,6 +37,13 @@ def test_scores_follow_from_matrix_products() -> None:
     assert model(multiply_adds_per_score=None).scores is None
 
 
+def test_the_peak_is_of_the_whole_chip_and_counts_scores() -> None:
+    found = model(flops_per_score=10)
+    assert found.peak_flops_per_cycle == pytest.approx(CHIP.count * found.scores * 10 / (4 * 8))
+    assert model().peak_flops_per_cycle is None
+    assert model(multiply_adds_per_score=None, flops_per_score=10).peak_flops_per_cycle is None
+
+
 def test_shared_memory_is_counted_for_each_matrix_instruction() -> None:
     assert model().shared_bytes_per_mma == 2 * 512 / 4
 

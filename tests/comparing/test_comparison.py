@@ -183,7 +183,7 @@ def test_every_case_of_both_runs_is_in_exactly_one_count() -> None:
         table.loc[untimed, ["time_s", "time_low_s", "time_high_s"]] = np.nan
     cases, _ = compare_tables(old, new)
     run: Any = None  # a headline asks for no run
-    line = headline(Comparison(run, run, 0.03, cases, cases[:0], cases[:0], ()))
+    line = headline(Comparison(run, run, 0.03, cases, cases[:0], cases[:0], cases[:0], ()))
     first, _, counts = line.partition(" cases in both runs: ")
     told = re.findall(r"(\d+) [a-z]", re.sub(r"\([^)]*\)", "", counts))
     assert sum(map(int, told)) == int(first) == len(pairs)
@@ -195,7 +195,7 @@ def test_of_a_verdict_the_largest_differences_come_first() -> None:
     new = run_of(SECONDS * slower, random, digests=KNOWN_BASELINE)
     cases, _ = compare_tables(old, new)
     run: Any = None  # a verdict asks for no run
-    comparison = Comparison(run, run, 0.03, cases, cases[:0], cases[:0], ())
+    comparison = Comparison(run, run, 0.03, cases, cases[:0], cases[:0], cases[:0], ())
     found = comparison.of_verdict(Verdict.SLOWER)
     assert list(found["case"]) == ["case000002", "case000003", "case000001"]
     assert list(comparison.of_verdict(Verdict.SLOWER, 2)["case"]) == ["case000002", "case000003"]

@@ -24,7 +24,7 @@ def ambiguous(folder: Path, made_by: tuple[str, ...] = (), **told: Any) -> Compa
         {"case": ["a", "b"], "verdict": ["ambiguous", "same"], "ratio": [1.02, 1.0]}
         | {"baseline_case_new": ["b", "b"]}
     )
-    return Comparison(runs[0], runs[1], 0.03, cases, cases[:0], cases[:0], (), made_by)
+    return Comparison(runs[0], runs[1], 0.03, cases, cases[:0], cases[:0], cases[:0], (), made_by)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ causal = [false, true]
 
 [check]
 distributions = ["normal"]
+keep_outputs = true
 
 [timing]
 interval = 0.9
@@ -163,6 +164,12 @@ def test_a_device_times_what_a_bundle_brings(folder: Path, tmp_path: Path) -> No
     assert rows.loc["flash", "speedup"] > 0
     manifest = json.loads(next(tmp_path.glob("bundled/*/manifest.json")).read_text())
     assert manifest["built"]["source"] == EXPERIMENT
+    emulated = tmp_path / "emulated"
+    arguments = ["check", "--bundle", "bundle", "--plain", "--out", str(emulated), "--only", "causal=true"]
+    assert command(arguments, folder).returncode == 0
+    compared = command(["compare", str(emulated / "bundled"), str(tmp_path / "bundled")], tmp_path)
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert "outputs that both runs keep (2): 2 the same bit by bit, 0 not" in compared.stdout
 
 
 @pytest.mark.sweep

@@ -67,6 +67,7 @@ def _modelled(
         limits=resident_limits(kernel.threads, registers, kernel.shared_bytes, chip),
     )
     asked = tuple(costs(instruction, assumed) for instruction in loop)
+    columns = _columns(kernel)
     modelled = KernelLoop(
         kernel=kernel.name,
         trace=asked,
@@ -75,6 +76,7 @@ def _modelled(
         residency=residency,
         grid=kernel.grid,
         multiply_adds_per_score=multiply_adds_per_score(kernel),
+        flops_per_score=None if columns is None else 2 * columns,
     )
     model = model_loop(modelled, assumed.multiprocessor)
     return KernelBounds(model, loop, asked)
@@ -85,11 +87,17 @@ def multiply_adds_per_score(kernel: GpuKernel) -> int | None:
 
     None for a kernel that has not both, which computes scores, or products with V, alone.
     """
-    buffers = {buffer.name: buffer for buffer in kernel.buffers}
-    if not {"query", "value"} <= buffers.keys():
+    columns = _columns(kernel)
+    is_f32 = any(buffer.name == "query" and buffer.dtype == "f32" for buffer in kernel.buffers)
+    return None if columns is None else columns * (TF32_PRODUCTS if is_f32 else 1)
+
+
+def _columns(kernel: GpuKernel) -> int | None:
+    """Return the columns of Q and of V together, None of a kernel that has not both."""
+    shapes = {buffer.name: buffer.shape for buffer in kernel.buffers}
+    if not {"query", "value"} <= shapes.keys():
         return None
-    columns = buffers["query"].shape[-1] + buffers["value"].shape[-1]
-    return columns * (TF32_PRODUCTS if buffers["query"].dtype == "f32" else 1)
+    return int(shapes["query"][-1] + shapes["value"][-1])
 
 
 def _multiplies_in_a_loop(function: SassFunction) -> bool:

@@ -1,0 +1,72 @@
+"""Rows are shared out among cores: what comes of it does not depend on how many there are."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from harness.oracle import plain_errors, reference
+from harness.oracle.expected import expect
+from harness.oracle.reference import exact_attention, heads
+from harness.problem.attention_problem import AttentionProblem
+from harness.problem.inputs import make_inputs
+
+PROBLEMS = [
+    AttentionProblem(heads=1, seq_q=700, seq_kv=300, head_dim=16, dtype="f16", causal=True),
+    AttentionProblem(
+        batch=2, heads=6, kv_heads=2, seq_q=130, seq_kv=70, head_dim=8, dtype="bf16", sinks=True
+    ),
+    AttentionProblem(
+        batch=3,
+        heads=2,
+        seq_q=300,
+        seq_kv=300,
+        head_dim=8,
+        dtype="f32",
+        cu_seqlens_q=(0, 300, 300, 310),
+        cu_seqlens_kv=(0, 5, 200, 500),
+    ),
+]
+
+
+@pytest.fixture
+def on_cores(monkeypatch):
+    def use(count: int) -> None:
+        for module in (reference, plain_errors):
+            monkeypatch.setattr(module, "allotted_cores", lambda: count)
+
+    return use
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["many-rows", "grouped", "packed"])
+@pytest.mark.parametrize("cores", [3, 64])
+def test_every_number_of_cores_gives_the_same_bits(problem, cores, on_cores):
+    inputs = make_inputs(problem, "normal", 5)
+    on_cores(1)
+    alone, tolerance_alone = exact_attention(inputs, problem), expect(inputs, problem).tolerance
+    on_cores(cores)
+    shared, tolerance = exact_attention(inputs, problem), expect(inputs, problem).tolerance
+    for field in dataclasses.fields(alone):
+        assert np.array_equal(getattr(shared, field.name), getattr(alone, field.name)), field.name
+    assert np.array_equal(tolerance, tolerance_alone)
+
+
+@pytest.mark.parametrize("cores", [1, 3, 64])
+def test_every_block_is_computed_once(cores, on_cores):
+    problem = PROBLEMS[0]
+    inputs = make_inputs(problem, "normal", 0)
+    on_cores(cores)
+    shares = list(reference._shares(inputs, problem))
+    rows = sorted(row for _, blocks in shares for block in blocks for row in range(block.start, block.stop))
+    assert rows == list(range(700))
+    assert len(shares) == min(len(list(next(heads(inputs, problem)).blocks())), 4 * cores)
+
+
+def test_what_a_share_raises_is_raised(on_cores, monkeypatch):
+    def broken(*arguments: object) -> None:
+        raise FloatingPointError("broken")
+
+    on_cores(3)
+    monkeypatch.setattr(reference, "_fill_rows", broken)
+    with pytest.raises(FloatingPointError, match="broken"):
+        exact_attention(make_inputs(PROBLEMS[1], "normal", 0), PROBLEMS[1])

@@ -1,0 +1,99 @@
+"""The share of the dense peak by a device's clock, beside the one that a model predicts."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from synthetic_results import example_manifest, make_result
+
+from harness.machine.gpus import GpuDevice
+from harness.reporting.beside_the_clock import MEASURED, beside_the_clock, markdown_beside_the_clock
+from harness.reporting.frames import prepare
+from harness.reporting.report import write_report
+from harness.results.frame import results_frame
+from harness.results.manifest import Manifest
+from harness.results.result import Result
+from harness.results.run_folder import RunFolder
+
+PEAK = 540672.0
+"""FLOPs in a cycle of 132 multiprocessors of 4 · 512 multiply-adds."""
+MODEL: dict[str, float | str] = {
+    "fraction_of_peak": 0.5,
+    "grid_fraction_of_peak": 0.45,
+    "bound": "tensor",
+    "peak_flops_per_cycle": PEAK,
+}
+MANIFEST: Manifest = example_manifest("", "first").model_copy(
+    update={"gpus": (GpuDevice("Example GPU", "sm_90"),)}
+)
+
+
+def timed(variant: str = "flash", **fields: object) -> Result:
+    on_device = {"target": "cuda:sm_90a", "executor": "device", "device": "Example GPU", "dtype": "f16"}
+    measured = {"time_s": 1e-3, "clock_mhz": 1500.0, "flops_executed": int(0.4 * PEAK * 1500e6 * 1e-3)}
+    return make_result(variant, **{**on_device, **measured, "model": MODEL, **fields})
+
+
+def rows_of(*results: Result, manifest: Manifest = MANIFEST) -> pd.DataFrame:
+    return beside_the_clock(prepare(results_frame(results)), [manifest])
+
+
+def test_the_measured_share_is_of_the_peak_at_the_clock_that_was_read() -> None:
+    rows = rows_of(timed(), timed("naive", clock_mhz=750.0))
+    assert dict(zip(rows["variant"], rows[MEASURED], strict=True)) == pytest.approx(
+        {"flash": 0.4, "naive": 0.8}
+    )
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        {"clock_mhz": None},
+        {"flops_executed": None},
+        {"model": {}},
+        {"target": "cuda:sm_80"},
+        {"target": "cuda"},
+        {"device": "Another GPU"},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_a_row_without_a_clock_or_a_model_of_its_device_has_none(lacking: dict[str, object]) -> None:
+    rows = rows_of(timed(), timed("naive", **lacking))
+    assert list(rows["variant"]) == ["flash"]
+    assert rows_of(timed("naive", **lacking)).empty
+
+
+def test_the_table_shows_what_the_frame_has_and_nothing_where_no_row_has_a_model() -> None:
+    frame = prepare(results_frame([timed(registers=168, spills=0)]))
+    table = markdown_beside_the_clock(frame, [MANIFEST])
+    header, _, row = table.splitlines()
+    assert [cell.strip() for cell in header.strip("|").split("|")][3:] == [
+        "clock (MHz)",
+        "model: loop (% of peak)",
+        "model: call (% of peak)",
+        "measured (% of peak)",
+        "model: bound by",
+        "registers",
+        "spills",
+    ]
+    assert [cell.strip() for cell in row.strip("|").split("|")][3:] == [
+        "1500",
+        "50.0",
+        "45.0",
+        "40.0",
+        "tensor",
+        "168",
+        "0",
+    ]
+    by_driver = frame.assign(driver_registers=168, driver_local_bytes=0)
+    assert "registers by the driver" in markdown_beside_the_clock(by_driver, [MANIFEST])
+    assert markdown_beside_the_clock(prepare(results_frame([make_result()])), [MANIFEST]) == ""
+
+
+def test_a_report_has_the_table_where_a_device_was_timed(tmp_path: Path) -> None:
+    for manifest, is_there in ((MANIFEST, True), (example_manifest("", "first"), False)):
+        run = RunFolder.create(tmp_path, "first", manifest)
+        run.append_result(timed(experiment="first", run=run.run))
+        run.release()
+        text = write_report([run.path], formats=("svg",)).summary_markdown.read_text()
+        assert ("## The model beside the clock" in text) == is_there
