@@ -4,6 +4,8 @@
 #
 #     benchmarks/first_contact.sh [EXPERIMENT [arguments of 'harness build', such as --only variant=flash]]
 #
+# Without an experiment: some of the small cases of experiments/first_contact.toml.
+#
 # "There" is a folder with an environment of another Python, where the emulator's stub is the driver.
 #
 #     HARNESS       the command that builds, reports and compares; .venv/bin/harness
@@ -17,11 +19,12 @@ machine=$checkout/tests/stub_gpu_machine
 HARNESS=${HARNESS:-$checkout/.venv/bin/harness}
 CHIP=${CHIP:-sm_90}
 work=${WORK:-$(mktemp -d)}
-experiment=$checkout/experiments/first_contact.toml
-[ -e "$experiment" ] || experiment=$machine/practice.toml
 if [ $# -gt 0 ]; then
     experiment=$1
     shift
+else
+    experiment=$checkout/experiments/first_contact.toml
+    set -- --only seq_q=1,77        # what the stub bears in minutes
 fi
 bundle=$(basename "$experiment" .toml)
 fail() {
