@@ -372,8 +372,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "a scale that exponents are not fused with is forgotten",
         "dialect/decomposition.py",
-        "arith.mulf(arith.subf(score, largest), b.constant(factor, dtype))",
-        "arith.mulf(arith.subf(score, largest), b.constant(LOG2_E, dtype))",
+        "_multiply_add(difference, factor, shift, dtype)",
+        "_multiply_add(difference, LOG2_E, shift, dtype)",
         "correctness",
         (*CPU_FLASH, "seq_q=48", "scale=20.0"),
         "normal inputs",

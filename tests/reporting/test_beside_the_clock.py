@@ -64,7 +64,8 @@ def test_a_row_without_a_clock_or_a_model_of_its_device_has_none(lacking: dict[s
 
 
 def test_the_table_shows_what_the_frame_has_and_nothing_where_no_row_has_a_model() -> None:
-    frame = prepare(results_frame([timed(registers=168, spills=0)]))
+    by_driver = {"driver_registers": 166, "driver_local_bytes": 16}
+    frame = prepare(results_frame([timed(registers=168, spills=0, **by_driver)]))
     table = markdown_beside_the_clock(frame, [MANIFEST])
     header, _, row = table.splitlines()
     assert [cell.strip() for cell in header.strip("|").split("|")][3:] == [
@@ -74,7 +75,9 @@ def test_the_table_shows_what_the_frame_has_and_nothing_where_no_row_has_a_model
         "measured (% of peak)",
         "model: bound by",
         "registers",
+        "registers by the driver",
         "spills",
+        "local bytes by the driver",
     ]
     assert [cell.strip() for cell in row.strip("|").split("|")][3:] == [
         "1500",
@@ -83,10 +86,10 @@ def test_the_table_shows_what_the_frame_has_and_nothing_where_no_row_has_a_model
         "40.0",
         "tensor",
         "168",
+        "166",
         "0",
+        "16",
     ]
-    by_driver = frame.assign(driver_registers=168, driver_local_bytes=0)
-    assert "registers by the driver" in markdown_beside_the_clock(by_driver, [MANIFEST])
     assert markdown_beside_the_clock(prepare(results_frame([make_result()])), [MANIFEST]) == ""
 
 

@@ -5,9 +5,11 @@
 // CHECK: [[MAXIMUM:%\w+]] = linalg.generic {{.*}}"reduction"]} ins(%arg0 {{.*}} outs(%arg2
 // CHECK: arith.maximumf
 // CHECK: [[FACTOR:%\w+]] = linalg.generic {{.*}} ins(%arg2, [[MAXIMUM]] {{.*}} outs(%arg4
-// CHECK: arith.subf
-// CHECK: arith.constant 0.721347
-// CHECK: math.exp2
+// CHECK: arith.constant -0.721347
+// CHECK-NEXT: arith.mulf
+// CHECK: arith.mulf
+// CHECK-NEXT: arith.subf
+// CHECK-NEXT: math.exp2
 // CHECK: [[SHIFT:%\w+]] = linalg.generic {{.*}} ins([[MAXIMUM]]
 // CHECK: [[EXPONENTIAL:%\w+]] = linalg.generic {{.*}} ins([[SHIFT]] {{.*}} outs(%arg0
 // CHECK: math.fma
