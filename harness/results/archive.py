@@ -7,6 +7,7 @@ no more than `LARGEST_BYTES` of them.
 
 import gzip
 import io
+import re
 import shutil
 import tarfile
 import zlib
@@ -17,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from harness.artifact.cache import cache_root
 from harness.errors import InputError, StorageError
 from harness.printable import printable
+from harness.results.kept_outputs import OUTPUTS_FOLDER
 from harness.storage.digests import file_digest
 from harness.storage.folder_store import FolderStore
 from harness.storage.replacing import replaced
@@ -24,6 +26,8 @@ from harness.storage.replacing import replaced
 SUFFIX = ".tar.gz"
 MEMBERS = ("manifest.json", "results.jsonl", "results.parquet", "rounds.jsonl", "samples.parquet")
 """Files of a run that an archive holds, those that there are."""
+KEPT_OUTPUT = re.compile(rf"{OUTPUTS_FOLDER}/[0-9a-f]+\.npz")
+"""Files of a run's outputs, which come behind these."""
 NEEDED = ("manifest.json", "results.jsonl")
 LARGEST_BYTES = 16 * 2**30
 """Of all members together, unpacked."""
@@ -34,8 +38,8 @@ LARGEST_TAIL = 2**20
 LONGEST_NAME = 200
 UNPACKED = "archives"
 """Folder in the cache's."""
-PARTS = 3
-"""Of a member's path: experiment, run, file."""
+FOLDERS = 2
+"""Of a member's path, before its name in the run: experiment and run."""
 
 
 def is_archive(path: Path) -> bool:
@@ -53,7 +57,9 @@ def write_archive(run: Path, file: Path) -> None:
         if not (run / name).is_file() or (run / name).stat().st_size == 0:
             raise InputError(f"{run}: cannot be archived: its {name} is missing or empty; expected rows")
     folder = PurePosixPath(run.parent.name, run.name)
-    for name in MEMBERS:
+    outputs = sorted(f"{OUTPUTS_FOLDER}/{path.name}" for path in (run / OUTPUTS_FOLDER).glob("*.npz"))
+    members = [*MEMBERS, *filter(KEPT_OUTPUT.fullmatch, outputs)]
+    for name in members:
         try:
             _require_name(folder / name, f"{folder}/{name}")
         except ValueError as error:
@@ -63,7 +69,7 @@ def write_archive(run: Path, file: Path) -> None:
         with replaced(file) as temporary, temporary.open("wb") as packed:
             compressed = gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0)
             with compressed, tarfile.open(mode="w", fileobj=compressed, format=tarfile.PAX_FORMAT) as archive:
-                for name in MEMBERS:
+                for name in members:
                     source = run / name
                     if source.is_file() and not source.is_symlink():
                         _add(archive, source, f"{folder}/{name}")
@@ -152,11 +158,17 @@ def _unpack(file: Path, place: Path) -> None:
 def _require_name(path: PurePosixPath, name: str) -> None:
     """Raise `ValueError` unless a member's name is one that a file of a run may have."""
     shown = repr(name[:LONGEST_NAME])
-    is_named_so = len(path.parts) == PARTS and path.name in MEMBERS and str(path) == name
+    inner = _inner(path)
+    is_named_so = (inner in MEMBERS or KEPT_OUTPUT.fullmatch(inner) is not None) and str(path) == name
     if not is_named_so or any(part.startswith(".") for part in path.parts) or path.is_absolute():
         raise ValueError(f"{shown} is no file of a run")
     if len(name) > LONGEST_NAME or printable(name) != name:
         raise ValueError(f"{shown} is no name of a run")
+
+
+def _inner(path: PurePosixPath) -> str:
+    """Return what a member is called in the folder of its run."""
+    return str(PurePosixPath(*path.parts[FOLDERS:]))
 
 
 def _require_end(packed: gzip.GzipFile) -> None:
@@ -177,13 +189,14 @@ def _checked(archive: tarfile.TarFile, bounded: _Bounded) -> Iterator[tarfile.Ta
         if not member.isreg() or member.issparse() or member.size < 0:
             raise ValueError(f"{member.name[:LONGEST_NAME]!r} is no regular file")
         _require_name(path, member.name)
-        runs.add(path.parent)
+        runs.add(path.parts[:FOLDERS])
         total += member.size
         if len(runs) > 1 or total > LARGEST_BYTES:
             raise ValueError("it holds several runs" if len(runs) > 1 else f"it holds {total:,} bytes")
-        if path.name in names:
-            raise ValueError(f"it holds {path.name} twice")
-        names.add(path.name)
+        inner = _inner(path)
+        if inner in names:
+            raise ValueError(f"it holds {inner} twice")
+        names.add(inner)
         content_end = member.offset_data + member.size
         bounded.allow(content_end)
         yield member
