@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 OWN_PACKAGE = "harness"
-SOURCES = (".py", ".c", ".cl", ".h", ".jinja")
+SOURCES = (".py", ".c", ".cl", ".h", ".jinja", ".sh")
 """Files of this package that what it makes depends on."""
 SOURCES_OF_OTHERS = frozenset(
     [

@@ -99,7 +99,7 @@ def pack(bundle: Bundle) -> str:
     if size <= LARGEST_PACKED:
         return told
     wheels = {wheel.name: wheel.stat().st_size for wheel in wheels_in(folder / WHEELS).values()}
-    artifacts = {counted(len(bundle.index.cases), "case"): size - sum(wheels.values())}
+    artifacts = {counted(len(bundle.index.cases), "case"): max(0, size - sum(wheels.values()))}
     parts = sorted({**wheels, **artifacts}.items(), key=lambda part: -part[1])[:HEAVIEST]
     heaviest = ", ".join(f"{name} {_mebibytes(part)}" for name, part in parts)
     return f"{told}, more than {_mebibytes(LARGEST_PACKED)}; most of it: {heaviest}"
