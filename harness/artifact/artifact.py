@@ -157,9 +157,17 @@ class Artifact(BaseModel):
 
         Raises `HarnessError` when files in the folder have changed since they were stored there.
         """
+        self.require_unchanged(folder)
+        return self.load_unchanged(folder)
+
+    def require_unchanged(self, folder: Path) -> None:
+        """Raise `HarnessError` when files in the folder have changed since they were stored there."""
         changed = difference(folder) if (folder / DIGESTS_FILE).exists() else None
         if changed is not None:
             raise HarnessError(f"{folder}: {changed}: build it again")
+
+    def load_unchanged(self, folder: Path) -> Executable:
+        """Load the code of files that `require_unchanged` has looked at."""
         folder = folder / self.code_folder
         module, _, function = self.loader.partition(":")
         load, problem = getattr(importlib.import_module(module), function), self.case.problem

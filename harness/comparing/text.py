@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.comparing.comparison import Comparison
 from harness.comparing.deciding import deciding_commands
+from harness.comparing.verdicts import least_findable
 from harness.measure.statistics import Verdict
 from harness.plurals import counted
 from harness.printable import markdown_code, markdown_text
@@ -85,7 +86,7 @@ def plain_lines(comparison: Comparison) -> Iterator[str]:
     for title, table, hidden in _timed(comparison):
         yield ""
         yield f"{title}:"
-        for row in _timed_rows(table):
+        for row in _timed_rows(table, comparison.threshold):
             words = f"{row['variant']} · {row['target']} · {row['problem']}"
             yield f"  {row['case']}  {row['ratio']}  {words}  ({row['old']} → {row['new']}; {row['how']})"
         yield from hidden
@@ -112,7 +113,7 @@ def markdown(comparison: Comparison) -> str:
         parts += [f"### {title}", "\n".join(_markdown_table(headers, cells))]
     for title, table, hidden in _timed(comparison):
         names = ("case", "variant", "target", "problem", "ratio", "old", "new", "how")
-        cells = [[row[name] for name in names] for row in _timed_rows(table)]
+        cells = [[row[name] for name in names] for row in _timed_rows(table, comparison.threshold)]
         parts += [f"### {title}", "\n".join(_markdown_table(HEADERS, cells)), *hidden]
     if len(comparison.outputs):
         columns = ("case", "variant", "target", "problem", "apart", "error")
@@ -154,12 +155,18 @@ def _timed(comparison: Comparison) -> Iterator[tuple[str, "pd.DataFrame", Sequen
             yield f"{verdict.value} ({count})", comparison.of_verdict(verdict, MOST_ROWS), hidden
 
 
-def _timed_rows(table: "pd.DataFrame") -> Iterator[dict[str, str]]:
+def _timed_rows(table: "pd.DataFrame", threshold: float) -> Iterator[dict[str, str]]:
+    """Yield rows in words; an ambiguous one says what its measurement could have found."""
     for row in _named(table):
-        known = f"[{row['low']:.3f}, {row['high']:.3f}]"
-        bounds = "[interval not known]" if is_missing(row["low"]) else known
+        is_bounded = not is_missing(row["low"])
+        bounds = f"[{row['low']:.3f}, {row['high']:.3f}]" if is_bounded else "[interval not known]"
+        how = str(row["how"])
+        if is_bounded and row["verdict"] == Verdict.AMBIGUOUS:
+            findable = least_findable(row["low"], row["high"], threshold)
+            how += f"; {findable:.1%} would be found in nine of ten"
         yield {
-            **{name: str(row[name]) for name in ("case", "variant", "target", "problem", "how")},
+            **{name: str(row[name]) for name in ("case", "variant", "target", "problem")},
+            "how": how,
             "ratio": f"{row['ratio']:.3f}× {bounds}",
             "old": f"{1e3 * row['time_s_old']:.4g} ms",
             "new": f"{1e3 * row['time_s_new']:.4g} ms",

@@ -91,12 +91,15 @@ class TimingSettings(Section):
     """Sampling stops when the 95 % interval of every paired ratio is this narrow, relative to the ratio …"""
     budget_s: Seconds = 20.0
     """… or when this many seconds were spent on one problem, those of starting processes included."""
-    starts: PositiveInt = 5
-    """How often every candidate is started, at least; with 1 intervals know nothing of how starts differ."""
+    starts: PositiveInt = 10
+    """How often every candidate is started before `interval` may end a timing: of fewer, intervals are narrow
+    by chance too often.  With 1 they know nothing of how starts differ."""
     min_rounds: PositiveInt = 6
-    max_rounds: PositiveInt = 200
-    min_sample_s: Seconds = 0.02
-    """A round gives each candidate this long, in turns of a millisecond, or one call that lasts longer."""
+    max_rounds: PositiveInt | None = None
+    """Time and precision end a timing; a number of rounds does where it is set."""
+    min_sample_s: Seconds = 0.004
+    """A sample repeats the call until it lasts this long: what disturbs a machine changes in tens of
+    milliseconds, and neighbours in time share it."""
     graphs: bool = False
     """Whether a device takes the calls of a sample as one graph, for calls shorter than some 20 µs."""
     energy_s: Annotated[float, Field(ge=0, le=LONGEST_TIMEOUT_S)] = 0.0
@@ -106,7 +109,7 @@ class TimingSettings(Section):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if self.min_rounds > self.max_rounds:
+        if self.max_rounds is not None and self.min_rounds > self.max_rounds:
             raise ValueError(f"min_rounds {self.min_rounds} is more than max_rounds {self.max_rounds}")
         return self
 

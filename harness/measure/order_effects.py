@@ -5,6 +5,7 @@ Orders are balanced (`harness.measure.order`), so that what a predecessor does i
 is still no property of the candidate, and a reader should know of it.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from statistics import median
 
 import numpy as np
 
+from harness.measure.order import balanced_orders
+from harness.measure.rounds import TimedRound
 from harness.measure.statistics import CONFIDENCE, Interval, min_samples, nested_interval
 from harness.measure.turns import steady_seconds
 
@@ -33,10 +36,10 @@ class OrderEffect:
 def times_after(
     samples: Mapping[str, Sequence[float | None]], predecessors: Mapping[str, Sequence[str | None]]
 ) -> dict[str, dict[str, float]]:
-    """Return, of the samples of one round, each candidate's time after each other one, over its typical time.
+    """Return, of the samples of some rounds, each candidate's time after each other one, over its typical time.
 
     `predecessors` names for each sample who was sampled before it; None is nobody.  What the machine was
-    slower or faster in a turn is taken off first.
+    slower or faster in a round is taken off first.
     """
     found: dict[str, dict[str, float]] = {}
     for candidate, seconds in steady_seconds(samples).items():
@@ -50,14 +53,39 @@ def times_after(
     return found
 
 
+def order_effects_of_rounds(rounds: Sequence[TimedRound]) -> dict[str, OrderEffect]:
+    """Return `order_effects` of blocks of rounds, in which each candidate follows each other one as often."""
+    after, starts = [], []
+    for start, of_start in itertools.groupby(rounds, key=lambda taken: taken.start):
+        ordered = [taken for taken in of_start if taken.order]
+        size = len(balanced_orders(max((len(taken.order) for taken in ordered), default=1)))
+        for begin in range(0, len(ordered), size):
+            after.append(_times_after_in(ordered[begin : begin + size]))
+            starts.append(start)
+    return order_effects(after, starts)
+
+
+def _times_after_in(rounds: Sequence[TimedRound]) -> dict[str, dict[str, float]]:
+    """Return `times_after` of rounds that follow each other."""
+    seconds: dict[str, list[float | None]] = {}
+    predecessors: dict[str, list[str | None]] = {}
+    last: str | None = None
+    for taken in rounds:
+        for candidate in taken.order:
+            seconds.setdefault(candidate, []).append(taken.seconds.get(candidate))
+            predecessors.setdefault(candidate, []).append(last)
+            last = candidate
+    return times_after(seconds, predecessors)
+
+
 def order_effects(
     after: Sequence[Mapping[str, Mapping[str, float]]], starts: Sequence[int]
 ) -> dict[str, OrderEffect]:
     """Return the largest effect of a predecessor on each candidate that has one beyond noise.
 
-    `after` has `times_after` of each round, `starts` the start that it belongs to.  An effect counts where
-    its interval lies wholly outside of 1 ± `LEAST_EFFECT`.  Many pairs are looked at: the intervals are so
-    wide that all of them hold with 95 % (Bonferroni).
+    `after` has `times_after` of each block of rounds, `starts` the start that it belongs to.  An effect counts
+    where its interval lies wholly outside of 1 ± `LEAST_EFFECT`.  Many pairs are looked at: the intervals are
+    so wide that all of them hold with 95 % (Bonferroni).
     """
     candidates = sorted({candidate for of_round in after for candidate in of_round})
     if len(candidates) < LEAST_CANDIDATES:
@@ -82,7 +110,7 @@ def _ratio(
     predecessor: str,
     confidence: float,
 ) -> Interval | None:
-    """Return the ratio of one pair over all rounds that have it; None where these are too few."""
+    """Return the ratio of one pair over all blocks that have it; None where these are too few."""
     known = [
         (of_round[candidate][predecessor], start)
         for of_round, start in zip(after, starts, strict=True)

@@ -1,18 +1,18 @@
 """Timing candidates against each other: they take turns, round by round, until the ratios are known.
 
 On a shared machine times drift by tens of percent, ratios of neighbours in time by one, and the nearer the
-neighbours the less.  So a round consists of quick turns: in each every candidate has one short sample, in an
-order that differs from turn to turn (`harness.measure.order`), and what was faster or slower for all in a
-turn is taken off (`harness.measure.turns`).  Candidates are compared within rounds.
+neighbours the less.  So in a round every candidate has one short sample, in an order that differs from round
+to round (`harness.measure.order`), and candidates are compared within rounds.
 
 A process keeps its luck, where its memory and its code lie, as long as it lives; so candidates are started
 anew some times, with rounds in each start (`harness.measure.statistics.nested_interval`).  Nothing in here
 knows of processes: the caller gives the sampler and what starts candidates.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import psutil
@@ -20,27 +20,27 @@ import psutil
 from harness.artifact.bound_call import Sample
 from harness.artifact.device_facts import DeviceFacts
 from harness.experiment.settings import TimingSettings
+from harness.measure.allocation import best_rounds
 from harness.measure.order import balanced_orders
-from harness.measure.order_effects import times_after
-from harness.measure.statistics import min_samples, nested_interval, paired_ratio, relative_width
-from harness.measure.turns import typical_seconds
+from harness.measure.statistics import min_samples, nested_interval, relative_width
 from harness.workers.process import WorkerFailure
 
 LOAD_WINDOW_S = 1.0
-"""Load is averaged over at least this long: the kernel counts processor time in hundredths of a second."""
+"""Load is averaged over about this long: the kernel counts processor time in hundredths of a second."""
+LOOK_S = 0.1
+"""And looked at no more often than this."""
 
 LEAST_ROUNDS = min_samples()
 """Rounds that are taken even when the budget is spent: fewer bound nothing at 95 %."""
 
-LEAST_STARTS = 3
-"""Starts that are made even when the budget is spent, if as many are asked for: of two, t is 12.7."""
+LEAST_STARTS = 5
+"""Starts that are made even when the budget is spent, if as many are asked for: of three, t is 4.3."""
 
-ROUNDS_OF_A_START = 2
-"""Rounds that are taken of a start, however dear."""
+SAMPLING_OF_A_START = 3.5
+"""A start is sampled so many times as long as all else takes in it: that is less than a quarter then."""
 
-TURN_S = 0.001
-"""A sample in a turn repeats the call until it lasts this long: what disturbs a machine changes in tens of
-milliseconds, and neighbours in time share it."""
+EXPECTED_STARTS = 12
+"""A start is sampled for no more than such a part of the budget: of few starts, intervals are wide."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,22 @@ class PeakSample:
 
 @dataclass(frozen=True)
 class TimedRound:
-    """Some quick turns of every candidate."""
+    """One sample of every candidate."""
 
     seconds: dict[str, float]
-    """Time of one call by case id, typical of the turns (`harness.measure.turns.typical_seconds`)."""
+    """Time of one call by case id."""
     load: float
     """Share of the machine's processors that others used meanwhile."""
     start: int = 0
     """Which start of the candidates it belongs to."""
     device: dict[str, DeviceFacts] = field(default_factory=dict)
-    """What a device tells besides, the typical of its samples; where it was slowed down in all, of those."""
+    """What a device tells besides."""
     throttled: dict[str, str] = field(default_factory=dict)
     """Why samples are not counted: the device was slowed down."""
     peak: PeakSample = PeakSample()
     """A sample of the machine's peak."""
-    after: dict[str, dict[str, float]] = field(default_factory=dict)
-    """A candidate's time right after each other one, over its own, see `harness.measure.order_effects`."""
+    order: tuple[str, ...] = ()
+    """The candidates in the order in which they were sampled."""
 
 
 class Load(Protocol):
@@ -98,18 +98,17 @@ def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFai
 class RoundTimer:
     """Starts candidates, samples them in turns and decides when it is enough.
 
-    A round has so many turns that every candidate is sampled for about `min_sample_s`.
-
-    Rounds of a start go on until they have taken as long as starting took: what an interval gains for the
-    time is then at least half of what the best share between starts and rounds would gain, however start and
-    round compare in time and in variance.  A start also ends with its share of budget and of `max_rounds`.
+    Rounds of a start go on for `SAMPLING_OF_A_START` times as long as all else takes in it, or longer where
+    starts hardly vary (`harness.measure.allocation`), and no longer than the budget has for one of
+    `EXPECTED_STARTS`.
 
     It is enough when, after `min_rounds` and `starts`, the 95 % interval of every candidate's paired ratio to
     the baseline (without a baseline: of its own time) is at most `interval` wide at the end of a start; or
-    when `budget_s` is spent and there are `LEAST_ROUNDS` rounds and `LEAST_STARTS` starts, or as many as are
-    asked for; or after `max_rounds`.  A candidate whose single sample takes longer than the whole budget is
-    sampled once.  A candidate that fails leaves, and the others go on.  Samples from a device that was slowed
-    down are not counted; after `LEAST_ROUNDS` of them none is waited for.
+    when `budget_s` is spent and there are `LEAST_STARTS` starts, or as many as are asked for, of a single one
+    `LEAST_ROUNDS` rounds; or after `max_rounds`.  A candidate whose interval is narrow enough rests until then.  One
+    whose single sample takes longer than the whole budget is sampled once.  A candidate that fails leaves,
+    and the others go on.  Samples from a device that was slowed down are not counted; after `LEAST_ROUNDS` of
+    them none is waited for.
     """
 
     def __init__(
@@ -123,14 +122,16 @@ class RoundTimer:
         on_failure: Callable[[str, WorkerFailure], None],
         load: Load,
         starter: Starter = no_starter,
+        finish_start: Starter = no_starter,
         sample_peak: Callable[[], PeakSample] = PeakSample,
         history: Iterable[TimedRound] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare to time `candidates` (case ids), of which `baseline` is one.
 
-        `starter` is called before the rounds of each start.  `sample` takes one sample, or raises
-        `WorkerFailure`, which goes to `on_failure`; `sample_peak` takes one of the machine's peak.
+        `starter` is called before the rounds of each start, `finish_start` after them.  `sample` takes one
+        sample, or raises `WorkerFailure`, which goes to `on_failure`; `sample_peak` takes one of the
+        machine's peak in each start.
         `on_round` gets every finished round, its number from 0 and the relative width of each candidate's
         interval at the end of the last start.  `history` holds rounds of an interrupted run, which count as
         if they were taken now.
@@ -144,11 +145,16 @@ class RoundTimer:
         self._on_failure = on_failure
         self._load = load
         self._starter = starter
+        self._finish_start = finish_start
         self._sample_peak = sample_peak
         self._clock = clock
         self._slow: set[str] = set()
+        self._resting: set[str] = set()
+        """Candidates whose intervals are narrow enough, while those of others are not."""
         self._turns = 0
         self._widths: dict[str, float] = {}
+        self._round_s = self._end_took = 0.0
+        """Seconds of a round of the last start, and of what came after its last one."""
 
     def run(self) -> list[TimedRound]:
         """Take rounds until it is enough, and return all rounds, those of the history first."""
@@ -160,7 +166,7 @@ class RoundTimer:
             self._begin_start()
             while not self._start_is_over():
                 self._take_round()
-            self._widths = self.widths()
+            self._end_start()
         return self.rounds
 
     def widths(self) -> dict[str, float]:
@@ -170,6 +176,17 @@ class RoundTimer:
             for candidate in self.candidates
             if candidate not in self._slow and (candidate != self._baseline or len(self.candidates) == 1)
         }
+
+    def missed(self) -> list[str]:
+        """Return a line that says what the asked interval would take, where it is not reached."""
+        widest = max((width for width in self._widths.values() if math.isfinite(width)), default=0.0)
+        if widest <= self._settings.interval or self._clock() == self._began:
+            return []
+        would_take = (self._clock() - self._began) * (widest / self._settings.interval) ** 2
+        return [
+            f"the widest interval is {widest:.1%} of its value, {self._settings.interval:.1%} were asked: "
+            f"that would take about {would_take:.0f} s"
+        ]
 
     def _begin_start(self) -> None:
         """Give the candidates that still have turns new lives, and warm them up with a sample each."""
@@ -183,8 +200,23 @@ class RoundTimer:
         for candidate in turns:
             if candidate in self.candidates:
                 self._take_sample(candidate)
+        self._peak = self._sample_peak()
         self._sampling_began = self._clock()
-        self._start_took = self._sampling_began - began
+        self._sampling_s = self._sampling_seconds(self._sampling_began - began + self._end_took)
+
+    def _end_start(self) -> None:
+        """Let what the candidates leave behind be looked at, and see whose intervals are narrow."""
+        began = self._clock()
+        self._round_s = (began - self._sampling_began) / max(1, len(self.rounds) - self._rounds_before)
+        turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
+        for candidate, failure in self._finish_start(self._start, turns).items():
+            self._leave(candidate, failure)
+        self._widths = self.widths()
+        if len(self.rounds) >= self._settings.min_rounds and self._starts >= self._settings.starts:
+            self._resting = {
+                candidate for candidate, width in self._widths.items() if width <= self._settings.interval
+            }
+        self._end_took = self._clock() - began
 
     def _start_is_over(self) -> bool:
         """Return whether the candidates are to be started anew, or all is done."""
@@ -193,52 +225,55 @@ class RoundTimer:
         taken = len(self.rounds) - self._rounds_before
         if taken == 0:
             return False
-        if len(self.rounds) >= self._settings.max_rounds:
+        most = self._settings.max_rounds
+        if most is not None and len(self.rounds) >= most:
             return True
         if self._settings.starts == 1:
             return self._is_enough()
-        if taken >= -(-self._settings.max_rounds // self._settings.starts):
+        if most is not None and taken >= -(-most // self._settings.starts):
             return True
-        if taken < ROUNDS_OF_A_START:
-            return False
         now, share = self._clock(), min(1.0, self._starts / self._settings.starts)
         is_spent = now - self._began >= share * self._settings.budget_s
-        return is_spent or now - self._sampling_began >= self._start_took
+        return is_spent or now - self._sampling_began >= self._sampling_s
+
+    def _sampling_seconds(self, start_s: float) -> float:
+        """Return how long the rounds of a start are to take, beside which so much else takes."""
+        least = SAMPLING_OF_A_START * start_s
+        most = self._settings.budget_s / EXPECTED_STARTS * SAMPLING_OF_A_START / (1 + SAMPLING_OF_A_START)
+        best = min(
+            (
+                best_rounds(self._logarithms(candidate), start_s, self._round_s)
+                for candidate, width in self._widths.items()
+                if width > self._settings.interval
+            ),
+            default=1.0,
+        )
+        return min(max(least, best * self._round_s), most)
+
+    def _logarithms(self, candidate: str) -> list[list[float]]:
+        """Return, by start, the logarithms of what a candidate's interval is of, of each round."""
+        by_start: dict[int, list[float]] = {}
+        for start, value in self._values(candidate):
+            by_start.setdefault(start, []).append(math.log(value))
+        return list(by_start.values())
 
     def _take_round(self) -> None:
-        """Sample every candidate in a few turns."""
+        """Sample every candidate once, in the order of this turn."""
         self._load.start()
-        peak = self._sample_peak()
-        began = self._clock()
-        samples: dict[str, list[Sample]] = {}
-        self._predecessors: dict[str, list[str | None]] = {}
-        self._last: str | None = None
-        self._take_turn(samples)
-        while samples and self._clock() - began < self._settings.min_sample_s * len(samples):
-            self._take_turn(samples)
-        if samples:
-            taken = _round_of(samples, self._load.share(), self._start, peak)
-            self.rounds.append(
-                replace(taken, after=times_after(_counted_seconds(samples), self._predecessors))
-            )
-            if self._settings.starts == 1:
-                self._widths = self.widths()
-            self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
-
-    def _take_turn(self, samples: dict[str, list[Sample]]) -> None:
-        """Sample every candidate once, in the order of this turn, and add the samples to the others."""
         orders = balanced_orders(len(self.candidates))
         order = [self.candidates[place] for place in orders[self._turns % len(orders)]]
         self._turns += 1
+        samples: dict[str, Sample] = {}
         for candidate in order:
-            if self._has_turn(candidate):
-                sample = self._take_sample(candidate)
-                if sample is not None:
-                    samples.setdefault(candidate, []).append(sample)
-                    self._predecessors.setdefault(candidate, []).append(self._last)
-                else:
-                    samples.pop(candidate, None)
-                self._last = candidate
+            sample = self._take_sample(candidate) if self._has_turn(candidate) else None
+            if sample is not None:
+                samples[candidate] = sample
+        if samples:
+            peak, self._peak = self._peak, PeakSample()
+            self.rounds.append(_round_of(samples, self._load.share(), self._start, peak))
+            if self._settings.starts == 1:
+                self._widths = self.widths()
+            self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
 
     def _take_sample(self, candidate: str) -> Sample | None:
         """Return a sample, or None when the candidate has failed and left."""
@@ -261,6 +296,8 @@ class RoundTimer:
         self._on_failure(candidate, failure)
 
     def _has_turn(self, candidate: str) -> bool:
+        if candidate in self._resting:
+            return False
         return candidate not in self._slow or not self._has_sample(candidate)
 
     def _has_sample(self, candidate: str) -> bool:
@@ -274,26 +311,31 @@ class RoundTimer:
         if not all(self._has_sample(candidate) for candidate in self.candidates):
             return False
         count, starts = len(self.rounds), self._settings.starts
-        if count >= self._settings.max_rounds:
+        if self._settings.max_rounds is not None and count >= self._settings.max_rounds:
             return True
         is_spent = self._clock() - self._began >= self._settings.budget_s
-        if is_spent and count >= LEAST_ROUNDS and self._starts >= min(starts, LEAST_STARTS):
+        least_rounds = LEAST_ROUNDS if starts == 1 else 1
+        if is_spent and count >= least_rounds and self._starts >= min(starts, LEAST_STARTS):
             return True
         if count < self._settings.min_rounds or self._starts < starts:
             return False
         return all(width <= self._settings.interval for width in self._widths.values())
 
     def _width(self, candidate: str) -> float:
+        values = self._values(candidate)
+        if not values:
+            return float("inf")
+        starts, own = zip(*values, strict=True)
+        return relative_width(nested_interval(own, starts))
+
+    def _values(self, candidate: str) -> list[tuple[int, float]]:
+        """Return start and value of each round: the paired ratio to the baseline, or the candidate's time."""
         own = [taken for taken in self.rounds if candidate in taken.seconds]
         baseline = self._baseline
-        if baseline is not None and baseline != candidate:
-            own = [taken for taken in own if baseline in taken.seconds]
-        if not own:
-            return float("inf")
-        seconds, starts = [taken.seconds[candidate] for taken in own], [taken.start for taken in own]
         if baseline is None or baseline == candidate:
-            return relative_width(nested_interval(seconds, starts))
-        return relative_width(paired_ratio([taken.seconds[baseline] for taken in own], seconds, starts))
+            return [(taken.start, taken.seconds[candidate]) for taken in own]
+        both = [taken for taken in own if baseline in taken.seconds]
+        return [(taken.start, taken.seconds[baseline] / taken.seconds[candidate]) for taken in both]
 
     def _seconds_in_history(self) -> float:
         """Return about how long the rounds of the history took: a sample lasts `min_sample_s` or one call."""
@@ -304,37 +346,19 @@ class RoundTimer:
         )
 
 
-def _round_of(
-    samples: Mapping[str, Sequence[Sample]], load: float, start: int, peak: PeakSample
-) -> TimedRound:
+def _round_of(samples: Mapping[str, Sample], load: float, start: int, peak: PeakSample) -> TimedRound:
     """Return a round of samples; those of a device that was slowed down do not count."""
-    counted = {case: [one for one in taken if one.throttled is None] for case, taken in samples.items()}
     return TimedRound(
-        seconds=typical_seconds(_counted_seconds(samples)),
+        seconds={case: sample.seconds for case, sample in samples.items() if sample.throttled is None},
         load=load,
         start=start,
-        device={case: facts for case, taken in samples.items() if (facts := _facts(taken)) != DeviceFacts()},
+        device={case: sample.device for case, sample in samples.items() if sample.device != DeviceFacts()},
         throttled={
-            case: next(one.throttled for one in taken if one.throttled is not None)
-            for case, taken in samples.items()
-            if not counted[case]
+            case: sample.throttled for case, sample in samples.items() if sample.throttled is not None
         },
         peak=peak,
+        order=tuple(samples),
     )
-
-
-def _counted_seconds(samples: Mapping[str, Sequence[Sample]]) -> dict[str, list[float | None]]:
-    """Return the seconds of samples, None where the device was slowed down."""
-    return {
-        case: [one.seconds if one.throttled is None else None for one in taken]
-        for case, taken in samples.items()
-    }
-
-
-def _facts(samples: Sequence[Sample]) -> DeviceFacts:
-    """Return what is typical of the samples that count, or else of all."""
-    counted = [sample.device for sample in samples if sample.throttled is None]
-    return DeviceFacts.typical(counted or [sample.device for sample in samples])
 
 
 class MachineLoad:
@@ -342,6 +366,8 @@ class MachineLoad:
 
     def __init__(self, pids: Iterable[int]) -> None:
         """Count the processes of these ids, and this process, as ours."""
+        self._began = self._looked = self._busy = self._total = self._share = 0.0
+        self._own: dict[int, float] = {}
         self.follow(pids)
 
     def follow(self, pids: Iterable[int]) -> None:
@@ -352,23 +378,27 @@ class MachineLoad:
                 self._processes.append(psutil.Process(pid))
             except psutil.NoSuchProcess:
                 continue
+        self._share = 0.0
         self._restart()
 
     def start(self) -> None:
         """Begin to measure; what was measured of a window that is short still is kept."""
-        _, total = machine_seconds()
-        if total - self._total >= LOAD_WINDOW_S * (psutil.cpu_count() or 1):
+        if time.monotonic() - self._began >= LOAD_WINDOW_S:
             self._restart()
 
     def share(self) -> float:
         """Return the share of the processors, 0 to 1, that others used since the window began."""
-        busy, total = machine_seconds()
-        own = sum(seconds - self._own.get(pid, 0.0) for pid, seconds in self._own_seconds().items())
-        if total <= self._total:
-            return 0.0
-        return min(1.0, max(0.0, (busy - self._busy - own) / (total - self._total)))
+        now = time.monotonic()
+        if now - self._looked >= LOOK_S:
+            self._looked = now
+            busy, total = machine_seconds()
+            own = sum(seconds - self._own.get(pid, 0.0) for pid, seconds in self._own_seconds().items())
+            if total > self._total:
+                self._share = min(1.0, max(0.0, (busy - self._busy - own) / (total - self._total)))
+        return self._share
 
     def _restart(self) -> None:
+        self._began = self._looked = time.monotonic()
         self._busy, self._total = machine_seconds()
         self._own = self._own_seconds()
 

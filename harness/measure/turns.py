@@ -1,26 +1,13 @@
-"""What is typical of candidates that were sampled in the same turns, on a machine whose speed changes.
+"""Candidates that were sampled in the same turns, on a machine whose speed changes.
 
 A neighbour on the same core, or a clock that changes, makes all candidates of some turns slower by tens of
 percent.  The samples of one turn are neighbours in time, so that they tell how the machine was; that is taken
 off before the turns are compared (the two steps of Tukey's median polish, *Exploratory data analysis*, 1977).
-Of two candidates this compares the turns pair by pair.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-
-
-def typical_seconds(samples: Mapping[str, Sequence[float | None]]) -> dict[str, float]:
-    """Return the typical time of each candidate, of its seconds in each turn; None where a sample is missing.
-
-    It is the median of `steady_seconds`.  Candidates without any sample are left out.
-    """
-    return {
-        candidate: float(np.median(own[np.isfinite(own)]))
-        for candidate, own in steady_seconds(samples).items()
-        if np.isfinite(own).any()
-    }
 
 
 def steady_seconds(samples: Mapping[str, Sequence[float | None]]) -> dict[str, np.ndarray]:

@@ -2,8 +2,8 @@
 
 Attention of −Q, −K and −V is minus that of Q, K and V: scores, and so masks, biases, sinks and the
 log-sum-exp, stay as they are.  So code that hands out what it has computed before is found without another
-run of the oracle.  In between, half of the rows of K, others each time, have the other sign, and one element
-of V is another one: neither inputs nor probabilities that were there before come back.
+run of the oracle.  In between, some rows of each array, others each time, have the other sign: neither inputs
+nor probabilities that were there before come back, and hardly any memory is touched.
 """
 
 import ml_dtypes
@@ -21,6 +21,9 @@ CHANGING_ARRAYS = frozenset({"q", "k", "v", "tokens"})
 
 EXACT = 2
 """Numbers below this are inputs whose right output is known: as drawn, and with the other sign."""
+
+ROWS_OF_A_SAMPLE = 64
+"""Of so many rows of an array, one has the other sign in a sample of a timing."""
 
 STRIDE = 7919
 """How far the element that changes moves from one number to the next; a prime, so that it visits many."""
@@ -115,19 +118,42 @@ class ChangingInputs:
         """Beginnings that are as drawn, and what would be there."""
         self._operands = [array for name, array in inputs.arrays().items() if name not in CHANGING_ARRAYS]
         self._are_operands_spoilt = False
-        self._spares: list[np.ndarray] = []
-        self._converted: np.ndarray | None = None
+        self._refreshed: list[np.ndarray] = []
+        """Rows of arrays, as bits, that have the other sign for a sample."""
 
     @property
     def is_negated(self) -> bool:
         """Whether the right output is minus that of the inputs as they were drawn."""
         return self._is_negated
 
+    def refresh(self, number: int) -> None:
+        """Let one row in 64 of each array, or none of a single one, have the other sign, and no others.
+
+        Each array's are others for the next number, and hundred thousands of numbers have other inputs.
+        """
+        self._undo_refreshing()
+        times_around = 0
+        for array in (array for array in self._arrays if array.size):
+            rows = _bits(array).reshape(-1, array.shape[-1])
+            choices = min(ROWS_OF_A_SAMPLE, max(2, len(rows)))
+            self._refreshed.append(rows[(number + times_around) % choices :: ROWS_OF_A_SAMPLE])
+            times_around = (number + times_around) // choices
+        self._flip_refreshed()
+
+    def _undo_refreshing(self) -> None:
+        self._flip_refreshed()
+        self._refreshed.clear()
+
+    def _flip_refreshed(self) -> None:
+        for rows in self._refreshed:
+            np.bitwise_xor(rows, _sign_bit(rows.dtype), out=rows)
+
     def become(self, number: int, *, spoils_operands: bool = False) -> None:
         """Let the inputs be those of a number: odd ones have the other sign, from `EXACT` on all are new.
 
         Masks and the like are spoilt until the next time, if asked: what is computed meanwhile is wrong.
         """
+        self._undo_refreshing()
         self._restore()
         if spoils_operands != self._are_operands_spoilt:
             for operand in self._operands:
@@ -155,21 +181,6 @@ class ChangingInputs:
             for array in self._arrays:
                 _negate(array)
             self._is_negated = False
-
-    def copy(self) -> None:
-        """Copy the arrays, which shows what handling them takes."""
-        if not self._spares:
-            self._spares = [np.empty_like(array) for array in self._arrays]
-        for spare, array in zip(self._spares, self._arrays, strict=True):
-            np.copyto(spare, array)
-
-    def convert(self) -> None:
-        """Bring the arrays into f32, with their last axes exchanged, one after another."""
-        if self._converted is None:
-            self._converted = np.empty(max(array.size for array in self._arrays), np.float32)
-        for array in self._arrays:
-            exchanged = array.swapaxes(-1, -2)
-            np.copyto(self._converted[: array.size].reshape(exchanged.shape), exchanged, casting="unsafe")
 
     def _turn(self, turned: np.ndarray) -> None:
         """Let these rows have the other sign, and no others."""

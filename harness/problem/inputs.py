@@ -157,14 +157,18 @@ def make_inputs(problem: AttentionProblem, distribution: str = "normal", seed: i
 
 
 def make_guarded_inputs(problem: AttentionProblem, distribution: str, seed: int) -> Inputs:
-    """Draw inputs as `make_inputs` does, each array between bytes that nothing is to read.
+    """Draw inputs as `make_inputs` does, each array between bytes that nothing is to read."""
+    return guarded(make_inputs(problem, distribution, seed))
 
-    They lie at other addresses where these vary.  No more than one array is there twice at any time.
+
+def guarded(drawn: Inputs) -> Inputs:
+    """Return a copy of inputs, each array between bytes that nothing is to read.
+
+    They lie at other addresses where these vary.
     """
-    drawn = make_inputs(problem, distribution, seed)
-    arrays, projections, paging = drawn.arrays(), drawn.projections, drawn.paging
-    is_projected = projections is not None
-    del drawn, projections
+    arrays, paging = drawn.arrays(), drawn.paging
+    is_projected = drawn.projections is not None
+    del drawn  # so that no more than one array is there twice, where nobody else has them
     for name in list(arrays):
         arrays[name] = placement.guarded(arrays.pop(name))
     own = {name: arrays.pop(name) for name in ARRAYS if name in arrays}

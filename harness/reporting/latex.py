@@ -37,6 +37,7 @@ SPECIAL = {
     "µ": r"\textmu{}",
     "·": r"\ensuremath{\cdot}",
     "†": r"\textdagger{}",
+    "‡": r"\textdaggerdbl{}",
     "✓": r"\ensuremath{\checkmark}",
 }
 """Characters that LaTeX reads as commands, or that its usual fonts lack."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from harness.plurals import counted
-from harness.reporting.frames import RUN_LABEL
-from harness.reporting.units import rate_unit, significant
+from harness.reporting.frames import RUN_LABEL, records
+from harness.reporting.units import has_wide_interval, rate_unit, significant
 from harness.results.refuted_peaks import MEASURED_BY, REFUTED_BY, REFUTED_PEAK, credible_peaks
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MOST_PEAKS = 4
 
 def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence, without its full stop, on samples and for each doubt about the times in a frame."""
-    timed = frame.loc[frame["time_s"].notna(), ["samples", "starts", "busy", "order_effect"]]
+    timed = frame.loc[frame["time_s"].notna()]
     rounds, starts = _range(timed["samples"]), _range(timed["starts"])
     if rounds:
         taken = [_counted(rounds, "round"), *([_counted(starts, "start")] if starts else [])]
@@ -27,6 +27,12 @@ def measurement_notes(frame: pd.DataFrame) -> Iterator[str]:
     busy = _count(timed["busy"])
     if busy:
         yield f"Busy, others used the processors meanwhile: {busy} of {counted(len(timed), 'row')}"
+    wide = sum(map(has_wide_interval, records(timed)))
+    if wide:
+        yield (
+            f"Intervals wider than half of their value, for which budget_s was too small: {wide} of "
+            f"{counted(len(timed), 'row')}"
+        )
     disturbed = int(timed["order_effect"].notna().sum())
     if disturbed:
         largest = timed["order_effect"].abs().max()

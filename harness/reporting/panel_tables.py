@@ -25,7 +25,10 @@ from harness.reporting.units import (
     EMPTY,
     UNCLEAR,
     UNCLEAR_NOTE,
+    WIDE,
+    WIDE_NOTE,
     Unit,
+    has_wide_interval,
     interval,
     is_number,
     is_unclear,
@@ -175,9 +178,11 @@ def rich_panel(table: PanelTable, width: int) -> Table:
     return shown
 
 
-def has_busy_cells(tables: Sequence[PanelTable]) -> bool:
-    """Whether `BUSY_NOTE` belongs below the tables."""
-    return any(BUSY in cell.rate for table in tables for row in table.rows for cell in row.cells)
+def notes_on_rates(tables: Sequence[PanelTable]) -> list[str]:
+    """Return what the marks of rates mean, a line for each that there is."""
+    rates = [cell.rate for table in tables for row in table.rows for cell in row.cells]
+    meanings = {BUSY: BUSY_NOTE, WIDE: WIDE_NOTE}
+    return [note for mark, note in meanings.items() if any(mark in rate for rate in rates)]
 
 
 def terminal_notes(tables: Sequence[PanelTable], width: int) -> list[str]:
@@ -194,7 +199,7 @@ def notes_on_runs(tables: Sequence[PanelTable]) -> list[str]:
 def marks_explained(tables: Sequence[Sequence[Sequence[str]]]) -> list[str]:
     """Return what the marks in the texts of tables mean, a line for each that there is."""
     texts = [text for table in tables for row in table for text in row]
-    meanings = {BUSY: BUSY_NOTE, UNCLEAR: UNCLEAR_NOTE}
+    meanings = {BUSY: BUSY_NOTE, WIDE: WIDE_NOTE, UNCLEAR: UNCLEAR_NOTE}
     return [note for mark, note in meanings.items() if any(mark in text for text in texts)]
 
 
@@ -225,6 +230,8 @@ def _cell(row: dict[str, Any], unit: Unit) -> Cell:
         status = Status(row["status"])
         return Cell("not timed" if status is Status.PASSED else str(status))
     mark = BUSY if not is_missing(row["busy"]) and row["busy"] else ""
+    if has_wide_interval(row):
+        mark += WIDE
     rate = scaled(row["tflops"], unit.factor) + mark
     if not is_number(row["speedup"]) or is_own_baseline(row):
         return Cell(rate)

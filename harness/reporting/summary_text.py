@@ -8,13 +8,7 @@ from harness.printable import markdown_code, markdown_text
 from harness.reporting.beside_the_clock import markdown_beside_the_clock
 from harness.reporting.captions import describe_code, describe_commands
 from harness.reporting.failures import failures_of, markdown_failures, missing_packages, without_missing
-from harness.reporting.panel_tables import (
-    BUSY_NOTE,
-    has_busy_cells,
-    markdown_panel,
-    notes_on_runs,
-    panel_tables,
-)
+from harness.reporting.panel_tables import markdown_panel, notes_on_rates, notes_on_runs, panel_tables
 from harness.reporting.tables import markdown_table, summarize
 
 if TYPE_CHECKING:
@@ -85,7 +79,7 @@ def _panels(rows: pd.DataFrame) -> list[str]:
     for panel in panels:
         parts += [f"**{markdown_text(panel.title)}**", markdown_panel(panel).rstrip()]
     parts += map(markdown_text, notes_on_runs(panels))
-    return [*parts, BUSY_NOTE] if has_busy_cells(panels) else parts
+    return [*parts, *notes_on_rates(panels)]
 
 
 def _summary(rows: pd.DataFrame) -> list[str]:

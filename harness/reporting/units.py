@@ -1,8 +1,9 @@
 """Numbers as people read them: three significant digits, and a unit that fits their size."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 EMPTY = "–"
 """What stands in a cell whose value was not measured; never 0."""
@@ -100,6 +101,26 @@ UNCLEAR_NOTE = f"{UNCLEAR} no clear difference: the 95 % interval of the speed-u
 def is_unclear(low: object, high: object) -> bool:
     """Whether the interval of a speed-up does not tell it from 1; one that is not known tells nothing."""
     return not (is_number(low) and is_number(high)) or float(low) <= 1 <= float(high)  # type: ignore[arg-type]
+
+
+WIDE = "‡"
+WIDE_NOTE = f"{WIDE} an interval is wider than half of its value: give it a larger budget_s"
+WIDEST = 0.5
+"""Width of an interval over its value above which a row is marked."""
+
+
+def is_wide(value: object, low: object, high: object) -> bool:
+    """Whether a value is known within an interval that is wider than half of it."""
+    if not (is_number(value) and is_number(low) and is_number(high)):
+        return False
+    return float(high) - float(low) > WIDEST * abs(float(value))  # type: ignore[arg-type]
+
+
+def has_wide_interval(row: Mapping[str, Any]) -> bool:
+    """Whether the time or the speed-up of a row is known within a wide interval only."""
+    return is_wide(row["time_s"], row["time_low_s"], row["time_high_s"]) or is_wide(
+        row["speedup"], row["speedup_low"], row["speedup_high"]
+    )
 
 
 def percent(value: object, digits: int = 3) -> str:

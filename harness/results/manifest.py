@@ -24,6 +24,7 @@ from harness.errors import HarnessError
 from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
 from harness.machine.system import Machine, device_name, machine
+from harness.numbers import Share
 from harness.plugins import load, name_of, plugin_versions
 from harness.printable import printable
 from harness.problem.case import Case
@@ -132,6 +133,8 @@ class Manifest(BaseModel):
     """The share of the processors that others used in the quietest round in which each was sampled."""
     bandwidths: dict[str, dict[str, float]] = {}
     """Measured bandwidths of this machine in bytes/s, by the peak's name and the level of memory."""
+    timed_share: Share | None = None
+    """The part of the time of timings that was spent in samples, of the part of the run that ended last."""
     devices_of_peaks: dict[str, str] = {}
     """What each peak's target calls the device that it is measured on; older versions did not note it."""
     limits: dict[str, float | None] = {}

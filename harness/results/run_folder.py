@@ -208,8 +208,10 @@ class RunFolder:
             },
         )
 
-    def finish(self) -> None:
+    def finish(self, timed_share: float | None = None) -> None:
         """Write the tables `results.parquet` and `samples.parquet` and the time of the run's end.
+
+        `timed_share` is the part of the time of timings that was spent in samples, where there were any.
 
         Can be called any number of times, also for a run that was interrupted.
         """
@@ -217,7 +219,7 @@ class RunFolder:
         results, samples = tables_from_journals([self]), samples_frame(self.rounds())
         _replace_file(self.path / RESULTS_TABLE, lambda path: write_table(results, path, journal))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
-        self._update_manifest(finished=timestamp())
+        self._update_manifest(finished=timestamp(), timed_share=timed_share)
 
     def _take_lock(self) -> None:
         file = self.path / LOCK_FILE

@@ -36,8 +36,6 @@ OTHER_SIGN = 1
 """Numbers of inputs: odd ones have the other sign, see `harness.problem.changing_inputs`."""
 ON_OTHER_INPUTS = "right on its first inputs, and wrong on others: "
 WITH_OTHER_OPERANDS = "right on its first inputs, and wrong when it is bound again with other values of {}: "
-COMPUTES_LATER = "the time is not to be trusted: what a call gives depends on inputs that came after it: "
-AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
 
 
 class CheckFailure(Exception):  # noqa: N818 - an outcome of a case, not a fault of the harness
@@ -71,15 +69,9 @@ def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> No
     record.note_candidate(loaded.candidate)
 
 
-def bind_inputs(
-    worker: WorkerProcess, distribution: str, seed: int, timeout_s: float, placement: int | None = None
-) -> None:
-    """Bind a worker's code to inputs, in fresh memory; raises `CheckFailure`.
-
-    `placement` varies where in memory that is.
-    """
-    request = BindRequest(distribution=distribution, seed=seed, placement=placement)
-    _asked("load", worker, request, timeout_s, Done)
+def bind_inputs(worker: WorkerProcess, distribution: str, seed: int, timeout_s: float) -> None:
+    """Bind a worker's code to inputs, in fresh memory; raises `CheckFailure`."""
+    _asked("load", worker, BindRequest(distribution=distribution, seed=seed), timeout_s, Done)
 
 
 def check_case(
@@ -170,23 +162,6 @@ class _Checking:
         _asked("run", self.worker, request, self.timeout_s, answer)
 
 
-def check_after_timing(
-    worker: WorkerProcess,
-    record: CaseRecord,
-    distribution: str,
-    request: CheckRequest,
-    timeout_s: float,
-    when: str,
-) -> None:
-    """Compare the output of the last call that was timed with what the oracle expects.
-
-    `when` is said first of one that is wrong.  Notes the verdict in the record.  Raises `CheckFailure` when
-    it is wrong, or when the worker fails.
-    """
-    with record.elapsing():
-        _compare(worker, record, distribution, request, timeout_s, when)
-
-
 def _asked(
     phase: str, worker: WorkerProcess, request: Request, timeout_s: float, answer: type[Answer]
 ) -> Answer:
@@ -217,6 +192,11 @@ def _compare(
         reason = when + _wrong_reason(verdict, distribution, request.dump)
         wrong = WorkerFailure(Status.WRONG, reason, log=worker.log())
         raise CheckFailure("check", wrong)
+
+
+def wrong_output(verdict: Checked, distribution: str, when: str, log: str) -> WorkerFailure:
+    """Return the failure of a case whose output is wrong; `when` is said first."""
+    return WorkerFailure(Status.WRONG, when + _wrong_reason(verdict, distribution, None), log=log)
 
 
 def _wrong_reason(verdict: Checked, distribution: str, dump: Path | None) -> str:

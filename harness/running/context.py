@@ -23,6 +23,7 @@ from harness.running.peaks import Peaks
 from harness.running.progress import Observer
 from harness.running.shortage import stop_if_no_room
 from harness.running.signals import Ending
+from harness.running.timed_share import TimedShare
 from harness.status import Status
 from harness.storage.replacing import own_folder, write_text
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -55,6 +56,8 @@ class RunContext:
     """What tells the temporary files of this process from those of others that take part in the run."""
     ending: Ending = field(default_factory=Ending)
     """Whether a signal has asked to end."""
+    timed_share: TimedShare = field(default_factory=TimedShare)
+    """Which part of the timings is spent in samples."""
     rows: dict[str, Result] = field(default_factory=dict)
     """The rows that are final, by case id."""
     forgotten_speedups: set[str] = field(default_factory=set)
@@ -80,7 +83,12 @@ class RunContext:
     @cached_property
     def peaks(self) -> Peaks:
         """The measured peaks of the targets."""
-        peaks = Peaks(self.folder, self.step_limit_s, self.observer.message)
+        peaks = Peaks(
+            self.folder,
+            self.step_limit_s,
+            self.observer.message,
+            with_bandwidths="roofline" in self.experiment.figures,
+        )
         peaks.note_earlier(self.earlier_rounds)
         return peaks
 
@@ -269,11 +277,18 @@ class RunContext:
                 if row.case in self.rows:
                     self.rows[row.case] = settled
 
+    def tell_timed_share(self) -> None:
+        """Tell an observer which part of the timings was spent in samples."""
+        timed = self.timed_share
+        if timed.share is not None:
+            self.observer.message(f"timing took {timed.seconds:.1f} s: {timed.described()}")
+
     def close(self) -> None:
         """End the workers and remove the temporary files that the groups share."""
         for worker in self.idle_emulators:
             worker.close()
         self.builders.close()
+        self.peaks.close()
         self.expectations.close()
 
 

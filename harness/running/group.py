@@ -9,7 +9,7 @@ from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.row_maker import CaseRecord
 from harness.running.check_pool import TIMED_EXECUTORS, CheckPool
-from harness.running.context import RunContext
+from harness.running.context import RunContext, case_threads
 from harness.running.group_timing import time_group
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
@@ -150,6 +150,7 @@ class GroupRun:
                 self._context.fail(record, checked.failure.phase, checked.failure.failure)
             elif checked.worker is not None:
                 workers[record.case.id] = checked.worker
+                self._context.peaks.sampler(record.case, case_threads(record.case))  # starts meanwhile
             else:
                 status = Status.EMULATED if record.executor in EMULATING else Status.PASSED
                 self._context.finish(record, self._context.row_maker.success(record, status))

@@ -1,50 +1,59 @@
 """Timing the checked cases of one group: their workers take turns, rounds are journaled, rows are made.
 
 Each start (`harness.measure.rounds`) gives a case's worker a new life, whose arrays, stack and code lie
-elsewhere.  Before each sample outputs are poisoned and inputs changed; in each start some calls are timed by
-the clock of this process, too (`harness.running.outside_clock`).
+elsewhere (`harness.running.prepared_case`).  Before each sample inputs are others and outputs poisoned;
+after the last sample of a start its output is compared with the oracle.  `harness.running.trust` says when a
+time is believed.
 """
 
 import itertools
 import random
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from statistics import median
 
 from harness.artifact.bound_call import Sample
+from harness.artifact.device_facts import DeviceFacts
 from harness.digest import digest
 from harness.machine.cores import available_cores
-from harness.machine.quiet_core import quiet_core
-from harness.measure.order_effects import OrderEffect, order_effects
-from harness.measure.rounds import TURN_S, MachineLoad, RoundTimer, TimedRound
+from harness.machine.quiet_cores import quiet_cores
+from harness.measure.order_effects import OrderEffect, order_effects_of_rounds
+from harness.measure.rounds import MachineLoad, PeakSample, RoundTimer, TimedRound
 from harness.problem.case import Case
-from harness.problem.changing_inputs import TURNED
+from harness.problem.changing_inputs import EXACT
 from harness.results.manifest import timestamp
 from harness.results.row_maker import CaseRecord, GroupTimes
 from harness.results.timing_rounds import Round
-from harness.running.checking import CheckFailure, bind_inputs, load_case
+from harness.running.checking import wrong_output
 from harness.running.context import RunContext, case_threads
 from harness.running.counting import count
-from harness.running.distrust import beyond_what_passed
-from harness.running.outside_clock import OutsideClock, OutsideTimes, typical
-from harness.running.timing_checks import TimingChecks
+from harness.running.timed_share import SAMPLES
+from harness.running.trust import (
+    ClockedSample,
+    FirstCalls,
+    confirm_samples,
+    distrust_of_first_calls,
+    distrust_of_samples,
+    take_sample,
+)
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
 from harness.workers.protocol import (
-    ChangeInputsRequest,
+    Checked,
     Done,
-    GiveInputsRequest,
-    InputsGiven,
-    PoisonRequest,
-    Sampled,
+    PrepareStartsRequest,
     SampleRequest,
+    StartRequest,
+    VerifiedSampleRequest,
 )
 
 ENERGY_SAMPLE = 2
 """The sample of a start after which the energy of a call is told: the first one is thrown away."""
+
+AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
 
 
 def time_group(
@@ -56,12 +65,11 @@ def time_group(
 ) -> None:
     """Time cases against each other and finish their rows.
 
-    `records` holds all cases of the group, `workers` the loaded workers of those to be timed, which are
-    closed afterwards.  The baseline has passed its check: one that keeps its row from an earlier run takes
-    part, too.
+    `records` holds all cases of the group, `workers` the workers of those to be timed, which have checked
+    them, and are closed afterwards.  The baseline has passed its check: one that keeps its row from an
+    earlier run takes part, too.
     """
     timing = _GroupTiming(context, records, baseline, workers, stack)
-    timing.add_kept_baseline()
     timing.finish_rows(timing.take_rounds())
 
 
@@ -75,41 +83,33 @@ class _GroupTiming:
         stack: ExitStack,
     ) -> None:
         self._context = context
-        self._stack = stack
         self._records = records
         self._baseline = baseline
         self._workers = dict(workers)
-        self._is_first_start = True
-        self._numbers = itertools.count(TURNED + 1)
-        """Of the inputs of the next sample: no candidate sees the same ones twice, and none is enlarged."""
-        self._outside: dict[str, dict[int, OutsideTimes]] = {}
-        """What calls take by this process's clock, by candidate and start."""
+        if baseline is not None and baseline.id not in self._workers:
+            self._workers[baseline.id] = stack.enter_context(context.worker(records[baseline.id]))
+        self._prepared: set[str] = set()
+        """Candidates whose workers have read their code and inputs."""
+        self._next_number = itertools.count(EXACT).__next__
+        """Gives the number of the inputs of the next sample: no candidate sees the same ones twice."""
+        self._clocked: dict[str, list[ClockedSample]] = {}
+        """The samples of this start by both clocks."""
+        self._claimed: dict[str, list[Sample]] = {}
+        """The same as they count."""
+        self._first_call_s: dict[str, float] = {}
+        """What a first call takes by this process's clock, of each candidate that was looked at."""
         self._samples_of_start: Counter[str] = Counter()
-        self._bound: set[str] = set()
-        """The candidates that were called here, on the inputs of the first distribution."""
-        self._processor: int | None = None
-        """Where the candidates of this start run, if they share a processor."""
         self._load = MachineLoad(())
+        self._processors: list[int] = []
+        self._is_disturbed = True
+        """Whether others may use the processors by now."""
         first = next(iter(records.values())).case
-        self._peak = context.peaks.sampler(first, case_threads(first), stack)
+        self._peak = context.peaks.sampler(first, case_threads(first))
         keys = {case_id: record.key for case_id, record in records.items()}
+        self._min_sample_s = context.experiment.timing.min_sample_s
         self._check = check = context.experiment.check_of(first)
         self._group_id = digest([keys, check.distributions[0], check.seed])[:12]
         """Names these cases with their keys and inputs: no rounds of others are mixed with theirs."""
-
-    def add_kept_baseline(self) -> None:
-        """Load a baseline that is not to be timed itself, so that the others can be compared with it."""
-        if self._baseline is None or self._baseline.id in self._workers:
-            return
-        record = self._records[self._baseline.id]
-        worker = self._stack.enter_context(self._context.worker(record))
-        try:
-            load_case(worker, record, self._context.step_limit_s)
-        except CheckFailure as failed:
-            self._context.observer.message(f"no comparison with {record.case.describe()}: {failed}")
-            worker.close()
-        else:
-            self._workers[record.case.id] = worker
 
     def take_rounds(self) -> list[TimedRound]:
         """Start and sample the candidates in turns until it is enough, and close their workers."""
@@ -118,87 +118,147 @@ class _GroupTiming:
             self._timed_baseline_id(),
             self._context.experiment.timing,
             starter=self._start,
+            finish_start=self._finish_start,
             sample=self._sample,
-            sample_peak=self._peak.sample,
+            sample_peak=self._sample_peak,
             on_round=self._journal,
             on_failure=self._drop,
             load=self._load,
             history=self._journaled_rounds(),
         )
-        rounds = timer.run()
-        self._start_for_checks(rounds)
-        checks = TimingChecks(self._context, self._records, self._workers, self._sample_with, self._drop)
-        checks.check_outputs(self._bound)
-        checks.check_times(rounds, self._outside, self._numbers)
+        with self._context.timed_share.timing():
+            rounds = timer.run()
+            self._look_at_those_of_the_journal(rounds)
+        for message in timer.missed():
+            self._context.observer.message(message)
         for worker in self._workers.values():
             worker.close()
-        self._peak.close()
         self._context.peaks.save()
         return rounds
 
     def _start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
-        """Give candidates new lives, and bind them to the same inputs, those of the first distribution.
+        """Give candidates new lives, bound to copies of the same inputs, those of the first distribution.
 
-        The first start uses the lives that the cases were checked in.  Candidates of one thread each share a
-        processor.
+        Candidates of one thread each share a processor, any of those that others leave alone.
         """
-        self._samples_of_start.clear()
         single = all(case_threads(self._records[case_id].case) == 1 for case_id in candidates)
-        self._processor = quiet_core() if single else None
-        if not self._is_first_start:
+        if single and self._is_disturbed:
+            self._processors, self._is_disturbed = quiet_cores(), False
+        processor = random.choice(self._processors) if single else None
+        with self._context.timed_share.spent_on("starts"):
             for case_id in candidates:  # all at once: they begin side by side
                 self._workers[case_id].restart()
-        for case_id in candidates:
-            self._context.observer.started(self._records[case_id].case, "time")
-        with ThreadPoolExecutor(available_cores()) as threads:
-            prepared = list(threads.map(self._prepare, candidates))
-        failures = {
-            case_id: failure
-            for case_id, failure in zip(candidates, prepared, strict=True)
-            if failure is not None
-        }
-        for case_id in candidates:
-            if case_id not in failures:
-                failure = self._time_outside(number, case_id)
-                failures |= {} if failure is None else {case_id: failure}
-        self._is_first_start = False
+            failures = self._of_each(
+                candidates, lambda case_id: self._begin(case_id, processor), available_cores()
+            )
+        self._samples_of_start.clear()
+        self._clocked.clear()
+        self._claimed.clear()
         self._load.follow([*(worker.pid for worker in self._workers.values()), *self._peak.pids])
         return failures
 
-    def _start_for_checks(self, rounds: Sequence[TimedRound]) -> None:
-        """Start candidates whose rounds an interrupted run has all taken: what it found of them is lost."""
-        candidates = [case_id for case_id in self._workers if case_id not in self._bound]
-        if candidates:
-            number = 1 + max((taken.start for taken in rounds), default=-1)
-            for case_id, failure in self._start(number, candidates).items():
-                self._drop(case_id, failure)
+    def _begin(self, case_id: str, processor: int | None) -> None:
+        """Start a candidate in its worker's new life; raises `WorkerFailure`."""
+        worker, limit_s = self._workers[case_id], self._context.step_limit_s
+        if case_id not in self._prepared:
+            self._context.observer.started(self._records[case_id].case, "time")
+            worker.begin_lives(self._preparation(case_id), limit_s)
+            self._prepared.add(case_id)
+        worker.request(StartRequest(placement=random.getrandbits(32)), limit_s, Done)
+        if processor is not None:
+            worker.keep_on(processor)
 
-    def _time_outside(self, start: int, case_id: str) -> WorkerFailure | None:
-        """Time calls of a candidate by this process's clock; return what failed, if anything."""
-        outside = OutsideClock(self._workers[case_id], self._context.step_limit_s, self._numbers)
-        try:
-            with self._records[case_id].elapsing():
-                self._outside.setdefault(case_id, {})[start] = outside.times()
-        except CheckFailure as failed:
-            return failed.failure
-        return None
+    def _preparation(self, case_id: str) -> PrepareStartsRequest:
+        record, check = self._records[case_id], self._check
+        if record.folder is None:
+            raise ValueError(f"{case_id} has not been built")
+        distribution = check.distributions[0]
+        expected = self._context.expectations.files(record.case.problem, (distribution,))
+        return PrepareStartsRequest(
+            folder=record.folder,
+            code=dict(record.code),
+            candidate=record.candidate or 0,
+            distribution=distribution,
+            seed=check.seed,
+            expectation=expected[distribution],
+        )
 
-    def _prepare(self, case_id: str) -> WorkerFailure | None:
-        """Load a candidate into its worker, if that is new, and bind it; return what failed, if anything."""
-        record, worker = self._records[case_id], self._workers[case_id]
-        check, limit_s = self._check, self._context.step_limit_s
-        placement = random.getrandbits(32)
-        try:
-            with record.elapsing():
-                if not self._is_first_start:
-                    load_case(worker, record, limit_s)
-                bind_inputs(worker, check.distributions[0], check.seed, limit_s, placement=placement)
-        except CheckFailure as failed:
-            return failed.failure
-        self._bound.add(case_id)
-        if self._processor is not None:
-            worker.keep_on(self._processor)
-        return None
+    def _finish_start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
+        """Look at the samples of a start, and at what a last one leaves; return what is wrong."""
+        with self._context.timed_share.spent_on("looks at outputs"):
+            return self._of_each(candidates, lambda case_id: self._verify(case_id, number))
+
+    def _verify(self, case_id: str, number: int) -> None:
+        """Raise `WorkerFailure` where the samples of a candidate are not to be trusted."""
+        record, worker, limit_s = self._records[case_id], self._workers[case_id], self._context.step_limit_s
+        is_of_device = record.executor == "device"
+        failure = distrust_of_samples(self._clocked.get(case_id, []), is_of_device=is_of_device)
+        if failure is not None:
+            failure = confirm_samples(worker, limit_s, self._next_number, is_of_device=is_of_device)
+        if failure is None and case_id not in self._first_call_s:
+            failure = self._look_at_first_calls(case_id)
+        if failure is not None:
+            raise failure
+        request = VerifiedSampleRequest(number=number)
+        verdict = worker.request(request, limit_s, Checked)
+        distribution = self._check.distributions[0]
+        record.note_verdict(verdict, distribution)
+        if not verdict.ok:
+            raise wrong_output(verdict, distribution, AFTER_TIMING, worker.log())
+
+    def _look_at_first_calls(self, case_id: str) -> WorkerFailure | None:
+        """Time first calls of a candidate; return why they do not agree with its samples, or None."""
+        samples = self._claimed.get(case_id)
+        if not samples:
+            return None
+        is_of_device = self._records[case_id].executor == "device"
+        facts = DeviceFacts.typical(sample.device for sample in samples)
+        launch_s = facts.launch_s if is_of_device and facts.launch_s is not None else 0.0
+        claimed_s = median(sample.seconds for sample in samples) + launch_s
+        first_calls = FirstCalls(
+            self._workers[case_id],
+            self._context.step_limit_s,
+            self._next_number,
+            is_of_device=is_of_device,
+        )
+        fresh_s = self._first_call_s[case_id] = first_calls.seconds()
+        return distrust_of_first_calls(fresh_s, claimed_s) and first_calls.confirm(claimed_s)
+
+    def _of_each(
+        self, candidates: Sequence[str], do: Callable[[str], None], at_a_time: int = 1
+    ) -> dict[str, WorkerFailure]:
+        """Do something with each candidate, one at a time where clocks are read; return what failed."""
+
+        def done(case_id: str) -> WorkerFailure | None:
+            try:
+                with self._records[case_id].elapsing():
+                    do(case_id)
+            except WorkerFailure as failure:
+                return failure
+            return None
+
+        with ThreadPoolExecutor(at_a_time) as threads:
+            failures = list(threads.map(done, candidates))
+        return {
+            case_id: failure
+            for case_id, failure in zip(candidates, failures, strict=True)
+            if failure is not None
+        }
+
+    def _look_at_those_of_the_journal(self, rounds: Sequence[TimedRound]) -> None:
+        """Start candidates whose rounds an interrupted run has all taken: nobody has looked at them here."""
+        candidates = [case_id for case_id in self._workers if case_id not in self._prepared]
+        if not candidates:
+            return
+        number = 1 + max((taken.start for taken in rounds), default=-1)
+        failures = self._start(number, candidates)
+        failures |= self._of_each([one for one in candidates if one not in failures], self._sample_and_keep)
+        failures |= self._finish_start(number, [one for one in candidates if one not in failures])
+        for case_id, failure in failures.items():
+            self._drop(case_id, failure)
+
+    def _sample_and_keep(self, case_id: str) -> None:
+        self._sample(case_id)
 
     def finish_rows(self, rounds: list[TimedRound]) -> None:
         """Make the rows of what was timed, the baseline's first: without it the others are timed again."""
@@ -212,7 +272,7 @@ class _GroupTiming:
             baseline=self._baseline if baseline_id is not None else None,
             baseline_key=self._records[baseline_id].key if baseline_id is not None else None,
             peak=self._context.peaks.of(first),
-            outside_s={case_id: typical(times.values()) for case_id, times in self._outside.items()},
+            outside_s=self._first_call_s,
             order_effects=self._order_effects(rounds),
         )
         for case_id in sorted(self._workers, key=lambda case_id: case_id != baseline_id):
@@ -224,10 +284,9 @@ class _GroupTiming:
 
     def _order_effects(self, rounds: Sequence[TimedRound]) -> dict[str, OrderEffect]:
         """Return what the candidate before does to one, by case id, and say who that is."""
-        effects = order_effects([taken.after for taken in rounds], [taken.start for taken in rounds])
         return {
             case_id: replace(effect, predecessor=self._name(effect.predecessor))
-            for case_id, effect in effects.items()
+            for case_id, effect in order_effects_of_rounds(rounds).items()
         }
 
     def _name(self, case_id: str) -> str:
@@ -240,36 +299,30 @@ class _GroupTiming:
         return None
 
     def _sample(self, case_id: str) -> Sample:
-        return self._sample_with(case_id, next(self._numbers))
-
-    def _sample_with(self, case_id: str, number: int) -> Sample:
-        """Take a sample with inputs of a number, into an output that is poisoned before.
-
-        Raises `WorkerFailure` for one that says more than has passed.
-        """
+        """Take a sample with new inputs, into an output that is poisoned before; raises `WorkerFailure`."""
         worker, limit_s = self._workers[case_id], self._context.step_limit_s
         timing = self._context.experiment.timing
+        self._samples_of_start[case_id] += 1
+        tells_energy = self._samples_of_start[case_id] == ENERGY_SAMPLE
         request = SampleRequest(
-            min_seconds=min(TURN_S, timing.min_sample_s),
+            number=self._next_number(),
+            min_seconds=self._min_sample_s,
             graphs=timing.graphs,
-            energy_s=timing.energy_s if self._is_to_tell_energy(case_id) else 0.0,
+            energy_s=timing.energy_s if tells_energy else 0.0,
         )
         with self._records[case_id].elapsing():
-            worker.request(ChangeInputsRequest(number=number), limit_s, Done)
-            worker.request(GiveInputsRequest(), limit_s, InputsGiven)
-            worker.request(PoisonRequest(), limit_s, Done)
-            begin = time.perf_counter()
-            taken = worker.request(request, limit_s, Sampled)
-            passed_s = time.perf_counter() - begin
-        failure = beyond_what_passed(taken.seconds, taken.calls, passed_s)
-        if failure is not None:
-            raise failure
-        return Sample(taken.seconds, taken.calls, taken.device, taken.throttled)
+            sampled, clocked = take_sample(worker, request, limit_s)
+        self._context.timed_share.add(SAMPLES, clocked.claimed_s)
+        self._context.timed_share.add("new inputs", sampled.refresh_s)
+        sample = Sample(sampled.seconds, sampled.calls, sampled.device, sampled.throttled)
+        if request.energy_s == 0:
+            self._clocked.setdefault(case_id, []).append(clocked)
+        self._claimed.setdefault(case_id, []).append(sample)
+        return sample
 
-    def _is_to_tell_energy(self, case_id: str) -> bool:
-        """Return whether this is the second sample of a candidate in this start: the first warms it up."""
-        self._samples_of_start[case_id] += 1
-        return self._samples_of_start[case_id] == ENERGY_SAMPLE
+    def _sample_peak(self) -> PeakSample:
+        with self._context.timed_share.spent_on("peaks"):
+            return self._peak.sample()
 
     def _drop(self, case_id: str, failure: WorkerFailure) -> None:
         """Take a candidate that failed out of the rounds; a baseline's earlier row stands all the same."""
@@ -294,6 +347,7 @@ class _GroupTiming:
             bandwidths={self._peak.name: dict(taken.peak.bandwidths)} if taken.peak.bandwidths else {},
             at=timestamp(),
         )
+        self._is_disturbed |= taken.load > self._context.experiment.timing.busy_limit
         self._context.folder.append_round(journaled)
         self._context.peaks.note(journaled)
         self._context.ending.require_none()

@@ -1,7 +1,6 @@
 """What the oracle says of a call's outputs, in the process that computes them."""
 
 import dataclasses
-import functools
 import time
 from dataclasses import dataclass
 
@@ -9,8 +8,6 @@ import numpy as np
 
 from harness.artifact.bound_call import BoundCall
 from harness.oracle.expected import Expected, Verdict, expect, worse
-from harness.problem.attention_problem import AttentionProblem
-from harness.problem.dtypes import numpy_dtype
 from harness.problem.found_outputs import require_arrays
 from harness.problem.outputs import OUTPUT
 
@@ -30,7 +27,7 @@ class OutputCheck:
     is_negated: bool
     """Whether the inputs, and so the right output, have the other sign."""
     of_parts: bool = True
-    """Whether parts of the run are compared, too."""
+    """Whether parts of the run are compared, too: the oracle computes these anew."""
 
     def outputs(self, found: Outputs | None = None) -> Outputs:
         """Return copies of the outputs of the last run, or those found, with the sign that is expected.
@@ -83,36 +80,6 @@ def outputs_of(call: BoundCall) -> Outputs:
     outputs = call.outputs()
     require_arrays(outputs)
     return {name: np.asarray(array).copy() for name, array in outputs.items()}
-
-
-def is_computed_when_read(call: BoundCall) -> bool:
-    """Return whether reading outputs again makes them right again, in the same memory, once they are spoilt.
-
-    Code that converts them into other memory each time is not meant.
-    """
-    outputs = call.outputs()
-    first = {name: np.asarray(array).copy() for name, array in outputs.items()}
-    spoilt = {
-        name: array
-        for name, array in outputs.items()
-        if isinstance(array, np.ndarray) and array.flags.writeable and array.size
-    }
-    for array in spoilt.values():
-        array.fill(np.nan)
-    again = call.outputs()
-    in_place = any(np.may_share_memory(array, again[name]) for name, array in spoilt.items())
-    return in_place and _are_same(first, again)
-
-
-def convert_output(problem: AttentionProblem) -> None:
-    """Convert an array as large as a problem's output, as code may whose own output is laid out otherwise."""
-    template = _f32_with_reversed_axes(problem.output_shape)
-    np.ascontiguousarray(template, dtype=numpy_dtype(problem.dtype)).copy()
-
-
-@functools.lru_cache(maxsize=1)
-def _f32_with_reversed_axes(shape: tuple[int, ...]) -> np.ndarray:
-    return np.full(shape[::-1], 0.5, np.float32).T
 
 
 def _are_same(one: Outputs, other: Outputs) -> bool:

@@ -1,8 +1,7 @@
-"""The measured peaks of a run's targets, sampled in every round beside the candidates."""
+"""The measured peaks of a run's targets, sampled in every start beside the candidates."""
 
-import itertools
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 
 from harness.measure.rounds import PeakSample
 from harness.problem.case import Case
@@ -20,23 +19,29 @@ class Peaks:
     """The best that was measured of each peak so far, over all rounds of the run.
 
     A peak is what a machine can do when nothing disturbs it: the best of many short samples.  They are taken
-    in the same rounds as the candidates' times, so that one busy moment, or one slow clock, spoils neither.
+    between the candidates' times, so that one busy moment, or one slow clock, spoils neither.
     A peak that was never sampled in a quiet round is known by its load; the next rounds sample it again.
     """
 
     def __init__(
-        self, folder: RunFolder, timeout_s: float, tell: Callable[[str], None] = lambda text: None
+        self,
+        folder: RunFolder,
+        timeout_s: float,
+        tell: Callable[[str], None] = lambda text: None,
+        *,
+        with_bandwidths: bool = False,
     ) -> None:
         """Take the peaks that the run measured before it was interrupted from its manifest and its rounds.
 
-        `tell` hears of what cannot be measured, once of each.
+        `tell` hears of what cannot be measured, once of each.  Bandwidths are measured once, if anybody wants
+        them.
         """
+        self._with_bandwidths = with_bandwidths
         self._folder = folder
         self._timeout_s = timeout_s
         self._tell = tell
         self._unknown: set[str] = set()
-        self.disbelieved: set[str] = set()
-        """The peaks that all cases of a group have exceeded by far."""
+        self._sampler: PeakSampler | None = None
         manifest = folder.manifest
         self._unmeasured = {name: dict(told) for name, told in manifest.unmeasured.items()}
         self._peaks = {
@@ -78,11 +83,6 @@ class Peaks:
         found = None if peak is None else peak.flops if what == "peak" else peak.bandwidths
         self._tell(unmeasured_line(what, name, reason, is_known=bool(found)))
 
-    def disbelieve(self, name: str, reason: str) -> None:
-        """Take into account that a peak is far too low: no time of this run is compared with it any more."""
-        self.disbelieved.add(name)
-        self.note_fault(name, "peak", reason)
-
     def save(self) -> None:
         """Write all peaks, and why there are others that could not be measured, to the run's manifest."""
         if self._peaks or self._unmeasured:
@@ -102,9 +102,28 @@ class Peaks:
             return None
         return self._peaks.get(named.name)
 
-    def sampler(self, case: Case, threads: int, stack: ExitStack) -> "PeakSampler":
-        """Return what samples the peak of a case; its worker lives as long as the stack."""
-        return PeakSampler(case, threads, stack, self._timeout_s, self._unknown, self.note_fault)
+    def sampler(self, case: Case, threads: int) -> "PeakSampler":
+        """Return what samples the peak of a case: the last one, if that samples the same."""
+        name = name_peak(case).name
+        if self._sampler is not None and (self._sampler.name, self._sampler.threads) == (name, threads):
+            return self._sampler
+        self.close()
+        known = self._peaks.get(name)
+        self._sampler = PeakSampler(
+            case,
+            threads,
+            self._timeout_s,
+            self._unknown,
+            self.note_fault,
+            with_bandwidths=self._with_bandwidths and not (known and known.bandwidths),
+        )
+        return self._sampler
+
+    def close(self) -> None:
+        """End the worker of the last sampler."""
+        if self._sampler is not None:
+            self._sampler.close()
+            self._sampler = None
 
 
 class PeakSampler:
@@ -114,31 +133,39 @@ class PeakSampler:
         self,
         case: Case,
         threads: int,
-        stack: ExitStack,
         timeout_s: float,
         unknown: set[str],
         on_fault: Callable[[str, Measured, str], None],
+        *,
+        with_bandwidths: bool = False,
     ) -> None:
         """Start a worker, unless the peak is among the `unknown` ones.
 
         To these it is added where nothing measures it, where the worker fails as a whole, and where its
-        target cannot say which one it is.  `on_fault` hears of what fails, by the peak's name.
+        target cannot say which one it is.  `on_fault` hears of what fails, by the peak's name.  The first
+        sample is of the bandwidths, too, `with_bandwidths`.
         """
         named = name_peak(case)
         self.name = named.name
+        self.threads = threads
         if named.fault is not None:
             on_fault(named.name, "peak", named.fault)
             unknown.add(named.name)
         self._request = PeakRequest(
-            target=case.target, dtype=case.problem.dtype, target_options=case.target_options
+            target=case.target,
+            dtype=case.problem.dtype,
+            target_options=case.target_options,
+            bandwidths=with_bandwidths,
         )
-        self._numbers = itertools.count()
         self._timeout_s = timeout_s
         self._unknown = unknown
         self._on_fault = on_fault
         self._worker: WorkerProcess | None = None
-        if self.name not in unknown:
-            self._worker = stack.enter_context(WorkerProcess(threads=threads))
+        self._is_warming_up = self.name not in unknown
+        """Whether the worker takes a first sample, which does not count, while others work."""
+        if self._is_warming_up:
+            self._worker = WorkerProcess(threads=threads)
+            self._worker.send_early(self._request.model_copy(update={"bandwidths": False}), timeout_s)
 
     @property
     def pids(self) -> list[int]:
@@ -149,7 +176,12 @@ class PeakSampler:
         """Return a short sample, an empty one where nothing measures the peak."""
         if self._worker is None:
             return PeakSample()
-        request = self._request.model_copy(update={"number": next(self._numbers)})
+        if self._is_warming_up:
+            self._is_warming_up = False
+            with contextlib.suppress(WorkerFailure):  # the next one says it
+                self._worker.receive()
+        request = self._request
+        self._request = request.model_copy(update={"bandwidths": False})
         try:
             measured = self._worker.request(request, self._timeout_s, PeakMeasured)
         except WorkerFailure as failure:

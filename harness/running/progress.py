@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harness.printable import printable
 from harness.problem.case import Case
-from harness.reporting.units import beside_limit, interval, scaled
+from harness.reporting.units import beside_limit, interval, is_wide, scaled
 from harness.results.result import Result
 from harness.running.time_left import TimeLeft, in_words
 from harness.status import Status
@@ -231,6 +231,8 @@ def result_line(case: Case, result: Result) -> str:
         words.append(f"{scaled(result.speedup, 1.0)}× {result.baseline} {bounds}")
     if result.busy:
         words.append("busy machine")
+    if is_wide(result.time_s, result.time_low_s, result.time_high_s):
+        words.append("wide interval, budget_s is too small")
     return "  ".join(words)
 
 

@@ -232,7 +232,8 @@ def _finish(context: RunContext) -> Callable[..., None]:
         with contextlib.suppress(*([StorageError] if error is not None else [])):
             context.settle_peaks()
             context.tell_of_speedups()
-            context.folder.finish()
+            context.folder.finish(context.timed_share.share)
+            context.tell_timed_share()
 
     return finish
 

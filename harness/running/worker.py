@@ -31,12 +31,13 @@ from harness.errors import (
     ChangedInputsError,
     one_line,
 )
-from harness.machine.placement import elsewhere, placement
+from harness.machine.placement import elsewhere
 from harness.processes.copies import no_copy_returns
 from harness.processes.lives import begin_anew, live
 from harness.processes.own_memory import limit_memory, peak_bytes, reset_peak_bytes
 from harness.running.failure_kinds import failure_kind
 from harness.running.peak_sampling import sample_peak
+from harness.running.prepared_case import PreparedCase, StartedCase
 from harness.validation import shown
 from harness.workers.import_path import take_import_path
 from harness.workers.protocol import (
@@ -44,18 +45,14 @@ from harness.workers.protocol import (
     BindRequest,
     BuildRequest,
     Built,
-    CallRequest,
     ChangeInputsRequest,
     ChangeOperandsRequest,
     Checked,
     CheckRequest,
-    ConvertInputsRequest,
-    ConvertOutputRequest,
-    CopyInputsRequest,
     Done,
     ExpectRequest,
     Failed,
-    FetchRequest,
+    FreshCallsRequest,
     GiveInputsRequest,
     Greeting,
     InputsGiven,
@@ -65,19 +62,20 @@ from harness.workers.protocol import (
     LoadRequest,
     PeakMeasured,
     PeakRequest,
-    PoisonRequest,
+    PrepareStartsRequest,
     Ran,
-    ReadTwice,
-    ReadTwiceRequest,
     RestartRequest,
     RunRequest,
     Sampled,
     SampleRequest,
+    StartRequest,
+    VerifiedSampleRequest,
 )
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from harness.oracle.expected import Verdict
     from harness.problem.changing_inputs import ChangingInputs
     from harness.problem.inputs import Inputs
 
@@ -91,7 +89,10 @@ class Worker:
         self._call: BoundCall | None = None
         self._changing: ChangingInputs | None = None
         """What the call is bound to, where that changes."""
-        self._is_timed = False
+        self._prepared: PreparedCase | None = None
+        self._started: StartedCase | None = None
+        self._begins_lives = False
+        """Whether forks of this process are to serve from now on."""
         self._last_run_s = 0.0
         self._outputs: dict[str, np.ndarray] | Exception | None = None
         """What the last run of a check has given, or what was raised instead."""
@@ -108,20 +109,20 @@ class Worker:
             ChangeInputsRequest: self._change_inputs,
             ChangeOperandsRequest: self._change_operands,
             GiveInputsRequest: self._give_inputs,
-            PoisonRequest: self._poison,
-            CopyInputsRequest: self._copy_inputs,
-            ConvertInputsRequest: self._convert_inputs,
-            ConvertOutputRequest: self._convert_output,
-            CallRequest: self._call_often,
-            FetchRequest: self._fetch,
-            ReadTwiceRequest: self._read_twice,
+            PrepareStartsRequest: self._prepare_starts,
+            StartRequest: self._start,
+            VerifiedSampleRequest: self._verified_sample,
+            FreshCallsRequest: self._fresh_calls,
             SampleRequest: self._sample,
             PeakRequest: self._peak,
             RestartRequest: self._restart,
         }
 
     def serve(self, requests: BinaryIO, responses: BinaryIO) -> None:
-        """Greet the parent, then answer requests until it closes its end of the pipe."""
+        """Greet the parent, then answer requests until it closes its end of the pipe.
+
+        When starts are prepared, this process waits while its forks serve in its place.
+        """
         answer = Greeting(pid=os.getpid()).model_dump_json()
         while True:
             responses.write(answer.encode() + b"\n")
@@ -130,6 +131,9 @@ class Worker:
             if not line:
                 return
             answer = self.answer(line)
+            if self._begins_lives:
+                self._begins_lives = False
+                live(lambda: elsewhere(lambda: self.serve(requests, responses)))
 
     def answer(self, line: bytes | str) -> str:
         """Answer one request; an exception becomes a `Failed` response.
@@ -186,27 +190,22 @@ class Worker:
         if self._executable is None or self._artifact is None:
             raise RuntimeError("bind was asked for before load")
         self._call = self._changing = None
-        if request.placement is not None:
-            placement.vary(request.placement)
         problem = self._artifact.case.problem
         inputs = make_guarded_inputs(problem, request.distribution, request.seed).as_given()
-        self._is_timed = request.placement is not None
         self._note(inputs)
         self._call = self._executable.bind(inputs)
-        if self._is_timed or request.changes:
+        if request.changes:
             self._changing = ChangingInputs(inputs)
         return Done()
 
     def _note(self, inputs: "Inputs") -> None:
-        """Keep the digests of a checked call's inputs; one that is timed gets others all the time."""
+        """Keep the digests of a checked call's inputs."""
         self._bound = {
-            name: (weakref.ref(array), digest_of_array(array))
-            for name, array in inputs.arrays().items()
-            if not self._is_timed
+            name: (weakref.ref(array), digest_of_array(array)) for name, array in inputs.arrays().items()
         }
 
     def _change_inputs(self, request: ChangeInputsRequest) -> Done:
-        self._changing_inputs().become(request.number, spoils_operands=request.spoils_operands)
+        self._changing_inputs().become(request.number)
         return Done()
 
     def _change_operands(self, request: ChangeOperandsRequest) -> Done:
@@ -225,63 +224,15 @@ class Worker:
         inputs, executable = self._changing_inputs().inputs, self._executable
         self._note(inputs)
         is_in_place = truth_of("take_inputs", self._bound_call().take_inputs(inputs))
-        if not is_in_place and request.rebinds and executable is not None:
+        if not is_in_place and executable is not None:
             self._call = None
             self._call = executable.bind(inputs)
         return InputsGiven(is_in_place=is_in_place)
-
-    def _poison(self, request: PoisonRequest) -> Done:
-        call = self._bound_call()
-        for _ in range(request.times):
-            call.poison_outputs()
-        return Done()
-
-    def _copy_inputs(self, request: CopyInputsRequest) -> Done:
-        self._changing_inputs().copy()
-        return Done()
-
-    def _convert_inputs(self, request: ConvertInputsRequest) -> Done:
-        self._changing_inputs().convert()
-        return Done()
 
     def _changing_inputs(self) -> "ChangingInputs":
         if self._executable is None or self._changing is None:
             raise RuntimeError("other inputs were asked for before a bind that allows them")
         return self._changing
-
-    def _convert_output(self, request: ConvertOutputRequest) -> Done:
-        from harness.running.output_check import convert_output
-
-        if self._artifact is None:
-            raise RuntimeError("an output was to be converted before load")
-        for _ in range(request.times):
-            convert_output(self._artifact.case.problem)
-        return Done()
-
-    def _call_often(self, request: CallRequest) -> Done:
-        call, own = self._bound_call(), os.getpid()
-        for _ in range(request.calls):
-            if request.poisons:
-                call.poison_outputs()
-            call.run()
-            if request.reads:
-                call.outputs()
-            if os.getpid() != own:  # a copy that the code has forked off, and that would call as often
-                os._exit(1)
-        return Done()
-
-    def _fetch(self, request: FetchRequest) -> Done:
-        call = self._bound_call()
-        for _ in range(request.times):
-            call.outputs()
-        return Done()
-
-    def _read_twice(self, request: ReadTwiceRequest) -> ReadTwice:
-        from harness.running.output_check import is_computed_when_read
-
-        call = self._bound_call()
-        call.run()
-        return ReadTwice(is_computed_again=is_computed_when_read(call))
 
     def _run(self, request: RunRequest) -> Ran:
         call, self._outputs = self._bound_call(), None
@@ -313,7 +264,7 @@ class Worker:
         self._require_same_inputs()
         is_negated = self._changing is not None and self._changing.is_negated
         expected = Expected.load(request.expectation)
-        check = OutputCheck(self._bound_call(), expected, is_negated, request.of_parts)
+        check = OutputCheck(self._bound_call(), expected, is_negated)
         found, self._outputs = self._outputs, None
         if isinstance(found, Exception):
             raise found
@@ -325,23 +276,51 @@ class Worker:
             outputs, verdict = check.repeated(outputs, verdict, self._last_run_s)
         if request.dump is not None and not verdict.ok:
             expected.dump(outputs, request.dump)
-        return Checked(
-            ok=verdict.ok,
-            max_abs_error=verdict.max_abs_error,
-            error_ratio=verdict.error_ratio,
-            tolerance=verdict.tolerance,
-            first_bad=None if verdict.first_bad is None else str(verdict.first_bad),
-            details=verdict.details,
+        return _checked(verdict)
+
+    def _prepare_starts(self, request: PrepareStartsRequest) -> Done:
+        self._prepared = PreparedCase.read(
+            request.folder, request.distribution, request.seed, request.expectation, request.candidate
         )
+        require_same_code(request.code, code_digests(request.code))
+        self._begins_lives = True
+        return Done()
+
+    def _start(self, request: StartRequest) -> Done:
+        if self._prepared is None:
+            raise RuntimeError("a start was asked for before it was prepared")
+        self._started = self._prepared.start(request.placement)
+        return Done()
+
+    def _verified_sample(self, request: VerifiedSampleRequest) -> Checked:
+        return _checked(self._started_case().verified_sample(request.number))
+
+    def _fresh_calls(self, request: FreshCallsRequest) -> Done:
+        self._started_case().fresh_calls(request.number, request.times, request.call)
+        return Done()
+
+    def _started_case(self) -> StartedCase:
+        if self._started is None:
+            raise RuntimeError("a sample was asked for before a start")
+        return self._started
 
     def _sample(self, request: SampleRequest) -> Sampled:
-        call = self._bound_call()
+        began = time.perf_counter()
+        started = self._started_case()
+        started.refresh(request.number)
+        call, refresh_s = started.call, time.perf_counter() - began
         sample = call.sample_graphs if request.graphs else call.sample
         taken = sample(request.min_seconds)
         device = taken.device
         if request.energy_s:
             device = device.model_copy(update={"energy_j": call.energy(request.energy_s)})
-        return Sampled(seconds=taken.seconds, calls=taken.calls, device=device, throttled=taken.throttled)
+        return Sampled(
+            seconds=taken.seconds,
+            calls=taken.calls,
+            refresh_s=refresh_s,
+            device=device,
+            throttled=taken.throttled,
+        )
 
     def _peak(self, request: PeakRequest) -> PeakMeasured:
         return sample_peak(request)
@@ -360,6 +339,17 @@ class Worker:
         if self._call is None:
             raise RuntimeError("a run was asked for before bind")
         return self._call
+
+
+def _checked(verdict: "Verdict") -> Checked:
+    return Checked(
+        ok=verdict.ok,
+        max_abs_error=verdict.max_abs_error,
+        error_ratio=verdict.error_ratio,
+        tolerance=verdict.tolerance,
+        first_bad=None if verdict.first_bad is None else str(verdict.first_bad),
+        details=verdict.details,
+    )
 
 
 def truth_of(method: str, found: object) -> bool:

@@ -128,15 +128,15 @@ class Target(ABC):
     def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> float | None:
         """Return a short sample of the peak in FLOP/s, or None where it cannot be measured.
 
-        Called once in every round of timings, in a worker of its own; the best of a run's samples is its
+        Called once in every start of timings, in a worker of its own; the best of a run's samples is its
         peak.
         """
 
     def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Mapping[str, float]:
         """Return short samples of the bandwidths of reading, in bytes/s by level of memory: `L1`, `memory`.
 
-        Called as `peak_flops` is, `number` says how often before: levels may take turns.  Empty where
-        nothing can be measured.
+        Called a few times in a run whose figures have a roofline; `number` says how often before: levels may
+        take turns.  Empty where nothing can be measured.
         """
         return {}
 

@@ -33,6 +33,7 @@ from harness.workers.protocol import (
     Failed,
     FailureKind,
     Greeting,
+    PrepareStartsRequest,
     Request,
     Response,
     RestartRequest,
@@ -216,6 +217,10 @@ class WorkerProcess:
         self.send(RestartRequest(), STARTUP_LIMIT_S)
         self._pid = None
 
+    def begin_lives(self, request: PrepareStartsRequest, timeout_s: float) -> None:
+        """Prepare what all lives from now on begin with, and begin the first; raises `WorkerFailure`."""
+        self._pid = self.request(request, timeout_s, Greeting).pid
+
     def keep_on(self, processor: int) -> None:
         """Let this life of the worker, its threads and what it has started, run on one processor only.
 
@@ -236,6 +241,13 @@ class WorkerProcess:
             self._wait_for_greeting()
         else:
             self._log_mark = os.fstat(self._log.fileno()).st_size
+        self._ask(request, timeout_s)
+
+    def send_early(self, request: Request, timeout_s: float) -> None:
+        """Ask a worker that may be starting still, without waiting for that either."""
+        self._ask(request, timeout_s + STARTUP_LIMIT_S)
+
+    def _ask(self, request: Request, timeout_s: float) -> None:
         self._timeout = timeout_s
         self._deadline = time.monotonic() + timeout_s
         self._expected = ANSWERS[type(request)]
@@ -249,7 +261,7 @@ class WorkerProcess:
         be trusted.
         """
         response = self._response()
-        if isinstance(response, Greeting):
+        if isinstance(response, Greeting) and self._expected is not Greeting:
             self._pid = response.pid
             response = self._response()
         if self._pending:

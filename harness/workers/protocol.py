@@ -91,8 +91,6 @@ class BindRequest(_Message):
     kind: Literal["bind"] = "bind"
     distribution: str
     seed: int
-    placement: int | None = None
-    """Seed of where in memory the arrays lie, for timing; None leaves that to the allocator."""
     changes: bool = False
     """Whether other inputs follow in a check: then these stay in memory beside what code copies of them."""
 
@@ -121,22 +119,17 @@ class CheckRequest(_Message):
     """Where the outputs go, right or wrong (`harness.results.kept_outputs`)."""
     repeats: bool = False
     """Whether a call that is right, and short, is repeated on the same inputs."""
-    of_parts: bool = True
-    """Whether parts of the run are compared, too: they have inputs of their own, those of now."""
 
 
 class ChangeInputsRequest(_Message):
     """Make other inputs in the place of those that the call was bound to; answered by `Done`.
 
-    Only after a bind with a placement, which is for timing, or that `changes`.  The call has them after
-    `GiveInputsRequest`.
+    Only after a bind that `changes`.  The call has them after `GiveInputsRequest`.
     """
 
     kind: Literal["change-inputs"] = "change-inputs"
     number: Annotated[int, Field(ge=0)]
     """Which inputs, see `harness.problem.changing_inputs`."""
-    spoils_operands: bool = False
-    """Whether masks, biases, sinks and weights are others as well, until inputs are changed again."""
 
 
 class ChangeOperandsRequest(_Message):
@@ -155,64 +148,67 @@ class GiveInputsRequest(_Message):
     """Let the bound call take the inputs as they are now; answered by `InputsGiven`."""
 
     kind: Literal["give-inputs"] = "give-inputs"
-    rebinds: bool = True
-    """Whether code that does not take them is bound anew; else it stays as it is."""
 
 
-class PoisonRequest(_Message):
-    """Poison the outputs of the bound call some times; answered by `Done`."""
-
-    kind: Literal["poison"] = "poison"
-    times: Annotated[int, Field(ge=0)] = 1
+FreshCall = Literal["run", "read", "copy"]
+"""What is done with new inputs: a call whose outputs are read, reading them alone, or a copy of them."""
 
 
-class CopyInputsRequest(_Message):
-    """Copy all inputs once, as code of ours does it; answered by `Done`."""
+class PrepareStartsRequest(_Message):
+    """Read an artifact, draw inputs, read what is expected of them, and have lives that begin with all that.
 
-    kind: Literal["copy-inputs"] = "copy-inputs"
+    Answered by the `Greeting` of the first of these lives.
+    """
 
-
-class ConvertInputsRequest(_Message):
-    """Bring the arrays that change into f32, their last axes exchanged; answered by `Done`."""
-
-    kind: Literal["convert-inputs"] = "convert-inputs"
-
-
-class ConvertOutputRequest(_Message):
-    """Convert an f32 array of reversed axes to the output's shape and type some times; answered by `Done`."""
-
-    kind: Literal["convert-output"] = "convert-output"
-    times: Annotated[int, Field(ge=0)] = 1
+    kind: Literal["prepare-starts"] = "prepare-starts"
+    folder: AbsolutePath
+    code: dict[str, str] = {}
+    """As in a `LoadRequest`."""
+    candidate: Annotated[int, Field(ge=0)] = 0
+    """Which of the artifact's candidates."""
+    distribution: str
+    seed: int
+    expectation: AbsolutePath
 
 
-class CallRequest(_Message):
-    """Call some times, with no clock of the worker involved; answered by `Done`."""
+class StartRequest(_Message):
+    """Load the prepared code, and bind it to copies of the prepared inputs; answered by `Done`."""
 
-    kind: Literal["call"] = "call"
-    calls: Annotated[int, Field(ge=0)]
-    poisons: bool = False
-    """Whether outputs are poisoned before each call."""
-    reads: bool = False
-    """Whether outputs are read after each call."""
+    kind: Literal["start"] = "start"
+    placement: int
+    """Seed of where in memory the arrays lie."""
 
 
-class FetchRequest(_Message):
-    """Read the outputs of the last call some times, and throw them away; answered by `Done`."""
+class VerifiedSampleRequest(_Message):
+    """Take a sample with inputs whose right output is known; answered by `Checked`, of what it leaves.
 
-    kind: Literal["fetch"] = "fetch"
-    times: Annotated[int, Field(ge=0)] = 1
+    The output is read when the inputs are others already: code that computes only then has none of these.
+    """
+
+    kind: Literal["verified-sample"] = "verified-sample"
+    number: Annotated[int, Field(ge=0)]
+    """As drawn, or with the other sign, see `harness.problem.changing_inputs.EXACT`."""
 
 
-class ReadTwiceRequest(_Message):
-    """Call, and read the outputs twice, spoilt in between; answered by `ReadTwice`."""
+class FreshCallsRequest(_Message):
+    """Give new inputs, poison outputs, and call and read them, or less, some times; answered by `Done`."""
 
-    kind: Literal["read-twice"] = "read-twice"
+    kind: Literal["fresh-calls"] = "fresh-calls"
+    number: Annotated[int, Field(ge=0)]
+    """Of the first inputs."""
+    times: Annotated[int, Field(ge=0)]
+    call: FreshCall = "run"
 
 
 class SampleRequest(_Message):
-    """Call again and again until at least `min_seconds` have passed; answered by `Sampled`."""
+    """Take new inputs, poison outputs, then call again and again until at least `min_seconds` have passed.
+
+    Answered by `Sampled`.
+    """
 
     kind: Literal["sample"] = "sample"
+    number: Annotated[int, Field(ge=0)]
+    """Which inputs, see `ChangingInputs.refresh`."""
     min_seconds: float
     graphs: bool = False
     """Whether a device takes the calls as one graph, see `BoundCall.sample_graphs`."""
@@ -227,8 +223,8 @@ class PeakRequest(_Message):
     target: str
     dtype: str
     target_options: dict[str, ParameterValue] = {}
-    number: Count = 0
-    """How many samples were taken before."""
+    bandwidths: bool = False
+    """Whether bandwidths of all levels of memory are measured, too."""
 
 
 class RestartRequest(_Message):
@@ -315,17 +311,11 @@ class Sampled(_Message):
     seconds: MeasuredSeconds
     """Mean time of one call."""
     calls: Annotated[Count, Field(ge=1)]
+    refresh_s: Annotated[float, Field(ge=0)]
+    """Seconds until the inputs were new and the outputs poisoned."""
     device: DeviceFacts = DeviceFacts()
     throttled: str | None = None
     """See `harness.artifact.artifact.Sample`."""
-
-
-class ReadTwice(_Message):
-    """What became of outputs that were spoilt after they were read."""
-
-    kind: Literal["read-twice"] = "read-twice"
-    is_computed_again: bool
-    """Whether reading has made them right again, in the same memory."""
 
 
 class InputsGiven(_Message):
@@ -367,13 +357,10 @@ Request = Annotated[
     | ChangeInputsRequest
     | ChangeOperandsRequest
     | GiveInputsRequest
-    | PoisonRequest
-    | CopyInputsRequest
-    | ConvertInputsRequest
-    | ConvertOutputRequest
-    | CallRequest
-    | FetchRequest
-    | ReadTwiceRequest
+    | PrepareStartsRequest
+    | StartRequest
+    | VerifiedSampleRequest
+    | FreshCallsRequest
     | SampleRequest
     | PeakRequest
     | RestartRequest,
@@ -389,7 +376,6 @@ Response = Annotated[
     | Checked
     | Sampled
     | InputsGiven
-    | ReadTwice
     | PeakMeasured
     | Failed,
     Field(discriminator="kind"),
@@ -406,13 +392,10 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     ChangeInputsRequest: Done,
     ChangeOperandsRequest: Done,
     GiveInputsRequest: InputsGiven,
-    PoisonRequest: Done,
-    CopyInputsRequest: Done,
-    ConvertInputsRequest: Done,
-    ConvertOutputRequest: Done,
-    CallRequest: Done,
-    FetchRequest: Done,
-    ReadTwiceRequest: ReadTwice,
+    PrepareStartsRequest: Greeting,
+    StartRequest: Done,
+    VerifiedSampleRequest: Checked,
+    FreshCallsRequest: Done,
     SampleRequest: Sampled,
     PeakRequest: PeakMeasured,
     RestartRequest: Greeting,

@@ -108,7 +108,7 @@ def error_of(file: Path, text: str) -> str:
         ),
         (
             "[problem]",
-            "[timing]\nmin_rounds = 300\n[problem]",
+            "[timing]\nmin_rounds = 300\nmax_rounds = 200\n[problem]",
             "timing: min_rounds 300 is more than max_rounds 200",
         ),
         ("[problem]", "timing = 3\n[problem]", "timing: found 3, expected a table"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_rounds import Machine
 
-from harness.measure.order_effects import order_effects, times_after
+from harness.measure.order_effects import order_effects_of_rounds, times_after
 
 NOISE = 0.01
 
@@ -27,9 +27,8 @@ def noisy_machine(seed: int, effects: dict[tuple[str, str], float], count: int =
 
 
 def effects_of(machine: Machine) -> dict[str, tuple[str, float]]:
-    timer = machine.timer(starts=5, min_rounds=40, max_rounds=40, interval=1e-6, min_sample_s=0.02)
-    rounds = timer.run()
-    found = order_effects([taken.after for taken in rounds], [taken.start for taken in rounds])
+    timer = machine.timer(starts=5, min_rounds=200, max_rounds=200, interval=1e-6)
+    found = order_effects_of_rounds(timer.run())
     return {name: (effect.predecessor, effect.ratio.value - 1) for name, effect in found.items()}
 
 

@@ -26,14 +26,14 @@ def test_counting() -> None:
     rows += [row("slowed-twin", 0.95, 0.98, 0.03), row("slowed-twin", 0.95, 1.01, 0.03)]
     assert counts(pandas.DataFrame(rows)) == [
         Count("twins told apart", 2, 3),
-        Count("slowed by 3 % found", 1, 2),
+        Count("slowed by 3 % found", 1, 2, 0.03),
     ]
 
 
 def test_the_experiment_has_two_hundred_twins() -> None:
     cases = load_experiment(EXPERIMENT).cases()
     assert sum(case.variant == "twin" for case in cases) == 200
-    assert {case.params["by"] for case in cases if case.variant == "slowed-twin"} == {0.03, 0.05}
+    assert {case.params["by"] for case in cases if case.variant == "slowed-twin"} == {0.01, 0.03}
 
 
 REFERENCE = Path(__file__).parents[2] / "results" / "reference" / "twins"
@@ -48,9 +48,14 @@ def test_the_page_tells_what_the_full_runs_showed(run: Path) -> None:
     machine = "one core busy" if busy.mean() > 0.5 else "quiet"
     told = " | ".join(f"{count.excluding} of {count.all}" for count in [twins, *slowed])
     assert f"| {machine} | {told} |" in PAGE.read_text()
-    assert twins.all == 200
+    assert twins.all >= 100
+    require(twins, slowed, is_busy=busy.mean() > 0.5)
+
+
+def require(twins: Count, slowed: list[Count], *, is_busy: bool) -> None:
+    """Twins are told apart as seldom as intervals promise, and slowdowns are found."""
     assert twins.share <= MOST_TOLD_APART
-    assert all(planted.share >= LEAST_FOUND for planted in slowed)
+    assert [count.by for count in slowed if count.share < LEAST_FOUND[is_busy][count.by]] == []
 
 
 @contextmanager
@@ -77,7 +82,7 @@ def spin() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("beside", [quiet, core_kept_busy])
 def test_twins_are_the_same_and_a_planted_slowdown_is_found(beside, tmp_path: Path) -> None:
-    """On a machine that is otherwise quiet; about half an hour each."""
+    """On a machine that is otherwise quiet; about a quarter of an hour each."""
     experiment = load_experiment(EXPERIMENT)
     with beside():
         summary = run_experiment(
@@ -91,5 +96,4 @@ def test_twins_are_the_same_and_a_planted_slowdown_is_found(beside, tmp_path: Pa
         )
     twins, *slowed = counts(load(summary.folder))
     assert twins.all == 200
-    assert twins.share <= MOST_TOLD_APART
-    assert all(planted.share >= LEAST_FOUND for planted in slowed)
+    require(twins, slowed, is_busy=beside is core_kept_busy)

@@ -9,6 +9,7 @@ ROWS, ROUNDS = f"{RESULTS}/row_maker.py", f"{MEASURE}/rounds.py"
 STATISTICS, TIMING = f"{MEASURE}/statistics.py", f"{RUNNING}/group_timing.py"
 PROBLEM, EXPECTED = "harness/problem/attention_problem.py", "harness/oracle/expected.py"
 PEAK = "harness/targets/cpu/peak.py"
+PREPARED, TRUST = f"{RUNNING}/prepared_case.py", f"{RUNNING}/trust.py"
 
 OF_ROWS = "tests/results/test_row_maker.py::"
 OF_ROUNDS = "tests/measure/test_rounds.py::"
@@ -171,44 +172,28 @@ MUTANTS = {
         "traffic / flops if traffic",
         f"{OF_ROWS}test_least_traffic_and_intensity_are_columns",
     ),
-    "no-bootstrap": Mutant(
-        "the bootstrap is left out",
+    "starts-weigh-alike": Mutant(
+        "a start that was disturbed weighs as much as others",
         STATISTICS,
         "nested_interval",
-        "min(low, center - reach)), math.exp(max(high, center + reach)",
-        "center - reach), math.exp(center + reach",
-        f"{OF_INTERVALS}test_starts_and_samples_within_them_are_drawn",
+        "_weights(logarithms, medians)",
+        "np.full(len(medians), 1 / len(medians))",
+        f"{OF_INTERVALS}test_a_start_that_was_disturbed_weighs_less",
     ),
-    "bootstrap-at-90": Mutant(
-        "the bootstrap's interval is one of 90 %",
+    "quiet-starts-decide": Mutant(
+        "a start that is quiet by chance weighs more than others",
         STATISTICS,
-        "nested_interval",
-        "tail = 50 * (1 - confidence)",
-        "tail = 5.0",
-        f"{OF_INTERVALS}test_starts_and_samples_within_them_are_drawn",
+        "_weights",
+        "np.maximum(within, typical)",
+        "within",
+        f"{OF_INTERVALS}test_a_start_that_is_quiet_by_chance_weighs_no_more_than_others",
     ),
-    "starts-not-drawn": Mutant(
-        "the bootstrap takes every start once",
-        STATISTICS,
-        "_resampled_means",
-        "random.integers(len(groups), size=(resamples, len(groups)))",
-        "np.tile(np.arange(len(groups)), (resamples, 1))",
-        f"{OF_INTERVALS}test_starts_that_differ_are_drawn_as_well_as_their_samples",
-    ),
-    "samples-not-drawn": Mutant(
-        "the bootstrap takes every sample of a start once",
-        STATISTICS,
-        "_resampled_means",
-        "random.integers(len(group), size=(int(places.sum()), len(group)))",
-        "np.tile(np.arange(len(group)), (int(places.sum()), 1))",
-        f"{OF_INTERVALS}test_starts_and_samples_within_them_are_drawn",
-    ),
-    "no-students-t": Mutant(
-        "of few starts the interval is the bootstrap's alone",
+    "normal-quantile": Mutant(
+        "of few starts the interval is as narrow as that of many",
         STATISTICS,
         "nested_interval",
         "t_quantile(confidence, len(medians) - 1) * error",
-        "0.0",
+        "1.96 * error",
         f"{OF_INTERVALS}test_interval_holds_the_true_ratio_as_often_as_it_says",
     ),
     "order-statistics-at-90": Mutant(
@@ -247,8 +232,8 @@ MUTANTS = {
         "a start leaves candidates as they are",
         TIMING,
         "_GroupTiming._start",
-        "if not self._is_first_start:",
-        "if False:",
+        "self._workers[case_id].restart()",
+        "self._workers[case_id].restart() if number == 0 else None",
         "tests/running/test_runner.py::test_each_start_has_new_processes",
     ),
     "machine-speed-kept": Mutant(
@@ -261,36 +246,27 @@ MUTANTS = {
     ),
     "inputs-kept": Mutant(
         "inputs are the same from one sample to the next",
-        "harness/running/worker.py",
-        "Worker._change_inputs",
-        "self._changing_inputs().become(request.number, spoils_operands=request.spoils_operands)",
+        PREPARED,
+        "StartedCase.refresh",
+        "self._changing.refresh(number)",
         "pass",
-        "tests/running/test_cheating.py::test_code_that_cheats_has_no_time",
+        "tests/running/test_prepared_case.py::test_each_sample_has_new_inputs",
     ),
     "early-returns-believed": Mutant(
-        "what a call does after it has returned is not counted",
-        "harness/running/outside_clock.py",
-        "OutsideClock._until_read",
-        "max(0.0, calls.read_anew_s - MOST_COPIES * self._copy_s)",
-        "0.0",
-        "tests/running/test_outside_clock.py::test_what_is_done_after_the_return_counts",
-    ),
-    "lazy-outputs-believed": Mutant(
-        "what is computed when an output is read first, and kept, is not counted",
-        "harness/running/distrust.py",
-        "_distrust_of_reading",
-        "anew_s = median(one.read_anew_s for one in times)",
-        "anew_s = 0.0",
-        "tests/running/test_outside_clock.py"
-        "::test_what_is_computed_when_an_output_is_read_first_is_found_out[0.02]",
+        "a first call on new inputs may take longer than a worker says",
+        TRUST,
+        "distrust_of_first_calls",
+        "fresh_s <= AGREEMENT * claimed_s + SLACK_S",
+        "True",
+        "tests/running/test_trust.py::test_a_first_call_may_find_nothing_in_the_caches",
     ),
     "claims-too-long": Mutant(
         "a sample may say more than has passed",
-        "harness/running/distrust.py",
-        "beyond_what_passed",
-        "seconds * calls <= MOST_OF_WHAT_PASSED * passed_s",
-        "True",
-        "tests/running/test_cheating.py::test_what_says_more_than_has_passed_is_not_believed",
+        TRUST,
+        "distrust_of_samples",
+        "best.claimed_s > AGREEMENT * best.passed_s",
+        "False",
+        "tests/running/test_trust.py::test_what_says_more_than_has_passed_is_not_believed",
     ),
     "operands-kept": Mutant(
         "code is not bound again with another mask, bias, sinks or weights",
@@ -397,21 +373,12 @@ MUTANTS = {
     ),
     "operands-stay-when-outputs-are-read": Mutant(
         "operands are as they were when outputs are read late",
-        "harness/running/timing_checks.py",
-        "TimingChecks._check_output",
-        "self._change_inputs(case_id, number + EXACT, spoils_operands=True)",
-        "self._change_inputs(case_id, number + EXACT)",
+        PREPARED,
+        "StartedCase.verified_sample",
+        "spoils_operands=True",
+        "spoils_operands=False",
         "tests/running/test_other_operands.py"
         "::test_code_that_needs_weights_when_its_output_is_read_has_no_time",
-    ),
-    "reading-in-place-is-free": Mutant(
-        "code may compute when its output is read, in the same memory",
-        "harness/running/timing_checks.py",
-        "TimingChecks._check_reading",
-        "if failure is None:",
-        "if True:",
-        "tests/running/test_cheating.py::test_code_that_cheats_has_no_time"
-        "[combines-when-read-16-while its outputs are read, and written anew]",
     ),
     "pages-in-order": Mutant(
         "pages are in their own places",
@@ -481,9 +448,9 @@ MUTANTS = {
         "tests/running/test_worker.py::test_a_new_life_has_nothing_of_the_last_one",
     ),
     "fixed-order": Mutant(
-        "every turn has the same order",
+        "every round has the same order",
         ROUNDS,
-        "RoundTimer._take_turn",
+        "RoundTimer._take_round",
         "orders[self._turns % len(orders)]",
         "orders[0]",
         f"{OF_ROUNDS}test_each_candidate_follows_each_other_one_equally_often",
@@ -619,7 +586,7 @@ MUTANTS = {
     "another-distribution": Mutant(
         "candidates are timed on another distribution than the first",
         TIMING,
-        "_GroupTiming._prepare",
+        "_GroupTiming._preparation",
         "check.distributions[0]",
         "check.distributions[-1]",
         "tests/running/test_runner.py::test_what_is_timed_has_the_inputs_that_were_checked_first",
@@ -723,12 +690,11 @@ MUTANTS = {
     ),
     "computed-when-read": Mutant(
         "outputs after the timing are read before inputs are others",
-        f"{RUNNING}/timing_checks.py",
-        "TimingChecks._check_output",
-        "self._change_inputs(case_id, number + EXACT, spoils_operands=True)",
-        "self._change_inputs(case_id, number)",
-        "tests/running/test_cheating.py::"
-        "test_code_that_cheats_has_no_time[computes-when-read-16-inputs that came after it]",
+        PREPARED,
+        "StartedCase.verified_sample",
+        "self._changing.become(number % EXACT + EXACT, spoils_operands=True)",
+        "pass",
+        "tests/running/test_prepared_case.py::test_work_that_is_left_for_later_is_found",
     ),
     "other-inputs-unchecked": Mutant(
         "a check gives a kernel no inputs of other scores",
@@ -749,9 +715,9 @@ MUTANTS = {
     "wrong-when-timed": Mutant(
         "outputs are not compared after the timing",
         TIMING,
-        "_GroupTiming.take_rounds",
-        "checks.check_outputs(self._bound)",
-        "pass",
+        "_GroupTiming._verify",
+        "if not verdict.ok:",
+        "if False:",
         "tests/running/test_runner.py::test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end",
     ),
 }

@@ -152,9 +152,24 @@ def test_operands_of_single_rows_keep_those_of_the_first_entry_in_the_first_turn
     assert not (first.bias[1] == drawn[1]).any()
 
 
-def test_inputs_are_copied_where_nobody_looks():
+def test_refreshed_inputs_are_new_each_time_and_as_drawn_when_they_are_to_be():
     inputs = make_inputs(PLAIN)
     drawn = contents(inputs)
     changing = ChangingInputs(inputs)
-    changing.copy()
+    seen = [drawn]
+    for number in range(20):
+        changing.refresh(number)
+        assert contents(inputs) not in seen
+        assert all(contents(inputs)[name] != drawn[name] for name in ("q", "k", "v"))
+        seen.append(contents(inputs))
+    changing.become(0)
     assert contents(inputs) == drawn
+
+
+def test_refreshing_touches_few_rows():
+    problem = AttentionProblem(heads=2, seq_q=512, head_dim=4)
+    inputs = make_inputs(problem)
+    drawn = inputs.k.copy()
+    ChangingInputs(inputs).refresh(7)
+    changed = (inputs.k != drawn).any(axis=-1)
+    assert 1 <= changed.sum() <= changed.size / 32

@@ -27,6 +27,15 @@ def test_busy_rows_are_counted() -> None:
     ]
 
 
+def test_rows_of_wide_intervals_are_counted() -> None:
+    wide = {"time_s": 1e-3, "time_low_s": 0.8e-3, "time_high_s": 1.4e-3}
+    narrow = {"time_s": 1e-3, "time_low_s": 0.8e-3, "time_high_s": 1.2e-3}
+    unclear = narrow | {"speedup": 1.0, "speedup_low": 0.7, "speedup_high": 1.4}
+    (note,) = notes(wide, narrow, unclear)
+    assert note.endswith("2 of 3 rows")
+    assert notes(narrow) == []
+
+
 def test_rows_of_one_start_and_of_older_versions_are_counted() -> None:
     (note,) = notes({"starts": 1}, {"starts": None}, {})
     assert note.startswith("Timed in one start")

@@ -72,10 +72,12 @@ def test_the_terminal_shows_variants_and_lengths(write_run: WriteRun) -> None:
         ),
         make_result("flash", 512, status=Status.UNSUPPORTED, reason="tile too large"),
     ]
+    rows[0] = rows[0].model_copy(update={"time_low_s": 0.003, "time_high_s": 0.006})
     text = printed(print_tables, rows, write_run)
     lines = [line.split() for line in text.splitlines()]
     assert ["variant", "256", "512"] in lines
-    assert ["unfused", "67.1", "53.7†"] in lines
+    assert ["unfused", "67.1‡", "53.7†"] in lines
+    assert "‡ an interval is wider than half of its value" in text
     assert ["flash", "134", "(2.00×)", "unsupported"] in lines
     assert "† measured while others used the machine" in text
     assert "≈" not in text

@@ -51,7 +51,7 @@ def test_code_that_needs_weights_when_its_output_is_read_has_no_time(tmp_path: P
     found = {row.variant: row for row in run(experiment, tmp_path).results}
     assert found["all-forms"].status is Status.PASSED
     assert (found["projects-when-read"].status, found["projects-when-read"].time_s) == (Status.WRONG, None)
-    assert "what a call gives depends on inputs that came after it" in str(found["projects-when-read"].reason)
+    assert "wrong after the calls that were timed" in str(found["projects-when-read"].reason)
 
 
 def test_what_is_unsupported_with_other_operands_alone_is_right(

@@ -1,5 +1,6 @@
 """What a target's own code says of its peak, and what becomes of it where that code fails."""
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from harness.running.peak_sampling import sample_peak
 from harness.targets.base import TargetOptions
 from harness.workers.protocol import PeakMeasured, PeakRequest
 
-REQUEST = PeakRequest(target="mine", dtype="f32", number=3)
+REQUEST = PeakRequest(target="mine", dtype="f32", bandwidths=True)
 
 
 def fails() -> Any:
@@ -27,18 +28,19 @@ def exits() -> Any:
 def sampled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., PeakMeasured]:
     """Return a function that samples a target which says this of its peak and of its bandwidths."""
 
-    def sample(peak: Callable[[], Any], bandwidths: Callable[[], Any]) -> PeakMeasured:
+    def sample(
+        peak: Callable[[], Any], bandwidths: Callable[[], Any], request: PeakRequest = REQUEST
+    ) -> PeakMeasured:
         class Mine:
             def peak_flops(self, chip: str | None, dtype: str, options: TargetOptions) -> Any:
                 return peak()
 
             def bandwidths(self, chip: str | None, options: TargetOptions, number: int) -> Any:
-                assert number == 3
                 return bandwidths()
 
         monkeypatch.setattr(plugins, "target", lambda name: Mine())
         monkeypatch.setattr(peak_sampling, "target_options", lambda name, values: TargetOptions())
-        return sample_peak(REQUEST)
+        return sample_peak(request)
 
     return sample
 
@@ -72,3 +74,13 @@ def test_bandwidths_that_fail_leave_the_peak(
 
 def test_what_cannot_be_measured_is_no_fault(sampled: Callable[..., PeakMeasured]) -> None:
     assert sampled(lambda: None, dict) == PeakMeasured(flops=None)
+
+
+def test_bandwidths_are_measured_only_for_who_asks(sampled: Callable[..., PeakMeasured]) -> None:
+    found = sampled(lambda: 2.0, lambda: {"L1": 5.0}, REQUEST.model_copy(update={"bandwidths": False}))
+    assert found == PeakMeasured(flops=2.0)
+
+
+def test_levels_take_turns_and_the_best_of_each_counts(sampled: Callable[..., PeakMeasured]) -> None:
+    rates = itertools.cycle([{"L1": 5.0}, {"memory": 1.0}, {"L1": 6.0}, {"memory": 2.0}])
+    assert sampled(lambda: 2.0, lambda: next(rates)).bandwidths == {"L1": 6.0, "memory": 2.0}

@@ -1,6 +1,5 @@
 """The peaks of a run: the best of all samples, and what a sampler asks for."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar
 
@@ -46,22 +45,22 @@ class StubWorker:
 
     pid = 1
     answers: ClassVar[list[PeakMeasured | WorkerFailure]] = []
-    asked: ClassVar[list[int]] = []
+    asked: ClassVar[list[bool]] = []
 
     def __init__(self, threads: int) -> None:
-        pass
-
-    def __enter__(self) -> "StubWorker":
-        return self
-
-    def __exit__(self, *error: object) -> None:
         pass
 
     def close(self) -> None:
         pass
 
+    def send_early(self, request: PeakRequest, timeout_s: float) -> None:
+        pass
+
+    def receive(self) -> None:
+        pass
+
     def request(self, request: PeakRequest, timeout_s: float, answer: type) -> PeakMeasured:
-        self.asked.append(request.number)
+        self.asked.append(request.bandwidths)
         given = self.answers[min(len(self.asked), len(self.answers)) - 1]
         if isinstance(given, WorkerFailure):
             raise given
@@ -77,14 +76,17 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> type[StubWorker]:
     return StubWorker
 
 
-def test_samples_are_numbered_so_that_levels_can_take_turns(
+def test_bandwidths_are_asked_for_once_a_run_and_by_whoever_wants_them(
     folder: RunFolder, worker: type[StubWorker]
 ) -> None:
     worker.answers = [PeakMeasured(flops=1.0, bandwidths={"memory": 2.0})]
-    with ExitStack() as stack:
-        sampler = Peaks(folder, timeout_s=1.0).sampler(CASE, 1, stack)
-        assert [sampler.sample() for _ in range(3)] == [PeakSample(1.0, {"memory": 2.0})] * 3
-    assert worker.asked == [0, 1, 2]
+    peaks = Peaks(folder, timeout_s=1.0, with_bandwidths=True)
+    sampler = peaks.sampler(CASE, 1)
+    assert [sampler.sample() for _ in range(2)] == [PeakSample(1.0, {"memory": 2.0})] * 2
+    peaks.note(example_round(bandwidths={NAME: {"memory": 2.0}}))
+    peaks.sampler(CASE, 1).sample()
+    Peaks(folder, timeout_s=1.0).sampler(CASE, 1).sample()
+    assert worker.asked == [True, False, False, False]
 
 
 def test_what_cannot_be_measured_is_told_once_and_noted_and_the_other_is_sampled_on(
@@ -96,9 +98,8 @@ def test_what_cannot_be_measured_is_told_once_and_noted_and_the_other_is_sampled
         PeakMeasured.model_validate({"flops": None, "bandwidths": {"L1": 2.0}, "faults": fault})
     ]
     peaks = Peaks(folder, 1.0, told.append)
-    with ExitStack() as stack:
-        sampler = peaks.sampler(CASE, 1, stack)
-        samples = [sampler.sample() for _ in range(2)]
+    sampler = peaks.sampler(CASE, 1)
+    samples = [sampler.sample() for _ in range(2)]
     assert samples == [PeakSample(None, {"L1": 2.0})] * 2
     line = f"the peak of {NAME} could not be measured: ZeroDivisionError: division by zero"
     assert told == [line]
@@ -128,10 +129,9 @@ def test_a_worker_that_fails_is_told_and_not_asked_again(folder: RunFolder, work
     told: list[str] = []
     worker.answers = [WorkerFailure(Status.TIMED_OUT, "no answer within the limit of 1 s")]
     peaks = Peaks(folder, 1.0, told.append)
-    with ExitStack() as stack:
-        for _ in range(2):
-            assert peaks.sampler(CASE, 1, stack).sample() == PeakSample()
-    assert worker.asked == [0]
+    for _ in range(2):
+        assert peaks.sampler(CASE, 1).sample() == PeakSample()
+    assert worker.asked == [False]
     assert told == [f"the peak of {NAME} could not be measured: no answer within the limit of 1 s"]
 
 
@@ -139,11 +139,10 @@ def test_a_target_that_measures_nothing_is_silent(folder: RunFolder, worker: typ
     told: list[str] = []
     worker.answers = [PeakMeasured(flops=None)]
     peaks = Peaks(folder, 1.0, told.append)
-    with ExitStack() as stack:
-        for _ in range(2):
-            assert peaks.sampler(CASE, 1, stack).sample() == PeakSample()
+    for _ in range(2):
+        assert peaks.sampler(CASE, 1).sample() == PeakSample()
     peaks.save()
-    assert (worker.asked, told, folder.manifest.unmeasured) == ([0], [], {})
+    assert (worker.asked, told, folder.manifest.unmeasured) == ([False], [], {})
 
 
 @pytest.mark.parametrize("gives", [ZeroDivisionError("no luck"), 5])
@@ -157,8 +156,7 @@ def test_a_target_that_cannot_say_which_peak_costs_the_peak_alone(
 
     monkeypatch.setattr(type(plugins.target("cpu")), "peak_dtype", peak_dtype)
     peaks = Peaks(folder, timeout_s=1.0)
-    with ExitStack() as stack:
-        assert peaks.sampler(CASE, 1, stack).sample() == PeakSample()
+    assert peaks.sampler(CASE, 1).sample() == PeakSample()
     assert worker.asked == []
     assert peaks.of(CASE) is None
     peaks.save()

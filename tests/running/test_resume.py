@@ -142,7 +142,7 @@ def test_an_interruption_says_how_many_cases_have_ended_and_resuming_does_too(tm
     observer = Quiet()
     summary = run(experiment(), tmp_path, observer, resume=True)
     assert summary.folder == interrupted.path
-    assert observer.messages == [f"resuming run {interrupted.run}: 1 of 4 cases finished"]
+    assert observer.messages[0] == f"resuming run {interrupted.run}: 1 of 4 cases finished"
     assert outcomes(summary) == EXPECTED
 
 
@@ -199,10 +199,10 @@ def test_a_baseline_that_is_timed_anew_alone_leaves_the_others_without_speed_up(
     run(experiment(), tmp_path, observer, cases=experiment().cases()[:1], resume=True)
     assert journaled(finished.folder)[len(before) :][:2] == [other, baseline]
     assert speedups(finished.folder) == {4: True, 16: False}
-    assert observer.messages[-1] == (
+    assert (
         "1 case without speed-up: timed apart from the baseline as it is now; "
         "--resume without --only times them beside it"
-    )
+    ) in observer.messages
     again = Quiet()
     run(experiment(), tmp_path, again, resume=True)
     assert speedups(finished.folder) == {4: True, 16: True}
@@ -276,9 +276,10 @@ def test_a_run_of_another_machine_is_not_resumed(finished: RunSummary, tmp_path:
     file.write_text(json.dumps({**json.loads(file.read_text()), "device": "Fast CPU"}))
     observer = Quiet()
     assert run(experiment(), tmp_path, observer, resume=True).folder != finished.folder
-    assert observer.messages == [
-        f"no run of tiny in {tmp_path} to resume (runs of other machines: Fast CPU): starting a new one"
-    ]
+    assert (
+        observer.messages[0]
+        == f"no run of tiny in {tmp_path} to resume (runs of other machines: Fast CPU): starting a new one"
+    )
 
 
 def compared(folder: Path) -> dict[object, tuple[str | None, bool]]:
@@ -362,7 +363,10 @@ def test_a_part_without_the_baseline_of_its_run_has_no_other(finished: RunSummar
     observer = Quiet()
     alone = experiment().cases()[1:2]
     (repeated,) = run(experiment(), tmp_path, observer, cases=alone, resume=True).results
-    assert observer.messages[-1].startswith("1 case without speed-up: timed apart from the baseline")
+    assert any(
+        message.startswith("1 case without speed-up: timed apart from the baseline")
+        for message in observer.messages
+    )
     assert (repeated.time_s is not None, repeated.baseline, repeated.speedup) == (True, None, None)
     run(experiment(), tmp_path, resume=True)
     assert compared(finished.folder) == {4: ("4", True), 16: ("4", False)}
@@ -381,8 +385,9 @@ def test_nothing_is_compared_with_a_baseline_that_has_failed_in_an_earlier_part(
     assert observer.kept_cases == ["overflows"]
     assert (failed.status, right.case, right.baseline, right.speedup) == ("wrong", other.id, None, None)
     assert right.time_s is not None
-    assert observer.messages[-1].startswith(
-        f"no comparison with {baseline.describe()}: the baseline is wrong: error inf"
+    assert any(
+        message.startswith(f"no comparison with {baseline.describe()}: the baseline is wrong: error inf")
+        for message in observer.messages
     )
 
 

@@ -42,11 +42,13 @@ from harness.workers.protocol import (
     LoadRequest,
     PeakMeasured,
     PeakRequest,
+    PrepareStartsRequest,
     Ran,
     Request,
     RunRequest,
     Sampled,
     SampleRequest,
+    StartRequest,
 )
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
@@ -155,8 +157,21 @@ def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, t
     load(worker, "numpy-attention")
     assert worker.request(RunRequest(), LIMIT_S, Ran).peak_bytes > 0
     assert worker.request(CheckRequest(expectation=expectation), LIMIT_S, Checked).ok
-    sampled = worker.request(SampleRequest(min_seconds=0.001), LIMIT_S, Sampled)
+    prepare = PrepareStartsRequest(
+        folder=build(worker, "numpy-attention"),
+        code={},
+        distribution="normal",
+        seed=0,
+        expectation=expectation,
+    )
+    worker.begin_lives(prepare, LIMIT_S)
+    worker.request(StartRequest(placement=1), LIMIT_S, Done)
+    sampled = worker.request(SampleRequest(number=2, min_seconds=0.001), LIMIT_S, Sampled)
     assert sampled.seconds * sampled.calls >= 0.001
+
+
+def test_no_sample_is_taken_before_a_start(worker: WorkerProcess) -> None:
+    assert "before a start" in failure_of(worker, SampleRequest(number=2, min_seconds=0.001)).reason
 
 
 def test_the_output_is_poisoned_before_it_is_checked(worker: WorkerProcess, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from harness.artifact.bound_call import BoundCall
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.targets.cpu.launch import OBJECT_FILE
-from harness.variants import twin
+from harness.variants import slowed_call
 
 PROBLEM = AttentionProblem(heads=1, seq_q=32, head_dim=16)
 
@@ -54,16 +54,16 @@ class Call(BoundCall):
 @pytest.mark.parametrize("by", [0.0, 0.03, 0.5])
 def test_a_slowed_call_takes_longer_by_its_share(by: float, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr(twin.time, "perf_counter", clock)
-    twin.SlowedCall(Call(clock), by).run()
+    monkeypatch.setattr(slowed_call.time, "perf_counter", clock)
+    slowed_call.SlowedCall(Call(clock), by).run()
     assert clock.now == pytest.approx(1 + by, abs=0.005)
 
 
 def test_what_slowing_itself_takes_is_a_part_of_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look at the clock takes a millisecond: three of them, beside the one of the wait, are not added."""
     clock = Clock()
-    monkeypatch.setattr(twin.time, "perf_counter", clock)
-    call = twin.SlowedCall(Call(clock), 0.03)
+    monkeypatch.setattr(slowed_call.time, "perf_counter", clock)
+    call = slowed_call.SlowedCall(Call(clock), 0.03)
     call.measure_itself()
     before = clock.now
     call.run()

@@ -24,7 +24,7 @@ from harness.reporting.html.results_table import results_table
 from harness.reporting.html.stages import stored_stages
 from harness.reporting.html.status_matrix import status_matrix
 from harness.reporting.measurement_notes import refuted_peak_notes
-from harness.reporting.panel_tables import BUSY_NOTE, has_busy_cells, notes_on_runs, panel_tables
+from harness.reporting.panel_tables import notes_on_rates, notes_on_runs, panel_tables
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import PANELS_READ, SUMMARY_READ
 from harness.status import Status
@@ -88,7 +88,7 @@ def _content(runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> dict[str, Any]:
         "panels": [{"table": panel, "texts": panel.texts(with_interval=True)} for panel in panels],
         "panels_read": PANELS_READ,
         "panel_notes": notes_on_runs(panels),
-        "busy_note": BUSY_NOTE if has_busy_cells(panels) else None,
+        "rate_notes": notes_on_rates(panels),
         "failures": failures_of(shown, MOST_FAILURES),
         "matrix": status_matrix(rows),
         "table": table,

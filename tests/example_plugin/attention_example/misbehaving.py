@@ -14,6 +14,7 @@ import numpy as np
 
 from attention_example.variant import NumpyAttention, NumpyCall, NumpyExecutable
 from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import Sample
 from harness.errors import BuildError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
@@ -22,7 +23,6 @@ from harness.processes.programs import run_program
 from harness.targets.base import Stage
 from harness.targets.lowering.stage_recorder import StageRecorder
 
-CALLS_BEFORE_DEATH = 100
 SECONDS_OF_A_LONG_CALL = 0.03
 """More than what a check repeats."""
 SECONDS_LATE = 0.02
@@ -248,22 +248,27 @@ class Stale(Misbehaving):
 
 
 class Drifts(Misbehaving):
-    """Code that is right in the first calls on the same memory only."""
+    """Code that is right until it is timed."""
 
     name = "drifts"
 
     class Call(NumpyCall):
-        """Writes zeros after some calls."""
+        """Writes zeros after a sample."""
 
-        runs = 0
+        is_timed = False
+
+        def sample(self, min_seconds: float) -> Sample:
+            """Take one, right still."""
+            sample = super().sample(min_seconds)
+            self.is_timed = True
+            return sample
 
         def run(self) -> None:
-            """Compute, a few times."""
-            self.runs += 1
-            if self.runs < CALLS_BEFORE_DEATH:
-                super().run()
-            else:
+            """Compute, until it is timed."""
+            if self.is_timed:
                 self.result.fill(0)
+            else:
+                super().run()
 
 
 class Accumulates(Misbehaving):
@@ -460,16 +465,12 @@ class DiesWhenTimed(Misbehaving):
     name = "dies-when-timed"
 
     class Call(NumpyCall):
-        """Crashes after some calls on the same memory."""
+        """Crashes when a sample is taken."""
 
-        runs = 0
-
-        def run(self) -> None:
-            """Compute, a few times."""
-            self.runs += 1
-            if self.runs >= CALLS_BEFORE_DEATH:
-                ctypes.string_at(0)
-            super().run()
+        def sample(self, min_seconds: float) -> Sample:
+            """Crash."""
+            ctypes.string_at(0)
+            return super().sample(min_seconds)
 
 
 CALLS: dict[str, type[NumpyCall]] = {

@@ -1,4 +1,4 @@
-"""The processor on which candidates are compared: one that others leave alone, the same for all of them.
+"""The processors on which candidates are compared: those that others leave alone.
 
 Cores differ for milliseconds at a time: by what else runs on them, by a neighbour on the same physical core,
 by their clock.  Candidates that wander between cores are compared with what their cores did; on one core they
@@ -6,7 +6,6 @@ share it.
 """
 
 import os
-import random
 import time
 
 import psutil
@@ -18,8 +17,8 @@ AS_QUIET_S = 0.02
 """Processors whose busy time differs by no more are equally quiet."""
 
 
-def quiet_core(window_s: float = WINDOW_S) -> int:
-    """Return a processor of this process that is among the quietest while this waits, by chance which.
+def quiet_cores(window_s: float = WINDOW_S) -> list[int]:
+    """Return the processors of this process that are the quietest while this waits.
 
     Call it while nothing of one's own runs.
     """
@@ -28,10 +27,8 @@ def quiet_core(window_s: float = WINDOW_S) -> int:
     time.sleep(window_s)
     after = _busy_seconds()
     busy = {processor: after[processor] - before[processor] for processor in allowed if processor in after}
-    if not busy:
-        return random.choice(allowed)
-    least = min(busy.values())
-    return random.choice([processor for processor in busy if busy[processor] <= least + AS_QUIET_S])
+    least = min(busy.values(), default=0.0)
+    return [processor for processor in busy if busy[processor] <= least + AS_QUIET_S] or allowed
 
 
 def _busy_seconds() -> dict[int, float]:

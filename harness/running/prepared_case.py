@@ -1,0 +1,98 @@
+"""A case in the worker that times it: prepared once, and started again and again.
+
+A start draws the luck of addresses anew: it is a fork of a process in which the artifact is read and its
+inputs are drawn, and maps code, arrays and stack elsewhere (`harness.machine.placement`).  Nothing is
+imported, parsed, drawn or checked again.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from harness.artifact.artifact import Artifact
+from harness.artifact.bound_call import BoundCall, Executable
+from harness.building.case_build import read_artifact
+from harness.machine.placement import placement
+from harness.oracle.expected import Expected, Verdict
+from harness.problem.changing_inputs import EXACT, ChangingInputs
+from harness.problem.inputs import Inputs, guarded, make_inputs
+from harness.running.output_check import OutputCheck, outputs_of
+from harness.workers.protocol import FreshCall
+
+
+@dataclass(frozen=True)
+class PreparedCase:
+    """What all starts of a case have in common."""
+
+    artifact: Artifact
+    folder: Path
+    inputs: Inputs
+    expected: Expected
+    """What the oracle expects of the inputs as they were drawn."""
+
+    @classmethod
+    def read(cls, folder: Path, distribution: str, seed: int, expectation: Path, candidate: int = 0) -> Self:
+        """Read a built case, whose files are as they were stored, and draw its inputs."""
+        artifact = read_artifact(folder).with_candidate(candidate)
+        artifact.require_unchanged(folder)
+        inputs = make_inputs(artifact.case.problem, distribution, seed).as_given()
+        return cls(artifact, folder, inputs, Expected.load(expectation))
+
+    def start(self, placement_seed: int) -> "StartedCase":
+        """Load the code and bind it to copies of the inputs, at addresses that a seed chooses."""
+        placement.vary(placement_seed)
+        executable = self.artifact.load_unchanged(self.folder)
+        executable.take_process()
+        return StartedCase(executable, guarded(self.inputs), self.expected)
+
+
+class StartedCase:
+    """Loaded code and the call that is timed."""
+
+    def __init__(self, executable: Executable, inputs: Inputs, expected: Expected) -> None:
+        self._executable = executable
+        self._changing = ChangingInputs(inputs)
+        self._expected = expected
+        self.call: BoundCall = executable.bind(inputs)
+        self._outputs: dict[str, np.ndarray] = {}
+
+    def refresh(self, number: int) -> None:
+        """Let the call have inputs that it has not seen, and poison its outputs."""
+        self._changing.refresh(number)
+        self._give()
+        self.call.poison_outputs()
+
+    def verified_sample(self, number: int) -> Verdict:
+        """Take a sample of one call, of inputs whose right output is known, and compare what it leaves.
+
+        Its outputs are read when the arrays hold other inputs already, which the call has not taken: code
+        that computes only when its outputs are read has none of the right ones then.
+        """
+        self._changing.become(number % EXACT)
+        self._give()
+        self.call.poison_outputs()
+        self.call.sample(0.0)
+        is_negated = self._changing.is_negated
+        self._changing.become(number % EXACT + EXACT, spoils_operands=True)
+        outputs = outputs_of(self.call)
+        self._changing.become(number % EXACT)
+        check = OutputCheck(self.call, self._expected, is_negated, of_parts=False)
+        return check.verdict(check.outputs(outputs))
+
+    def fresh_calls(self, number: int, times: int, call: FreshCall) -> None:
+        """Give new inputs and poison outputs so many times, and each time call and read them, or less."""
+        for turn in range(number, number + times):
+            self.refresh(turn)
+            if call == "copy":
+                self._outputs = {name: np.array(array) for name, array in self._outputs.items()}
+                continue
+            if call == "run":
+                self.call.run()
+            self._outputs = self.call.outputs()
+
+    def _give(self) -> None:
+        """Let the call take the inputs as they are now, or bind it anew."""
+        if not self.call.take_inputs(self._changing.inputs):
+            self.call = self._executable.bind(self._changing.inputs)
