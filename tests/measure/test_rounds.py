@@ -274,7 +274,7 @@ def test_a_dear_start_leaves_the_budget_for_others() -> None:
     machine = Machine({"a": steady(1e-3), "b": alternating(1e-3)})
     machine.start_s = 3.8
     rounds = machine.timer(baseline="a", starts=3, budget_s=36.0).run()
-    # A twelfth of the budget is 3 s, and a round takes 0.2 s.
+    # A fourteenth of the budget is 2.6 s, and a round takes 0.2 s.
     assert max(Counter(taken.start for taken in rounds).values()) <= 15
 
 
@@ -338,7 +338,7 @@ def test_a_start_that_hardly_differs_from_others_is_sampled_longer() -> None:
     machine.start_s = 0.1
     rounds = machine.timer(baseline="a", starts=3, budget_s=24.0).run()
     of_starts = Counter(taken.start for taken in rounds)
-    # From the third start on it is known that starts do not vary: each has its twelfth of the budget.
+    # From the third start on it is known that starts do not vary: each has its part of the budget.
     assert of_starts[0] < of_starts[3]
 
 
