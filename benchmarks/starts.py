@@ -2,11 +2,11 @@
 
     .venv/bin/python benchmarks/starts.py [--starts 10] [--rounds 40] [--repeats 3]
 
-Two copies of `flash` take turns on one processor, 4 ms each, in so many rounds; the median of their ratios is
-the luck of that start.  *Forked*: both are started anew as timings do it, by a fork of a process that has read
-the code.  *Whole*: both are new processes, which import and read everything again.  Kinds take turns, so that
-both see the same machine.  Printed are the standard deviations of the logarithms over the starts, with 95 %
-intervals, and their ratio, which is 1 where a fork draws the same luck as a process does.
+Two copies of `flash` take turns on one processor, 4 ms each, in so many rounds; the median of their ratios
+is the luck of that start.  *Forked*: both are started anew as timings do it, by a fork of a process that has
+read the code.  *Whole*: both are new processes, which import and read everything again.  Kinds take turns, so
+that both see the same machine.  Printed are the standard deviations of the logarithms over the starts, with
+95 % intervals, and their ratio, which is 1 where a fork draws the same luck as a process does.
 """
 
 import argparse

@@ -7,8 +7,8 @@ rounds, the widths of the speed-ups' intervals, what excludes 1, and the share o
 found are another experiment's: experiments/twins.toml.
 Then come two copies by processes of their own in turns, as programs that time whole commands do it, and by a
 plain loop in one process: the widths of their 95 % intervals, for the part of the time that two candidates of
-five have.  Of several repeats it says how many pairs of runs agree: their estimates of a twin differ by no more
-than both intervals allow.  With `--busy` another process keeps a core busy.
+five have.  Of several repeats it says how many pairs of runs agree: their estimates of a twin differ by no
+more than both intervals allow.  With `--busy` another process keeps a core busy.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def by_this_harness(folder: Path, budget: float, seq: int) -> list[Interval]:
 
 
 def share_of_agreeing_pairs(runs: Sequence[Sequence[Interval]]) -> float:
-    """Return in how many pairs of runs the estimates of a twin differ by no more than their intervals allow."""
+    """Return in how many pairs of runs the estimates of a twin differ as their intervals allow."""
     agreeing = [
         abs(math.log(first.value / second.value)) <= math.hypot(_reach(first), _reach(second))
         for one, other in itertools.combinations(runs, 2)

@@ -36,7 +36,7 @@ class OrderEffect:
 def times_after(
     samples: Mapping[str, Sequence[float | None]], predecessors: Mapping[str, Sequence[str | None]]
 ) -> dict[str, dict[str, float]]:
-    """Return, of the samples of some rounds, each candidate's time after each other one, over its typical time.
+    """Return, of samples of some rounds, each candidate's time after each other one, over its typical time.
 
     `predecessors` names for each sample who was sampled before it; None is nobody.  What the machine was
     slower or faster in a round is taken off first.
@@ -83,9 +83,9 @@ def order_effects(
 ) -> dict[str, OrderEffect]:
     """Return the largest effect of a predecessor on each candidate that has one beyond noise.
 
-    `after` has `times_after` of each block of rounds, `starts` the start that it belongs to.  An effect counts
-    where its interval lies wholly outside of 1 ± `LEAST_EFFECT`.  Many pairs are looked at: the intervals are
-    so wide that all of them hold with 95 % (Bonferroni).
+    `after` has `times_after` of each block of rounds, `starts` the start that it belongs to.  An effect
+    counts where its interval lies wholly outside of 1 ± `LEAST_EFFECT`.  Many pairs are looked at: the
+    intervals are so wide that all of them hold with 95 % (Bonferroni).
     """
     candidates = sorted({candidate for of_round in after for candidate in of_round})
     if len(candidates) < LEAST_CANDIDATES:

@@ -105,10 +105,10 @@ class RoundTimer:
     It is enough when, after `min_rounds` and `starts`, the 95 % interval of every candidate's paired ratio to
     the baseline (without a baseline: of its own time) is at most `interval` wide at the end of a start; or
     when `budget_s` is spent and there are `LEAST_STARTS` starts, or as many as are asked for, of a single one
-    `LEAST_ROUNDS` rounds; or after `max_rounds`.  A candidate whose interval is narrow enough rests until then.  One
-    whose single sample takes longer than the whole budget is sampled once.  A candidate that fails leaves,
-    and the others go on.  Samples from a device that was slowed down are not counted; after `LEAST_ROUNDS` of
-    them none is waited for.
+    `LEAST_ROUNDS` rounds; or after `max_rounds`.  A candidate whose interval is narrow enough rests until
+    then.  One whose single sample takes longer than the whole budget is sampled once.  A candidate that fails
+    leaves, and the others go on.  Samples from a device that was slowed down are not counted; after
+    `LEAST_ROUNDS` of them none is waited for.
     """
 
     def __init__(
