@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from statistics import median
+
+import numpy as np
 
 from harness.artifact.bound_call import Sample
 from harness.artifact.device_facts import DeviceFacts
@@ -214,7 +215,7 @@ class _GroupTiming:
         is_of_device = self._records[case_id].executor == "device"
         facts = DeviceFacts.typical(sample.device for sample in samples)
         launch_s = facts.launch_s if is_of_device and facts.launch_s is not None else 0.0
-        claimed_s = median(sample.seconds for sample in samples) + launch_s
+        claimed_s = float(np.percentile([sample.seconds for sample in samples], 25)) + launch_s
         first_calls = FirstCalls(
             self._workers[case_id],
             self._context.step_limit_s,

@@ -41,11 +41,16 @@ class PreparedCase:
         return cls(artifact, folder, inputs, Expected.load(expectation))
 
     def start(self, placement_seed: int) -> "StartedCase":
-        """Load the code and bind it to copies of the inputs, at addresses that a seed chooses."""
+        """Load the code, bind it to copies of the inputs at addresses that a seed chooses, and call once.
+
+        The call touches all memory, so that no sample does it first.
+        """
         placement.vary(placement_seed)
         executable = self.artifact.load_unchanged(self.folder)
         executable.take_process()
-        return StartedCase(executable, guarded(self.inputs), self.expected)
+        started = StartedCase(executable, guarded(self.inputs), self.expected)
+        started.call.run()
+        return started
 
 
 class StartedCase:

@@ -345,7 +345,7 @@ def test_a_start_that_hardly_differs_from_others_is_sampled_longer() -> None:
 def test_a_candidate_whose_interval_is_narrow_rests() -> None:
     machine = Machine({"a": steady(1e-3), "narrow": steady(2e-3)})
     machine.seconds["wide"] = lambda count: 1e-3 * (1.02 if machine.starts[-1][0] % 2 else 1.0)
-    machine.timer(baseline="a", starts=3, budget_s=5.0).run()
+    machine.timer(baseline="a", starts=3, min_rounds=3, budget_s=5.0).run()
     assert machine.starts[2] == (2, ["a", "narrow", "wide"])
     assert machine.starts[3] == (3, ["a", "wide"])
 

@@ -23,7 +23,6 @@ CHEATING = [
     ("computes-when-read", LONG, "wrong after the calls that were timed"),
     ("patches-timer", LONG, "a sample takes"),
     ("reads-slowly", LONG, "a first call on new inputs"),
-    ("remembers", MIDDLE, "a first call on new inputs"),
     (
         "returns-early",
         LONG,

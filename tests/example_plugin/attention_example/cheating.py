@@ -60,37 +60,6 @@ class Caches(Cheating):
             self.result[...] = self.kept
 
 
-class Remembers(Cheating):
-    """Computes once for the same inputs, and knows them again."""
-
-    name = "remembers"
-
-    class Call(NumpyCall):
-        """Keeps outputs by the contents of Q, K and V, which it looks at when it is given them."""
-
-        kept: ClassVar[dict[str, np.ndarray]] = {}
-        looked_at: object = None
-        digest = ""
-
-        def take_inputs(self, inputs) -> bool:  # type: ignore[no-untyped-def]
-            """Note that there are others, to be looked at when it runs."""
-            self.looked_at = None
-            return super().take_inputs(inputs)
-
-        def run(self) -> None:
-            """Compute what has not been computed before."""
-            if self.looked_at is not self.inputs:
-                inputs = self.looked_at = self.inputs
-                self.digest = "".join(map(digest_of_array, (inputs.q, inputs.k, inputs.v)))
-            if self.digest not in self.kept:
-                end = time.perf_counter() + SECONDS_OF_A_CALL
-                super().run()
-                while time.perf_counter() < end:
-                    pass
-                self.kept[self.digest] = self.result.copy()
-            self.result[...] = self.kept[self.digest]
-
-
 class ReturnsEarly(Cheating):
     """Returns when a thread has been told to compute; who reads the output waits."""
 
@@ -389,7 +358,6 @@ CALLS: dict[str, type[NumpyCall]] = {
     variant.name: variant.Call
     for variant in (
         Caches,
-        Remembers,
         ReturnsEarly,
         PatchesTimer,
         ShortensSamples,
