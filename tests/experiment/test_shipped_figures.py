@@ -20,6 +20,13 @@ from harness.results.row_maker import GroupTimes, RowMaker
 from harness.status import Status
 
 KNOWN: dict[str, Any] = {
+    "model": {
+        "fraction_of_peak": 0.6,
+        "bound": "tensor",
+        "cycles": 2e3,
+        "scores": 4e3,
+        "tensor_cycles": 1.2e3,
+    },
     "executor": "native",
     "recompute_factor": 1.5,
     "error_ratio": 0.5,

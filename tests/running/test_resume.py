@@ -1,11 +1,9 @@
 """What a resumed run keeps and what it does again, after it was killed or its cases have changed."""
 
 import json
-import math
 import os
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,6 +17,7 @@ from test_runner import Quiet, run
 
 from harness.errors import InputError
 from harness.experiment.experiment import Experiment
+from harness.measure.statistics import nested_interval
 from harness.problem.case import Case
 from harness.results.result import Result
 from harness.results.run_folder import RunFolder
@@ -314,9 +313,8 @@ def times_of_samples(folder: Path) -> dict[str, tuple[float, int]]:
     counted = samples[samples["counted"]]
     times = {}
     for case, of_case in counted.groupby("case"):
-        starts = of_case.groupby("start")["seconds"]
-        logarithms = [statistics.median(map(math.log, seconds)) for _, seconds in starts]
-        times[str(case)] = (math.exp(statistics.fmean(logarithms)), len(of_case))
+        typical = nested_interval(of_case["seconds"], of_case["start"])
+        times[str(case)] = (typical.value, len(of_case))
     return times
 
 
