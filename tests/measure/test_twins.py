@@ -48,7 +48,7 @@ def test_the_page_tells_what_the_full_runs_showed(run: Path) -> None:
     machine = "one core busy" if busy.mean() > 0.5 else "quiet"
     told = " | ".join(f"{count.excluding} of {count.all}" for count in [twins, *slowed])
     assert f"| {machine} | {told} |" in PAGE.read_text()
-    assert twins.all >= 100
+    assert twins.all == 200
     require(twins, slowed, is_busy=busy.mean() > 0.5)
 
 
