@@ -276,17 +276,6 @@ MUTANTS = {
         "for turn, expectation in ():",
         "tests/running/test_other_operands.py::test_code_that_keeps_the_first_operands_is_wrong",
     ),
-    "poisoned-before-others": Mutant(
-        "outputs are poisoned before the call on other inputs, so that code may compute these then",
-        "harness/running/checking.py",
-        "_Checking.check_repeatedly",
-        """of the inputs before.
-        self._run(RunRequest(poison=False, reads=True), Ran)""",
-        """of the inputs before.
-        self._run(RunRequest(reads=True), Ran)""",
-        "tests/running/test_cheating.py::test_code_that_cheats_has_no_time"
-        "[computes-when-poisoned-256-right on its first inputs, and wrong on others]",
-    ),
     "outputs-read-later": Mutant(
         "outputs are read some time after the call, when threads that it has left are done",
         "harness/running/worker.py",

@@ -16,12 +16,8 @@ SHORT, MIDDLE, LONG = 16, 64, 256
 CHEATING = [
     ("caches", SHORT, "right on its first inputs, and wrong on others"),
     ("caches", LONG, "right on its first inputs, and wrong on others"),
-    ("calls-it-launching", LONG, "a sample takes"),
-    ("computes-when-poisoned", SHORT, "right on its first inputs, and wrong on others"),
-    ("computes-when-read-first", LONG, "wrong after the calls that were timed|a first call on new inputs"),
     ("computes-when-read", SHORT, "wrong after the calls that were timed"),
     ("computes-when-read", LONG, "wrong after the calls that were timed"),
-    ("patches-timer", LONG, "a sample takes"),
     ("reads-slowly", LONG, "a first call on new inputs"),
     (
         "returns-early",
@@ -31,7 +27,6 @@ CHEATING = [
     ("says-milliseconds", SHORT, "have passed meanwhile"),
     ("says-milliseconds", LONG, "have passed meanwhile"),
     ("says-totals", SHORT, "have passed meanwhile"),
-    ("shortens-samples", LONG, "a sample takes"),
 ]
 """Code, the length at which it is timed, and what its row says."""
 
