@@ -90,6 +90,13 @@ class Starter(Protocol):
         """Start these candidates anew, for start `number`, and return those that failed."""
 
 
+class Sampler(Protocol):
+    """Takes a sample of a candidate; raises `WorkerFailure`."""
+
+    def __call__(self, candidate: str, *, is_verified: bool) -> Sample:
+        """Take it of inputs whose right output is known and look at that, if it is to be verified."""
+
+
 def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFailure]:
     """Leave candidates as they are."""
     return {}
@@ -98,9 +105,9 @@ def no_starter(number: int, candidates: Sequence[str]) -> Mapping[str, WorkerFai
 class RoundTimer:
     """Starts candidates, samples them in turns and decides when it is enough.
 
-    Rounds of a start go on for `SAMPLING_OF_A_START` times as long as all else takes in it, or longer where
-    starts hardly vary (`harness.measure.allocation`), and no longer than the budget has for one of
-    `EXPECTED_STARTS`.
+    The last round of each start is verified: what its samples leave is looked at.  Rounds go on for
+    `SAMPLING_OF_A_START` times as long as all else takes in a start, or longer where starts hardly vary
+    (`harness.measure.allocation`), and no longer than the budget has for one of `EXPECTED_STARTS`.
 
     It is enough when, after `min_rounds` and `starts`, the 95 % interval of every candidate's paired ratio to
     the baseline (without a baseline: of its own time) is at most `interval` wide at the end of a start; or
@@ -117,7 +124,7 @@ class RoundTimer:
         baseline: str | None,
         settings: TimingSettings,
         *,
-        sample: Callable[[str], Sample],
+        sample: Sampler,
         on_round: Callable[[TimedRound, int, dict[str, float]], None],
         on_failure: Callable[[str, WorkerFailure], None],
         load: Load,
@@ -129,9 +136,8 @@ class RoundTimer:
     ) -> None:
         """Prepare to time `candidates` (case ids), of which `baseline` is one.
 
-        `starter` is called before the rounds of each start, `finish_start` after them.  `sample` takes one
-        sample, or raises `WorkerFailure`, which goes to `on_failure`; `sample_peak` takes one of the
-        machine's peak in each start.
+        `starter` is called before the rounds of each start, `finish_start` after them.  What `sample` raises
+        goes to `on_failure`; `sample_peak` takes a sample of the machine's peak in each start.
         `on_round` gets every finished round, its number from 0 and the relative width of each candidate's
         interval at the end of the last start.  `history` holds rounds of an interrupted run, which count as
         if they were taken now.
@@ -153,8 +159,8 @@ class RoundTimer:
         """Candidates whose intervals are narrow enough, while those of others are not."""
         self._turns = 0
         self._widths: dict[str, float] = {}
-        self._round_s = self._end_took = 0.0
-        """Seconds of a round of the last start, and of what came after its last one."""
+        self._begin_took = self._round_s = self._end_took = 0.0
+        """Seconds of the last start: before its rounds, of one of them, and after the last one."""
 
     def run(self) -> list[TimedRound]:
         """Take rounds until it is enough, and return all rounds, those of the history first."""
@@ -164,8 +170,9 @@ class RoundTimer:
         self._widths = self.widths()
         while not self._is_enough():
             self._begin_start()
-            while not self._start_is_over():
+            while not self._only_one_round_is_left():
                 self._take_round()
+            self._take_round(is_verified=True)
             self._end_start()
         return self.rounds
 
@@ -189,7 +196,7 @@ class RoundTimer:
         ]
 
     def _begin_start(self) -> None:
-        """Give the candidates that still have turns new lives, and warm them up with a sample each."""
+        """Give the candidates that still have turns new lives."""
         began = self._clock()
         self._start += 1
         self._starts += 1
@@ -197,15 +204,13 @@ class RoundTimer:
         turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
         for candidate, failure in self._starter(self._start, turns).items():
             self._leave(candidate, failure)
-        for candidate in turns:
-            if candidate in self.candidates:
-                self._take_sample(candidate)
         self._peak = self._sample_peak()
         self._sampling_began = self._clock()
-        self._sampling_s = self._sampling_seconds(self._sampling_began - began + self._end_took)
+        self._begin_took = self._sampling_began - began
+        self._sampling_s = self._sampling_seconds(self._begin_took + self._end_took)
 
     def _end_start(self) -> None:
-        """Let what the candidates leave behind be looked at, and see whose intervals are narrow."""
+        """Let the samples of the start be looked at, and see whose intervals are narrow."""
         began = self._clock()
         self._round_s = (began - self._sampling_began) / max(1, len(self.rounds) - self._rounds_before)
         turns = [candidate for candidate in self.candidates if self._has_turn(candidate)]
@@ -218,23 +223,25 @@ class RoundTimer:
             }
         self._end_took = self._clock() - began
 
-    def _start_is_over(self) -> bool:
-        """Return whether the candidates are to be started anew, or all is done."""
+    def _only_one_round_is_left(self) -> bool:
+        """Return whether the candidates are to be started anew after another round, or all is done then."""
         if not any(self._has_turn(candidate) for candidate in self.candidates):
             return True
         taken = len(self.rounds) - self._rounds_before
-        if taken == 0:
-            return False
         most = self._settings.max_rounds
-        if most is not None and len(self.rounds) >= most:
+        if most is not None and len(self.rounds) >= most - 1:
             return True
         if self._settings.starts == 1:
-            return self._is_enough()
-        if most is not None and taken >= -(-most // self._settings.starts):
+            return taken > 0 and self._is_enough(coming=1)
+        if most is not None and taken >= -(-most // self._settings.starts) - 1:
             return True
         now, share = self._clock(), min(1.0, self._starts / self._settings.starts)
-        is_spent = now - self._began >= share * self._settings.budget_s
-        return is_spent or now - self._sampling_began >= self._sampling_s
+        round_s = (now - self._sampling_began) / taken if taken else self._round_s
+        if round_s == 0.0:
+            return False
+        end = now + round_s
+        is_spent = end - self._began >= share * self._settings.budget_s
+        return is_spent or end - self._sampling_began >= self._sampling_s
 
     def _sampling_seconds(self, start_s: float) -> float:
         """Return how long the rounds of a start are to take, beside which so much else takes."""
@@ -257,15 +264,17 @@ class RoundTimer:
             by_start.setdefault(start, []).append(math.log(value))
         return list(by_start.values())
 
-    def _take_round(self) -> None:
+    def _take_round(self, *, is_verified: bool = False) -> None:
         """Sample every candidate once, in the order of this turn."""
+        if not self.candidates:
+            return
         self._load.start()
         orders = balanced_orders(len(self.candidates))
         order = [self.candidates[place] for place in orders[self._turns % len(orders)]]
         self._turns += 1
         samples: dict[str, Sample] = {}
         for candidate in order:
-            sample = self._take_sample(candidate) if self._has_turn(candidate) else None
+            sample = self._take_sample(candidate, is_verified) if self._has_turn(candidate) else None
             if sample is not None:
                 samples[candidate] = sample
         if samples:
@@ -275,11 +284,11 @@ class RoundTimer:
                 self._widths = self.widths()
             self._on_round(self.rounds[-1], len(self.rounds) - 1, self._widths)
 
-    def _take_sample(self, candidate: str) -> Sample | None:
+    def _take_sample(self, candidate: str, is_verified: bool) -> Sample | None:
         """Return a sample, or None when the candidate has failed and left."""
         start = self._clock()
         try:
-            sample = self._sample(candidate)
+            sample = self._sample(candidate, is_verified=is_verified)
         except WorkerFailure as failure:
             self._leave(candidate, failure)
             return None
@@ -305,21 +314,27 @@ class RoundTimer:
         rejected = sum(candidate in taken.throttled for taken in self.rounds)
         return rejected >= LEAST_ROUNDS or any(candidate in taken.seconds for taken in self.rounds)
 
-    def _is_enough(self) -> bool:
+    def _is_enough(self, coming: int = 0) -> bool:
+        """Return whether no more rounds are needed when so many have been taken besides."""
         if not any(self._has_turn(candidate) for candidate in self.candidates):
             return True
         if not all(self._has_sample(candidate) for candidate in self.candidates):
             return False
-        count, starts = len(self.rounds), self._settings.starts
+        count, starts = len(self.rounds) + coming, self._settings.starts
         if self._settings.max_rounds is not None and count >= self._settings.max_rounds:
             return True
-        is_spent = self._clock() - self._began >= self._settings.budget_s
+        is_spent = self._clock() - self._began + self._least_start_s / 2 >= self._settings.budget_s
         least_rounds = LEAST_ROUNDS if starts == 1 else 1
         if is_spent and count >= least_rounds and self._starts >= min(starts, LEAST_STARTS):
             return True
         if count < self._settings.min_rounds or self._starts < starts:
             return False
         return all(width <= self._settings.interval for width in self._widths.values())
+
+    @property
+    def _least_start_s(self) -> float:
+        """Seconds that another start takes at least: one of which half does not fit any more is not made."""
+        return 0.0 if self._settings.starts == 1 else self._begin_took + self._round_s + self._end_took
 
     def _width(self, candidate: str) -> float:
         values = self._values(candidate)

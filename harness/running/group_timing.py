@@ -1,13 +1,15 @@
 """Timing the checked cases of one group: their workers take turns, rounds are journaled, rows are made.
 
 Each start (`harness.measure.rounds`) gives a case's worker a new life, whose arrays, stack and code lie
-elsewhere (`harness.running.prepared_case`).  Before each sample inputs are others and outputs poisoned;
-after the last sample of a start its output is compared with the oracle.  `harness.running.trust` says when a
+elsewhere (`harness.running.prepared_case`).  Before each sample inputs are others and outputs poisoned; what
+the last sample of a start leaves is compared with the oracle.  `harness.running.trust` says when a
 time is believed.
 """
 
 import itertools
+import math
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,11 +50,13 @@ from harness.workers.protocol import (
     PrepareStartsRequest,
     SampleRequest,
     StartRequest,
-    VerifiedSampleRequest,
 )
 
-ENERGY_SAMPLE = 2
-"""The sample of a start after which the energy of a call is told: the first one is thrown away."""
+ENERGY_SAMPLE = 1
+"""The sample of a start after which the energy of a call is told."""
+
+QUIET_FOR_S = 2.0
+"""Quiet processors are not looked for again sooner: the look itself takes part of a start."""
 
 AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
 
@@ -100,10 +104,12 @@ class _GroupTiming:
         self._first_call_s: dict[str, float] = {}
         """What a first call takes by this process's clock, of each candidate that was looked at."""
         self._samples_of_start: Counter[str] = Counter()
+        self._start_number = 0
         self._load = MachineLoad(())
         self._processors: list[int] = []
         self._is_disturbed = True
         """Whether others may use the processors by now."""
+        self._looked_for_quiet_cores = -math.inf
         first = next(iter(records.values())).case
         self._peak = context.peaks.sampler(first, case_threads(first))
         keys = {case_id: record.key for case_id, record in records.items()}
@@ -143,8 +149,9 @@ class _GroupTiming:
         Candidates of one thread each share a processor, any of those that others leave alone.
         """
         single = all(case_threads(self._records[case_id].case) == 1 for case_id in candidates)
-        if single and self._is_disturbed:
+        if single and self._is_disturbed and time.monotonic() - self._looked_for_quiet_cores > QUIET_FOR_S:
             self._processors, self._is_disturbed = quiet_cores(), False
+            self._looked_for_quiet_cores = time.monotonic()
         processor = random.choice(self._processors) if single else None
         with self._context.timed_share.spent_on("starts"):
             for case_id in candidates:  # all at once: they begin side by side
@@ -152,6 +159,7 @@ class _GroupTiming:
             failures = self._of_each(
                 candidates, lambda case_id: self._begin(case_id, processor), available_cores()
             )
+        self._start_number = number
         self._samples_of_start.clear()
         self._clocked.clear()
         self._claimed.clear()
@@ -185,11 +193,11 @@ class _GroupTiming:
         )
 
     def _finish_start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
-        """Look at the samples of a start, and at what a last one leaves; return what is wrong."""
-        with self._context.timed_share.spent_on("looks at outputs"):
-            return self._of_each(candidates, lambda case_id: self._verify(case_id, number))
+        """Look at the samples of a start by both clocks; return what is wrong."""
+        with self._context.timed_share.spent_on("looks at clocks"):
+            return self._of_each(candidates, self._compare_clocks)
 
-    def _verify(self, case_id: str, number: int) -> None:
+    def _compare_clocks(self, case_id: str) -> None:
         """Raise `WorkerFailure` where the samples of a candidate are not to be trusted."""
         record, worker, limit_s = self._records[case_id], self._workers[case_id], self._context.step_limit_s
         is_of_device = record.executor == "device"
@@ -200,12 +208,6 @@ class _GroupTiming:
             failure = self._look_at_first_calls(case_id)
         if failure is not None:
             raise failure
-        request = VerifiedSampleRequest(number=number)
-        verdict = worker.request(request, limit_s, Checked)
-        distribution = self._check.distributions[0]
-        record.note_verdict(verdict, distribution)
-        if not verdict.ok:
-            raise wrong_output(verdict, distribution, AFTER_TIMING, worker.log())
 
     def _look_at_first_calls(self, case_id: str) -> WorkerFailure | None:
         """Time first calls of a candidate; return why they do not agree with its samples, or None."""
@@ -253,13 +255,13 @@ class _GroupTiming:
             return
         number = 1 + max((taken.start for taken in rounds), default=-1)
         failures = self._start(number, candidates)
-        failures |= self._of_each([one for one in candidates if one not in failures], self._sample_and_keep)
-        failures |= self._finish_start(number, [one for one in candidates if one not in failures])
+        for step in (self._take_verified_sample, self._compare_clocks):
+            failures |= self._of_each([each for each in candidates if each not in failures], step)
         for case_id, failure in failures.items():
             self._drop(case_id, failure)
 
-    def _sample_and_keep(self, case_id: str) -> None:
-        self._sample(case_id)
+    def _take_verified_sample(self, case_id: str) -> None:
+        self._sample(case_id, is_verified=True)
 
     def finish_rows(self, rounds: list[TimedRound]) -> None:
         """Make the rows of what was timed, the baseline's first: without it the others are timed again."""
@@ -299,27 +301,39 @@ class _GroupTiming:
             return self._baseline.id
         return None
 
-    def _sample(self, case_id: str) -> Sample:
-        """Take a sample with new inputs, into an output that is poisoned before; raises `WorkerFailure`."""
-        worker, limit_s = self._workers[case_id], self._context.step_limit_s
+    def _sample(self, case_id: str, *, is_verified: bool = False) -> Sample:
+        """Take a sample with new inputs, into an output that is poisoned before; raises `WorkerFailure`.
+
+        A verified one has inputs whose right output is known: another output is a failure.
+        """
+        record, worker = self._records[case_id], self._workers[case_id]
         timing = self._context.experiment.timing
         self._samples_of_start[case_id] += 1
         tells_energy = self._samples_of_start[case_id] == ENERGY_SAMPLE
         request = SampleRequest(
-            number=self._next_number(),
+            number=self._start_number if is_verified else self._next_number(),
+            is_verified=is_verified,
             min_seconds=self._min_sample_s,
             graphs=timing.graphs,
             energy_s=timing.energy_s if tells_energy else 0.0,
         )
-        with self._records[case_id].elapsing():
-            sampled, clocked = take_sample(worker, request, limit_s)
+        with record.elapsing():
+            sampled, clocked = take_sample(worker, request, self._context.step_limit_s)
         self._context.timed_share.add(SAMPLES, clocked.claimed_s)
-        self._context.timed_share.add("new inputs", sampled.refresh_s)
+        self._context.timed_share.add("looks at outputs" if is_verified else "new inputs", sampled.besides_s)
+        if sampled.verdict is not None:
+            self._require_right(record, worker, sampled.verdict)
         sample = Sample(sampled.seconds, sampled.calls, sampled.device, sampled.throttled)
         if request.energy_s == 0:
             self._clocked.setdefault(case_id, []).append(clocked)
         self._claimed.setdefault(case_id, []).append(sample)
         return sample
+
+    def _require_right(self, record: CaseRecord, worker: WorkerProcess, verdict: Checked) -> None:
+        distribution = self._check.distributions[0]
+        record.note_verdict(verdict, distribution)
+        if not verdict.ok:
+            raise wrong_output(verdict, distribution, AFTER_TIMING, worker.log())
 
     def _sample_peak(self) -> PeakSample:
         with self._context.timed_share.spent_on("peaks"):

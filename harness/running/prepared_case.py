@@ -43,12 +43,13 @@ class PreparedCase:
     def start(self, placement_seed: int) -> "StartedCase":
         """Load the code, bind it to copies of the inputs at addresses that a seed chooses, and call once.
 
-        The call touches all memory, so that no sample does it first.
+        The call touches all memory, so that no sample does it first.  Its inputs are none of a sample's.
         """
         placement.vary(placement_seed)
         executable = self.artifact.load_unchanged(self.folder)
         executable.take_process()
         started = StartedCase(executable, guarded(self.inputs), self.expected)
+        started.refresh(0)
         started.call.run()
         return started
 
@@ -69,16 +70,22 @@ class StartedCase:
         self._give()
         self.call.poison_outputs()
 
-    def verified_sample(self, number: int) -> Verdict:
-        """Take a sample of one call, of inputs whose right output is known, and compare what it leaves.
+    def give_verified_inputs(self, number: int) -> None:
+        """Let the call have inputs whose right output is known, and poison its outputs.
 
-        Its outputs are read when the arrays hold other inputs already, which the call has not taken: code
-        that computes only when its outputs are read has none of the right ones then.
+        Even numbers are the inputs as drawn, odd ones have the other sign: no call of
+        this start has seen these.
         """
         self._changing.become(number % EXACT)
         self._give()
         self.call.poison_outputs()
-        self.call.sample(0.0)
+
+    def verdict(self, number: int) -> Verdict:
+        """Compare what the calls on the verified inputs of a number have left with what is expected.
+
+        The outputs are read when the arrays hold other inputs already, which no call has taken: code that
+        computes only when its outputs are read has none of the right ones then.
+        """
         is_negated = self._changing.is_negated
         self._changing.become(number % EXACT + EXACT, spoils_operands=True)
         outputs = outputs_of(self.call)

@@ -44,11 +44,11 @@ def take_sample(
 ) -> tuple[Sampled, ClockedSample]:
     """Return a worker's sample, and how long it took by both clocks; raises `WorkerFailure`.
 
-    Making inputs new is no part of it.
+    Making inputs new, and looking at outputs, is no part of it.
     """
     began = time.perf_counter()
     sampled = worker.request(request, limit_s, Sampled)
-    passed_s = time.perf_counter() - began - sampled.refresh_s
+    passed_s = time.perf_counter() - began - sampled.besides_s
     return sampled, ClockedSample(sampled.seconds * sampled.calls, passed_s)
 
 

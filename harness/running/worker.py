@@ -69,7 +69,6 @@ from harness.workers.protocol import (
     Sampled,
     SampleRequest,
     StartRequest,
-    VerifiedSampleRequest,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +110,6 @@ class Worker:
             GiveInputsRequest: self._give_inputs,
             PrepareStartsRequest: self._prepare_starts,
             StartRequest: self._start,
-            VerifiedSampleRequest: self._verified_sample,
             FreshCallsRequest: self._fresh_calls,
             SampleRequest: self._sample,
             PeakRequest: self._peak,
@@ -292,9 +290,6 @@ class Worker:
         self._started = self._prepared.start(request.placement)
         return Done()
 
-    def _verified_sample(self, request: VerifiedSampleRequest) -> Checked:
-        return _checked(self._started_case().verified_sample(request.number))
-
     def _fresh_calls(self, request: FreshCallsRequest) -> Done:
         self._started_case().fresh_calls(request.number, request.times, request.call)
         return Done()
@@ -305,19 +300,24 @@ class Worker:
         return self._started
 
     def _sample(self, request: SampleRequest) -> Sampled:
-        began = time.perf_counter()
-        started = self._started_case()
-        started.refresh(request.number)
-        call, refresh_s = started.call, time.perf_counter() - began
+        began, started = time.perf_counter(), self._started_case()
+        if request.is_verified:
+            started.give_verified_inputs(request.number)
+        else:
+            started.refresh(request.number)
+        call, besides_s = started.call, time.perf_counter() - began
         sample = call.sample_graphs if request.graphs else call.sample
         taken = sample(request.min_seconds)
         device = taken.device
         if request.energy_s:
             device = device.model_copy(update={"energy_j": call.energy(request.energy_s)})
+        began = time.perf_counter()
+        verdict = _checked(started.verdict(request.number)) if request.is_verified else None
         return Sampled(
             seconds=taken.seconds,
             calls=taken.calls,
-            refresh_s=refresh_s,
+            besides_s=besides_s + time.perf_counter() - began,
+            verdict=verdict,
             device=device,
             throttled=taken.throttled,
         )

@@ -179,17 +179,6 @@ class StartRequest(_Message):
     """Seed of where in memory the arrays lie."""
 
 
-class VerifiedSampleRequest(_Message):
-    """Take a sample with inputs whose right output is known; answered by `Checked`, of what it leaves.
-
-    The output is read when the inputs are others already: code that computes only then has none of these.
-    """
-
-    kind: Literal["verified-sample"] = "verified-sample"
-    number: Annotated[int, Field(ge=0)]
-    """As drawn, or with the other sign, see `harness.problem.changing_inputs.EXACT`."""
-
-
 class FreshCallsRequest(_Message):
     """Give new inputs, poison outputs, and call and read them, or less, some times; answered by `Done`."""
 
@@ -209,6 +198,8 @@ class SampleRequest(_Message):
     kind: Literal["sample"] = "sample"
     number: Annotated[int, Field(ge=0)]
     """Which inputs, see `ChangingInputs.refresh`."""
+    is_verified: bool = False
+    """Whether the right output of the inputs is known, and what the sample leaves is compared with it."""
     min_seconds: float
     graphs: bool = False
     """Whether a device takes the calls as one graph, see `BoundCall.sample_graphs`."""
@@ -311,8 +302,10 @@ class Sampled(_Message):
     seconds: MeasuredSeconds
     """Mean time of one call."""
     calls: Annotated[Count, Field(ge=1)]
-    refresh_s: Annotated[float, Field(ge=0)]
-    """Seconds until the inputs were new and the outputs poisoned."""
+    besides_s: Annotated[float, Field(ge=0)]
+    """Seconds until the inputs were new and the outputs poisoned, and in which the output was looked at."""
+    verdict: Checked | None = None
+    """What the oracle says of a verified sample's output."""
     device: DeviceFacts = DeviceFacts()
     throttled: str | None = None
     """See `harness.artifact.artifact.Sample`."""
@@ -359,7 +352,6 @@ Request = Annotated[
     | GiveInputsRequest
     | PrepareStartsRequest
     | StartRequest
-    | VerifiedSampleRequest
     | FreshCallsRequest
     | SampleRequest
     | PeakRequest
@@ -394,7 +386,6 @@ ANSWERS: dict[type[BaseModel], type[BaseModel]] = {
     GiveInputsRequest: InputsGiven,
     PrepareStartsRequest: Greeting,
     StartRequest: Done,
-    VerifiedSampleRequest: Checked,
     FreshCallsRequest: Done,
     SampleRequest: Sampled,
     PeakRequest: PeakMeasured,

@@ -363,7 +363,7 @@ MUTANTS = {
     "operands-stay-when-outputs-are-read": Mutant(
         "operands are as they were when outputs are read late",
         PREPARED,
-        "StartedCase.verified_sample",
+        "StartedCase.verdict",
         "spoils_operands=True",
         "spoils_operands=False",
         "tests/running/test_other_operands.py"
@@ -443,14 +443,6 @@ MUTANTS = {
         "orders[self._turns % len(orders)]",
         "orders[0]",
         f"{OF_ROUNDS}test_each_candidate_follows_each_other_one_equally_often",
-    ),
-    "warm-up-counted": Mutant(
-        "there is no warm-up",
-        ROUNDS,
-        "RoundTimer._begin_start",
-        "if candidate in self.candidates:",
-        "if False:",
-        f"{OF_ROUNDS}test_warm_up_samples_are_not_counted",
     ),
     "steal-is-idle": Mutant(
         "time that a hypervisor gave to others counts as idle",
@@ -680,7 +672,7 @@ MUTANTS = {
     "computed-when-read": Mutant(
         "outputs after the timing are read before inputs are others",
         PREPARED,
-        "StartedCase.verified_sample",
+        "StartedCase.verdict",
         "self._changing.become(number % EXACT + EXACT, spoils_operands=True)",
         "pass",
         "tests/running/test_prepared_case.py::test_work_that_is_left_for_later_is_found",
