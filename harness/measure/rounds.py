@@ -36,10 +36,10 @@ LEAST_ROUNDS = min_samples()
 LEAST_STARTS = 5
 """Starts that are made even when the budget is spent, if as many are asked for: of three, t is 4.3."""
 
-SAMPLING_OF_A_START = 3.5
-"""A start is sampled so many times as long as all else takes in it: that is less than a quarter then."""
+SAMPLING_OF_A_START = 4.5
+"""A start is sampled so many times as long as all else takes in it: that is less than a fifth then."""
 
-EXPECTED_STARTS = 14
+EXPECTED_STARTS = 13
 """A start is sampled for no more than such a part of the budget: of few starts, intervals are wide."""
 
 

@@ -55,7 +55,7 @@ from harness.workers.protocol import (
 ENERGY_SAMPLE = 1
 """The sample of a start after which the energy of a call is told."""
 
-QUIET_FOR_S = 2.0
+QUIET_FOR_S = 3.0
 """Quiet processors are not looked for again sooner: the look itself takes part of a start."""
 
 AFTER_TIMING = "right when it was checked, and wrong after the calls that were timed: "
@@ -173,9 +173,7 @@ class _GroupTiming:
             self._context.observer.started(self._records[case_id].case, "time")
             worker.begin_lives(self._preparation(case_id), limit_s)
             self._prepared.add(case_id)
-        worker.request(StartRequest(placement=random.getrandbits(32)), limit_s, Done)
-        if processor is not None:
-            worker.keep_on(processor)
+        worker.request(StartRequest(placement=random.getrandbits(32), processor=processor), limit_s, Done)
 
     def _preparation(self, case_id: str) -> PrepareStartsRequest:
         record, check = self._records[case_id], self._check

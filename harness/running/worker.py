@@ -32,6 +32,7 @@ from harness.errors import (
     one_line,
 )
 from harness.machine.placement import elsewhere
+from harness.processes.affinity import keep_on
 from harness.processes.copies import no_copy_returns
 from harness.processes.lives import begin_anew, live
 from harness.processes.own_memory import limit_memory, peak_bytes, reset_peak_bytes
@@ -288,6 +289,8 @@ class Worker:
         if self._prepared is None:
             raise RuntimeError("a start was asked for before it was prepared")
         self._started = self._prepared.start(request.placement)
+        if request.processor is not None:
+            keep_on(request.processor)
         return Done()
 
     def _fresh_calls(self, request: FreshCallsRequest) -> Done:

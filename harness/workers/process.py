@@ -21,7 +21,6 @@ from harness.machine.memory_kills import OutOfMemoryCount
 from harness.processes import guardian
 from harness.processes.open_files import readable
 from harness.processes.programs import SENT_FROM_OUTSIDE
-from harness.processes.tasks import tasks_of
 from harness.status import Status
 from harness.storage.folder_store import FolderStore
 from harness.workers.deaths import explain_death
@@ -220,17 +219,6 @@ class WorkerProcess:
     def begin_lives(self, request: PrepareStartsRequest, timeout_s: float) -> None:
         """Prepare what all lives from now on begin with, and begin the first; raises `WorkerFailure`."""
         self._pid = self.request(request, timeout_s, Greeting).pid
-
-    def keep_on(self, processor: int) -> None:
-        """Let this life of the worker, its threads and what it has started, run on one processor only.
-
-        What it starts from now on does so, too.
-        """
-        for task in tasks_of(self.pid):
-            with contextlib.suppress(
-                ProcessLookupError, PermissionError
-            ):  # it has ended: the next request says of what
-                os.sched_setaffinity(task, {processor})
 
     def send(self, request: Request, timeout_s: float) -> None:
         """Ask without waiting; `receive` then waits for the answer until the time-out.

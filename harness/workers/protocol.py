@@ -177,6 +177,8 @@ class StartRequest(_Message):
     kind: Literal["start"] = "start"
     placement: int
     """Seed of where in memory the arrays lie."""
+    processor: int | None = None
+    """On which processor alone the life runs from then on."""
 
 
 class FreshCallsRequest(_Message):

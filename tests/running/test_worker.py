@@ -17,7 +17,6 @@ from harness.machine import memory_kills
 from harness.oracle.expected import Expected, expect
 from harness.problem.inputs import make_inputs
 from harness.processes.own_memory import limit_memory
-from harness.processes.tasks import tasks_of
 from harness.running.worker import Worker
 from harness.status import Status
 from harness.workers import process
@@ -110,34 +109,6 @@ def test_a_new_life_does_what_the_first_did(worker: WorkerProcess) -> None:
         worker.request(RunRequest(), LIMIT_S, Ran)
 
 
-def test_a_life_can_be_kept_on_one_processor_and_the_next_is_free(worker: WorkerProcess) -> None:
-    allowed = os.sched_getaffinity(worker.pid)
-    processor = max(allowed)
-    worker.keep_on(processor)
-    assert os.sched_getaffinity(worker.pid) == {processor}
-    worker.restart()
-    assert os.sched_getaffinity(worker.pid) == allowed
-
-
-def test_threads_and_processes_that_code_has_started_are_kept_there_too() -> None:
-    program = (
-        "import subprocess, sys, threading, time\n"
-        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-        "print(child.pid, flush=True)\n"
-        "time.sleep(60)\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
-        child = int(process.stdout.readline()) if process.stdout is not None else 0
-        try:
-            tasks = set(tasks_of(process.pid))
-        finally:
-            process.kill()
-            os.kill(child, signal.SIGKILL)
-    assert {process.pid, child} < tasks
-    assert len(tasks) == 3
-
-
 def test_a_worker_that_has_died_does_not_begin_anew(worker: WorkerProcess) -> None:
     os.kill(worker.pid, signal.SIGKILL)
     worker.restart()
@@ -165,9 +136,18 @@ def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, t
         expectation=expectation,
     )
     worker.begin_lives(prepare, LIMIT_S)
-    worker.request(StartRequest(placement=1), LIMIT_S, Done)
+    allowed = os.sched_getaffinity(worker.pid)
+    worker.request(StartRequest(placement=1, processor=max(allowed)), LIMIT_S, Done)
+    assert os.sched_getaffinity(worker.pid) == {max(allowed)}
     sampled = worker.request(SampleRequest(number=2, min_seconds=0.001), LIMIT_S, Sampled)
     assert sampled.seconds * sampled.calls >= 0.001
+    verified = SampleRequest(number=1, min_seconds=0.001, is_verified=True)
+    verdict = worker.request(verified, LIMIT_S, Sampled).verdict
+    assert verdict is not None
+    assert verdict.ok
+    worker.restart()
+    worker.request(StartRequest(placement=2), LIMIT_S, Done)
+    assert os.sched_getaffinity(worker.pid) == allowed, "the next life is free"
 
 
 def test_no_sample_is_taken_before_a_start(worker: WorkerProcess) -> None:
