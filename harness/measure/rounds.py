@@ -39,7 +39,7 @@ LEAST_STARTS = 5
 SAMPLING_OF_A_START = 4.5
 """A start is sampled so many times as long as all else takes in it: that is less than a fifth then."""
 
-EXPECTED_STARTS = 13
+EXPECTED_STARTS = 12
 """A start is sampled for no more than such a part of the budget: of few starts, intervals are wide."""
 
 

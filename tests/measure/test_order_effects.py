@@ -14,6 +14,7 @@ def noisy_machine(seed: int, effects: dict[tuple[str, str], float], count: int =
     draw = np.random.default_rng(seed)
     names = [f"c{number}" for number in range(count)]
     machine = Machine({}, sample_s=0.001)
+    machine.start_s = 0.01
 
     def seconds_of(name: str):
         def seconds(_: int) -> float:

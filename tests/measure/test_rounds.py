@@ -271,7 +271,7 @@ def test_a_dear_start_leaves_the_budget_for_others() -> None:
     machine = Machine({"a": steady(1e-3), "b": alternating(1e-3)})
     machine.start_s = 3.8
     rounds = machine.timer(baseline="a", starts=3, budget_s=36.0).run()
-    # A fourteenth of the budget is 2.6 s, and a round takes 0.2 s.
+    # A twelfth of the budget is 3 s, and a round takes 0.2 s.
     assert max(Counter(taken.start for taken in rounds).values()) <= 15
 
 
