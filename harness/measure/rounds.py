@@ -39,8 +39,11 @@ LEAST_STARTS = 5
 SAMPLING_OF_A_START = 4.5
 """A start is sampled so many times as long as all else takes in it: that is less than a fifth then."""
 
+LEAST_SAMPLING_OF_A_START = 2.2
+"""A start that is dear, as that of long calls, is sampled so many times as long as all else takes in it."""
+
 EXPECTED_STARTS = 12
-"""A start is sampled for no more than such a part of the budget: of few starts, intervals are wide."""
+"""Another start is sampled for no more than such a part of the budget: of few starts, intervals are wide."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +249,9 @@ class RoundTimer:
     def _sampling_seconds(self, start_s: float) -> float:
         """Return how long the rounds of a start are to take, beside which so much else takes."""
         least = SAMPLING_OF_A_START * start_s
-        most = self._settings.budget_s / EXPECTED_STARTS * SAMPLING_OF_A_START / (1 + SAMPLING_OF_A_START)
+        budget_s = self._settings.budget_s
+        most = budget_s / EXPECTED_STARTS * SAMPLING_OF_A_START / (1 + SAMPLING_OF_A_START)
+        most = max(most, min(LEAST_SAMPLING_OF_A_START * start_s, budget_s / LEAST_STARTS - start_s))
         best = min(
             (
                 best_rounds(self._logarithms(candidate), start_s, self._round_s)
