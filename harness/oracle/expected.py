@@ -120,7 +120,7 @@ LARGEST_SCORE = 1e30
 """Bound of |scale|·‖q‖·rms‖k‖: running maxima of f32 kernels start at its negative."""
 
 CHECK_ROWS = 1024
-"""Rows compared at once: a mapped reference need not fit into memory, and their differences fit into caches."""
+"""Rows compared at once: a mapped reference need not fit into memory, and differences fit into caches."""
 
 
 def reference(inputs: Inputs, problem: AttentionProblem) -> np.ndarray:
