@@ -22,7 +22,7 @@ from harness.artifact.bound_call import Sample
 from harness.artifact.device_facts import DeviceFacts
 from harness.digest import digest
 from harness.machine.cores import available_cores
-from harness.machine.quiet_cores import quiet_cores
+from harness.machine.quiet_cores import MOST_PROBED, fastest_core, quiet_cores
 from harness.measure.order_effects import OrderEffect, order_effects_of_rounds
 from harness.measure.rounds import MachineLoad, PeakSample, RoundTimer, TimedRound
 from harness.problem.case import Case
@@ -146,13 +146,13 @@ class _GroupTiming:
     def _start(self, number: int, candidates: Sequence[str]) -> dict[str, WorkerFailure]:
         """Give candidates new lives, bound to copies of the same inputs, those of the first distribution.
 
-        Candidates of one thread each share a processor, any of those that others leave alone.
+        Candidates of one thread each share a processor, the fastest of those that others leave alone.
         """
         single = all(case_threads(self._records[case_id].case) == 1 for case_id in candidates)
         if single and self._is_disturbed and time.monotonic() - self._looked_for_quiet_cores > QUIET_FOR_S:
             self._processors, self._is_disturbed = quiet_cores(), False
             self._looked_for_quiet_cores = time.monotonic()
-        processor = random.choice(self._processors) if single else None
+        processor = fastest_core(_some_of(self._processors)) if single else None
         with self._context.timed_share.spent_on("starts"):
             for case_id in candidates:  # all at once: they begin side by side
                 self._workers[case_id].restart()
@@ -387,3 +387,7 @@ class _GroupTiming:
             for taken in self._context.earlier_rounds
             if taken.group == self._group_id and self._workers.keys() & {*taken.seconds, *taken.throttled}
         ]
+
+
+def _some_of(processors: Sequence[int]) -> list[int]:
+    return random.sample(processors, min(len(processors), MOST_PROBED))

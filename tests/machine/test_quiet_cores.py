@@ -1,10 +1,11 @@
 import os
+import time
 from collections import namedtuple
 
 import psutil
 import pytest
 
-from harness.machine.quiet_cores import quiet_cores
+from harness.machine.quiet_cores import fastest_core, quiet_cores
 
 Times = namedtuple("Times", "user system idle")
 
@@ -38,3 +39,23 @@ def test_equally_quiet_ones_are_all_there(busy_in_the_window: dict[int, float]) 
 def test_all_are_those_that_this_process_may_use(busy_in_the_window: dict[int, float]) -> None:
     busy_in_the_window.update({0: 0.05, 1: 0.05, 2: 0.0, 3: 0.05})
     assert quiet_cores(window_s=0) == [0, 1, 3]
+
+
+def test_the_processor_of_the_quickest_loop_is_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that goes three times as fast on processor 3 as on 1."""
+    here = {"processor": 0, "now": 0.0}
+    allowed: list[set[int]] = []
+
+    def stay_on(process: int, processors: set[int]) -> None:
+        allowed.append(processors)
+        here["processor"] = min(processors)
+
+    def clock() -> float:
+        here["now"] += 1.0 if here["processor"] == 3 else 3.0
+        return here["now"]
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1, 3})
+    monkeypatch.setattr(os, "sched_setaffinity", stay_on)
+    monkeypatch.setattr(time, "perf_counter", clock)
+    assert fastest_core([1, 3]) == 3
+    assert allowed[-1] == {1, 3}, "this thread is free again"
