@@ -20,7 +20,7 @@ def test_new_inputs_are_no_part_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> 
 
     class Answers:
         def request(self, request: SampleRequest, limit_s: float, answer: type) -> Sampled:
-            return Sampled(seconds=0.05, calls=4, refresh_s=0.25)
+            return Sampled(seconds=0.05, calls=4, besides_s=0.25)
 
     request = SampleRequest(number=2, min_seconds=0.1)
     _, clocked = trust.take_sample(Answers(), request, 1.0)  # type: ignore[arg-type]
