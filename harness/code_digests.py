@@ -44,7 +44,8 @@ def code_of_plugin(kind: str, name: str) -> dict[str, str]:
     Raises `PluginError` for a plugin that cannot be loaded, and for sources that are not there.
     """
     plugin = plugins.load(kind, name)
-    (package,) = plugins.packages_of(*(([name], []) if kind == "variant" else ([], [name])))
+    variants, targets = ([name], []) if kind == "variant" else ([], [name])
+    (package,) = plugins.packages_of(variants, targets)
     with plugins.asked(kind, name, "its sources"):
         declared = _relative_paths(getattr(plugin, "sources", ()))
     return code_digests([package, *(f"{package}:{path}" for path in declared)])
