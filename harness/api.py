@@ -8,27 +8,15 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from importlib.machinery import ModuleSpec
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.code_packages import are_as_loaded, loaded_modules
-from harness.digest import source_stamps
 from harness.errors import HarnessError, InputError, UnsupportedError, one_line, raise_interrupt
-from harness.imported_code import note_modules, require_as_imported
-from harness.plugin_code import (
-    Sources,
-    case_as_imported,
-    packages_of,
-    packages_of_cases,
-    python_sources,
-    read_as_imported,
-    require_sources,
-)
+from harness.experiment.case_settings import complete_case
 from harness.printable import printable
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_of
 from harness.problem.attention_problem import AttentionProblem
@@ -50,8 +38,6 @@ class BuiltArtifact:
 
     artifact: Artifact
     folder: Path
-    sources: Sources | None = field(default=None, compare=False)
-    """The Python sources of the plugins that it was built by, as they were; None where that is not known."""
 
     def __repr__(self) -> str:
         """Return what was built and where it lies, `<BuiltArtifact flash · cpu · b1 … in FOLDER>`."""
@@ -94,10 +80,9 @@ class BuiltArtifact:
 
         Raises:
             UnsupportedError: a toolchain refused to build it.
-            InputError: the folder is gone, as after the cache was pruned, or code of the plugins was edited
-                since it was built.
-            HarnessError: the artifact was built for a device that is not here, files in the folder have
-                changed, or code of the plugins was edited since this process imported it.
+            InputError: the folder is gone, as after the cache was pruned.
+            HarnessError: the artifact was built for a device that is not here, or files in the folder have
+                changed.
         """
         if self.artifact.refusal is not None:
             raise UnsupportedError(f"{self.case.describe()}: {self.artifact.refusal}")
@@ -107,14 +92,7 @@ class BuiltArtifact:
         if not exists(self.folder):
             raise InputError(f"executable: {self.folder} is missing, pruned from the cache: build it again")
         name = f"{self.case.variant} on {self.case.target}"
-        problem = self.case.problem
-        if self.sources is None:
-            return CheckedExecutable(problem, self.artifact.load(self.folder), name)
-        packages = packages_of(self.case.variant, self.case.target)
-        require_sources(packages, self.sources)
-        code = self.artifact.load(self.folder)
-        note_modules(packages)
-        return CheckedExecutable(problem, code, name, lambda: note_modules(packages))
+        return CheckedExecutable(self.case.problem, self.artifact.load(self.folder), name)
 
 
 def build(
@@ -139,11 +117,10 @@ def build(
         InputError: unknown variant, target, parameter or option.
         UnsupportedError: the variant cannot do this problem; the message says why, and which variants can.
         BuildError: the compiler refused, crashed or took too long.
-        HarnessError: code of a plugin was edited since this process imported it: reload it.
     """
     if not isinstance(problem, AttentionProblem):
         raise InputError(f"problem: found {shown(problem)}, expected an AttentionProblem")
-    return _built(case_as_imported(problem, variant, target, _mapping(params), target_options))
+    return _built(complete_case(problem, variant, target, _mapping(params), target_options))
 
 
 @with_arguments(CALL_FIELDS)
@@ -199,8 +176,8 @@ def attention(
             packed sequences of most variants, and pages that are no whole number of key tiles.
         OutOfMemoryError: the system does not give the memory for an output or a workspace.
         HarnessError: the code of a variant or target fails, whatever it raises, gives other outputs than
-            arrays of the problem's shapes and dtypes, changes an input, which is looked at in the first call,
-            or was edited since this process imported it: reload it.
+            arrays of the problem's shapes and dtypes, or changes an input, which is looked at in the first
+            call.
     """
     arrays = {"q": as_array("q", q), "k": as_array("k", k), "v": as_array("v", v)}
     operands = {
@@ -213,8 +190,8 @@ def attention(
     options = {} if threads is None else {"threads": threads}
     params = _mapping(params)
     with _failures_told(f"{variant} on {target}"):
-        case = case_as_imported(problem, variant, target, params, options)
-        return _executable(case, executor)(arrays["q"], arrays["k"], arrays["v"], **operands)
+        case = complete_case(problem, variant, target, params, options)
+        return _loaded(_Choice(case, executor))(arrays["q"], arrays["k"], arrays["v"], **operands)
 
 
 def run(
@@ -242,7 +219,6 @@ def run(
     Raises:
         InputError: an argument is of another kind, the experiment or a filter is wrong, or `out` cannot be
             written.
-        HarnessError: code of a plugin was edited since this process imported it: reload it.
     """
     from harness.artifact.cache import cache_root
     from harness.experiment.experiment import load_experiment
@@ -259,13 +235,10 @@ def run(
     if profile is not None and not isinstance(profile, str):
         raise InputError(f"profile: found {shown(profile)}, expected a name such as 'cpu'")
     filters = _filters(only)
-    with read_as_imported():
-        plan = load_experiment(find_experiment(source), profile)
-        cases = plan.cases(filters)
-    require_as_imported(packages_of_cases(cases))
+    plan = load_experiment(find_experiment(source), profile)
     summary = run_experiment(
         plan,
-        cases,
+        plan.cases(filters),
         out=ensure_writable_folder(Path(folder), "out").absolute(),
         resume=resume,
         timed=timed,
@@ -326,29 +299,9 @@ class _Choice:
 
     case: Case
     executor: str | None
-    sources: Sources
-    """The sources of plugins that it is of, as they are now: code that is edited is built anew."""
 
     def __hash__(self) -> int:
         return hash((self.case.id, self.executor))
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """An executable, and the modules of plugins as they were when it was loaded."""
-
-    executable: Executable
-    modules: Mapping[str, ModuleSpec | None]
-
-
-def _executable(case: Case, executor: str | None) -> Executable:
-    """Return a case's executable; loaded anew where sources have changed, or a module was reloaded."""
-    choice = _Choice(case, executor, source_stamps(packages_of(case.variant, case.target)))
-    loaded = _loaded(choice)
-    if not are_as_loaded(loaded.modules):
-        _loaded.cache_clear()
-        loaded = _loaded(choice)
-    return loaded.executable
 
 
 def _built(case: Case) -> BuiltArtifact:
@@ -356,13 +309,12 @@ def _built(case: Case) -> BuiltArtifact:
     from harness.building import case_build
     from harness.building.alternatives import alternatives
 
-    sources = python_sources(packages_of(case.variant, case.target))
     try:
         artifact, folder = case_build.build(case)
     except UnsupportedError as error:
         others = ", ".join(alternatives(case))
         raise UnsupportedError(f"{error}; variants that can: {others}" if others else str(error)) from error
-    return BuiltArtifact(artifact, folder, sources)
+    return BuiltArtifact(artifact, folder)
 
 
 @contextmanager
@@ -378,11 +330,10 @@ def _failures_told(where: str) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=CACHED_EXECUTABLES)
-def _loaded(choice: _Choice) -> _Loaded:
+def _loaded(choice: _Choice) -> Executable:
     from harness.targets.executors import with_executor
 
     built = _built(choice.case)
     if choice.executor is not None:
         built = replace(built, artifact=with_executor(built.artifact, choice.executor))
-    packages = packages_of(choice.case.variant, choice.case.target)
-    return _Loaded(built.executable(), loaded_modules(packages))
+    return built.executable()

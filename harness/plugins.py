@@ -15,9 +15,7 @@ from importlib.metadata import Distribution, EntryPoint, distributions, entry_po
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from harness.digest import OWN_PACKAGE
 from harness.errors import HarnessError, InputError, PluginError, message_of, one_line, raise_interrupt
-from harness.imported_code import note_modules
 from harness.plurals import counted
 from harness.printable import printable
 from harness.storage.streams import tell
@@ -263,12 +261,6 @@ _made: dict[tuple[str, str], tuple[object, Any]] = {}
 """What each plugin's module defined when it was made, and what was made of it, by kind and name."""
 
 
-def modules_of(plugin: object) -> set[str]:
-    """Return the modules of the entry points that this object was made by; none for one made otherwise."""
-    names = [place for place, (_, made) in list(_made.items()) if made is plugin]
-    return {_registered(kind)[name].module for kind, name in names if name in _registered(kind)}
-
-
 def _defined(kind: str, name: str) -> object:
     """Return what a plugin's module defines now where its entry point says; None before it is imported."""
     entry = _registered(kind)[name]
@@ -294,7 +286,6 @@ def _make(kind: str, name: str) -> Any:
     except BaseException as error:
         raise_interrupt(error)
         raise PluginError(f"{declared} cannot be imported: {one_line(error)}") from error
-    note_modules({entry.module.partition(".")[0]} - {OWN_PACKAGE})
     try:
         made = plugin()
         model = getattr(made, SETTINGS[kind], None)

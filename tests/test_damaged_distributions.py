@@ -9,7 +9,6 @@ import pytest
 
 from harness import plugins
 from harness.__main__ import main
-from harness.artifact.launching_code import _versions
 from harness.cli import doctor
 from harness.errors import PluginError
 from harness.results.manifest import package_versions
@@ -88,8 +87,3 @@ def test_the_doctor_tells_of_a_package_without_a_version(folder: Path) -> None:
     (finding,) = doctor.package_findings(["damaged==1.0"])
     assert finding.state is doctor.State.BROKEN
     assert finding.detail.startswith("its version cannot be read: ")
-
-
-def test_versions_of_launching_code_are_those_that_can_be_read(folder: Path) -> None:
-    (folder / "top_level.txt").write_text("damaged\n")
-    assert dict(_versions({"numpy", "damaged"})).keys() == {"numpy"}

@@ -1,21 +1,35 @@
 """Whether two builds made the same code: a digest of what runs."""
 
+import functools
 import json
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
-from harness.artifact.launching_code import launching_digest
-from harness.digest import OWN_PACKAGE, digest
+from harness.code_digests import OWN_PACKAGE, code_digests
+from harness.digest import digest
 from harness.storage.digests import DIGESTS_FILE
 from harness.storage.reading import read_text
+
+LAUNCHING = (
+    "artifact",
+    "targets/lowering/buffers.py",
+    *(f"targets/cpu/{name}.py" for name in ("executable", "launch", "object_code")),
+    *(f"targets/gpu/{name}.py" for name in ("driver", "event_timer", "executable", "launch")),
+    *(f"targets/{name}" for name in ("cuda/device", "rocm/device", "xegpu/device", "xegpu/processor")),
+    *(f"variants/{name}.py" for name in ("slowed_call", "baselines/iree/calls")),
+)
+"""Files and folders of this package that call machine code: a call can become slower by these alone."""
+PACKAGES = ("numpy", "llvmlite", "iree-base-runtime", "cuda-bindings", "intel-opencl-rt")
+"""Distributions that these call it through."""
 
 
 def binary_digest(artifact: Artifact, folder: Path) -> str | None:
     """Return a digest of an artifact's machine code, of how it is launched, and of the code that does so.
 
     The texts of stages are left out: another way to the same code gives the same digest.  A plugin's loader
-    may run them nevertheless, or choose by parameters what it runs: there the content key counts as well, of
-    whatever the case depends on.  None where the code is not in the folder, as that of a library, or the
+    may run them nevertheless, or choose by parameters what it runs: there the content key counts instead,
+    of whatever the case depends on.  None where the code is not in the folder, as that of a library, or the
     folder does not say what it holds.
     """
     try:
@@ -26,10 +40,22 @@ def binary_digest(artifact: Artifact, folder: Path) -> str | None:
         return None
     others = {ARTIFACT_FILE, *artifact.stage_files.values()}
     code = {name: value for name, value in noted.items() if name not in others}
-    launching = launching_digest(artifact.loader)
-    if not code or launching is None:
+    if not code:
         return None
+    launched = [artifact.launch, artifact.ranks, artifact.page_size, artifact.is_padded]
     is_own = artifact.loader.partition(".")[0] == OWN_PACKAGE
-    of_a_plugin = None if is_own else [artifact.key, artifact.chosen]
-    launched = [artifact.launch, artifact.ranks, artifact.page_size, artifact.is_padded, launching]
-    return digest([code, *launched, of_a_plugin])
+    return digest([code, launched, _launching_digest() if is_own else [artifact.key, artifact.chosen]])
+
+
+@functools.cache
+def _launching_digest() -> str:
+    """Return the digest of the code of this package that launches, and of what it launches through."""
+    code = code_digests(f"{OWN_PACKAGE}:{name}" for name in LAUNCHING)
+    return digest([code, [_version(name) for name in PACKAGES]])
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

@@ -1,7 +1,6 @@
 """Loaded code that Python programs call: it sees and gives arrays of its problem's shapes and dtypes only."""
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -26,20 +25,9 @@ from harness.validation import shown
 class CheckedExecutable(Executable):
     """Loaded code that sees and gives arrays of its problem's shapes and dtypes only."""
 
-    def __init__(
-        self,
-        problem: AttentionProblem,
-        executable: Executable,
-        name: str | None = None,
-        note_imported: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Take loaded code that errors call `name`, by default as its type is called.
-
-        `note_imported` is called when the code has run and modules were imported meanwhile.
-        """
+    def __init__(self, problem: AttentionProblem, executable: Executable, name: str | None = None) -> None:
+        """Take loaded code that errors call `name`, by default as its type is called."""
         self.problem = problem
-        self._note_imported = note_imported
-        self._modules = 0
         self.executable = executable
         self.name = name or type(executable).__name__
         self._keeps_inputs = False
@@ -62,12 +50,6 @@ class CheckedExecutable(Executable):
             raise InputError(f"inputs: found {shown(inputs)}, expected Inputs, such as Inputs(q, k, v)")
         check_inputs(self.problem, inputs)
         require_scores_in_range(inputs, self.problem)
-
-    def note_new_imports(self) -> None:
-        """Let modules be noted that were imported since this was asked for last."""
-        if len(sys.modules) != self._modules:
-            self._modules = len(sys.modules)
-            self._note_imported()
 
     def turn(self) -> AbstractContextManager[object]:
         """Return the turn of the loaded code; binding and calling take it by themselves."""
@@ -124,13 +106,6 @@ class CheckedCall(CallInTurn):
         self._executable = executable
         self._given = given
         self._inputs = inputs
-
-    def run(self) -> None:
-        """Compute once, and note what code was imported for that."""
-        try:
-            super().run()
-        finally:
-            self._executable.note_new_imports()
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Take other inputs; raises `InputError` as `bind` does.

@@ -12,10 +12,8 @@ from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
 from harness.artifact.reached_stages import stages_left_in
 from harness.building.returned_artifact import returned_artifact
-from harness.building.unknown_code import noted, only_known_code
-from harness.code_packages import code_packages
-from harness.code_places import leaving_places
-from harness.digest import code_digests, digest
+from harness.code_digests import OWN_PACKAGE, code_digests, code_of_plugin
+from harness.digest import digest
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
 from harness.experiment.case_settings import asked_for, checked, concrete
 from harness.problem.case import Case, ParameterValue
@@ -37,25 +35,20 @@ def find_key(case: Case) -> KeyFound:
     """Return the content key of what building this case gives, and the device it is for.
 
     The key changes with the source IR, the case, the versions of the tools, the code of this package and of
-    the plugins, and the device, and with nothing else.  Raises `UnsupportedError` with the variant's
-    reason, `PluginError` for a plugin that cannot be loaded, or `InputError`.
+    the plugins (`harness.code_digests`), and the device, and with nothing else.  Raises `UnsupportedError`
+    with the variant's reason, `PluginError` for a plugin that cannot be loaded, or `InputError`.
     """
     plugins.check_name("variant", case.variant)
     plugins.check_name("target", plugins.name_of(case.target))
-    with noted(case):
-        return _found_key(case)
-
-
-def _found_key(case: Case) -> KeyFound:
     variant = plugins.variant(case.variant)
-    target = plugins.target(case.target)
     plugins.check_target(case.target)
     concrete(checked("variant", case.variant, case.params, f"variant {case.variant!r}: "))
     concrete(target_options(case.target, case.target_options))
     require_supported(case)
     target_name = plugins.name_of(case.target)
     device = device_of(case)
-    code = code_digests({"harness"} | code_packages(variant) | code_packages(target))
+    code = code_digests([OWN_PACKAGE])
+    code |= code_of_plugin("variant", case.variant) | code_of_plugin("target", target_name)
     key = digest(
         {
             "source": variant.source(case),
@@ -100,19 +93,17 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
     """Build a case into the cache, or find it there; `known_key` saves computing its key again.
 
     Raises `UnsupportedError`, `BuildError`, `PluginError` or `InputError`; a compiler may also end the
-    process.  What has loaded code that the key does not know (`harness.building.unknown_code`) fails.
+    process.
     """
     key = known_key or find_key(case).key
     folder = cache.find(key)
     cached = folder is not None
     if folder is None:
-        with noted(case):
-            variant = plugins.variant(case.variant)
+        variant = plugins.variant(case.variant)
 
         def build_into(empty: Path) -> None:
-            with no_copy_returns(), _parameters_named(case), only_known_code(case, cache.root):
-                with leaving_places():
-                    built = variant.build(case, key, empty)
+            with no_copy_returns(), _parameters_named(case):
+                built = variant.build(case, key, empty)
                 artifact = returned_artifact(variant, case, built, empty)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.building.pool import CaseRequest, Outcome, no_more
-from harness.digest import code_digests, require_same_code
-from harness.errors import ChangedCodeError
+from harness.code_digests import code_digests, require_same_code
+from harness.errors import ChangedCodeError, PluginError
 from harness.results.row_maker import CaseRecord
 from harness.status import Status
 from harness.workers.process import WorkerFailure
@@ -82,8 +82,8 @@ def _noted(outcome: Outcome, record: CaseRecord) -> WorkerFailure | None:
         return answer
     if isinstance(answer, KeyFound):
         try:
-            require_same_code(code_digests(["harness"]), answer.code)
-        except ChangedCodeError as error:
+            require_same_code(code_digests(answer.code), answer.code)
+        except (ChangedCodeError, PluginError) as error:
             return WorkerFailure(Status.CRASHED, str(error), transient=True)
         record.key, record.device, record.code = answer.key, answer.device, answer.code
     elif isinstance(answer, Built):

@@ -71,8 +71,6 @@ def compare_in_turn(
     resume: bool = False,
 ) -> None:
     """Run an experiment with two revisions in turn, compare them and tell; exits as `compare_folders`."""
-    from harness import plugins
-    from harness.comparing.code_origin import require_own_code
     from harness.comparing.revisions import checked_out, compare_revisions, edited_files
     from harness.experiment.experiment import load_experiment
     from harness.experiment.shipped import find_experiment
@@ -83,14 +81,11 @@ def compare_in_turn(
         raise InputError(f"--revisions: found {len(runs)} arguments, expected one, an experiment")
     pairs = DEFAULT_PAIRS if pairs is None else pairs
     limit, file = wanted.limit, Path(find_experiment(str(runs[0]))).resolve()
-    cases = load_experiment(file, profile).cases(list(only))
-    needed = plugins.packages_of({case.variant for case in cases}, {case.target for case in cases})
+    load_experiment(file, profile).cases(list(only))  # which says what is wrong before anything is built
     ensure_writable_folder(out)
     _require_writable(wanted)
     folder = (out / RUNS_FOLDER).resolve()
     with ended_by_signals(), checked_out(revisions, Path.cwd()) as clones:
-        for clone in clones:
-            require_own_code(clone, {"harness", *needed})
         edited = edited_files(Path.cwd())
         if edited:
             note([f"files whose changes are in no revision, since they are not committed: {edited}"])

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 SOURCES = ("", "src")
 """Where in a repository packages lie."""
+SAME_CODE = (
+    "both revisions run the same code: what differs is no code of this experiment, or lies neither at the "
+    "top of the repository nor in src/"
+)
 LONGEST_GIT_S = 300.0
 TOP_OF_WORK_TREE = ("rev-parse", "--show-toplevel")
 """What git says the top folder of a checkout with."""
@@ -123,6 +127,8 @@ def compare_revisions(
                         runs[place] = _run(revision, copy, out / ("old", "new")[place], options)
                 compared.append(compare_runs(runs[0], runs[1], threshold))
                 kept.keep(runs[0], runs[1])
+            if number == 0 and not changed_code([compared[0].old, compared[0].new]):
+                tell(SAME_CODE)
             if number == 0 and is_all_identical(compared[0].cases):
                 tell("all machine code is identical: further pairs would say nothing more")
                 return compared[0]

@@ -6,8 +6,8 @@ A run that was resumed has several parts, each with a commit and packages of its
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from harness.code_digests import OWN_PACKAGE
 from harness.comparing.check_settings import other_checks
-from harness.digest import OWN_PACKAGE
 from harness.plurals import counted
 from harness.results.loading import first_of_equal
 from harness.results.manifest import Manifest, Part
@@ -41,7 +41,7 @@ def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> 
 
 
 def changed_code(runs: Sequence["RunFolder"]) -> list[str]:
-    """Return the packages whose code differs between runs, or parts of them, that are taken for one's."""
+    """Return the names of code that differs between runs, or parts of them, that are taken for one's."""
     parts = [part for run in runs for part in _parts(run.manifest)]
     codes = [{**part.plugin_code, OWN_PACKAGE: part.code_digest} for part in parts]
     names = {name for code in codes for name in code}

@@ -18,14 +18,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from harness.code_packages import code_packages
-from harness.digest import OWN_PACKAGE, code_digest, digest_of_sources
+from harness.code_digests import OWN_PACKAGE, code_digest, code_of_plugin
 from harness.errors import HarnessError
 from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
 from harness.machine.system import Machine, device_name, machine
 from harness.numbers import Share
-from harness.plugins import load, name_of, plugin_versions
+from harness.plugins import name_of, plugin_versions
 from harness.printable import printable
 from harness.problem.case import Case
 from harness.processes.git import outside_of_repositories
@@ -109,7 +108,7 @@ class Manifest(BaseModel):
 
     harness_version: str
     code_digest: str
-    """Digest of the harness's sources (`harness.digest`)."""
+    """Digest of the harness's sources (`harness.code_digests`)."""
     git_commit: Commit = None
     git_dirty: bool | None = None
     """Whether tracked files of the package differ from that commit.  Both are None when the harness runs from
@@ -118,8 +117,9 @@ class Manifest(BaseModel):
     packages: dict[str, str]
     """Versions of the packages that the harness needs, and of optional ones where they are installed."""
     plugin_code: dict[str, str] = {}
-    """Digest of the sources of each package, besides the harness, that variants and targets of the cases are
-    from: plugins are edited more often than they get another version.  Older versions did not note it."""
+    """Digest of each piece of code, besides the harness, that variants and targets of the cases are from, by
+    its name (`harness.code_digests`): plugins are edited more often than they get another version.  Older
+    versions did not note it."""
     machine: Machine
     device: str
     """The processor in short (`device_name`)."""
@@ -224,22 +224,18 @@ def of_experiment(
 
 
 def plugin_code(cases: Iterable[Case]) -> dict[str, str]:
-    """Return the digest of the sources of each package that cases need besides the harness.
+    """Return the digest of each piece of code that cases need besides the harness, by its name.
 
     What cannot be imported has none: its cases say so.
     """
     named = {("variant", case.variant) for case in cases} | {
         ("target", name_of(case.target)) for case in cases
     }
-    packages: set[str] = set()
+    code: dict[str, str] = {}
     for kind, name in named:
-        with contextlib.suppress(HarnessError):
-            packages |= code_packages(load(kind, name))
-    digests = {}
-    for package in sorted(packages - {OWN_PACKAGE}):
-        with contextlib.suppress(ImportError, OSError, ValueError):  # such as a module that was made by hand
-            digests[package] = digest_of_sources(package)
-    return digests
+        with contextlib.suppress(HarnessError, OSError):
+            code |= code_of_plugin(kind, name)
+    return {name: code[name] for name in sorted(code.keys() - {OWN_PACKAGE})}
 
 
 def unmeasured_line(what: str, name: str, reason: str, *, is_known: bool) -> str:

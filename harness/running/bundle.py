@@ -27,7 +27,7 @@ from harness.artifact.artifact import Artifact
 from harness.building.case_build import read_artifact
 from harness.building.pool import CaseRequest, Outcome, no_more
 from harness.building.requests import OnStart
-from harness.digest import code_digest
+from harness.code_digests import code_digest
 from harness.digest import digest as digest_of_values
 from harness.errors import HarnessError, InputError, PluginError, cut, one_line, raise_interrupt
 from harness.experiment.experiment import Experiment, parse_experiment

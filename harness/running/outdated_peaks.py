@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from harness import plugins
-from harness.code_packages import code_packages
-from harness.digest import OWN_PACKAGE
+from harness.code_digests import OWN_PACKAGE, code_of_plugin
 from harness.errors import HarnessError, raise_interrupt
 from harness.printable import printable
 from harness.problem.case import Case
@@ -12,7 +11,7 @@ from harness.results.manifest import Manifest, Part, part_of
 from harness.running.peak_names import name_peak
 
 DEVICE = "device of the peak"
-"""Stands beside the packages whose code measures a peak; no package is called so."""
+"""Stands beside the names of code that measures a peak; no code is called so."""
 
 
 def outdated_peaks(manifest: Manifest, described: Manifest) -> set[str]:
@@ -43,20 +42,20 @@ def devices_of_peaks(cases: Iterable[Case]) -> dict[str, str]:
 def same_since(manifest: Manifest, peak: str) -> str:
     """Return when a run began, or was taken up again, with the code and device that measure a peak now."""
     try:
-        packages = code_packages(plugins.target(peak.partition(" ")[0]))
+        code = set(code_of_plugin("target", peak.partition(" ")[0]))
     except HarnessError:  # nothing measures it now
-        packages = {OWN_PACKAGE}
+        code = {OWN_PACKAGE}
     since, known = manifest.started, _measured_with(manifest, peak)
     for part in manifest.parts:
         now = _measured_with(part, peak)
-        if any(known[what] != now[what] for what in (packages | {DEVICE}) & known.keys() & now.keys()):
+        if any(known[what] != now[what] for what in (code | {DEVICE}) & known.keys() & now.keys()):
             since = part.started
         known |= now
     return since
 
 
 def _measured_with(part: Manifest | Part, peak: str) -> dict[str, str]:
-    """Return the device of a peak, and the digests of sources by package, that a part went on with."""
+    """Return the device of a peak, and the digests of code by name, that a part went on with."""
     device = part.devices_of_peaks.get(peak)
     return {
         **part.plugin_code,

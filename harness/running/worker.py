@@ -26,7 +26,8 @@ from harness.artifact.cache import ArtifactCache
 from harness.artifact.candidates import fastest_candidate
 from harness.artifact.reached_stages import reached_stages
 from harness.building.case_build import build_case, find_key, read_artifact
-from harness.digest import code_digests, digest_of_array, require_same_code
+from harness.code_digests import code_digests, require_same_code
+from harness.digest import digest_of_array
 from harness.errors import (
     ChangedInputsError,
     one_line,

@@ -99,6 +99,8 @@ class Target(ABC):
     """Stages of builds that options lead another way, by the option as `--set` takes it."""
     grid_order: ClassVar[GridOrder | None] = None
     """How the points of a grid are numbered where a parameter leaves it open; None: as the loops are."""
+    sources: ClassVar[tuple[str, ...]] = ()
+    """As `Variant.sources`."""
 
     @abstractmethod
     def chips(self) -> dict[str, str]:

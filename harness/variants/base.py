@@ -41,6 +41,8 @@ class Variant(ABC):
     parameters: ClassVar[type[Parameters]] = Parameters
     needed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Fields without which no problem is for this variant, with values that small examples have."""
+    sources: ClassVar[tuple[str, ...]] = ()
+    """Files and folders beside its package that its code depends on, as paths from the package's folder."""
 
     @abstractmethod
     def supports(self, problem: AttentionProblem, target: str) -> str | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.artifact import binary
 from harness.artifact.artifact import Artifact
 from harness.artifact.binary import binary_digest
 from harness.problem.attention_problem import AttentionProblem
@@ -49,6 +50,33 @@ def test_with_a_loader_of_ours_machine_code_and_launch_count_and_no_stages(tmp_p
     assert one == digest(tmp_path, key="other", stage="another way")
     assert one != digest(tmp_path, code="other machine code")
     assert one != digest(tmp_path, launch={"threads": 2})
+
+
+def test_the_code_that_launches_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = digest(tmp_path)
+    monkeypatch.setattr(binary, "LAUNCHING", binary.LAUNCHING[1:])
+    binary._launching_digest.cache_clear()
+    assert digest(tmp_path) != one
+    monkeypatch.undo()
+    binary._launching_digest.cache_clear()
+    assert digest(tmp_path) == one
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "targets.cpu.executable",
+        "targets.cuda.device.driver",
+        "targets.rocm.device.driver",
+        "targets.xegpu.device.driver",
+        "targets.xegpu.processor.executor",
+        "variants.slowed_call",
+        "variants.baselines.iree.calls",
+    ],
+)
+def test_loaders_of_what_is_timed_are_code_that_launches(module: str) -> None:
+    file = f"{module.replace('.', '/')}.py"
+    assert any(file == place or file.startswith(f"{place}/") for place in binary.LAUNCHING)
 
 
 def test_with_a_loader_of_a_plugin_another_key_is_another_code(tmp_path: Path, loader: str) -> None:

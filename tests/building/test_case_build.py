@@ -49,7 +49,7 @@ def test_the_key_changes_with_all_that_the_build_depends_on(
     elif change == "variant":
         case = example_case("wrong")
     elif change == "code":
-        monkeypatch.setattr(case_build, "code_digests", lambda packages: dict.fromkeys(packages, "another"))
+        monkeypatch.setattr(case_build, "code_of_plugin", lambda kind, name: {"attention_example": "other"})
     elif change == "tools":
         monkeypatch.setattr(NumpyAttention, "tool_versions", lambda self: {"numpy": "3"})
     elif change == "device":
@@ -57,14 +57,6 @@ def test_the_key_changes_with_all_that_the_build_depends_on(
     elif change == "source":
         monkeypatch.setattr(NumpyAttention, "source", lambda self, case: "other code")
     assert find_key(case).key != before
-
-
-def test_the_key_covers_all_packages_of_a_plugin_s_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = find_key(example_case())
-    monkeypatch.setattr(case_build, "code_packages", lambda plugin: {"attention_example", "filecheck"})
-    found = find_key(example_case())
-    assert found.code.keys() == {"harness", "attention_example", "filecheck"}
-    assert found.key != before.key
 
 
 def test_a_build_leaves_a_complete_folder_in_the_cache(tmp_path: Path) -> None:

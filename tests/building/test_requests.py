@@ -8,7 +8,7 @@ from example_cases import example_case
 
 from harness.building.pool import Outcome
 from harness.building.requests import find_keys
-from harness.digest import code_digest
+from harness.code_digests import code_digest
 from harness.results.row_maker import CaseRecord
 from harness.workers.protocol import KeyFound
 
@@ -29,13 +29,20 @@ class Answers:
 
 
 @pytest.mark.parametrize(
-    ("code", "is_same"), [({}, True), ({"harness": code_digest()}, True), ({"harness": "another"}, False)]
+    ("code", "told"),
+    [
+        ({}, None),
+        ({"harness": code_digest()}, None),
+        ({"harness": "another"}, "harness: the code is not what the run began with"),
+        ({"json": "another"}, "json: the code is not what the run began with"),
+        ({"no_such_plugin": "a digest"}, "no_such_plugin: no source file is found"),
+    ],
 )
-def test_a_key_of_another_harness_than_this_is_none(code: dict[str, str], is_same: bool) -> None:
+def test_a_key_of_other_code_than_this_process_finds_is_none(code: dict[str, str], told: str | None) -> None:
     record = CaseRecord(example_case())
     found = KeyFound(key="a" * 64, device="cpu", code=code)
     failures = list(find_keys(Answers(found), {record.case.id: record}, lambda request: None))
-    assert (record.key is not None, not failures) == (is_same, is_same)
+    assert (record.key is not None, not failures) == (told is None, told is None)
     for _, failure in failures:
         assert failure.transient
-        assert "harness: the code is not what the run began with" in failure.reason
+        assert str(told) in failure.reason

@@ -11,7 +11,13 @@ import pytest
 from example_results import example_manifest, example_result
 
 from harness.comparing.comparison import compare_runs
-from harness.comparing.revisions import Revision, checked_out, compare_revisions, of_comparisons
+from harness.comparing.revisions import (
+    SAME_CODE,
+    Revision,
+    checked_out,
+    compare_revisions,
+    of_comparisons,
+)
 from harness.comparing.text import headline
 from harness.errors import InputError
 from harness.results.run_folder import RunFolder
@@ -99,7 +105,7 @@ def test_the_runs_that_were_just_made_are_compared_whatever_else_lies_there(tmp_
         tell=told.append,
     )
     assert list(compared.cases[["time_s_old", "time_s_new"]].iloc[0]) == [0.5, 0.25]
-    assert told[-1] == "all machine code is identical: further pairs would say nothing more"
+    assert told[-2:] == [SAME_CODE, "all machine code is identical: further pairs would say nothing more"]
 
 
 def test_a_case_that_some_pair_has_in_both_runs_is_not_said_to_be_of_one(tmp_path: Path) -> None:

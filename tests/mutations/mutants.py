@@ -284,15 +284,6 @@ MUTANTS = {
         "if False:",
         "tests/running/test_worker.py::test_a_check_compares_what_was_there_when_the_call_returned",
     ),
-    "places-of-builds": Mutant(
-        "what one build has loaded is code of the next",
-        "harness/code_places.py",
-        "leaving_places",
-        "_loaded_by_builds.update(",
-        "set().update(",
-        "tests/building/test_unknown_code.py"
-        "::test_what_one_build_generates_and_adds_to_the_path_is_in_no_key_of_another",
-    ),
     "no-hidden-runs": Mutant(
         "masks hide single pairs only",
         "harness/problem/random_masks.py",
@@ -348,8 +339,8 @@ MUTANTS = {
         "what a plugin's loader runs is the same where files beside its stages are",
         "harness/artifact/binary.py",
         "binary_digest",
-        "None if is_own else [artifact.key, artifact.chosen]",
-        "None",
+        "else [artifact.key, artifact.chosen]",
+        "else None",
         "tests/artifact/test_binary.py::test_with_a_loader_of_a_plugin_another_key_is_another_code",
     ),
     "operands-of-new-beginnings": Mutant(

@@ -1,22 +1,18 @@
 """The manifest: what it tells, and what it must never tell."""
 
 import getpass
-import importlib
 import platform
 import subprocess
-import sys
-import types
 from pathlib import Path
 
 import pytest
 from example_cases import example_case
 
 import harness
-from harness.digest import code_digest
+from harness.code_digests import code_digest, code_digests
 from harness.errors import InputError, PluginError
 from harness.experiment.experiment import load_experiment
 from harness.machine.system import device_name, machine
-from harness.plugins import load
 from harness.results import manifest as manifests
 from harness.results.format_version import FORMAT_VERSION
 from harness.results.manifest import (
@@ -132,30 +128,18 @@ def test_a_run_notes_what_names_its_experiment_wherever_it_was_started(tmp_path,
     assert of_experiment(load_experiment(file), [], command, bundle).named_by == ("--bundle", "built")
 
 
-def test_the_sources_of_plugins_are_noted_as_they_are_now(tmp_path, monkeypatch):
-    module = tmp_path / "edited_plugin.py"
-    module.write_text("class Edited:\n    pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    plugin = importlib.import_module("edited_plugin").Edited()
-    found = {("variant", "edited"): plugin, ("target", "numpy"): load("target", "cpu")}
-    monkeypatch.setattr(manifests, "load", lambda kind, name: found[kind, name])
-    case = example_case("edited")
-    before = plugin_code([case])
-    assert list(before) == ["edited_plugin"]
-    assert plugin_code([case]) == before
-    module.write_text("class Edited:\n    is_edited = True\n")
-    assert plugin_code([case])["edited_plugin"] != before["edited_plugin"]
+@pytest.mark.usefixtures("example_plugin")
+def test_the_code_of_plugins_is_noted_and_the_harness_s_is_elsewhere():
+    assert plugin_code([example_case()]) == code_digests(["attention_example"])
+    built_in = example_case().model_copy(update={"variant": "flash", "target": "cpu"})
+    assert plugin_code([built_in]) == {}
 
 
-def test_what_is_no_plugin_or_has_no_file_has_no_sources(monkeypatch):
+def test_what_is_no_plugin_has_no_code(monkeypatch):
     def fail(kind, name):
         raise PluginError("not there")
 
-    monkeypatch.setattr(manifests, "load", fail)
-    assert plugin_code([example_case()]) == {}
-    made_by_hand = type("Made", (), {"__module__": "made_by_hand"})()
-    monkeypatch.setitem(sys.modules, "made_by_hand", types.ModuleType("made_by_hand"))
-    monkeypatch.setattr(manifests, "load", lambda kind, name: made_by_hand)
+    monkeypatch.setattr(manifests, "code_of_plugin", fail)
     assert plugin_code([example_case()]) == {}
 
 

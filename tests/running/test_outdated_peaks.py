@@ -8,7 +8,7 @@ import pytest
 from example_cases import PROBLEM
 from example_results import example_manifest, example_round
 
-from harness.digest import OWN_PACKAGE
+from harness.code_digests import OWN_PACKAGE
 from harness.printable import printable
 from harness.problem.case import Case
 from harness.results.manifest import Manifest
@@ -24,8 +24,11 @@ FIRST, SECOND, THIRD = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2, 3))
 @pytest.fixture(autouse=True)
 def targets(monkeypatch: pytest.MonkeyPatch) -> None:
     """The target `mine` lies in the package `mine`, and `cpu` in the harness's."""
-    monkeypatch.setattr(module.plugins, "target", lambda name: name)
-    monkeypatch.setattr(module, "code_packages", lambda name: {OWN_PACKAGE if name == "cpu" else name})
+
+    def code_of_plugin(kind: str, name: str) -> dict[str, str]:
+        return {OWN_PACKAGE if name == "cpu" else name: "a digest"}
+
+    monkeypatch.setattr(module, "code_of_plugin", code_of_plugin)
 
 
 def manifest(started: str = FIRST, **changes: Any) -> Manifest:
