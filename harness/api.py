@@ -18,7 +18,7 @@ from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
 from harness.code_packages import are_as_loaded, loaded_modules
 from harness.digest import source_stamps
-from harness.errors import HarnessError, InputError, UnsupportedError, one_line, raise_interrupt
+from harness.errors import HarnessError, InputError, UnsupportedError, one_line
 from harness.imported_code import note_modules, require_as_imported
 from harness.plugin_code import (
     Sources,
@@ -372,8 +372,7 @@ def _failures_told(where: str) -> Iterator[None]:
         yield
     except (HarnessError, MemoryError):
         raise
-    except BaseException as error:
-        raise_interrupt(error)
+    except Exception as error:
         raise HarnessError(f"{where}: {one_line(error)}") from error
 
 

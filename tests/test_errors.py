@@ -27,6 +27,7 @@ PROBLEM = AttentionProblem(heads=1, seq_q=16, head_dim=8)
     [
         (ValueError("no such tile\nand more"), "ValueError: no such tile"),
         (ValueError(), "ValueError"),
+        (ValueError("half \ud800 of it"), "ValueError: half \\ud800 of it"),
         (BuildError("error: first\n\nsecond"), "error: first · second"),
         (InputError("tile_q: found 0"), "tile_q: found 0"),
     ],

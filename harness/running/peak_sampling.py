@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, TypeAdapter
 
 from harness import plugins
 from harness.building.case_build import target_options
-from harness.errors import one_line, raise_interrupt
+from harness.errors import one_line
 from harness.numbers import Positive
 from harness.validation import shown
 from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
@@ -62,8 +62,7 @@ def _measured(
         faults[what] = (
             one_line(error) if found is None else f"found {shown(found)}, expected positive numbers"
         )
-    except BaseException as error:  # a plugin's own code
-        raise_interrupt(error)
+    except Exception as error:  # a plugin's own code
         faults[what] = one_line(error)
     return None
 
