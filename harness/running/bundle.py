@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.building.case_build import read_artifact
+from harness.building.case_build import BuildRequest, KeyRequest, read_artifact
 from harness.building.pool import CaseRequest, Outcome, no_more
 from harness.building.requests import OnStart
 from harness.digest import code_digest
@@ -43,7 +43,7 @@ from harness.storage.reading import exists, read_bytes, read_text, unusable
 from harness.targets.answers import device_of
 from harness.targets.executors import wanted_executor
 from harness.workers.process import WorkerFailure
-from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
+from harness.workers.protocol import Built, KeyFound
 
 BUNDLE_FILE = "bundle.json"
 ARTIFACTS = "artifacts"

@@ -32,6 +32,12 @@ from harness.running.checking import wrong_output
 from harness.running.context import RunContext, case_threads
 from harness.running.counting import count
 from harness.running.timed_share import SAMPLES
+from harness.running.timing_requests import (
+    PrepareStartsRequest,
+    SampleRequest,
+    StartRequest,
+    VerifiedSampleRequest,
+)
 from harness.running.trust import (
     ClockedSample,
     FirstCalls,
@@ -42,14 +48,6 @@ from harness.running.trust import (
 )
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import (
-    Checked,
-    Done,
-    PrepareStartsRequest,
-    SampleRequest,
-    StartRequest,
-    VerifiedSampleRequest,
-)
 
 ENERGY_SAMPLE = 2
 """The sample of a start after which the energy of a call is told: the first one is thrown away."""
@@ -165,7 +163,7 @@ class _GroupTiming:
             self._context.observer.started(self._records[case_id].case, "time")
             worker.begin_lives(self._preparation(case_id), limit_s)
             self._prepared.add(case_id)
-        worker.request(StartRequest(placement=random.getrandbits(32)), limit_s, Done)
+        worker.request(StartRequest(placement=random.getrandbits(32)), limit_s)
         if processor is not None:
             worker.keep_on(processor)
 
@@ -201,7 +199,7 @@ class _GroupTiming:
         if failure is not None:
             raise failure
         request = VerifiedSampleRequest(number=number)
-        verdict = worker.request(request, limit_s, Checked)
+        verdict = worker.request(request, limit_s)
         distribution = self._check.distributions[0]
         record.note_verdict(verdict, distribution)
         if not verdict.ok:

@@ -1,7 +1,5 @@
 """Figures whose own code fails: a line each; the tables, the page and the other figures are there."""
 
-from pathlib import Path
-
 import pytest
 from synthetic_results import RESULTS, WriteRun
 
@@ -44,24 +42,6 @@ def test_ctrl_c_while_a_figure_is_drawn_is_ctrl_c(
     monkeypatch.setattr(Throughput, "draw", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_report([write_run(RESULTS, FIGURES)], formats=("png",))
-
-
-def test_a_figure_that_changes_the_current_folder_moves_no_report(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    draw = Throughput.draw
-
-    def draw_elsewhere(*arguments: object) -> object:
-        monkeypatch.chdir(tmp_path)
-        return draw(*arguments)  # type: ignore[arg-type]
-
-    folder = write_run(RESULTS, FIGURES)
-    monkeypatch.chdir(folder.parent)
-    monkeypatch.setattr(Throughput, "draw", draw_elsewhere)
-    paths = write_report([Path(folder.name)], formats=("png",))
-    assert Path.cwd() == folder.parent
-    assert set(paths.figures) == {"throughput", "matrix"}
-    assert (folder / "report" / "throughput.png").exists()
 
 
 @pytest.mark.parametrize("date", ["x", "9" * 30])

@@ -12,10 +12,10 @@ from example_results import example_manifest
 
 from harness import plugins
 from harness.__main__ import main
+from harness.building.case_build import KeyRequest
 from harness.running.bundle import BUNDLE_FILE, BundledBuilds, BundledCase, BundleIndex, open_bundle
 from harness.status import Status
 from harness.workers.process import WorkerFailure
-from harness.workers.protocol import KeyRequest
 
 EXPERIMENT = """
 name = "tiny"

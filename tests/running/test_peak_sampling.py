@@ -9,9 +9,9 @@ import pytest
 
 from harness import plugins
 from harness.running import peak_sampling
-from harness.running.peak_sampling import sample_peak
+from harness.running.peak_sampling import PeakRequest, sample_peak
 from harness.targets.base import TargetOptions
-from harness.workers.protocol import PeakMeasured, PeakRequest
+from harness.workers.protocol import PeakMeasured
 
 REQUEST = PeakRequest(target="mine", dtype="f32", bandwidths=True)
 

@@ -1,0 +1,122 @@
+"""What the worker that times a case is asked: to prepare it, to start it, and to take samples."""
+
+import os
+import time
+from typing import Annotated
+
+from pydantic import Field
+
+from harness.digest import code_digests, require_same_code
+from harness.running.prepared_case import PreparedCase, StartedCase
+from harness.workers.protocol import (
+    AbsolutePath,
+    Checked,
+    Done,
+    FreshCall,
+    Greeting,
+    Life,
+    Request,
+    Sampled,
+)
+
+
+class PrepareStartsRequest(Request[Greeting]):
+    """Read an artifact, draw inputs, read what is expected of them, and have lives that begin with all that.
+
+    Answered by the `Greeting` of the first of these lives.
+    """
+
+    folder: AbsolutePath
+    code: dict[str, str] = Field(default_factory=dict)
+    """As in a `LoadRequest`."""
+    candidate: Annotated[int, Field(ge=0)] = 0
+    """Which of the artifact's candidates."""
+    distribution: str
+    seed: int
+    expectation: AbsolutePath
+
+    def answer(self, life: Life) -> Greeting:
+        """Prepare the case."""
+        prepared = PreparedCase.read(
+            self.folder, self.distribution, self.seed, self.expectation, self.candidate
+        )
+        require_same_code(self.code, code_digests(self.code))
+        life.keep(prepared)
+        life.begins_others = True
+        return Greeting(pid=os.getpid())
+
+
+class StartRequest(Request[Done]):
+    """Load the prepared code, and bind it to copies of the prepared inputs."""
+
+    placement: int
+    """Seed of where in memory the arrays lie."""
+
+    def answer(self, life: Life) -> Done:
+        """Start the case."""
+        prepared = life.kept(PreparedCase, "a start was asked for before it was prepared")
+        life.keep(prepared.start(self.placement))
+        return Done()
+
+
+class VerifiedSampleRequest(Request[Checked]):
+    """Take a sample with inputs whose right output is known; the answer is of what it leaves.
+
+    The output is read when the inputs are others already: code that computes only then has none of these.
+    """
+
+    number: Annotated[int, Field(ge=0)]
+    """As drawn, or with the other sign, see `harness.problem.changing_inputs.EXACT`."""
+
+    def answer(self, life: Life) -> Checked:
+        """Take the sample."""
+        return Checked.of(_started(life).verified_sample(self.number))
+
+
+class FreshCallsRequest(Request[Done]):
+    """Give new inputs, poison outputs, and call and read them, or less, some times."""
+
+    number: Annotated[int, Field(ge=0)]
+    """Of the first inputs."""
+    times: Annotated[int, Field(ge=0)]
+    call: FreshCall = "run"
+
+    def answer(self, life: Life) -> Done:
+        """Call."""
+        _started(life).fresh_calls(self.number, self.times, self.call)
+        return Done()
+
+
+class SampleRequest(Request[Sampled]):
+    """Take new inputs, poison outputs, then call again and again until at least `min_seconds` have passed."""
+
+    number: Annotated[int, Field(ge=0)]
+    """Which inputs, see `ChangingInputs.refresh`."""
+    min_seconds: float
+    graphs: bool = False
+    """Whether a device takes the calls as one graph, see `BoundCall.sample_graphs`."""
+    energy_s: Annotated[float, Field(ge=0)] = 0.0
+    """Over how many seconds of further calls their energy is counted."""
+
+    def answer(self, life: Life) -> Sampled:
+        """Take the sample."""
+        began = time.perf_counter()
+        started = _started(life)
+        started.refresh(self.number)
+        call, refresh_s = started.call, time.perf_counter() - began
+        sample = call.sample_graphs if self.graphs else call.sample
+        taken = sample(self.min_seconds)
+        device = taken.device
+        if self.energy_s:
+            device = device.model_copy(update={"energy_j": call.energy(self.energy_s)})
+        return Sampled(
+            seconds=taken.seconds,
+            calls=taken.calls,
+            refresh_s=refresh_s,
+            device=device,
+            throttled=taken.throttled,
+        )
+
+
+def _started(life: Life) -> StartedCase:
+    return life.kept(StartedCase, "a sample was asked for before a start")
