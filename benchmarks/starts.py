@@ -22,19 +22,12 @@ from pathlib import Path
 import numpy as np
 
 import harness
+from harness.building.case_build import BuildRequest
 from harness.machine.quiet_cores import quiet_cores
 from harness.problem.case import Case
+from harness.running.expectations import ExpectRequest
+from harness.running.timing_requests import PrepareStartsRequest, SampleRequest, StartRequest
 from harness.workers.process import WorkerProcess
-from harness.workers.protocol import (
-    BuildRequest,
-    Built,
-    Done,
-    ExpectRequest,
-    PrepareStartsRequest,
-    Sampled,
-    SampleRequest,
-    StartRequest,
-)
 
 LIMIT_S = 60.0
 SAMPLE_S = 0.004
@@ -48,9 +41,9 @@ def prepare(folder: Path) -> list[PrepareStartsRequest]:
     """Build both copies, and return what their workers are to read."""
     expectation = folder / "expected"
     with WorkerProcess(threads=1) as worker:
-        built = [worker.request(BuildRequest(case=case), LIMIT_S, Built) for case in CASES]
+        built = [worker.request(BuildRequest(case=case), LIMIT_S) for case in CASES]
         request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
-        worker.request(request, LIMIT_S, Done)
+        worker.request(request, LIMIT_S)
     return [
         PrepareStartsRequest(
             folder=one.folder, code={}, distribution="normal", seed=0, expectation=expectation
@@ -87,7 +80,7 @@ class Pair:
             for worker in self._workers:
                 worker.restart()
         for worker in self._workers:
-            worker.request(StartRequest(placement=random.getrandbits(32)), LIMIT_S, Done)
+            worker.request(StartRequest(placement=random.getrandbits(32)), LIMIT_S)
             worker.keep_on(processor)
         return time.perf_counter() - began
 
@@ -99,7 +92,7 @@ class Pair:
             for place in (0, 1) if taken % 2 else (1, 0):
                 self._number += 1
                 request = SampleRequest(number=self._number, min_seconds=SAMPLE_S)
-                seconds[place] = self._workers[place].request(request, LIMIT_S, Sampled).seconds
+                seconds[place] = self._workers[place].request(request, LIMIT_S).seconds
             if taken:  # the first one warms up
                 ratios.append(math.log(seconds[0] / seconds[1]))
         return statistics.median(ratios)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.artifact.bound_call import Executable
 from harness.artifact.checked_executable import CheckedExecutable
-from harness.errors import HarnessError, InputError, UnsupportedError, one_line, raise_interrupt
+from harness.errors import HarnessError, InputError, UnsupportedError, one_line
 from harness.experiment.case_settings import complete_case
 from harness.printable import printable
 from harness.problem.arguments import CALL_FIELDS, ArrayLike, as_array, problem_of
@@ -324,8 +324,7 @@ def _failures_told(where: str) -> Iterator[None]:
         yield
     except (HarnessError, MemoryError):
         raise
-    except BaseException as error:
-        raise_interrupt(error)
+    except Exception as error:
         raise HarnessError(f"{where}: {one_line(error)}") from error
 
 

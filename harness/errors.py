@@ -146,12 +146,6 @@ def stages_of(error: BaseException) -> "tuple[ReachedStage, ...]":
     return next((stages for stages in found if stages), ())
 
 
-def raise_interrupt(error: BaseException) -> None:
-    """Raise Ctrl-C again; whatever else a plugin's own code raises, of any type, is a failure of its own."""
-    if isinstance(error, KeyboardInterrupt):
-        raise error
-
-
 @contextmanager
 def raised_in(place: str) -> Iterator[None]:
     """Note on every exception that comes out of here where it was raised, `step "tiled"`, for `one_line`."""
@@ -195,27 +189,14 @@ def one_line(error: BaseException) -> str:
     """Return an exception's message, on one line; the harness's own errors need no type's name.
 
     Of MLIR's errors the first diagnostic is part of it, of pydantic's the first mistake.  Where it was
-    raised, see `raised_in`, comes first.  A message that is too long is cut.  It is UTF-8, and there is one
-    whatever the exception's own code does.
+    raised, see `raised_in`, comes first.  A message that is too long is cut.
     """
-    try:
-        line = _one_line(error)
-    except BaseException as failure:
-        raise_interrupt(failure)
-        line = f"{type(error).__name__}: {message_of(error)}"
-    return cut(line)
+    return cut(_one_line(error))
 
 
 def message_of(error: BaseException) -> str:
-    """Return what an exception says, surrogates spelled out, which no file and no answer can hold.
-
-    Where its own code fails at saying something, that is said.
-    """
-    try:
-        return str(error).encode("utf-8", "backslashreplace").decode()
-    except BaseException as failure:
-        raise_interrupt(failure)
-        return f"its message cannot be read ({type(failure).__name__})"
+    """Return what an exception says, surrogates spelled out, which no file can hold."""
+    return str(error).encode("utf-8", "backslashreplace").decode()
 
 
 def _one_line(error: BaseException) -> str:

@@ -8,22 +8,18 @@ it: their cases fail to build.
 import functools
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from enum import Enum
-from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
 
-from harness.errors import HarnessError, InputError, PluginError, message_of, one_line, raise_interrupt
+from pydantic import BaseModel, TypeAdapter
+
+from harness.errors import HarnessError, InputError, PluginError, message_of, one_line
 from harness.plurals import counted
-from harness.printable import printable
-from harness.storage.streams import tell
 from harness.validation import shown, unknown_name
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-
     from harness.targets.base import Target
     from harness.variants.base import Variant
 
@@ -31,66 +27,28 @@ SETTINGS = {"variant": "parameters", "target": "options", "figure": "settings"}
 """By kind, the attribute that holds the model of a plugin's settings: what has none is no such plugin."""
 KINDS = {"variant": "harness.variants", "target": "harness.targets", "figure": "harness.figures"}
 
-OWN_DISTRIBUTION = "attention-harness"
-"""That which declares the built-in plugins."""
-
-ONE_VALUE = "one number, truth value or text: a case holds nothing else"
-"""What a setting of a variant or a target is."""
+CHIPS = TypeAdapter(dict[str, str])
+"""Each chip of a target and what it means."""
 
 OBJECT = re.compile(r"[\w.]+\s*:\s*[\w.]+(\s*\[.*\])?")
 """How an entry point says where a plugin is: `module:Class`."""
 
 
 def _declared_entries(kind: str) -> Iterable[EntryPoint]:
-    """Return the entry points of one kind, without those of distributions whose files are damaged."""
-    group = KINDS[kind]
+    """Return the entry points of one kind; raises `InputError` where some distribution's cannot be read."""
     try:
-        return entry_points(group=group)
-    except Exception:  # some distribution's, which this does not name
-        return _readable_entries(group)
-
-
-def _readable_entries(group: str) -> Iterator[EntryPoint]:
-    """Yield the entry points of a group, of several distributions of one name those of the first.
-
-    Of each whose entry points cannot be read a line is told.
-    """
-    seen: set[str] = set()
-    for distribution in distributions():
-        name = _described(distribution)[0]
-        if name is not None and name in seen:
-            continue
-        seen |= {name} if name is not None else set()
-        try:
-            found = list(distribution.entry_points.select(group=group))
-        except Exception as error:
-            where = f"{name or 'a distribution'} in {distribution.locate_file('')}"
-            _tell_once(f"{where}: its entry points cannot be read: {one_line(error)}; reinstall or remove it")
-            continue
-        yield from found
-
-
-def _described(distribution: Distribution) -> tuple[str | None, str | None]:
-    """Return name and version of an installed distribution, None for what its files do not say."""
-    try:
-        metadata = distribution.metadata
-        return metadata["Name"], metadata["Version"]
-    except Exception:  # there is no such file, or it cannot be read
-        return None, None
-
-
-@functools.cache
-def _tell_once(line: str) -> None:
-    tell(f"harness: {printable(line)}")
+        return entry_points(group=KINDS[kind])
+    except Exception as error:
+        raise InputError(f"entry points of an installed distribution cannot be read: {error}") from error
 
 
 @functools.cache
 def _declarations(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """Return by name the entry points of one kind that have different values, the built-in one first."""
-    found: dict[str, dict[str, EntryPoint]] = {}
+    """Return by name the entry points of one kind that have different values."""
+    by_name: dict[str, dict[str, EntryPoint]] = {}
     for entry in _declared_entries(kind):
-        found.setdefault(entry.name, {}).setdefault(entry.value, entry)
-    return {name: _built_in_first(entries.values()) for name, entries in sorted(found.items())}
+        by_name.setdefault(entry.name, {}).setdefault(entry.value, entry)
+    return {name: tuple(entries.values()) for name, entries in sorted(by_name.items())}
 
 
 @functools.cache
@@ -100,40 +58,19 @@ def _registered(kind: str) -> dict[str, EntryPoint]:
 
 
 def _require_one_declaration(kind: str, name: str) -> None:
-    """Raise `PluginError` for a name that several distributions declare with different values.
-
-    A built-in plugin stays what its name means, and a line is told of what declares the name, too.
-    """
-    first, *others = _declarations(kind).get(name, (None,))
-    if first is None or not others:
-        return
-    if _is_built_in(first):
-        for other in others:
-            _tell_once(f"{kind} {name!r} is the built-in one; not used: that of {_declared_by(other)}")
-        return
-    places = " and by ".join(map(_declared_by, (first, *others)))
-    raise PluginError(
-        f"{kind} {name!r} is declared {counted(len(others) + 1, 'time')}: by {places}; keep one"
-    )
-
-
-def _built_in_first(entries: Collection[EntryPoint]) -> tuple[EntryPoint, ...]:
-    if len(entries) == 1:  # whose distribution need not be read for that
-        return tuple(entries)
-    return tuple(sorted(entries, key=lambda entry: not _is_built_in(entry)))
-
-
-def _is_built_in(entry: EntryPoint) -> bool:
-    return entry.dist is not None and _described(entry.dist)[0] == OWN_DISTRIBUTION
+    """Raise `PluginError` for a name that several distributions declare with different values."""
+    entries = _declarations(kind).get(name, ())
+    if len(entries) > 1:
+        places = " and by ".join(map(_declared_by, entries))
+        raise PluginError(
+            f"{kind} {name!r} is declared {counted(len(entries), 'time')}: by {places}; keep one"
+        )
 
 
 def _declared_by(entry: EntryPoint) -> str:
-    """Return which distribution declares an entry point, where that lies, and what it declares."""
-    if entry.dist is None:
-        return f"a distribution ({entry.value})"
-    name, version = _described(entry.dist)
-    words = " ".join(filter(None, [name or "a distribution", version]))
-    return f"{words} in {entry.dist.locate_file('')} ({entry.value})"
+    """Return which distribution declares an entry point, and what it declares."""
+    owner = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "a distribution"
+    return f"{owner} ({entry.value})"
 
 
 def names(kind: str) -> list[str]:
@@ -160,8 +97,7 @@ def unknown(kind: str, name: object) -> str:
 def _is_suggested(variant_name: str) -> bool:
     try:
         return bool(getattr(variant(variant_name), "is_suggested", True))
-    except BaseException as error:  # a plugin's own code
-        raise_interrupt(error)
+    except HarnessError:
         return True
 
 
@@ -189,23 +125,10 @@ def packages_of(variants: Iterable[str], targets: Iterable[str]) -> set[str]:
 
 
 def plugin_versions(own: str) -> dict[str, str]:
-    """Return name and version of each installed distribution that declares a plugin, `own` left out.
-
-    Of one that does not say them a line is told.
-    """
-    others = {}
-    for kind in KINDS:
-        for entry in _declared_entries(kind):
-            if entry.dist is None:
-                continue
-            name, version = _described(entry.dist)
-            if name is None or version is None:
-                where = f"{name or 'a distribution'} in {entry.dist.locate_file('')}"
-                found = f"{where}, which declares the {kind} {entry.name!r}"
-                _tell_once(f"{found}: its name or its version is missing; reinstall or remove it")
-            elif name != own:
-                others[name] = version
-    return dict(sorted(others.items()))
+    """Return name and version of each installed distribution that declares a plugin, `own` left out."""
+    entries = (entry for kind in KINDS for entry in _declared_entries(kind))
+    versions = {entry.dist.name: entry.dist.version for entry in entries if entry.dist is not None}
+    return {name: version for name, version in sorted(versions.items()) if name != own}
 
 
 def check_name(kind: str, name: str) -> None:
@@ -230,17 +153,8 @@ def chips(target_name: str) -> dict[str, str]:
 
     Raises `PluginError` if the target cannot be loaded, or cannot say its chips.
     """
-    made = target(target_name)
-    try:
-        chips = dict(made.chips())
-        for chip, meaning in chips.items():
-            if not (isinstance(chip, str) and isinstance(meaning, str)):
-                raise TypeError(f"found {chip!r}: {meaning!r}, expected a name and what it means, as texts")
-        return chips
-    except BaseException as error:
-        raise_interrupt(error)
-        declared = _declared("target", name_of(target_name))
-        raise PluginError(f"{declared} cannot say its chips: {one_line(error)}") from error
+    with asked("target", name_of(target_name), "its chips"):
+        return CHIPS.validate_python(target(target_name).chips(), strict=True)
 
 
 def load(kind: str, name: str) -> Any:
@@ -272,73 +186,39 @@ def _defined(kind: str, name: str) -> object:
 
 def _make(kind: str, name: str) -> Any:
     """Import and instantiate a plugin, see `load`."""
-    from pydantic import BaseModel
-
     check_name(kind, name)
     _require_one_declaration(kind, name)
     entry, declared = _registered(kind)[name], _declared(kind, name)
     if not OBJECT.fullmatch(entry.value):
         raise PluginError(f"{kind} {name!r}: found {entry.value!r}, expected module:Class")
-    try:
+    with _failures_told(f"{declared} cannot be imported"):
         plugin = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise PluginError(f"{declared} cannot be imported: {message_of(error)}") from error
-    except BaseException as error:
-        raise_interrupt(error)
-        raise PluginError(f"{declared} cannot be imported: {one_line(error)}") from error
-    try:
+    with _failures_told(f"{declared} cannot be made"):
         made = plugin()
         model = getattr(made, SETTINGS[kind], None)
-    except BaseException as error:
-        raise_interrupt(error)
-        raise PluginError(f"{declared} cannot be made: {one_line(error)}") from error
     if model is None:
         raise PluginError(f"{declared}: {type(made).__name__} is no {kind}: it has no {SETTINGS[kind]}")
     if not isinstance(model, type) or not issubclass(model, BaseModel):
-        found = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
         raise PluginError(
-            f"{declared}: {type(made).__name__}.{SETTINGS[kind]} is {found}; "
+            f"{declared}: {type(made).__name__}.{SETTINGS[kind]}: found {shown(model)}, "
             "expected a class, a model of pydantic's with a field for each"
         )
-    for field, info in model.model_fields.items() if kind != "figure" else ():
-        if (wrong := _why_unusable(field, info)) is not None:
-            raise PluginError(f"{declared}: {model.__name__}.{field}: {wrong}")
     return made
 
 
-def _why_unusable(name: str, field: "FieldInfo") -> str | None:
-    """Return what keeps a field of a variant's or target's settings from being set, None if nothing does.
+@contextmanager
+def _failures_told(what: str) -> Iterator[None]:
+    """Raise `PluginError`, whose line begins with `what`, for whatever a plugin's own code raises in here.
 
-    A case holds numbers, truth values and texts; a list of these, where it is set, is an axis of the sweep.
+    Errors that the harness raises on purpose stay.
     """
-    if (alias := field.alias or field.validation_alias or name) != name:
-        return f"found the alias {shown(alias)}, expected none: a setting is called like its field"
-    value = field.default
-    is_plain = isinstance(value, int | float | str)
-    if _is_of_several(type(value)) and not is_plain:
-        return f"found the default {shown(value)}, expected {ONE_VALUE}"
-    kinds = [kind for kind in _alternatives(field.annotation) if kind is not type(None)]
-    if kinds and all(map(_is_of_several, kinds)):
-        kind = field.annotation
-        words = kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
-        return f"found the type {words}, expected {ONE_VALUE}"
-    return None
-
-
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    """Return the types that a union is of, else the one type."""
-    is_union = get_origin(annotation) in (Union, UnionType)
-    return get_args(annotation) if is_union else (annotation,)
-
-
-def _is_of_several(annotation: Any) -> bool:
-    """Whether values of a type are no single ones of Python's: lists, tables, and what is NumPy's."""
-    if get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    kind = get_origin(annotation) or annotation
-    if not isinstance(kind, type) or issubclass(kind, str | bytes):
-        return False
-    return (issubclass(kind, Collection) and not issubclass(kind, Enum)) or kind.__module__ == "numpy"
+    try:
+        yield
+    except HarnessError:
+        raise
+    except Exception as error:
+        reason = message_of(error) if isinstance(error, ImportError) else one_line(error)
+        raise PluginError(f"{what}: {reason}") from error
 
 
 @contextmanager
@@ -347,18 +227,14 @@ def asked(kind: str, name: str, what: str) -> Iterator[None]:
 
     `what` says what it is asked for, `what it supports`.  Errors that the harness raises on purpose stay.
     """
-    try:
+    with _failures_told(f"{_declared(kind, name)} cannot say {what}"):
         yield
-    except HarnessError:
-        raise
-    except BaseException as error:
-        raise_interrupt(error)
-        raise PluginError(f"{_declared(kind, name)} cannot say {what}: {one_line(error)}") from error
 
 
 def _declared(kind: str, name: str) -> str:
     """Return what a plugin is called in messages: its name, and where it is."""
-    return f"{kind} {name!r} ({_registered(kind)[name].value})"
+    entry = _registered(kind).get(name)
+    return f"{kind} {name!r}" if entry is None else f"{kind} {name!r} ({entry.value})"
 
 
 def variant(name: str) -> "Variant":

@@ -8,16 +8,17 @@ import pytest
 from mlir import ir
 
 from harness import plugins
+from harness.building.case_build import BuildRequest
 from harness.dialect.context import mlir_context
 from harness.errors import BuildError, InputError, one_line, raised_in
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.rewrites.errors import RewriteRefusedError
 from harness.running.failure_kinds import failure_kind
-from harness.running.worker import Worker
+from harness.running.worker import answer
 from harness.variants.flash import Flash
 from harness.variants.schedule import Step, apply
-from harness.workers.protocol import RESPONSES, BuildRequest, Failed
+from harness.workers.protocol import Failed, Life
 
 PROBLEM = AttentionProblem(heads=1, seq_q=16, head_dim=8)
 
@@ -27,6 +28,7 @@ PROBLEM = AttentionProblem(heads=1, seq_q=16, head_dim=8)
     [
         (ValueError("no such tile\nand more"), "ValueError: no such tile"),
         (ValueError(), "ValueError"),
+        (ValueError("half \ud800 of it"), "ValueError: half \\ud800 of it"),
         (BuildError("error: first\n\nsecond"), "error: first · second"),
         (InputError("tile_q: found 0"), "tile_q: found 0"),
     ],
@@ -72,8 +74,8 @@ def test_the_outer_place_comes_first():
 def test_a_worker_says_so_of_a_variants_step(monkeypatch, tmp_path, rewrite, kind, expected):
     monkeypatch.setattr(Flash, "schedule", lambda *_: [Step("tiled", "", rewrite)])
     case = Case(problem=PROBLEM, variant="flash", target="cpu:avx2")
-    answer = Worker().answer(BuildRequest(case=case, cache_root=tmp_path).model_dump_json())
-    assert RESPONSES.validate_json(answer) == Failed(failure=kind, message=expected)
+    response = answer(BuildRequest(case=case, cache_root=tmp_path), Life())
+    assert response == Failed(failure=kind, message=expected)
 
 
 def test_a_stage_of_the_cpu_target_is_named(monkeypatch, tmp_path):

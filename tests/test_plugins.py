@@ -1,6 +1,7 @@
 """Plugins whose own code fails: only who asks for them is told, in one line."""
 
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -30,13 +31,6 @@ class RaisesWhenMade:
 
     def __init__(self) -> None:
         raise ZeroDivisionError("no luck")
-
-
-class Exits:
-    """A variant that ends the process where it is made."""
-
-    def __init__(self) -> None:
-        raise SystemExit(3)
 
 
 class NoVariant:
@@ -111,7 +105,6 @@ def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for name, kind in (
             ("made", RaisesWhenMade),
             ("faulty", Faulty),
-            ("exits", Exits),
             ("none", NoVariant),
             ("instead", InsteadOfModel),
             ("computes", Computes),
@@ -133,8 +126,7 @@ def faulty_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ("name", "expected"),
     [
         ("made", "cannot be made: ZeroDivisionError: no luck"),
-        ("faulty", "has no summary: KeyError: 'summary'"),
-        ("exits", "cannot be made: SystemExit: 3"),
+        ("faulty", "cannot say its summary: KeyError: 'summary'"),
     ],
 )
 def test_the_list_of_variants_says_what_is_wrong(
@@ -153,7 +145,7 @@ def test_what_is_no_variant_says_so() -> None:
 
 
 def test_values_instead_of_a_model_say_so() -> None:
-    with pytest.raises(PluginError, match=r"InsteadOfModel\.parameters is a Parameters; expected a class,"):
+    with pytest.raises(PluginError, match=r"InsteadOfModel\.parameters: found Parameters "):
         checked("variant", "instead", {}, "")
 
 
@@ -202,7 +194,7 @@ def test_an_experiment_goes_on_without_what_is_no_variant() -> None:
     assert [case.variant for case in parse_experiment(text, Path("a.toml")).cases()] == ["none", "flash"]
 
 
-def test_a_misspelt_variant_is_told_beside_one_that_ends_the_process() -> None:
+def test_a_misspelt_variant_is_told_beside_one_that_cannot_be_made() -> None:
     with pytest.raises(InputError, match="unknown variant 'flsh'"):
         plugins.check_name("variant", "flsh")
 
@@ -210,7 +202,7 @@ def test_a_misspelt_variant_is_told_beside_one_that_ends_the_process() -> None:
 def test_the_list_of_stages_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "stages"]) == 0
     out = capsys.readouterr().out
-    assert "its stages cannot be listed: RuntimeError: no stages" in out
+    assert "cannot say its stages: RuntimeError: no stages" in out
     assert "flash payload" in out
 
 
@@ -231,7 +223,7 @@ def test_the_doctor_goes_on() -> None:
     [
         ("import a_package_that_is_not_installed", "No module named 'a_package_that_is_not_installed'"),
         ("def broken(:", "SyntaxError: invalid syntax"),
-        ("", "module 'broken_plugin' has no attribute 'Broken'"),
+        ("", "AttributeError: module 'broken_plugin' has no attribute 'Broken'"),
     ],
 )
 def test_a_variant_that_cannot_be_imported_fails_to_build(
@@ -245,6 +237,12 @@ def test_a_variant_that_cannot_be_imported_fails_to_build(
     with pytest.raises(PluginError, match=re.escape(f"cannot be imported: {reason}")) as raised:
         plugins.variant("broken")
     assert failure_kind(raised.value) == "build-failed"
+
+
+def test_ctrl_c_in_a_plugin_is_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NoVariant, "__init__", lambda self: signal.raise_signal(signal.SIGINT), raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        plugins.variant("none")
 
 
 def test_a_variant_that_cannot_be_made_is_the_harness_s_error() -> None:

@@ -6,18 +6,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 from harness import plugins
 from harness.artifact.artifact import ARTIFACT_FILE, Artifact
 from harness.artifact.cache import ArtifactCache
-from harness.artifact.reached_stages import stages_left_in
+from harness.artifact.reached_stages import reached_stages, stages_left_in
 from harness.building.returned_artifact import returned_artifact
 from harness.code_digests import OWN_PACKAGE, code_digests, code_of_plugin
 from harness.digest import digest
 from harness.errors import BuildError, HarnessError, InputError, PluginError, StorageError, UnsupportedError
 from harness.experiment.case_settings import asked_for, checked, concrete
 from harness.problem.case import Case, ParameterValue
-from harness.processes.copies import no_copy_returns
 from harness.status import Status
 from harness.storage.reading import read_text
 from harness.targets.answers import device_of
@@ -25,10 +25,39 @@ from harness.targets.base import TargetOptions
 from harness.targets.executors import chosen_here
 from harness.validation import shown
 from harness.workers.process import WorkerFailure, WorkerProcess, scratch_folder
-from harness.workers.protocol import BuildRequest, Built, KeyFound
+from harness.workers.protocol import AbsolutePath, Built, KeyFound, Life, Request
 
 DEFAULT_BUILD_TIMEOUT_S = 600.0
 """Seconds that a build may take where no experiment says."""
+
+
+class KeyRequest(Request[KeyFound]):
+    """Compute the content key of a case without building it."""
+
+    phase: ClassVar[str] = "plan"
+    case: Case
+
+    def answer(self, life: Life) -> KeyFound:
+        """Find the key."""
+        return find_key(self.case)
+
+
+class BuildRequest(Request[Built]):
+    """Build a case, or find it in the cache."""
+
+    phase: ClassVar[str] = "build"
+    case: Case
+    key: str | None = None
+    """The case's content key, if it is known already."""
+    cache_root: AbsolutePath | None = None
+    """Folder of the artifact cache; None is the user's."""
+    stages: AbsolutePath | None = None
+    """Folder where each stage's output is left at once, for a build that fails; None if nobody reads it."""
+
+    def answer(self, life: Life) -> Built:
+        """Build the case."""
+        with reached_stages.left_in(self.stages):
+            return build_case(self.case, ArtifactCache(self.cache_root), self.key)
 
 
 def find_key(case: Case) -> KeyFound:
@@ -102,7 +131,7 @@ def build_case(case: Case, cache: ArtifactCache, known_key: str | None = None) -
         variant = plugins.variant(case.variant)
 
         def build_into(empty: Path) -> None:
-            with no_copy_returns(), _parameters_named(case):
+            with _parameters_named(case):
                 built = variant.build(case, key, empty)
                 artifact = returned_artifact(variant, case, built, empty)
             (empty / ARTIFACT_FILE).write_text(artifact.model_dump_json(indent=2))
@@ -151,7 +180,7 @@ def build(
     with scratch_folder() as stages, WorkerProcess(memory_gb=memory_gb) as worker:
         request = BuildRequest(case=case, cache_root=cache_root, stages=stages)
         try:
-            built = worker.request(request, timeout_s, Built)
+            built = worker.request(request, timeout_s)
         except WorkerFailure as failure:
             error = _as_error(case, failure)
             error.stages = stages_left_in(stages)

@@ -5,11 +5,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from harness.building.case_build import BuildRequest, KeyRequest
 from harness.machine.cores import available_cores
 from harness.problem.case import Case
 from harness.processes.open_files import readable
 from harness.workers.process import DEATH_POLL_S, WorkerFailure, WorkerProcess
-from harness.workers.protocol import BuildRequest, KeyRequest, Response
+from harness.workers.protocol import Built, KeyFound
 
 CaseRequest = KeyRequest | BuildRequest
 
@@ -19,7 +20,7 @@ class Outcome:
     """What became of one request: an answer, or the failure that it ended in."""
 
     case: Case
-    answer: Response | WorkerFailure
+    answer: KeyFound | Built | WorkerFailure
     seconds: float = 0.0
     """How long the answer took."""
 
@@ -108,7 +109,7 @@ class BuildPool:
         outcomes = []
         for worker in over:
             case, started = self._busy.pop(worker)
-            answer: Response | WorkerFailure
+            answer: KeyFound | Built | WorkerFailure
             try:
                 answer = worker.receive()
             except WorkerFailure as failure:

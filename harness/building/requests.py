@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from harness.building.case_build import BuildRequest, KeyRequest
 from harness.building.pool import CaseRequest, Outcome, no_more
 from harness.code_digests import code_digests, require_same_code
 from harness.errors import ChangedCodeError, PluginError
 from harness.results.row_maker import CaseRecord
 from harness.status import Status
 from harness.workers.process import WorkerFailure
-from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
+from harness.workers.protocol import Built, KeyFound
 
 OnStart = Callable[[CaseRequest], None]
 """Is told of each request when work on it begins."""

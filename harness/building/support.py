@@ -18,7 +18,6 @@ from harness.errors import (
     UnsupportedError,
     cut,
     message_of,
-    raise_interrupt,
 )
 from harness.experiment.case_settings import settings_model
 from harness.problem.attention_problem import AttentionProblem
@@ -98,15 +97,7 @@ def why_unsupported(problem: AttentionProblem, variant: str, target: str) -> str
 
 def own_variants() -> list[str]:
     """Return the variants whose code this harness generates, which does not depend on what is installed."""
-    return [name for name in _usable("variant") if not _is_baseline(name)]
-
-
-def _is_baseline(variant: str) -> bool:
-    try:
-        return bool(plugins.variant(variant).is_baseline)
-    except BaseException as error:  # a plugin's own code
-        raise_interrupt(error)
-        return False
+    return [name for name in _usable("variant") if not getattr(plugins.variant(name), "is_baseline", False)]
 
 
 def own_targets() -> list[str]:

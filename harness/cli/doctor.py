@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
 from harness.artifact.cache import ADVICE, CACHE_DIR_VARIABLE, ArtifactCache
-from harness.errors import HarnessError, UnsupportedError, message_of, one_line, raise_interrupt
+from harness.errors import HarnessError, UnsupportedError, message_of, one_line
 from harness.machine.cores import available_cores
 from harness.machine.system import machine
 from harness.printable import install_line
@@ -139,8 +139,7 @@ def target_findings() -> list[Finding]:
         try:
             capabilities = [_capability(found) for found in plugins.target(name).capabilities()]
             plugins.chips(name)
-        except BaseException as error:  # a plugin's own code
-            raise_interrupt(error)
+        except Exception as error:  # a plugin's own code
             findings.append(_failed("targets", name, error))
             continue
         findings += [
@@ -173,8 +172,7 @@ def _can_be_made(target: str) -> bool:
     """Whether a target's plugin works at all; its own finding says why one does not."""
     try:
         plugins.target(target)
-    except BaseException as error:  # a plugin's own code
-        raise_interrupt(error)
+    except Exception:  # a plugin's own code
         return False
     return True
 
@@ -186,8 +184,7 @@ def _variant_finding(name: str, targets: Sequence[str]) -> Finding:
         tools = {} if all(reasons) else dict(variant.tool_versions())
         built_with = ", ".join(f"{tool} {found}" for tool, found in tools.items())
         detail = variant.summary + (f" [{built_with}]" if built_with else "")
-    except BaseException as error:  # a plugin's own code
-        raise_interrupt(error)
+    except Exception as error:  # a plugin's own code
         return _failed("variants", name, error)
     missing = [reason for reason in reasons if reason is not None and reason.startswith("install ")]
     if missing:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pydantic import BaseModel, ConfigDict
 
 from harness import plugins
-from harness.errors import HarnessError, PluginError, one_line, raise_interrupt
+from harness.errors import HarnessError, PluginError
 from harness.experiment.shipped import experiment_files, find_experiment, question
 
 
@@ -51,15 +51,16 @@ def stages() -> list[Entry]:
         for name in plugins.names(kind):
             try:
                 owner = plugins.load(kind, name)
-                owned = {name: getattr(owner, "stages", ())}
-                others = getattr(owner, "other_routes", {})
-                owned |= {f"{name} {option}": route for option, route in others.items()}
-                entries += [_stage(route, stage) for route, listed in owned.items() for stage in listed]
             except HarnessError:
                 continue
-            except BaseException as error:  # a plugin's own code
-                raise_interrupt(error)
-                entries.append(Entry(name=name, summary=f"its stages cannot be listed: {one_line(error)}"))
+            try:
+                with plugins.asked(kind, name, "its stages"):
+                    owned = {name: getattr(owner, "stages", ())}
+                    others = getattr(owner, "other_routes", {})
+                    owned |= {f"{name} {option}": route for option, route in others.items()}
+                    entries += [_stage(route, stage) for route, listed in owned.items() for stage in listed]
+            except HarnessError as error:
+                entries.append(Entry(name=name, summary=str(error)))
     for name, schedule in SCHEDULES.items():
         entries += [_stage(f"schedule:{name}", stage) for stage in (PAYLOAD, *schedule.steps)]
     return entries
@@ -115,12 +116,10 @@ def _plugins(kind: str) -> list[Entry]:
     entries = []
     for name in plugins.names(kind):
         try:
-            summary = str(plugins.load(kind, name).summary)
+            with plugins.asked(kind, name, "its summary"):
+                summary = str(plugins.load(kind, name).summary)
         except HarnessError as error:
             summary = str(error)
-        except BaseException as error:  # a plugin's own code
-            raise_interrupt(error)
-            summary = f"{kind} {name!r} has no summary: {one_line(error)}"
         entries.append(Entry(name=name, summary=summary))
     return entries
 

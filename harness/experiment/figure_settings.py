@@ -1,6 +1,5 @@
 """What an experiment says of its figures, validated by the figures themselves."""
 
-import copy
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +18,10 @@ def parse_settings(
 ) -> "FigureSettings":
     """Validate what an experiment says under `[figures] NAME`, `variants` being those of the experiment.
 
-    The figure's own code has a copy of the values, so that others find them unchanged.
-
     Raises `InputError`, `figures.throughput.x: found "sequ", expected 'seq' or …`.
     """
     try:
-        given = copy.deepcopy(dict(values))
-        settings = made_of(figure.settings, lambda: figure.settings.model_validate(given))
+        settings = made_of(figure.settings, lambda: figure.settings.model_validate(dict(values)))
     except ValidationError as error:
         raise InputError(*messages(error, figure.settings, prefix=f"figures.{figure.name}")) from error
     if variants is not None:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from harness.errors import HarnessError, PluginError, one_line, raise_interrupt
+from harness.errors import HarnessError, PluginError, one_line
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -34,6 +34,5 @@ def code_of(model: type[BaseModel]) -> Iterator[None]:
         raise PluginError(f"{model.__name__} has a value that no case can hold: {one_line(error)}") from error
     except (ValueError, HarnessError):
         raise
-    except BaseException as error:
-        raise_interrupt(error)
+    except Exception as error:
         raise PluginError(f"{model.__name__} cannot check its settings: {one_line(error)}") from error

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from harness import plugins
-from harness.errors import HarnessError, UnsupportedError, raise_interrupt, stages_of
+from harness.errors import HarnessError, UnsupportedError, stages_of
 from harness.ir_view.show import show, unknown_stage
 from harness.ir_view.stage_costs import count_stage
 from harness.ir_view.stage_output import Language, StageOutput
@@ -76,8 +76,8 @@ def _reached(error: HarnessError) -> list[StageOutput]:
 def _stage_names(case: Case) -> list[str]:
     """Return the names of the stages that builds of a case have, none where nobody says."""
     try:
-        stages = plugins.variant(case.variant).stages_of(case)
-        return list(dict.fromkeys(stage if isinstance(stage, str) else stage.name for stage in stages))
-    except BaseException as error:  # a plugin's own code, and the build has failed already
-        raise_interrupt(error)
+        with plugins.asked("variant", case.variant, "its stages (stages_of)"):
+            stages = plugins.variant(case.variant).stages_of(case)
+            return list(dict.fromkeys(stage if isinstance(stage, str) else stage.name for stage in stages))
+    except HarnessError:  # the build has failed already
         return []

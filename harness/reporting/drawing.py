@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import plugins
-from harness.errors import HarnessError, InputError, message_of, one_line, raise_interrupt
+from harness.errors import HarnessError, InputError, message_of, one_line
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import figure_caption
 from harness.reporting.figures.base import (
@@ -78,8 +78,7 @@ def draw_figures(
                 _save(runs, sketch, folder, formats, drawn)
         except OSError:
             raise
-        except BaseException as error:  # a plugin's, or matplotlib's; no figure may cost the report
-            raise_interrupt(error)
+        except Exception as error:  # a plugin's, or matplotlib's; no figure may cost the report
             reason = one_line(error)
             if isinstance(error, HarnessError):
                 reason = message_of(error).replace("\n", "; ")
@@ -194,8 +193,7 @@ def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
         try:
             with code_of_a_figure():
                 rows = figure.rows(frame_for(figure, runs.frame), settings)
-        except BaseException as error:  # drawing will say it
-            raise_interrupt(error)
+        except Exception:  # drawing will say it
             continue
         check_names(rows, settings, name)
 

@@ -24,12 +24,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.building.case_build import read_artifact
+from harness.building.case_build import BuildRequest, KeyRequest, read_artifact
 from harness.building.pool import CaseRequest, Outcome, no_more
 from harness.building.requests import OnStart
 from harness.code_digests import code_digest
 from harness.digest import digest as digest_of_values
-from harness.errors import HarnessError, InputError, PluginError, cut, one_line, raise_interrupt
+from harness.errors import HarnessError, InputError, PluginError, cut, one_line
 from harness.experiment.experiment import Experiment, parse_experiment
 from harness.experiment.selection import select
 from harness.printable import printable
@@ -40,9 +40,10 @@ from harness.running.build_only import BuiltCase
 from harness.status import Status
 from harness.storage.digests import BLOCK_BYTES
 from harness.storage.reading import exists, read_bytes, read_text, unusable
+from harness.targets.answers import device_of
 from harness.targets.executors import wanted_executor
 from harness.workers.process import WorkerFailure
-from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
+from harness.workers.protocol import Built, KeyFound
 
 BUNDLE_FILE = "bundle.json"
 ARTIFACTS = "artifacts"
@@ -229,14 +230,11 @@ class BundledBuilds:
         if entry.key is None:
             raise WorkerFailure(entry.status, entry.reason or "not built")
         try:
-            device = plugins.target(request.case.target).device_of(request.case)
+            device = device_of(request.case)
         except PluginError as error:
             raise WorkerFailure(Status.BUILD_FAILED, str(error)) from error
         except HarnessError as error:
             raise WorkerFailure(Status.UNSUPPORTED, str(error)) from error
-        except BaseException as error:  # a plugin's own code
-            raise_interrupt(error)
-            raise WorkerFailure(Status.CRASHED, one_line(error)) from error
         return KeyFound(key=entry.key, device=device)
 
     def _built(self, request: BuildRequest) -> Built:

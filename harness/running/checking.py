@@ -3,31 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from harness.artifact.artifact import EMULATING
 from harness.problem.changing_inputs import TURNED, operands_of
 from harness.reporting.units import beside_limit
 from harness.results.row_maker import CaseRecord
-from harness.status import Status
-from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import (
+from harness.running.check_requests import (
     BindRequest,
     ChangeInputsRequest,
     ChangeOperandsRequest,
-    Checked,
     CheckRequest,
-    Done,
     GiveInputsRequest,
-    InputsGiven,
-    Loaded,
     LoadRequest,
-    Ran,
-    Request,
     RunRequest,
 )
-
-Answer = TypeVar("Answer", Done, Loaded, Ran, Checked, InputsGiven)
+from harness.status import Status
+from harness.workers.process import WorkerFailure, WorkerProcess
+from harness.workers.protocol import Answer, Checked, Request
 
 EMULATOR = "emulator"
 """The executor whose launches are executed twice each anyway, and take long."""
@@ -64,14 +57,14 @@ def load_case(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> No
     if record.folder is None:
         raise ValueError(f"{record.case.id} has not been built")
     request = LoadRequest(folder=record.folder, code=dict(record.code), candidate=record.candidate)
-    loaded = _asked("load", worker, request, timeout_s, Loaded)
+    loaded = _asked("load", worker, request, timeout_s)
     record.driver_metrics = loaded.metrics
     record.note_candidate(loaded.candidate)
 
 
 def bind_inputs(worker: WorkerProcess, distribution: str, seed: int, timeout_s: float) -> None:
     """Bind a worker's code to inputs, in fresh memory; raises `CheckFailure`."""
-    _asked("load", worker, BindRequest(distribution=distribution, seed=seed), timeout_s, Done)
+    _asked("load", worker, BindRequest(distribution=distribution, seed=seed), timeout_s)
 
 
 def check_case(
@@ -124,29 +117,29 @@ class _Checking:
     def check_repeatedly(self, distribution: str, expected: ExpectationFiles) -> None:
         """Check calls on inputs that are the same, and on others; what memory they take does not count."""
         bound = BindRequest(distribution=distribution, seed=self.seed, changes=True)
-        _asked("load", self.worker, bound, self.timeout_s, Done)
-        self._run(RunRequest(), Ran)
-        self._run(RunRequest(poison=False, reads=True), Ran)
+        _asked("load", self.worker, bound, self.timeout_s)
+        self._run(RunRequest())
+        self._run(RunRequest(poison=False, reads=True))
         self.compare(distribution, expected.files[distribution], repeats=True)
         number = OTHER_SIGN if expected.others is None else TURNED
-        self._run(ChangeInputsRequest(number=number), Done)
-        self._run(GiveInputsRequest(), InputsGiven)
+        self._run(ChangeInputsRequest(number=number))
+        self._run(GiveInputsRequest())
         # Nothing is poisoned: what code computes when its outputs are is of the inputs before.
-        self._run(RunRequest(poison=False, reads=True), Ran)
+        self._run(RunRequest(poison=False, reads=True))
         self.compare(distribution, expected.others or expected.files[distribution], ON_OTHER_INPUTS)
         for turn, expectation in expected.other_operands.items():
             self._check_other_operands(distribution, turn, expectation)
 
     def _check_other_operands(self, distribution: str, turn: int, expectation: Path) -> None:
         """Check a call that was bound again, to the same arrays, with another mask and the like in them."""
-        self._run(ChangeInputsRequest(number=AS_DRAWN), Done)
+        self._run(ChangeInputsRequest(number=AS_DRAWN))
         try:
-            self._run(ChangeOperandsRequest(seed=self.seed, turn=turn), Done)
+            self._run(ChangeOperandsRequest(seed=self.seed, turn=turn))
         except CheckFailure as failed:
             if failed.failure.status is Status.UNSUPPORTED:  # a mask that leaves some query no key, say
                 return
             raise
-        self._run(RunRequest(reads=True), Ran)
+        self._run(RunRequest(reads=True))
         names = ", ".join(operands_of(self.record.case.problem))
         self.compare(distribution, expectation, WITH_OTHER_OPERANDS.format(names))
 
@@ -158,22 +151,20 @@ class _Checking:
         request = CheckRequest(expectation=expectation, dump=file, keep=keep, repeats=repeats)
         _compare(self.worker, self.record, distribution, request, self.timeout_s, when)
 
-    def _run(self, request: Request, answer: type[Answer]) -> None:
-        _asked("run", self.worker, request, self.timeout_s, answer)
+    def _run(self, request: Request[Any]) -> None:
+        _asked("run", self.worker, request, self.timeout_s)
 
 
-def _asked(
-    phase: str, worker: WorkerProcess, request: Request, timeout_s: float, answer: type[Answer]
-) -> Answer:
+def _asked(phase: str, worker: WorkerProcess, request: Request[Answer], timeout_s: float) -> Answer:
     """Return what a worker answers; raises `CheckFailure` of the phase when it fails."""
     try:
-        return worker.request(request, timeout_s, answer)
+        return worker.request(request, timeout_s)
     except WorkerFailure as failure:
         raise CheckFailure(phase, failure) from failure
 
 
 def _run(worker: WorkerProcess, record: CaseRecord, timeout_s: float) -> None:
-    ran = _asked("run", worker, RunRequest(reads=True), timeout_s, Ran)
+    ran = _asked("run", worker, RunRequest(reads=True), timeout_s)
     if record.executor not in EMULATING:
         record.peak_bytes = max(ran.peak_bytes, record.peak_bytes or 0)
 
@@ -186,7 +177,7 @@ def _compare(
     timeout_s: float,
     when: str,
 ) -> None:
-    verdict = _asked("check", worker, request, timeout_s, Checked)
+    verdict = _asked("check", worker, request, timeout_s)
     record.note_verdict(verdict, distribution)
     if not verdict.ok:
         reason = when + _wrong_reason(verdict, distribution, request.dump)

@@ -2,16 +2,50 @@
 
 import shutil
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from harness.digest import digest
+from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
-from harness.problem.changing_inputs import TURNABLE, TURNED, turns_of_operands
+from harness.problem.changing_inputs import (
+    TURNABLE,
+    TURNED,
+    change_operands,
+    inputs_as_expected,
+    turns_of_operands,
+)
+from harness.problem.inputs import make_inputs
 from harness.storage.replacing import own_folder
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import Done, ExpectRequest
+from harness.workers.protocol import AbsolutePath, Done, Life, Request
 
 EXPECT_TIMEOUT_S = 3600.0
 """The oracle is slow and sure: float64, blockwise."""
+
+
+class ExpectRequest(Request[Done]):
+    """Let the oracle compute a problem and save what it expects to a file."""
+
+    problem: AttentionProblem
+    distribution: str
+    seed: int
+    number: Annotated[int, Field(ge=0)] = 0
+    """Which inputs, see `harness.problem.changing_inputs`."""
+    operands: Annotated[int, Field(ge=0)] = 0
+    """Which mask, bias, sinks and weights, likewise; 0 are those drawn with the others."""
+    file: AbsolutePath
+
+    def answer(self, life: Life) -> Done:
+        """Compute what is expected."""
+        inputs = make_inputs(self.problem, self.distribution, self.seed)
+        if self.operands:
+            change_operands(inputs, self.problem, self.seed, self.operands)
+            inputs = inputs.as_expected(self.problem)
+        inputs = inputs_as_expected(inputs, self.problem, self.number)
+        expect(inputs, self.problem).save(self.file)
+        return Done()
 
 
 class Expectations:
@@ -93,7 +127,7 @@ class Expectations:
             file=file,
         )
         try:
-            self._worker.request(request, EXPECT_TIMEOUT_S, Done)
+            self._worker.request(request, EXPECT_TIMEOUT_S)
         except WorkerFailure:
             self._end_worker()
             file.unlink(missing_ok=True)  # it may hold a part

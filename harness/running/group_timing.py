@@ -34,6 +34,11 @@ from harness.running.checking import wrong_output
 from harness.running.context import RunContext, case_threads
 from harness.running.counting import count
 from harness.running.timed_share import SAMPLES
+from harness.running.timing_requests import (
+    PrepareStartsRequest,
+    SampleRequest,
+    StartRequest,
+)
 from harness.running.trust import (
     ClockedSample,
     FirstCalls,
@@ -44,13 +49,7 @@ from harness.running.trust import (
 )
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import (
-    Checked,
-    Done,
-    PrepareStartsRequest,
-    SampleRequest,
-    StartRequest,
-)
+from harness.workers.protocol import Checked
 
 ENERGY_SAMPLE = 1
 """The sample of a start after which the energy of a call is told."""
@@ -173,7 +172,7 @@ class _GroupTiming:
             self._context.observer.started(self._records[case_id].case, "time")
             worker.begin_lives(self._preparation(case_id), limit_s)
             self._prepared.add(case_id)
-        worker.request(StartRequest(placement=random.getrandbits(32), processor=processor), limit_s, Done)
+        worker.request(StartRequest(placement=random.getrandbits(32), processor=processor), limit_s)
 
     def _preparation(self, case_id: str) -> PrepareStartsRequest:
         record, check = self._records[case_id], self._check

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from harness import plugins
-from harness.errors import one_line, raise_interrupt
+from harness.errors import one_line
 from harness.problem.case import Case
 from harness.validation import shown
 
@@ -29,8 +29,7 @@ def name_peak(case: Case) -> NamedPeak:
         if not isinstance(found, str):
             raise TypeError(f"found {shown(found)}, expected a type such as 'f32'")
         dtype = found
-    except BaseException as error:  # a plugin's own code
-        raise_interrupt(error)
+    except Exception as error:  # a plugin's own code
         fault = f"peak_dtype: {one_line(error)}"
     options = [f"{key}={value}" for key, value in sorted(case.target_options.items())]
     return NamedPeak(" ".join([case.target, dtype, *options]), dtype, fault)

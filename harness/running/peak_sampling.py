@@ -5,14 +5,15 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator, TypeAdapter
+from pydantic import BeforeValidator, Field, TypeAdapter
 
 from harness import plugins
 from harness.building.case_build import target_options
-from harness.errors import one_line, raise_interrupt
+from harness.errors import one_line
 from harness.numbers import Positive
+from harness.problem.case import ParameterValue
 from harness.validation import shown
-from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
+from harness.workers.protocol import Life, Measured, PeakMeasured, Request
 
 
 def _is_a_number(value: Any) -> Any:
@@ -30,6 +31,20 @@ MOST_LEVELS = 16
 Rate = Annotated[Positive, BeforeValidator(_is_a_number)]
 FLOPS: TypeAdapter[float | None] = TypeAdapter(Rate | None)
 BANDWIDTHS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Rate])
+
+
+class PeakRequest(Request[PeakMeasured]):
+    """Take a short sample of a target's peak and bandwidths."""
+
+    target: str
+    dtype: str
+    target_options: dict[str, ParameterValue] = Field(default_factory=dict)
+    bandwidths: bool = False
+    """Whether bandwidths of all levels of memory are measured, too."""
+
+    def answer(self, life: Life) -> PeakMeasured:
+        """Take the sample."""
+        return sample_peak(self)
 
 
 def sample_peak(request: PeakRequest) -> PeakMeasured:
@@ -62,8 +77,7 @@ def _measured(
         faults[what] = (
             one_line(error) if found is None else f"found {shown(found)}, expected positive numbers"
         )
-    except BaseException as error:  # a plugin's own code
-        raise_interrupt(error)
+    except Exception as error:  # a plugin's own code
         faults[what] = one_line(error)
     return None
 

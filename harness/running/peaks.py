@@ -11,8 +11,9 @@ from harness.results.run_folder import RunFolder
 from harness.results.timing_rounds import Round
 from harness.running.outdated_peaks import same_since
 from harness.running.peak_names import name_peak
+from harness.running.peak_sampling import PeakRequest
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import Measured, PeakMeasured, PeakRequest
+from harness.workers.protocol import Measured, PeakMeasured
 
 
 class Peaks:
@@ -183,7 +184,7 @@ class PeakSampler:
         request = self._request
         self._request = request.model_copy(update={"bandwidths": False})
         try:
-            measured = self._worker.request(request, self._timeout_s, PeakMeasured)
+            measured = self._worker.request(request, self._timeout_s)
         except WorkerFailure as failure:
             self._on_fault(self.name, "peak", failure.reason)
             measured = PeakMeasured(flops=None)

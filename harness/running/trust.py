@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from harness.running.timing_requests import FreshCallsRequest, SampleRequest
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import Done, FreshCall, FreshCallsRequest, Sampled, SampleRequest
+from harness.workers.protocol import FreshCall, Sampled
 
 AGREEMENT = 1.5
 """What a worker says and what this process's clock says may differ by this factor."""
@@ -47,7 +48,7 @@ def take_sample(
     Making inputs new, and looking at outputs, is no part of it.
     """
     began = time.perf_counter()
-    sampled = worker.request(request, limit_s, Sampled)
+    sampled = worker.request(request, limit_s)
     passed_s = time.perf_counter() - began - sampled.besides_s
     return sampled, ClockedSample(sampled.seconds * sampled.calls, passed_s)
 
@@ -132,7 +133,7 @@ class FirstCalls:
         for _ in range(times - 1):
             self._next_number()
         began = time.perf_counter()
-        self._worker.request(FreshCallsRequest(number=number, times=times, call=call), self._limit_s, Done)
+        self._worker.request(FreshCallsRequest(number=number, times=times, call=call), self._limit_s)
         return time.perf_counter() - began
 
 

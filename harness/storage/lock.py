@@ -30,11 +30,10 @@ class FileLock:
             descriptor = os.open(path, flags, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
+            except OSError as error:
                 os.close(descriptor)
-                return None
-            except BaseException:
-                os.close(descriptor)
+                if isinstance(error, BlockingIOError):
+                    return None
                 raise
             if os.fstat(descriptor).st_nlink > 0:
                 return cls(path, descriptor)

@@ -5,16 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
 from harness.artifact.artifact import Artifact
 from harness.bounds.loop_model import Unmodelled
 from harness.plugins import chip_of as chip_of
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
-from harness.validation import shown
 
 if TYPE_CHECKING:
     from mlir import ir
@@ -24,14 +23,6 @@ if TYPE_CHECKING:
 
 GridOrder = Literal["longest-first", "row-major"]
 """How the points of a grid are numbered: those with the longest loops first, or the last axis fastest."""
-
-
-def checked_grid_order(found: object) -> GridOrder | None:
-    """Return what a target says of the points of its grids; raises `TypeError` for what is no order."""
-    orders: dict[object, GridOrder] = {order: order for order in get_args(GridOrder)}
-    if found is None or (isinstance(found, str) and found in orders):
-        return orders.get(found)
-    raise TypeError(f"found {shown(found)}, expected None or {' or '.join(map(repr, orders))}")
 
 
 class TargetOptions(BaseModel):
@@ -69,17 +60,19 @@ class Capability(BaseModel):
 class TileSizes:
     """Tile sizes that a target prefers or a parameter sets, in elements."""
 
-    query: int
-    key: int
-    query_multiple: int = 1
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(revalidate_instances="always")
+
+    query: PositiveInt
+    key: PositiveInt
+    query_multiple: PositiveInt = 1
     """Tiles of fewer queries than `query` are padded to a multiple of this."""
-    least_keys: int = 1
+    least_keys: PositiveInt = 1
     """Fewer keys are padded to so many."""
-    width_multiple: int = 1
+    width_multiple: PositiveInt = 1
     """Columns of Q, K and V are padded to a multiple of this."""
     materializes_score_rows: bool = True
     """Whether a kernel may hold whole rows of scores in memory; else it makes them tile by tile."""
-    workgroup_bytes: int = 0
+    workgroup_bytes: NonNegativeInt = 0
     """Memory that a workgroup has for what its kernel keeps from one loop to the next, and for tiles."""
     joins_groups: bool = False
     """Whether few queries of heads that share one of K and V become rows of one tile."""

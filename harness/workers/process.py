@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -10,15 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import IO, Any, Self
 
 from harness.artifact.cache import CACHE_DIR_VARIABLE, cache_root
 from harness.errors import StorageError
 from harness.machine.cores import ALLOTTED
 from harness.machine.memory_kills import OutOfMemoryCount
 from harness.processes import guardian
+from harness.processes.lives import begin_anew
 from harness.processes.open_files import readable
 from harness.processes.programs import SENT_FROM_OUTSIDE
 from harness.status import Status
@@ -26,36 +26,27 @@ from harness.storage.folder_store import FolderStore
 from harness.workers.deaths import explain_death
 from harness.workers.import_path import import_environment
 from harness.workers.protocol import (
-    ANSWERS,
-    REQUESTS,
-    RESPONSES,
+    Answer,
     Failed,
     FailureKind,
     Greeting,
-    PrepareStartsRequest,
+    Life,
     Request,
-    Response,
-    RestartRequest,
+    receive_message,
+    send_message,
 )
 
-Answer = TypeVar("Answer", bound=Response)
-
 DEATH_POLL_S = 0.25
-"""How often a silent worker is looked after: a stray child of it may hold the pipe open."""
+"""How often a silent worker is looked after: a stray child of it may hold the channel open."""
 
-DESCRIPTORS = 4
-"""Open files of this process for each worker: both pipes, its log, and the lock of its scratch folder."""
+DESCRIPTORS = 3
+"""Open files of this process for each worker: its channel, its log, and the lock of its scratch folder."""
 
 STARTUP_LIMIT_S = 60.0
 """How long a new worker may take to greet before its first request's time begins to count all the same."""
 
 LOG_LIMIT = 1_000_000
 """Bytes of a worker's log that are read back."""
-
-ANSWER_LIMIT = 16 << 20
-"""Bytes of an answer; one that is longer is no answer."""
-
-READ_BYTES = 1 << 16
 
 STATUS_OF: dict[FailureKind, Status] = {
     "bad-input": Status.BUILD_FAILED,
@@ -109,6 +100,14 @@ class WorkerFailure(Exception):  # noqa: N818 - an outcome of a case, not a faul
         )
 
 
+class RestartRequest(Request[Greeting]):
+    """Begin a new life: a process as the worker's was before the first request."""
+
+    def answer(self, life: Life) -> Greeting:
+        """End this life; the next one greets."""
+        begin_anew()
+
+
 class WorkerProcess:
     """One `python -m harness.running.worker` under a guardian, in a process group of its own.
 
@@ -135,49 +134,43 @@ class WorkerProcess:
         What shares its work among processes itself, as the emulator, keeps `cores` busy (None: all).
         It imports `modules` once for all of its lives.
         """
-        self._stack = ExitStack()
-        self._scratch = self._stack.enter_context(scratch_folder())
-        self._log: IO[bytes] = tempfile.TemporaryFile(dir=self._scratch)  # noqa: SIM115
-        self._stack.callback(self._log.close)
         self._log_mark = 0
         self._pid: int | None = None
         self._closed = False
         self._killed = False
-        self._pending = bytearray()
-        self._expected: type[BaseModel] = Failed
         self._deadline = 0.0
         self._timeout = 0.0
         self._out_of_memory = OutOfMemoryCount()
-        try:
-            self._process = self._start(threads, memory_gb, modules, cores)
-        except BaseException:
-            self._stack.close()
-            raise
+        with ExitStack() as stack:
+            self._scratch = stack.enter_context(scratch_folder())
+            self._log: IO[bytes] = stack.enter_context(tempfile.TemporaryFile(dir=self._scratch))
+            self._channel, theirs = socket.socketpair()
+            stack.enter_context(self._channel)
+            with theirs:
+                self._process = self._start(theirs, threads, memory_gb, modules, cores)
+            self._stack = stack.pop_all()
 
     def _start(
-        self, threads: int | None, memory_gb: float | None, modules: Sequence[str], cores: int | None
+        self,
+        channel: socket.socket,
+        threads: int | None,
+        memory_gb: float | None,
+        modules: Sequence[str],
+        cores: int | None,
     ) -> "subprocess.Popen[bytes]":
-        request_read, self._requests = os.pipe()
-        self._stack.callback(os.close, self._requests)
-        self._responses, response_write = os.pipe()
-        self._stack.callback(os.close, self._responses)
-        arguments = ["--requests", str(request_read), "--responses", str(response_write), *modules]
+        arguments = ["--channel", str(channel.fileno()), *modules]
         if memory_gb is not None:
             arguments += ["--memory-gb", str(memory_gb)]
-        try:
-            return subprocess.Popen(
-                guardian.command("module", "harness.running.worker", arguments),
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                pass_fds=(request_read, response_write),
-                process_group=0,
-                cwd=self._scratch,
-                env=worker_environment(threads, self._scratch, cores),
-            )
-        finally:
-            os.close(request_read)
-            os.close(response_write)
+        return subprocess.Popen(
+            guardian.command("module", "harness.running.worker", arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            pass_fds=(channel.fileno(),),
+            process_group=0,
+            cwd=self._scratch,
+            env=worker_environment(threads, self._scratch, cores),
+        )
 
     @property
     def pid(self) -> int:
@@ -198,15 +191,13 @@ class WorkerProcess:
 
     def fileno(self) -> int:
         """File descriptor that becomes readable when the worker answers or dies."""
-        return self._responses
+        return self._channel.fileno()
 
-    def request(self, request: Request, timeout_s: float, answer: type[Answer]) -> Answer:
+    def request(self, request: Request[Answer], timeout_s: float) -> Answer:
         """Ask, wait and return the answer; raises `WorkerFailure` for anything else."""
         self.send(request, timeout_s)
-        response = self.receive()
-        if not isinstance(response, answer):
-            raise TypeError(f"{type(request).__name__} is answered by another type than {answer.__name__}")
-        return response
+        answer: Answer = self.receive()
+        return answer
 
     def restart(self) -> None:
         """Begin a new life of the worker, without waiting: what it has loaded, bound and started is gone.
@@ -216,11 +207,11 @@ class WorkerProcess:
         self.send(RestartRequest(), STARTUP_LIMIT_S)
         self._pid = None
 
-    def begin_lives(self, request: PrepareStartsRequest, timeout_s: float) -> None:
+    def begin_lives(self, request: Request[Greeting], timeout_s: float) -> None:
         """Prepare what all lives from now on begin with, and begin the first; raises `WorkerFailure`."""
-        self._pid = self.request(request, timeout_s, Greeting).pid
+        self._pid = self.request(request, timeout_s).pid
 
-    def send(self, request: Request, timeout_s: float) -> None:
+    def send(self, request: Request[Any], timeout_s: float) -> None:
         """Ask without waiting; `receive` then waits for the answer until the time-out.
 
         The time that a new worker takes to start does not count.
@@ -231,46 +222,36 @@ class WorkerProcess:
             self._log_mark = os.fstat(self._log.fileno()).st_size
         self._ask(request, timeout_s)
 
-    def send_early(self, request: Request, timeout_s: float) -> None:
+    def send_early(self, request: Request[Any], timeout_s: float) -> None:
         """Ask a worker that may be starting still, without waiting for that either."""
         self._ask(request, timeout_s + STARTUP_LIMIT_S)
 
-    def _ask(self, request: Request, timeout_s: float) -> None:
+    def _ask(self, request: Request[Any], timeout_s: float) -> None:
         self._timeout = timeout_s
         self._deadline = time.monotonic() + timeout_s
-        self._expected = ANSWERS[type(request)]
-        with contextlib.suppress(BrokenPipeError):  # it has died, and `receive` says of what
-            _write_all(self._requests, REQUESTS.dump_json(request) + b"\n")
+        # One that has died cannot be sent anything: `receive` says what it has died of.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            send_message(self._channel, request)
 
-    def receive(self) -> Response:
-        """Wait for the answer; raises `WorkerFailure` when the request failed, timed out or killed it.
-
-        A worker whose answer is none, or that answers more than once, is ended: what else it says is not to
-        be trusted.
-        """
+    def receive(self) -> Any:
+        """Wait for the answer; raises `WorkerFailure` when the request failed, timed out or killed it."""
         response = self._response()
-        if isinstance(response, Greeting) and self._expected is not Greeting:
+        if isinstance(response, Greeting) and self._pid is None:
             self._pid = response.pid
             response = self._response()
-        if self._pending:
-            raise self._misbehaved("one request was answered twice")
-        if isinstance(response, Failed):
-            if response.failure == "killed" and self._out_of_memory.has_grown():
-                reason = f"{response.message}, by the kernel, which was out of memory"
-                raise WorkerFailure(Status.OUT_OF_MEMORY, reason, log=self.log())
-            raise WorkerFailure(
-                STATUS_OF[response.failure],
-                response.message,
-                bad_input=response.failure == "bad-input",
-                no_room=response.failure == "no-room",
-                transient=response.failure in ("killed", "removed", "changed-code"),
-                log=self.log(),
-            )
-        if not isinstance(response, self._expected):
-            raise self._misbehaved(
-                f"{type(response).__name__} where {self._expected.__name__} was to be the answer"
-            )
-        return response
+        if not isinstance(response, Failed):
+            return response
+        if response.failure == "killed" and self._out_of_memory.has_grown():
+            reason = f"{response.message}, by the kernel, which was out of memory"
+            raise WorkerFailure(Status.OUT_OF_MEMORY, reason, log=self.log())
+        raise WorkerFailure(
+            STATUS_OF[response.failure],
+            response.message,
+            bad_input=response.failure == "bad-input",
+            no_room=response.failure == "no-room",
+            transient=response.failure in ("killed", "removed", "changed-code"),
+            log=self.log(),
+        )
 
     def log(self) -> str:
         """Return what the worker wrote to standard output and error since the last request was sent."""
@@ -296,57 +277,28 @@ class WorkerProcess:
     def _wait_for_greeting(self) -> None:
         """Wait until the worker has started or died; which of them, `receive` finds out."""
         self._deadline = time.monotonic() + STARTUP_LIMIT_S
-        while b"\n" not in self._pending and self.time_left > 0:
-            if readable([self._responses], min(DEATH_POLL_S, self.time_left)):
-                data = os.read(self._responses, READ_BYTES)
-                if not data:
-                    return
-                self._pending += data
-            elif not self.alive:
-                return
-        with contextlib.suppress(ValidationError, ValueError):
-            greeting = RESPONSES.validate_json(self._pending.partition(b"\n")[0])
-            if isinstance(greeting, Greeting):
-                self._pid = greeting.pid
-                del self._pending[: self._pending.index(b"\n") + 1]
+        if self._can_be_read():
+            with contextlib.suppress(EOFError):
+                self._pid = receive_message(self._channel).pid
 
-    def _response(self) -> Response:
-        line = self._read_line()
-        try:
-            return RESPONSES.validate_json(line)
-        except ValidationError as error:
-            detail = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(str(part) for part in detail["loc"])
-            message = f"its answer is not valid: {where}: {detail['msg']}" if where else detail["msg"]
-            raise self._misbehaved(message) from error
+    def _can_be_read(self) -> bool:
+        """Wait for an answer until the time is up; return whether there is one, or the channel has ended."""
+        while not readable([self.fileno()], min(DEATH_POLL_S, self.time_left)):
+            if not self.alive or self.time_left == 0.0:
+                return False
+        return True
 
-    def _misbehaved(self, how: str) -> WorkerFailure:
-        """End a worker that does not keep to the protocol, and return what to say of it."""
+    def _response(self) -> Any:
+        if self._can_be_read():
+            try:
+                return receive_message(self._channel)
+            except EOFError:
+                raise self._death() from None
+        if not self.alive:
+            raise self._death()
         log = self.log()
         self._kill()
-        return WorkerFailure(Status.CRASHED, f"the worker misbehaved: {how}", log=log)
-
-    def _read_line(self) -> bytes:
-        searched = 0
-        while (end := self._pending.find(b"\n", searched)) < 0:
-            searched = len(self._pending)
-            if searched > ANSWER_LIMIT:
-                raise self._misbehaved(f"its answer is longer than {ANSWER_LIMIT} bytes")
-            if readable([self._responses], min(DEATH_POLL_S, self.time_left)):
-                data = os.read(self._responses, READ_BYTES)
-                if not data:
-                    raise self._death()
-                self._pending += data
-            elif not self.alive:
-                raise self._death()
-            elif self.time_left == 0.0:
-                self._kill()
-                raise WorkerFailure(
-                    Status.TIMED_OUT, f"no answer within the limit of {self._timeout:g} s", log=self.log()
-                )
-        line = bytes(self._pending[:end])
-        del self._pending[: end + 1]
-        return line
+        raise WorkerFailure(Status.TIMED_OUT, f"no answer within the limit of {self._timeout:g} s", log=log)
 
     def _death(self) -> WorkerFailure:
         """Say what the worker died of."""
@@ -354,7 +306,9 @@ class WorkerProcess:
             code = self._process.wait(timeout=2 * guardian.PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._kill()
-            return WorkerFailure(Status.CRASHED, "the worker closed its pipe without ending", log=self.log())
+            return WorkerFailure(
+                Status.CRASHED, "the worker closed its channel without ending", log=self.log()
+            )
         self._kill()
         log = self.log()
         status, reason = explain_death(code, log, self._out_of_memory.has_grown())
@@ -407,8 +361,3 @@ def worker_environment(
     if cores is not None:
         environment[ALLOTTED] = str(cores)
     return environment
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]

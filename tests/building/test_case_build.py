@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,7 +16,6 @@ from harness.problem.inputs import make_inputs
 from harness.storage.digests import DIGESTS_FILE
 from harness.variants.flash import Flash
 from harness.variants.schedule import StageRecord
-from harness.workers.protocol import RESPONSES, BuildRequest, Built
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -185,37 +182,3 @@ def test_what_is_no_reason_is_a_plugin_s_mistake(answer: object, monkeypatch: py
     monkeypatch.setattr(Flash, "supports", lambda self, problem, target: answer)
     with pytest.raises(PluginError, match=r"variant 'flash': supports: found .*, expected None or a reason"):
         require_supported(Case(problem=problem, variant="flash", target="cpu"))
-
-
-FORKING = """
-import os
-import sys
-from pathlib import Path
-
-from attention_example.variant import NumpyAttention
-from harness.running.worker import Worker
-from harness.workers.protocol import BuildRequest
-
-build = NumpyAttention.build
-
-def build_twice(self, case, key, folder):
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-    return build(self, case, key, folder)
-
-NumpyAttention.build = build_twice
-for line in sys.stdin:
-    print(Worker().answer(line))
-"""
-
-
-def test_a_build_that_forks_and_returns_twice_is_stored_and_answered_once(tmp_path: Path) -> None:
-    request = BuildRequest(case=example_case(), cache_root=tmp_path / "cache").model_dump_json()
-    done = subprocess.run(
-        [sys.executable, "-c", FORKING], input=f"{request}\n", capture_output=True, text=True, check=False
-    )
-    (answer,) = map(RESPONSES.validate_json, done.stdout.splitlines())
-    assert isinstance(answer, Built)
-    assert not answer.cached
-    assert ArtifactCache(tmp_path / "cache").find(answer.artifact.key) == answer.folder

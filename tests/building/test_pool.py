@@ -3,8 +3,8 @@
 import pytest
 from example_cases import example_case
 
+from harness.building.case_build import BuildRequest
 from harness.building.pool import BuildPool
-from harness.workers.protocol import BuildRequest
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 

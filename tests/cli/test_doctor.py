@@ -170,3 +170,13 @@ def test_a_variant_without_its_package_is_absent_even_if_something_can_be_built(
     finding = doctor._variant_finding("torch", ["cpu", "cuda"])
     assert finding.state is State.ABSENT
     assert finding.detail == "install attention-harness[baselines]; without it only built, for cuda"
+
+
+def test_a_package_without_a_version_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "damaged-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: damaged\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (finding,) = doctor.package_findings(["damaged==1.0"])
+    assert finding.state is doctor.State.BROKEN
+    assert finding.detail.startswith("its version cannot be read: ")

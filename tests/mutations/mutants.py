@@ -278,9 +278,9 @@ MUTANTS = {
     ),
     "outputs-read-later": Mutant(
         "outputs are read some time after the call, when threads that it has left are done",
-        "harness/running/worker.py",
-        "Worker._run",
-        "if request.reads:",
+        "harness/running/check_requests.py",
+        "RunRequest.answer",
+        "if self.reads:",
         "if False:",
         "tests/running/test_worker.py::test_a_check_compares_what_was_there_when_the_call_returned",
     ),
@@ -343,23 +343,6 @@ MUTANTS = {
         "else None",
         "tests/artifact/test_binary.py::test_with_a_loader_of_a_plugin_another_key_is_another_code",
     ),
-    "operands-of-new-beginnings": Mutant(
-        "other operands of a check begin otherwise than the first ones",
-        "harness/problem/changing_inputs.py",
-        "change_operands",
-        "beginning = _beginning(array.shape) if turn == 1 else None",
-        "beginning = None",
-        "tests/running/test_other_operands.py::test_code_that_keeps_the_first_operands_is_wrong[bias]",
-    ),
-    "operands-stay-when-outputs-are-read": Mutant(
-        "operands are as they were when outputs are read late",
-        PREPARED,
-        "StartedCase.verdict",
-        "spoils_operands=True",
-        "spoils_operands=False",
-        "tests/running/test_other_operands.py"
-        "::test_code_that_needs_weights_when_its_output_is_read_has_no_time",
-    ),
     "pages-in-order": Mutant(
         "pages are in their own places",
         "harness/problem/pages.py",
@@ -421,8 +404,8 @@ MUTANTS = {
     ),
     "same-life": Mutant(
         "a worker that is to begin anew goes on",
-        "harness/running/worker.py",
-        "Worker._restart",
+        "harness/workers/process.py",
+        "RestartRequest.answer",
         "begin_anew()",
         "return Greeting(pid=os.getpid())",
         "tests/running/test_worker.py::test_a_new_life_has_nothing_of_the_last_one",

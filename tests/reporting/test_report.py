@@ -247,18 +247,17 @@ def test_a_figure_that_cannot_be_drawn_is_a_line_and_the_rest_is_there(
     assert paths.summary_csv.exists()
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("no axes"), SystemExit("no axes")])
 def test_a_fault_of_a_figure_costs_neither_the_tables_nor_the_other_figures(
-    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: object, *arguments: object) -> None:
         assert (folder / "report" / "summary.md").exists(), "tables come first"
-        raise error
+        raise ZeroDivisionError("no axes")
 
     folder = write_run(RESULTS, png_only("throughput", "matrix"))
     monkeypatch.setattr(Throughput, "draw", fail)
     paths = write_report([folder], formats=("png",))
-    assert paths.skipped == {"throughput": f"{type(error).__name__}: no axes"}
+    assert paths.skipped == {"throughput": "ZeroDivisionError: no axes"}
     assert list(paths.figures) == ["matrix"]
 
 

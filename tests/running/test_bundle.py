@@ -14,6 +14,7 @@ from example_cases import example_case
 
 import harness
 from harness.artifact.artifact import Artifact, Loader
+from harness.building.case_build import BuildRequest
 from harness.errors import InputError
 from harness.results.run_folder import RunFolder, run_paths
 from harness.running.bundle import (
@@ -27,7 +28,6 @@ from harness.running.bundle import (
 from harness.status import Status
 from harness.storage.digests import write_digests
 from harness.workers.process import WorkerFailure
-from harness.workers.protocol import BuildRequest
 
 TESTS = Path(__file__).parents[1]
 

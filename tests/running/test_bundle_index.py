@@ -12,10 +12,10 @@ from example_results import example_manifest
 
 from harness import plugins
 from harness.__main__ import main
+from harness.building.case_build import KeyRequest
 from harness.running.bundle import BUNDLE_FILE, BundledBuilds, BundledCase, BundleIndex, open_bundle
 from harness.status import Status
 from harness.workers.process import WorkerFailure
-from harness.workers.protocol import KeyRequest
 
 EXPERIMENT = """
 name = "tiny"
@@ -93,4 +93,7 @@ def test_a_target_that_cannot_say_its_device_fails_its_own_case(
     monkeypatch.setattr(plugins, "target", lambda name: SimpleNamespace(device_of=fail))
     (outcome,) = BundledBuilds(bundle).run([KeyRequest(case=example_case())], lambda request: None)
     assert isinstance(outcome.answer, WorkerFailure)
-    assert (outcome.answer.status, outcome.answer.reason) == (Status.CRASHED, "ZeroDivisionError: no device")
+    assert (outcome.answer.status, outcome.answer.reason) == (
+        Status.BUILD_FAILED,
+        "target 'numpy' cannot say which device its code is for (device): ZeroDivisionError: no device",
+    )

@@ -6,10 +6,9 @@ import psutil
 import pytest
 from example_cases import PROBLEM
 
-from harness.running.expectations import Expectations
+from harness.running.expectations import Expectations, ExpectRequest
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import ExpectRequest
 
 
 def oracles() -> list[int]:

@@ -10,10 +10,11 @@ from harness.problem.attention_problem import AttentionProblem
 from harness.problem.inputs import make_inputs
 from harness.problem.pages import paging_of, pool_bytes
 from harness.running import memory_needs
+from harness.running.check_requests import RunRequest
+from harness.running.expectations import ExpectRequest
 from harness.running.memory_needs import input_bytes, memory_shortage, oracle_bytes
 from harness.status import Status
 from harness.workers.process import WorkerProcess
-from harness.workers.protocol import ExpectRequest, RunRequest
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 

@@ -80,7 +80,7 @@ def test_rounds_of_older_code_tell_nothing_of_its_peak(tmp_path: Path) -> None:
 def test_each_peak_has_the_device_that_its_target_names(monkeypatch: pytest.MonkeyPatch) -> None:
     def device_of(case: Case) -> str:
         if case.target == "mine":
-            raise SystemExit("no device")
+            raise OSError("no device")
         return "a pro\x1bcessor"
 
     target = SimpleNamespace(device_of=device_of, peak_dtype=lambda dtype: dtype)

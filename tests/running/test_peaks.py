@@ -14,10 +14,11 @@ from harness.results.row_maker import peak_columns
 from harness.results.run_folder import RunFolder
 from harness.running import peaks as peaks_module
 from harness.running.peak_names import name_peak
+from harness.running.peak_sampling import PeakRequest
 from harness.running.peaks import Peaks
 from harness.status import Status
 from harness.workers.process import WorkerFailure
-from harness.workers.protocol import PeakMeasured, PeakRequest
+from harness.workers.protocol import PeakMeasured
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="flash", target="cpu")
 NAME = name_peak(CASE).name
@@ -59,7 +60,7 @@ class StubWorker:
     def receive(self) -> None:
         pass
 
-    def request(self, request: PeakRequest, timeout_s: float, answer: type) -> PeakMeasured:
+    def request(self, request: PeakRequest, timeout_s: float) -> PeakMeasured:
         self.asked.append(request.bandwidths)
         given = self.answers[min(len(self.asked), len(self.answers)) - 1]
         if isinstance(given, WorkerFailure):

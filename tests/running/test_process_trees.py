@@ -12,13 +12,13 @@ import psutil
 import pytest
 from example_cases import example_case
 
+from harness.building.case_build import BuildRequest, KeyRequest
 from harness.errors import KilledError
 from harness.processes.guardian import GUARDED_VARIABLE
 from harness.processes.programs import killed_by, run_program
 from harness.results.run_folder import RunFolder
 from harness.status import Status
 from harness.workers.process import WorkerFailure, WorkerProcess
-from harness.workers.protocol import BuildRequest, Built, KeyFound, KeyRequest
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -97,7 +97,7 @@ def test_a_run_that_is_asked_to_end_ends_as_by_ctrl_c(
 
 def test_all_that_a_build_started_ends_with_its_time(children_file: Path) -> None:
     with WorkerProcess() as worker:
-        worker.request(KeyRequest(case=example_case()), 60, KeyFound)
+        worker.request(KeyRequest(case=example_case()), 60)
         worker.send(BuildRequest(case=example_case("leaves-children")), 3)
         processes = started(children_file)
         with pytest.raises(WorkerFailure) as caught:
@@ -127,7 +127,7 @@ def test_what_a_killed_build_leaves_is_below_the_cache_and_goes_with_the_next(
     run.wait()
     assert ended(processes)
     with WorkerProcess() as worker:
-        worker.request(BuildRequest(case=example_case()), 60, Built)
+        worker.request(BuildRequest(case=example_case()), 60)
     assert list(building.iterdir()) == []
 
 

@@ -11,17 +11,19 @@ import psutil
 import pytest
 from example_cases import example_experiment
 
+from harness.errors import InputError
 from harness.experiment.experiment import Experiment
 from harness.measure.rounds import PeakSample
 from harness.problem.case import Case
 from harness.results.result import Result
+from harness.results.row_maker import RowMaker
 from harness.results.run_folder import RunFolder
 from harness.running.peaks import PeakSampler
 from harness.running.progress import PlainObserver
 from harness.running.runner import RunSummary, run_experiment
+from harness.running.timing_requests import PrepareStartsRequest
 from harness.status import Status
 from harness.workers.process import WorkerProcess
-from harness.workers.protocol import PrepareStartsRequest
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 
@@ -38,12 +40,10 @@ FAILURES = {
     "exits": (Status.CRASHED, "build", "the worker ended with exit status 7"),
     "hang": (Status.TIMED_OUT, "run", "no answer within the limit of 1 s"),
     "hang-build": (Status.TIMED_OUT, "build", "no answer within the limit of 1.5 s"),
-    "keeps-keys": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "reads-beyond": (Status.WRONG, "check", "error inf, tolerance"),
     "knows-values": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "keeps-scales": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "killed": (Status.CRASHED, "run", "the worker was killed from outside (SIGKILL)"),
-    "masks": (Status.WRONG, "check", "first bad: head 0, query 0"),
     "missing-dependency": (Status.UNSUPPORTED, "plan", "install attention-harness[baselines]"),
     "mutates": (Status.WRONG, "check", "it changes its input k"),
     "not-importable": (Status.BUILD_FAILED, "build", "No module named 'a_package_that_is_not_installed'"),
@@ -54,7 +54,6 @@ FAILURES = {
     "segfault": (Status.CRASHED, "run", "SIGSEGV"),
     "stale": (Status.WRONG, "check", "first bad: head 0, query 0"),
     "takes-only-values": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
-    "takes-only-queries": (Status.WRONG, "check", "right on its first inputs, and wrong on others: error"),
     "writes-late": (Status.WRONG, "check", "first bad: head 1, query 0"),
     "wrong": (Status.WRONG, "check", "first bad: head 1, query 14"),
 }
@@ -429,3 +428,32 @@ def test_ctrl_c_ends_the_workers_and_writes_the_tables(tmp_path: Path) -> None:
     assert (folder.path / "results.parquet").exists()
     assert living_workers() == []
     assert observer.was_done
+
+
+def test_an_exception_that_no_code_expects_is_a_row_with_a_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    success = RowMaker.success
+
+    def fails_once(self: RowMaker, record, status, times=None):  # type: ignore[no-untyped-def]
+        if record.case.params == {"block": 2}:
+            raise ZeroDivisionError("nobody expected this")
+        return success(self, record, status, times)
+
+    monkeypatch.setattr(RowMaker, "success", fails_once)
+    variants = {"numpy-attention": {"block": [2, 4]}}
+    experiment = example_experiment(
+        ["numpy-attention"], variant=variants, problem={"seq": [8, 16], "heads": 1, "head_dim": 4}
+    )
+    results = run(experiment, tmp_path, timed=False).results
+    failed = [row for row in results if row.params == {"block": 2}]
+    assert {(row.status, row.phase) for row in failed} == {(Status.CRASHED, "harness")}
+    assert "the harness failed: ZeroDivisionError: nobody expected this (log: logs/" in str(failed[0].reason)
+    logs = RunFolder.latest_in(tmp_path / "tiny").path / "logs"  # type: ignore[union-attr]
+    assert "nobody expected this" in (logs / f"{failed[0].case}.log").read_text()
+
+
+def test_a_problem_of_more_operations_than_can_be_counted_is_refused(tmp_path: Path) -> None:
+    problem = {"seq": 2**20, "heads": 2**20, "head_dim": 8}
+    with pytest.raises(InputError, match="FLOPs is too large, expected fewer than 2⁶³"):
+        run(example_experiment(["numpy-attention"], problem=problem), tmp_path, Quiet())

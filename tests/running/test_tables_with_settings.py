@@ -8,10 +8,10 @@ from running.test_runner import Quiet, run
 
 from harness.problem.case import Case
 from harness.problem.changing_inputs import TURNED
+from harness.running.expectations import ExpectRequest
 from harness.running.runner import together
 from harness.status import Status
 from harness.workers.process import WorkerProcess
-from harness.workers.protocol import ExpectRequest
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
 

@@ -5,8 +5,9 @@ import itertools
 import pytest
 
 from harness.running import trust
+from harness.running.timing_requests import FreshCallsRequest, SampleRequest
 from harness.running.trust import ClockedSample, FirstCalls, distrust_of_first_calls, distrust_of_samples
-from harness.workers.protocol import Done, FreshCallsRequest, Sampled, SampleRequest
+from harness.workers.protocol import Done, Sampled
 
 
 def test_clocks_that_agree_are_believed() -> None:
@@ -19,7 +20,7 @@ def test_new_inputs_are_no_part_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(trust.time, "perf_counter", lambda: next(now))
 
     class Answers:
-        def request(self, request: SampleRequest, limit_s: float, answer: type) -> Sampled:
+        def request(self, request: SampleRequest, limit_s: float) -> Sampled:
             return Sampled(seconds=0.05, calls=4, besides_s=0.25)
 
     request = SampleRequest(number=2, min_seconds=0.1)
@@ -58,7 +59,7 @@ class Worker:
         self.now = 0.0
         self.numbers: list[int] = []
 
-    def request(self, request: FreshCallsRequest, limit_s: float, answer: type) -> Done:
+    def request(self, request: FreshCallsRequest, limit_s: float) -> Done:
         self.now += 1e-4 + request.times * self.seconds[request.call]
         self.numbers += range(request.number, request.number + request.times)
         return Done()

@@ -1,11 +1,12 @@
-import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -13,11 +14,16 @@ import pytest
 from example_cases import PROBLEM, example_case
 
 from harness.artifact.bound_call import BoundCall
+from harness.building.case_build import BuildRequest, KeyRequest
 from harness.machine import memory_kills
 from harness.oracle.expected import Expected, expect
 from harness.problem.inputs import make_inputs
 from harness.processes.own_memory import limit_memory
-from harness.running.worker import Worker
+from harness.running.check_requests import BindRequest, CheckedCall, CheckRequest, LoadRequest, RunRequest
+from harness.running.expectations import ExpectRequest
+from harness.running.peak_sampling import PeakRequest
+from harness.running.timing_requests import PrepareStartsRequest, SampleRequest, StartRequest
+from harness.running.worker import answer
 from harness.status import Status
 from harness.workers import process
 from harness.workers.process import (
@@ -26,28 +32,9 @@ from harness.workers.process import (
     worker_environment,
 )
 from harness.workers.protocol import (
-    RESPONSES,
-    BindRequest,
-    BuildRequest,
-    Built,
-    Checked,
-    CheckRequest,
-    Done,
-    ExpectRequest,
     Failed,
-    KeyFound,
-    KeyRequest,
-    Loaded,
-    LoadRequest,
-    PeakMeasured,
-    PeakRequest,
-    PrepareStartsRequest,
-    Ran,
+    Life,
     Request,
-    RunRequest,
-    Sampled,
-    SampleRequest,
-    StartRequest,
 )
 
 pytestmark = pytest.mark.usefixtures("example_plugin")
@@ -57,7 +44,7 @@ PARENT_THAT_IS_KILLED = """
 import os, signal, sys
 from example_cases import example_case
 from harness.workers.process import WorkerProcess
-from harness.workers.protocol import BuildRequest
+from harness.building.case_build import BuildRequest
 worker = WorkerProcess()
 worker.send(BuildRequest(case=example_case("hang-build")), 60)
 while "hanging" not in worker.log() and worker.time_left > 0:
@@ -75,15 +62,15 @@ def worker() -> Iterator[WorkerProcess]:
 
 
 def build(worker: WorkerProcess, variant: str) -> Path:
-    return worker.request(BuildRequest(case=example_case(variant)), LIMIT_S, Built).folder
+    return worker.request(BuildRequest(case=example_case(variant)), LIMIT_S).folder
 
 
 def load(worker: WorkerProcess, variant: str) -> None:
-    worker.request(LoadRequest(folder=build(worker, variant)), LIMIT_S, Loaded)
-    worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S, Done)
+    worker.request(LoadRequest(folder=build(worker, variant)), LIMIT_S)
+    worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S)
 
 
-def failure_of(worker: WorkerProcess, request: Request, timeout_s: float = LIMIT_S) -> WorkerFailure:
+def failure_of(worker: WorkerProcess, request: Request[Any], timeout_s: float = LIMIT_S) -> WorkerFailure:
     worker.send(request, timeout_s)
     with pytest.raises(WorkerFailure) as caught:
         worker.receive()
@@ -104,9 +91,9 @@ def test_a_new_life_does_what_the_first_did(worker: WorkerProcess) -> None:
     folder = build(worker, "numpy-attention")
     for _ in range(3):
         worker.restart()
-        worker.request(LoadRequest(folder=folder), LIMIT_S, Loaded)
-        worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S, Done)
-        worker.request(RunRequest(), LIMIT_S, Ran)
+        worker.request(LoadRequest(folder=folder), LIMIT_S)
+        worker.request(BindRequest(distribution="normal", seed=0), LIMIT_S)
+        worker.request(RunRequest(), LIMIT_S)
 
 
 def test_a_worker_that_has_died_does_not_begin_anew(worker: WorkerProcess) -> None:
@@ -123,11 +110,11 @@ def test_a_module_that_cannot_be_imported_leaves_the_worker_alive() -> None:
 def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, tmp_path: Path) -> None:
     expectation = tmp_path / "expected"
     request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
-    worker.request(request, LIMIT_S, Done)
+    worker.request(request, LIMIT_S)
     assert Expected.load(expectation).reference.shape == PROBLEM.output_shape
     load(worker, "numpy-attention")
-    assert worker.request(RunRequest(), LIMIT_S, Ran).peak_bytes > 0
-    assert worker.request(CheckRequest(expectation=expectation), LIMIT_S, Checked).ok
+    assert worker.request(RunRequest(), LIMIT_S).peak_bytes > 0
+    assert worker.request(CheckRequest(expectation=expectation), LIMIT_S).ok
     prepare = PrepareStartsRequest(
         folder=build(worker, "numpy-attention"),
         code={},
@@ -137,16 +124,16 @@ def test_a_case_is_built_loaded_run_checked_and_sampled(worker: WorkerProcess, t
     )
     worker.begin_lives(prepare, LIMIT_S)
     allowed = os.sched_getaffinity(worker.pid)
-    worker.request(StartRequest(placement=1, processor=max(allowed)), LIMIT_S, Done)
+    worker.request(StartRequest(placement=1, processor=max(allowed)), LIMIT_S)
     assert os.sched_getaffinity(worker.pid) == {max(allowed)}
-    sampled = worker.request(SampleRequest(number=2, min_seconds=0.001), LIMIT_S, Sampled)
+    sampled = worker.request(SampleRequest(number=2, min_seconds=0.001), LIMIT_S)
     assert sampled.seconds * sampled.calls >= 0.001
     verified = SampleRequest(number=1, min_seconds=0.001, is_verified=True)
-    verdict = worker.request(verified, LIMIT_S, Sampled).verdict
+    verdict = worker.request(verified, LIMIT_S).verdict
     assert verdict is not None
     assert verdict.ok
     worker.restart()
-    worker.request(StartRequest(placement=2), LIMIT_S, Done)
+    worker.request(StartRequest(placement=2), LIMIT_S)
     assert os.sched_getaffinity(worker.pid) == allowed, "the next life is free"
 
 
@@ -157,25 +144,25 @@ def test_no_sample_is_taken_before_a_start(worker: WorkerProcess) -> None:
 def test_the_output_is_poisoned_before_it_is_checked(worker: WorkerProcess, tmp_path: Path) -> None:
     expectation = tmp_path / "expected"
     request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
-    worker.request(request, LIMIT_S, Done)
+    worker.request(request, LIMIT_S)
     load(worker, "stale")
     verdicts = []
     for _ in range(2):
-        worker.request(RunRequest(), LIMIT_S, Ran)
-        verdicts.append(worker.request(CheckRequest(expectation=expectation), LIMIT_S, Checked))
+        worker.request(RunRequest(), LIMIT_S)
+        verdicts.append(worker.request(CheckRequest(expectation=expectation), LIMIT_S))
     assert [verdict.ok for verdict in verdicts] == [True, False]
     assert verdicts[1].error_ratio == float("inf")
 
 
 def test_the_second_build_comes_from_the_cache(worker: WorkerProcess) -> None:
     request = BuildRequest(case=example_case(block=5))
-    first, second = (worker.request(request, LIMIT_S, Built) for _ in range(2))
+    first, second = (worker.request(request, LIMIT_S) for _ in range(2))
     assert (first.cached, second.cached) == (False, True)
     assert second.artifact == first.artifact
 
 
 def test_the_peak_is_the_targets(worker: WorkerProcess) -> None:
-    peak = worker.request(PeakRequest(target="numpy", dtype="f32"), LIMIT_S, PeakMeasured)
+    peak = worker.request(PeakRequest(target="numpy", dtype="f32"), LIMIT_S)
     assert peak.flops is not None
     assert peak.flops > 0
 
@@ -185,7 +172,7 @@ def test_an_exception_is_told_and_the_worker_lives_on(worker: WorkerProcess) -> 
     failure = failure_of(worker, RunRequest())
     assert (failure.status, failure.reason) == (Status.CRASHED, "RuntimeError: the launch was refused")
     assert "with details on a second line" in failure.log
-    assert worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound).device.startswith("NumPy")
+    assert worker.request(KeyRequest(case=example_case()), LIMIT_S).device.startswith("NumPy")
 
 
 def test_memory_is_limited(worker: WorkerProcess) -> None:
@@ -201,7 +188,7 @@ def test_a_worker_that_died_says_so_again(worker: WorkerProcess) -> None:
 
 
 def test_a_request_that_takes_too_long_ends_the_worker(worker: WorkerProcess) -> None:
-    worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    worker.request(KeyRequest(case=example_case()), LIMIT_S)
     failure = failure_of(worker, BuildRequest(case=example_case("hang-build")), timeout_s=0.2)
     assert (failure.status, failure.reason) == (Status.TIMED_OUT, "no answer within the limit of 0.2 s")
     assert not worker.alive
@@ -209,7 +196,7 @@ def test_a_request_that_takes_too_long_ends_the_worker(worker: WorkerProcess) ->
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess, number: signal.Signals) -> None:
-    worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    worker.request(KeyRequest(case=example_case()), LIMIT_S)
     os.kill(worker.pid, number)
     failure = failure_of(worker, KeyRequest(case=example_case()))
     assert (failure.status, failure.transient) == (Status.CRASHED, True)
@@ -220,7 +207,7 @@ def test_a_worker_that_is_killed_from_outside_says_so(worker: WorkerProcess, num
 def test_a_worker_whose_guardian_is_killed_from_outside_says_so(
     worker: WorkerProcess, number: signal.Signals
 ) -> None:
-    worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    worker.request(KeyRequest(case=example_case()), LIMIT_S)
     worker.send(BuildRequest(case=example_case("hang-build")), LIMIT_S)
     psutil.Process(worker.pid).parent().send_signal(number)
     with pytest.raises(WorkerFailure) as caught:
@@ -235,7 +222,7 @@ def test_a_worker_that_the_kernel_kills_for_memory_is_out_of_memory(
     kills = iter([3, 4])
     monkeypatch.setattr(memory_kills, "memory_kills", lambda: next(kills))
     with WorkerProcess() as worker:
-        worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+        worker.request(KeyRequest(case=example_case()), LIMIT_S)
         os.kill(worker.pid, signal.SIGKILL)
         failure = failure_of(worker, KeyRequest(case=example_case()))
     assert (failure.status, failure.transient) == (Status.OUT_OF_MEMORY, False)
@@ -251,7 +238,7 @@ def test_nothing_is_imported_from_the_folder_that_the_harness_is_called_in(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.environ["PYTHONPATH"] + os.pathsep)  # an empty entry is this folder
     with WorkerProcess() as worker:
-        worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+        worker.request(KeyRequest(case=example_case()), LIMIT_S)
         assert os.readlink(f"/proc/{worker.pid}/cwd") != str(tmp_path)
     assert not list(tmp_path.glob("*.imported"))
 
@@ -262,12 +249,12 @@ def test_folders_that_are_relative_mean_the_same_to_a_worker(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HARNESS_CACHE_DIR", "cache")
     with WorkerProcess() as worker:
-        built = worker.request(BuildRequest(case=example_case()), LIMIT_S, Built)
+        built = worker.request(BuildRequest(case=example_case()), LIMIT_S)
         assert built.folder.parent == tmp_path / "cache"
-        worker.request(LoadRequest(folder=built.folder.relative_to(tmp_path)), LIMIT_S, Loaded)
+        worker.request(LoadRequest(folder=built.folder.relative_to(tmp_path)), LIMIT_S)
         expectation = Path("expected")
         request = ExpectRequest(problem=PROBLEM, distribution="normal", seed=0, file=expectation)
-        worker.request(request, LIMIT_S, Done)
+        worker.request(request, LIMIT_S)
     assert (tmp_path / "expected").exists()
 
 
@@ -295,23 +282,17 @@ def test_workers_end_with_a_parent_that_is_killed_even_in_an_endless_loop() -> N
     assert alive == []
 
 
-def test_an_unreadable_request_is_a_failure() -> None:
-    response = RESPONSES.validate_json(Worker().answer('{"kind": "dance"}'))
-    assert isinstance(response, Failed)
-    assert response.failure == "crashed"
-
-
 def test_a_run_before_load_is_a_failure() -> None:
-    response = RESPONSES.validate_json(Worker().answer(RunRequest().model_dump_json()))
+    response = answer(RunRequest(), Life())
     assert response == Failed(failure="crashed", message="RuntimeError: a run was asked for before bind")
 
 
 def test_code_that_is_not_that_of_its_key_is_not_loaded(worker: WorkerProcess) -> None:
     """As of a plugin that is edited while a run goes on: what it is now has another key."""
     folder = build(worker, "numpy-attention")
-    found = worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    found = worker.request(KeyRequest(case=example_case()), LIMIT_S)
     assert set(found.code) == {"attention_example", "harness"}
-    worker.request(LoadRequest(folder=folder, code=found.code), LIMIT_S, Loaded)
+    worker.request(LoadRequest(folder=folder, code=found.code), LIMIT_S)
     failure = failure_of(worker, LoadRequest(folder=folder, code={**found.code, "attention_example": "was"}))
     assert (failure.status, failure.transient) == (Status.CRASHED, True)
     assert "attention_example: the code is not what the run began with" in failure.reason
@@ -327,20 +308,20 @@ def test_idle_thread_pools_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (environment["OMP_WAIT_POLICY"], environment["KMP_BLOCKTIME"]) == ("PASSIVE", "0")
 
 
-def test_a_silent_worker_whose_child_holds_the_pipe_is_noticed(
+def test_a_silent_worker_whose_child_holds_the_channel_is_noticed(
     worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when a killed worker's compiler process lives on: the pipe never ends."""
-    worker.request(KeyRequest(case=example_case()), LIMIT_S, KeyFound)
+    """As when a killed worker's compiler process lives on: the channel never ends."""
+    worker.request(KeyRequest(case=example_case()), LIMIT_S)
     monkeypatch.setattr(process, "DEATH_POLL_S", 0.01)
-    silent, held_open = os.pipe()
-    monkeypatch.setattr(worker, "_responses", silent)
+    silent, held_open = socket.socketpair()
+    monkeypatch.setattr(worker, "_channel", silent)
     worker.send(KeyRequest(case=example_case()), LIMIT_S)
     os.kill(worker.pid, signal.SIGKILL)
     with pytest.raises(WorkerFailure) as caught:
         worker.receive()
-    os.close(held_open)
-    os.close(silent)
+    held_open.close()
+    silent.close()
     assert caught.value.reason == "the worker was killed from outside (SIGKILL)"
 
 
@@ -377,9 +358,8 @@ def test_a_check_compares_what_was_there_when_the_call_returned(
     inputs, file = make_inputs(PROBLEM), tmp_path / "expected.npy"
     expected = expect(inputs, PROBLEM)
     expected.save(file)
-    worker = Worker()
-    worker._call = call = Late(expected.reference.astype(np.float32))
-    worker.answer(RunRequest(reads=reads).model_dump_json())
+    life, call = Life(), Late(expected.reference.astype(np.float32))
+    life.keep(CheckedCall(call))
+    answer(RunRequest(reads=reads), life)
     call.be_done()
-    answer = json.loads(worker.answer(CheckRequest(expectation=file).model_dump_json()))
-    assert answer["ok"] == ok
+    assert answer(CheckRequest(expectation=file), life).ok == ok

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
 def frame_for(figure: Figure, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame that a method of a figure is called with: a plugin's has a copy of its own each time.
 
-    So nothing that a plugin does to its rows, in place or through an array of a column, is in the tables and
-    in other figures.  Those of the harness change no rows, hence need no copy, which takes time in long runs.
+    So nothing that a plugin does to its rows in place is in the tables and in other figures.  Those of the
+    harness change no rows, hence need no copy, which takes time in long runs.
     """
     is_own = type(figure).__module__.partition(".")[0] == __name__.partition(".")[0]
     return frame if is_own else frame.copy()
@@ -28,19 +26,8 @@ def frame_for(figure: Figure, frame: pd.DataFrame) -> pd.DataFrame:
 
 @contextmanager
 def code_of_a_figure() -> Iterator[None]:
-    """Run a figure's own code, in which no `OSError` is the report's.
-
-    It leaves the current folder, the filters of warnings and NumPy's handling of floating-point errors as
-    they are.
-    """
-    import numpy as np
-
-    here = os.open(".", os.O_PATH)
+    """Run a figure's own code, in which no `OSError` is the report's."""
     try:
-        with warnings.catch_warnings(), np.errstate():
-            yield
+        yield
     except OSError as error:
         raise HarnessError(one_line(error)) from error
-    finally:
-        os.fchdir(here)
-        os.close(here)

@@ -47,36 +47,7 @@ class KeepingCall(PlainCall):
 
     def converted(self, name: str, array: np.ndarray) -> np.ndarray:
         """Return a copy, which is made once."""
-        return self.kept.setdefault((name, array.shape, *self.known_by(array)), array.copy())
-
-    def known_by(self, array: np.ndarray) -> tuple[object, ...]:
-        """Return by what an array is known again, besides its shape."""
-        return ()
-
-
-class CallThatKnowsBeginnings(KeepingCall):
-    """Has those that this process has had first for a shape and a first row."""
-
-    def known_by(self, array: np.ndarray) -> tuple[object, ...]:
-        """Return the first row."""
-        return (array.reshape(-1, array.shape[-1])[0].tobytes(),)
-
-
-class LateProjectingCall(PlainCall):
-    """Keeps tokens when it runs, and computes with them when its output is read."""
-
-    def run(self) -> None:
-        """Take as long as all of it, and copy the tokens."""
-        super().run()
-        projections = self.inputs.projections
-        assert projections is not None
-        self.copied = replace(projections, tokens=projections.tokens.copy())
-
-    def output(self) -> np.ndarray:
-        """Compute, with the weights that there are."""
-        inputs = replace(self.inputs, projections=self.copied)
-        self.result = same_precision(inputs.as_expected(self.problem), self.problem)
-        return self.result
+        return self.kept.setdefault((name, array.shape), array.copy())
 
 
 class AllForms(NumpyAttention):
@@ -96,27 +67,8 @@ class KeepsOperands(AllForms):
     name = "keeps-operands"
 
 
-class KnowsBeginnings(AllForms):
-    """Keeps what it has converted of operands, by their first rows."""
-
-    name = "knows-beginnings"
-
-
-class ProjectsWhenRead(AllForms):
-    """Leaves projections to whoever reads the output."""
-
-    name = "projects-when-read"
-
-
-CALLS: dict[str, type[NumpyCall]] = {
-    KeepsOperands.name: KeepingCall,
-    KnowsBeginnings.name: CallThatKnowsBeginnings,
-    ProjectsWhenRead.name: LateProjectingCall,
-}
-
-
 def load(artifact: Artifact, folder: Path) -> NumpyExecutable:
     """Load a built artifact."""
     executable = NumpyExecutable(artifact)
-    executable.call = CALLS.get(artifact.case.variant, PlainCall)
+    executable.call = KeepingCall if artifact.case.variant == KeepsOperands.name else PlainCall
     return executable

@@ -1,8 +1,10 @@
 """Variants that misbehave, each in one way: what the harness must turn into a row and survive."""
 
 import ctypes
+import errno
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -23,6 +25,8 @@ from harness.processes.programs import run_program
 from harness.targets.base import Stage
 from harness.targets.lowering.stage_recorder import StageRecorder
 
+CHILDREN_FILE = "HARNESS_TEST_CHILDREN"
+"""Variable that names the file for the process ids of what `leaves-children` starts."""
 SECONDS_OF_A_LONG_CALL = 0.03
 """More than what a check repeats."""
 SECONDS_LATE = 0.02
@@ -121,6 +125,40 @@ class MissingDependency(Misbehaving):
     def supports(self, problem: AttentionProblem, target: str) -> str | None:
         """Return what to install."""
         return "install attention-harness[baselines]"
+
+
+class DiskFull(Misbehaving):
+    """A compiler on a full disk."""
+
+    name = "disk-full"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Write to a device that is always full."""
+        with open("/dev/full", "wb", buffering=0) as file:
+            file.write(b"x")
+        raise OSError(errno.ENOSPC, "here /dev/full has room")
+
+
+class LeavesChildren(Misbehaving):
+    """A compiler that starts others, in sessions of their own, and never ends."""
+
+    name = "leaves-children"
+
+    def build(self, case: Case, key: str, folder: Path) -> Artifact:
+        """Start a process in each way there is, leave temporary files, and hang."""
+        sleep = ["sleep", "90"]
+        children = [
+            subprocess.Popen(sleep),
+            subprocess.Popen(sleep, start_new_session=True),
+            subprocess.Popen(["sh", "-c", "setsid sleep 90 & sleep 90"], process_group=0),
+        ]
+        Path(os.environ["TMPDIR"], "left.o").write_bytes(bytes(100))
+        Path(os.environ[CHILDREN_FILE]).write_text(
+            f"{os.getpid()} {' '.join(str(child.pid) for child in children)}"
+        )
+        for child in children:
+            child.wait()
+        return super().build(case, key, folder)
 
 
 class Segfault(Misbehaving):
@@ -300,23 +338,6 @@ class Mutates(Misbehaving):
             self.inputs.k[-1, -1, -1] *= 1 + 2**-20
 
 
-class KeepsKeys(Misbehaving):
-    """Code that converts K once, and uses it for whatever else it is bound to."""
-
-    name = "keeps-keys"
-
-    class Call(NumpyCall):
-        """Has the K that the first call of this process had."""
-
-        kept: ClassVar[list[np.ndarray]] = []
-
-        def run(self) -> None:
-            """Compute with the first K."""
-            self.kept.append(self.inputs.k.copy())
-            self.inputs = replace(self.inputs, k=self.kept[0])
-            super().run()
-
-
 class KeepsScales(Misbehaving):
     """Code that measures the range of V once, and holds to it whatever else it gets."""
 
@@ -391,23 +412,6 @@ class WritesLate(Misbehaving):
             threading.Timer(SECONDS_LATE, lambda: np.copyto(self.result[:, -1], last)).start()
 
 
-class TakesOnlyQueries(Misbehaving):
-    """Code that forgets two of three inputs when it takes others."""
-
-    name = "takes-only-queries"
-
-    class Call(NumpyCall):
-        """Has copies of K and V."""
-
-        def __init__(self, problem: AttentionProblem, inputs: Inputs, block: int) -> None:
-            super().__init__(problem, replace(inputs, k=inputs.k.copy(), v=inputs.v.copy()), block)
-
-        def take_inputs(self, inputs: Inputs) -> bool:
-            """Take Q."""
-            self.inputs = replace(self.inputs, q=inputs.q)
-            return True
-
-
 class TakesOnlyValues(Misbehaving):
     """Code that takes other values, and forgets that scores are others, too."""
 
@@ -443,22 +447,6 @@ class Races(Misbehaving):
                 self.result[:, :, -1] = 0
 
 
-class Masks(Misbehaving):
-    """Code that hides wrong elements of its output."""
-
-    name = "masks"
-
-    class Call(NumpyCall):
-        """Hides a column that is not computed."""
-
-        def output(self) -> np.ndarray:
-            """Return a masked array."""
-            hidden = np.zeros(self.result.shape, dtype=bool)
-            hidden[..., 0] = True
-            self.result[..., 0] = 0
-            return np.ma.masked_array(self.result, hidden)
-
-
 class DiesWhenTimed(Misbehaving):
     """Code that passes the check and crashes while it is timed."""
 
@@ -488,14 +476,11 @@ CALLS: dict[str, type[NumpyCall]] = {
         Accumulates,
         Drifts,
         Mutates,
-        KeepsKeys,
         KeepsScales,
         KnowsValues,
         WritesLate,
-        TakesOnlyQueries,
         TakesOnlyValues,
         Races,
-        Masks,
         DiesWhenTimed,
     )
 }

@@ -16,10 +16,11 @@ from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.problem.inputs import Inputs
-from harness.running.worker import Worker
+from harness.running.check_requests import LoadRequest
+from harness.running.worker import answer
 from harness.variants.baselines.iree import calls, compilation
 from harness.variants.baselines.iree.variant import Iree, IreeUnfused
-from harness.workers.protocol import LoadRequest
+from harness.workers.protocol import Life
 
 BOTH = pytest.mark.parametrize("variant", [Iree(), IreeUnfused()], ids=lambda variant: variant.name)
 
@@ -182,7 +183,7 @@ def test_only_a_worker_changes_the_settings_of_its_heap(tmp_path, monkeypatch):
     monkeypatch.setattr(calls, "keep_heap_warm", lambda: changes.append("heap"))
     build_and_load(Iree(), AttentionProblem(heads=1, seq_q=8, head_dim=8), tmp_path)
     assert changes == []
-    Worker().answer(LoadRequest(folder=tmp_path).model_dump_json())
+    answer(LoadRequest(folder=tmp_path), Life())
     assert changes == ["heap"]
 
 
