@@ -96,7 +96,7 @@ class Starter(Protocol):
 class Sampler(Protocol):
     """Takes a sample of a candidate; raises `WorkerFailure`."""
 
-    def __call__(self, candidate: str, *, is_verified: bool) -> Sample:
+    def __call__(self, candidate: str, /, *, is_verified: bool) -> Sample:
         """Take it of inputs whose right output is known and look at that, if it is to be verified."""
 
 
