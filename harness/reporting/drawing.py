@@ -20,10 +20,8 @@ from harness.reporting.figures.base import (
     Unreadable,
     absent_variants,
     check_names,
-    draw_figure,
     save,
 )
-from harness.reporting.figures.isolation import code_of_a_figure, frame_for
 from harness.reporting.figures.origin import origin_of, run_origins
 from harness.reporting.figures.outdated_files import DATA, files_of_earlier_rows, remove_outdated
 from harness.reporting.latex import plot_data
@@ -72,12 +70,7 @@ def draw_figures(
     untimed = []
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
-            with code_of_a_figure():
-                sketch = _sketch(runs, name, values, is_wanted=bool(wanted), published=published)
-            if sketch is not None:
-                _save(runs, sketch, folder, formats, drawn)
-        except OSError:
-            raise
+            sketch = _sketch(runs, name, values, is_wanted=bool(wanted), published=published)
         except BaseException as error:  # a plugin's, or matplotlib's; no figure may cost the report
             raise_interrupt(error)
             reason = one_line(error)
@@ -90,6 +83,9 @@ def draw_figures(
                 untimed += [name] * (name in wanted)
             elif name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
                 drawn.notes.append(f"figure {name} not drawn: {reason}")
+            continue
+        if sketch is not None:
+            _save(runs, sketch, folder, formats, drawn)
     if untimed:
         drawn.notes.append(f"no case was timed, so these figures are not drawn: {', '.join(untimed)}")
     return drawn
@@ -136,7 +132,8 @@ def _sketch(
     overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
     chosen = {**values, **overlaid}
     settings = parse_settings(figure, chosen)
-    rows = figure.rows(frame_for(figure, runs.frame), settings)
+    frame = runs.frame.copy(deep=False)  # a plugin may change what it gets
+    rows = figure.rows(frame, settings)
     check_names(rows, settings, name)
     facts = figure_caption(
         rows,
@@ -148,11 +145,9 @@ def _sketch(
         says_lengths=not figure.has_axis_of_lengths,
     )
     caption = f"{figure.reading(settings)} {facts}".strip()
-    drawing = draw_figure(figure, runs.frame, settings, caption)
-    numbers = None
-    if figure.data_columns:
-        numbers = figure.numbers(frame_for(figure, runs.frame), settings)
-    notes = list(figure.notes(frame_for(figure, runs.frame), settings))
+    drawing = figure.draw(runs.frame.copy(deep=False), settings, caption)
+    numbers = figure.numbers(runs.frame.copy(deep=False), settings) if figure.data_columns else None
+    notes = list(figure.notes(runs.frame.copy(deep=False), settings))
     absent = absent_variants(runs.frame, settings)
     if absent:
         notes.append(f"no row of {', '.join(absent)} in these results")
@@ -192,8 +187,7 @@ def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
         if not settings.names:
             continue
         try:
-            with code_of_a_figure():
-                rows = figure.rows(frame_for(figure, runs.frame), settings)
+            rows = figure.rows(runs.frame.copy(deep=False), settings)
         except BaseException as error:  # drawing will say it
             raise_interrupt(error)
             continue

@@ -23,7 +23,7 @@ from harness.reporting.drawing import (
     with_assignments,
 )
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
-from harness.reporting.figures.base import FORMATS, check_formats
+from harness.reporting.figures.base import USUAL_FORMATS, check_formats
 from harness.reporting.html.page import html_page
 from harness.reporting.latex import summary_latex
 from harness.reporting.panel_tables import panel_tables, rich_panel, terminal_notes
@@ -74,7 +74,7 @@ class ReportPaths:
 def make_report(
     folders: Folders,
     out: str | Path | None = None,
-    formats: Sequence[str] = FORMATS,
+    formats: Sequence[str] = USUAL_FORMATS,
     *,
     labels: Sequence[str] = (),
     experiment: Experiment | None = None,
@@ -94,7 +94,7 @@ def make_report(
 
 
 def write_report(
-    folders: Folders, out: str | Path | None = None, formats: Sequence[str] = FORMATS
+    folders: Folders, out: str | Path | None = None, formats: Sequence[str] = USUAL_FORMATS
 ) -> ReportPaths:
     """Write tables, figures and `report.html` of one or several runs.
 
@@ -114,7 +114,7 @@ def redraw(
     figures: Sequence[str],
     assignments: Sequence[str] = (),
     out: str | Path | None = None,
-    formats: Sequence[str] = FORMATS,
+    formats: Sequence[str] = USUAL_FORMATS,
     *,
     labels: Sequence[str] = (),
     experiment: Experiment | None = None,

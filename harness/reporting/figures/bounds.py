@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.plugins import name_of
@@ -18,17 +16,15 @@ from harness.reporting.figures.base import (
     choose_rows,
     not_shown,
 )
-from harness.reporting.figures.layout import SHARED_SIZES, check_readable, new_drawing, panel_grid
-from harness.reporting.figures.legend import add_legend, plan_legend, text_width, wrap
-from harness.reporting.figures.style import FONT_SIZES, POINTS_PER_INCH, paper_style
-from harness.reporting.frames import labels_in, records, varying
+from harness.reporting.figures.layout import SHARED_SIZES, check_readable
+from harness.reporting.figures.stacked import draw_stacks
+from harness.reporting.frames import varying
 from harness.reporting.summary_columns import SAME_UNLESS_SAID
 from harness.reporting.units import is_number, percent
 from harness.toolchains.nvidia import no_reader
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 CUDA = "cuda"
@@ -41,8 +37,6 @@ SIMULATED_CYCLES = "simulated_cycles"
 """Columns of what is drawn, for `SCORES` scores."""
 PARTS = ("tensor", "special", "fma", "alu", "uniform", "issue", "shared", "l2")
 """In the order of the stack; what a vendor has besides follows."""
-COLORS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#ca9161", "#949494", "#56b4e9", "#cc78bc")
-"""Of the parts: seaborn's colour-blind palette."""
 HATCH = "////"
 """Of what is modelled; measured bars of other figures have their series' own."""
 
@@ -51,21 +45,6 @@ SIZES = ("batch", "heads", "kv_heads", "seq_q", "seq_kv", "kv_lengths", "cu_seql
 
 SCORES = 1000
 """Cycles are of so many scores, so that tiles of several sizes can be compared."""
-BAR = 0.62
-"""Height of a bar over the distance between two."""
-INCHES_OF_BAR = 0.32
-INCHES_OF_LINE = 0.12
-"""Of a bar whose name has several lines."""
-INCHES_OF_PANEL = 0.75
-"""Of a panel besides its bars: title, ticks and label."""
-ROOM_FOR_TEXT = 2.1
-"""End of the scale over the longest bar."""
-TEXT_SIZE = 6.0
-NAME_SIZE = float(FONT_SIZES["ytick.labelsize"])
-WIDEST_NAMES = 0.26
-"""Share of the figure's width for the names of the series, which are wrapped if longer."""
-TICK_INCHES = 0.2
-"""Between these and the axes."""
 SIMULATED = "simulated time"
 NOTE = (
     "Modelled, nothing is measured: cycles that each part of a multiprocessor is busy with 1000 scores. "
@@ -82,16 +61,6 @@ class BoundsSettings(FigureSettings):
 
     panels: tuple[PanelColumn, ...] = ("target", "dtype", "head_dim", "mask")
     """One panel for each combination of these that varies."""
-
-
-@dataclass(frozen=True)
-class Stack:
-    """The bar of one series."""
-
-    parts: dict[str, float]
-    """Busy cycles of each part."""
-    simulated: float
-    text: str
 
 
 class Bounds(Figure):
@@ -115,36 +84,24 @@ class Bounds(Figure):
     def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         shown, columns = _drawn(frame, settings)
-        labels, parts = labels_in(shown), _parts(shown)
-        grid = panel_grid(shown, columns, settings.panels_beside)
         chosen = choose_rows(frame, settings)
-        without_model = not_shown(WITHOUT_MODEL, chosen, _modelled(chosen), settings)
-        width = settings.inches
-        with paper_style(settings.font):
-            legend = plan_legend([*parts, SIMULATED], settings.title, width)
-            room = WIDEST_NAMES * width * POINTS_PER_INCH
-            names = [wrap(settings.display(label), NAME_SIZE, room) for label in labels]
-            lines = max(name.count("\n") + 1 for name in names)
-            widest = max(text_width(line, NAME_SIZE) for name in names for line in name.split("\n"))
-            drawing, all_axes = new_drawing(
-                grid,
-                INCHES_OF_PANEL + max(INCHES_OF_BAR, INCHES_OF_LINE * lines) * len(labels),
-                caption if settings.caption else None,
-                [NOTE, *without_model],
-                size=settings.size,
-                width=width,
-                heading_height=legend.height,
-                left=TICK_INCHES + widest / POINTS_PER_INCH,
-            )
-            colors = dict(zip(parts, itertools.cycle(COLORS), strict=False))
-            stacks = [_stacks(panel.frame, parts) for panel in grid.panels]
-            longest = max(_length(stack) for of_panel in stacks for stack in of_panel.values())
-            for axes, of_panel in zip(all_axes, stacks, strict=True):
-                _draw_panel(axes, of_panel, labels, colors, longest)
-                axes.set_yticks(range(len(labels)), names)
-                axes.set_xlabel(f"modelled cycles for {SCORES} scores")
-            add_legend(drawing, legend, [*(_part_handle(colors[part]) for part in parts), _line_handle()])
-        return drawing
+        return draw_stacks(
+            shown,
+            columns,
+            {f"{BUSY}{part}": part for part in _parts(shown)},
+            settings,
+            caption,
+            [NOTE, *not_shown(WITHOUT_MODEL, chosen, _modelled(chosen), settings)],
+            f"modelled cycles for {SCORES} scores",
+            _text,
+            hatch=HATCH,
+            mark=(SIMULATED_CYCLES, SIMULATED),
+        )
+
+
+def _text(row: Mapping[str, Any]) -> str:
+    fraction = percent(row[f"{COLUMN}fraction_of_peak"])
+    return f"{fraction} % of peak, bound by {row[f'{COLUMN}bound']}"
 
 
 def _drawn(frame: pd.DataFrame, settings: BoundsSettings) -> tuple[pd.DataFrame, list[str]]:
@@ -232,70 +189,3 @@ def _parts(frame: pd.DataFrame) -> list[str]:
         name.removeprefix(COLUMN).removesuffix(CYCLES) for name in names if bool((frame[name] > 0).any())
     ]
     return sorted(found, key=lambda part: PARTS.index(part) if part in PARTS else len(PARTS))
-
-
-def _stacks(frame: pd.DataFrame, parts: Sequence[str]) -> dict[str, Stack]:
-    """Return the stack of each label of a panel."""
-    return {str(row["label"]): _stack(row, parts) for row in records(frame)}
-
-
-def _stack(row: dict[str, Any], parts: Sequence[str]) -> Stack:
-    cycles = {part: row[f"{BUSY}{part}"] for part in parts}
-    fraction = percent(row[f"{COLUMN}fraction_of_peak"])
-    return Stack(
-        parts={part: value for part, value in cycles.items() if is_number(value)},
-        simulated=row[SIMULATED_CYCLES],
-        text=f"{fraction} % of peak, bound by {row[f'{COLUMN}bound']}",
-    )
-
-
-def _length(stack: Stack) -> float:
-    return max(stack.simulated, sum(stack.parts.values()))
-
-
-def _draw_panel(
-    axes: Axes, stacks: dict[str, Stack], labels: Sequence[str], colors: dict[str, str], longest: float
-) -> None:
-    """Draw the stacks of one panel, the first label on top."""
-    for label, stack in stacks.items():
-        place, left = labels.index(label), 0.0
-        for part, cycles in stack.parts.items():
-            axes.barh(
-                place,
-                cycles,
-                BAR,
-                left=left,
-                color=colors[part],
-                hatch=HATCH,
-                edgecolor="white",
-                linewidth=0.4,
-                gid=part,
-            )
-            left += cycles
-        axes.vlines(
-            stack.simulated, place - BAR / 2 - 0.1, place + BAR / 2 + 0.1, color="0.1", gid="simulated"
-        )
-        axes.annotate(
-            stack.text,
-            (_length(stack), place),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=TEXT_SIZE,
-            gid="fraction",
-        )
-    axes.set_xlim(0, longest * ROOM_FOR_TEXT)
-    axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.grid(axis="x")
-
-
-def _part_handle(color: str) -> Any:
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=color, hatch=HATCH, edgecolor="white", linewidth=0.4)
-
-
-def _line_handle() -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color="0.1")
