@@ -216,7 +216,7 @@ def _draw_bars(
         places = of_series[x].map(groups.index) + (rank - (len(labels) - 1) / 2) * width
         known = of_series[of_series[WORD] == ""]
         has_interval = known[LOW] != known[HIGH]
-        is_upright = 0.62 * LARGEST_TEXT * 4 > slot
+        is_upright = slot < 0.62 * LARGEST_TEXT * 4
         for of_kind in (known[has_interval], known[~has_interval]):
             bars = axes.bar(
                 places[of_kind.index],

@@ -8,7 +8,7 @@ from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import NothingToDraw
-from harness.reporting.figures.bounds import Bounds
+from harness.reporting.figures.bounds import SIMULATED, Bounds
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
@@ -43,7 +43,7 @@ def widths(axes: Axes, part: str) -> list[float]:
 
 
 def words(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.texts if text.get_gid() == "fraction"]
+    return [text.get_text() for text in axes.texts if text.get_gid() == "value"]
 
 
 def test_a_stack_has_the_cycles_of_each_part_for_a_thousand_scores() -> None:
@@ -70,7 +70,7 @@ def test_the_fraction_and_what_bounds_it_stand_beside_the_stack() -> None:
 
 def test_a_line_is_at_the_simulated_time() -> None:
     (axes,) = draw(FLASH).axes
-    (line,) = [entry for entry in axes.collections if entry.get_gid() == "simulated"]
+    (line,) = [entry for entry in axes.collections if entry.get_gid() == SIMULATED]
     assert line.get_segments()[0][:, 0] == pytest.approx([500, 500])
 
 

@@ -1,4 +1,3 @@
-import itertools
 from typing import Any
 
 import pandas as pd
@@ -16,8 +15,6 @@ from harness.results.frame import results_frame
 from harness.results.result import Result
 from harness.status import Status
 
-ROUNDING = 1e-6
-"""Dots that floating-point numbers may add to where a text ends."""
 
 
 def draw(frame: pd.DataFrame, **settings: Any) -> Drawing:
@@ -98,22 +95,6 @@ def test_bars_and_labels_agree_over_a_whole_sweep(sweep: pd.DataFrame, drawn: Dr
     labels = [float(word) for axes in drawn.axes for word in words(axes, "value")]
     assert sorted(values) == pytest.approx(sorted(shown["speedup"]))
     assert labels == pytest.approx(values, rel=5e-3)
-
-
-def test_values_do_not_overlap(drawn: Drawing) -> None:
-    for axes in drawn.axes:
-        boxes = sorted(
-            (text.get_window_extent() for text in axes.texts if text.get_gid() in ("value", "missing")),
-            key=lambda box: float(box.x0),
-        )
-        for left, right in itertools.pairwise(boxes):
-            assert not left.overlaps(right)
-
-
-def test_values_stay_inside_the_panel(drawn: Drawing) -> None:
-    for axes in drawn.axes:
-        top = axes.get_window_extent().y1 + ROUNDING
-        assert all(text.get_window_extent().y1 <= top for text in axes.texts if text.get_gid() == "value")
 
 
 def test_another_baseline_gives_ratios_of_medians_and_says_so() -> None:
