@@ -71,6 +71,10 @@ def draw_figures(
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
             sketch = _sketch(runs, name, values, is_wanted=bool(wanted), published=published)
+            if sketch is not None:
+                _save(runs, sketch, folder, formats, drawn)
+        except OSError:
+            raise
         except BaseException as error:  # a plugin's, or matplotlib's; no figure may cost the report
             raise_interrupt(error)
             reason = one_line(error)
@@ -83,9 +87,6 @@ def draw_figures(
                 untimed += [name] * (name in wanted)
             elif name in wanted or isinstance(error, Unreadable) or not isinstance(error, NothingToDraw):
                 drawn.notes.append(f"figure {name} not drawn: {reason}")
-            continue
-        if sketch is not None:
-            _save(runs, sketch, folder, formats, drawn)
     if untimed:
         drawn.notes.append(f"no case was timed, so these figures are not drawn: {', '.join(untimed)}")
     return drawn
@@ -125,15 +126,27 @@ class _Sketch:
 def _sketch(
     runs: Runs, name: str, values: Mapping[str, Any], *, is_wanted: bool, published: bool
 ) -> _Sketch | None:
-    """Draw a figure, or return None for one that is drawn only where somebody wants it."""
+    """Draw a figure, or return None for one that is drawn only where somebody wants it.
+
+    An `OSError` of a figure's own code is none of the report's.
+    """
+    try:
+        return _drawn_figure(runs, name, values, is_wanted=is_wanted, published=published)
+    except OSError as error:
+        raise HarnessError(one_line(error)) from error
+
+
+def _drawn_figure(
+    runs: Runs, name: str, values: Mapping[str, Any], *, is_wanted: bool, published: bool
+) -> _Sketch | None:
     figure: Figure = plugins.load("figure", name)
     if not is_wanted and not figure.is_usual:
         return None
     overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
     chosen = {**values, **overlaid}
     settings = parse_settings(figure, chosen)
-    frame = runs.frame.copy(deep=False)  # a plugin may change what it gets
-    rows = figure.rows(frame, settings)
+    frame = runs.frame.copy  # a plugin may change what it gets
+    rows = figure.rows(frame(deep=False), settings)
     check_names(rows, settings, name)
     facts = figure_caption(
         rows,
@@ -145,9 +158,9 @@ def _sketch(
         says_lengths=not figure.has_axis_of_lengths,
     )
     caption = f"{figure.reading(settings)} {facts}".strip()
-    drawing = figure.draw(runs.frame.copy(deep=False), settings, caption)
-    numbers = figure.numbers(runs.frame.copy(deep=False), settings) if figure.data_columns else None
-    notes = list(figure.notes(runs.frame.copy(deep=False), settings))
+    drawing = figure.draw(frame(deep=False), settings, caption)
+    numbers = figure.numbers(frame(deep=False), settings) if figure.data_columns else None
+    notes = list(figure.notes(frame(deep=False), settings))
     absent = absent_variants(runs.frame, settings)
     if absent:
         notes.append(f"no row of {', '.join(absent)} in these results")

@@ -4,7 +4,6 @@ import pytest
 from sweeps import sweep
 from synthetic_results import RESULTS, WriteRun
 
-from harness.errors import InputError
 from harness.reporting import write_report
 from harness.reporting.figures.throughput import Throughput
 
@@ -64,6 +63,14 @@ def test_a_date_of_the_environment_that_is_none_is_told_by_its_name(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
     folder = write_run(RESULTS, "[figures]\nmatrix = {}\n")
-    with pytest.raises(InputError, match=f'SOURCE_DATE_EPOCH: found "{date}", expected seconds since 1970'):
-        write_report([folder], formats=("pdf",))
+    paths = write_report([folder], formats=("pdf",))
+    expected = f'SOURCE_DATE_EPOCH: found "{date}", expected seconds since 1970'
+    assert paths.notes == (f"figure matrix not drawn: {expected}",)
     assert list(write_report([folder], formats=("png",)).figures) == ["matrix"]
+
+
+def test_a_title_that_is_no_formula_costs_its_figure(write_run: WriteRun) -> None:
+    folder = write_run(RESULTS, '[figures]\nmatrix = { title = "$\\\\frac$" }\n')
+    paths = write_report([folder])
+    assert list(paths.skipped) == ["matrix"]
+    assert "frac" in paths.notes[0]

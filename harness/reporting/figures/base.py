@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from harness.errors import HarnessError, InputError
 from harness.experiment.condition import holds, names_in, parse_condition
@@ -62,34 +62,6 @@ WHERE_NAMES = ("seq", "causal", *PROBLEM_COLUMNS)
 
 NARROW = 4.5
 """Inches of width up to which panels are stacked."""
-LONGEST_TEXT = 200
-"""Characters of a title or name; matplotlib takes long for a longer formula."""
-
-
-def _drawable(text: str) -> str:
-    """Refuse long texts and what matplotlib takes for a formula and cannot read.
-
-    Importing matplotlib costs time, so only where there is a formula.
-    """
-    if len(text) > LONGEST_TEXT:
-        raise ValueError(f"found {len(text):,} characters, expected at most {LONGEST_TEXT}")
-    if "$" not in text:
-        return text
-    from matplotlib.cbook import is_math_text
-    from matplotlib.mathtext import MathTextParser
-
-    if is_math_text(text):
-        try:
-            MathTextParser("path").parse(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"found {shown(text)}, expected a formula between dollar signs that matplotlib can draw; "
-                "a dollar sign alone is written \\\\$"
-            ) from error
-    return text
-
-
-Text = Annotated[str, AfterValidator(_drawable)]
 MOST_INCHES = 100
 """Of a drawing's width and height."""
 Inches = Annotated[float, Field(ge=1, le=MOST_INCHES)]
@@ -100,12 +72,12 @@ class FigureSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: Text | None = None
+    title: str | None = None
     variants: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Variants, or series such as `naive tile_kv=64`, to show; all if not given."""
     where: str | None = None
     """Condition on the rows to show, `seq <= 4096 and head_dim == 64`."""
-    names: dict[str, Text] = {}
+    names: dict[str, str] = {}
     """What variants, or series, are called in the figure."""
     size: tuple[Inches, Inches] | None = None
     """Width and height in inches."""
@@ -298,6 +270,14 @@ def check_formats(formats: Sequence[str]) -> None:
         raise InputError(f"figure format: found {found}, expected one of {', '.join(FORMATS)}")
 
 
+def lay_out(drawing: Drawing) -> None:
+    """Give everything in a drawing its place, once for all formats."""
+    engine = drawing.get_layout_engine()
+    if engine is not None:
+        engine.execute(drawing)
+        drawing.set_layout_engine(None)
+
+
 def save(
     drawing: Drawing, stem: Path, formats: Sequence[str] = USUAL_FORMATS, origin: str | None = None
 ) -> tuple[Path, ...]:
@@ -308,8 +288,7 @@ def save(
     check_formats(formats)
     paths = tuple(stem.with_name(f"{stem.name}.{name}") for name in formats)
     with own_settings({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
-        drawing.get_layout_engine() and drawing.get_layout_engine().execute(drawing)
-        drawing.set_layout_engine(None)
+        lay_out(drawing)
         for name, path in zip(formats, paths, strict=True):
             with replaced(path) as file:
                 drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=metadata(name, origin))

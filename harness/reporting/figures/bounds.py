@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.plugins import name_of
-from harness.reporting.captions import said_of_runs, values_in_words
-from harness.reporting.distinct import numbered
 from harness.reporting.figures.base import (
     Figure,
     FigureSettings,
@@ -16,11 +14,11 @@ from harness.reporting.figures.base import (
     choose_rows,
     not_shown,
 )
-from harness.reporting.figures.layout import SHARED_SIZES, check_readable
-from harness.reporting.figures.stacked import draw_stacks
+from harness.reporting.figures.common_cases import LENGTH_NOTE, common_cases, longest_cases
+from harness.reporting.figures.places import LENGTHS
+from harness.reporting.figures.stacked import draw_stacks, form_columns
 from harness.reporting.frames import varying
-from harness.reporting.summary_columns import SAME_UNLESS_SAID
-from harness.reporting.units import is_number, percent
+from harness.reporting.units import percent
 from harness.toolchains.nvidia import no_reader
 
 if TYPE_CHECKING:
@@ -39,9 +37,6 @@ PARTS = ("tensor", "special", "fma", "alu", "uniform", "issue", "shared", "l2")
 """In the order of the stack; what a vendor has besides follows."""
 HATCH = "////"
 """Of what is modelled; measured bars of other figures have their series' own."""
-
-SIZES = ("batch", "heads", "kv_heads", "seq_q", "seq_kv", "kv_lengths", "cu_seqlens_q", "cu_seqlens_kv")
-"""Columns of how much there is to do: a target may choose its code by them, such as how keys are split."""
 
 SCORES = 1000
 """Cycles are of so many scores, so that tiles of several sizes can be compared."""
@@ -72,26 +67,38 @@ class Bounds(Figure):
     data_columns = (BUSY, SIMULATED_CYCLES, f"{COLUMN}fraction_of_peak", f"{COLUMN}bound")
     shows_times = False
     shows_rates = False
+    has_axis_of_lengths = False
 
     def rows(self, frame: pd.DataFrame, settings: BoundsSettings) -> pd.DataFrame:
-        """Return the rows that have a model: a bar stands for each of them."""
-        return _modelled(choose_rows(frame, settings))
+        """Return the rows that have a bar."""
+        known = _modelled(choose_rows(frame, settings))
+        columns = form_columns(known, settings.panels)
+        return longest_cases(common_cases(known, columns)[0], columns)
 
     def numbers(self, frame: pd.DataFrame, settings: BoundsSettings) -> pd.DataFrame:
-        """Return a row for each bar, with its cycles."""
-        return _drawn(frame, settings)[0]
+        """Return a row for each bar, with its cycles for `SCORES` scores."""
+        import pandas as pd
+
+        shown = self.rows(frame, settings)
+        factor = SCORES / shown[f"{COLUMN}scores"]
+        cycles = {f"{BUSY}{part}": shown[f"{COLUMN}{part}{CYCLES}"] * factor for part in _parts(shown)}
+        cycles[SIMULATED_CYCLES] = shown[f"{COLUMN}cycles"] * factor
+        return pd.concat([shown, pd.DataFrame(cycles)], axis="columns")
 
     def draw(self, frame: pd.DataFrame, settings: BoundsSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
-        shown, columns = _drawn(frame, settings)
         chosen = choose_rows(frame, settings)
+        known, shown = _modelled(chosen), self.numbers(frame, settings)
+        columns = form_columns(known, settings.panels)
+        notes = [NOTE, *not_shown(WITHOUT_MODEL, chosen, known, settings), *common_cases(known, columns)[1]]
+        notes += [LENGTH_NOTE] if varying(known, LENGTHS) else []
         return draw_stacks(
             shown,
             columns,
             {f"{BUSY}{part}": part for part in _parts(shown)},
             settings,
             caption,
-            [NOTE, *not_shown(WITHOUT_MODEL, chosen, _modelled(chosen), settings)],
+            notes,
             f"modelled cycles for {SCORES} scores",
             _text,
             hatch=HATCH,
@@ -102,58 +109,6 @@ class Bounds(Figure):
 def _text(row: Mapping[str, Any]) -> str:
     fraction = percent(row[f"{COLUMN}fraction_of_peak"])
     return f"{fraction} % of peak, bound by {row[f'{COLUMN}bound']}"
-
-
-def _drawn(frame: pd.DataFrame, settings: BoundsSettings) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows that have a bar, with their cycles for `SCORES` scores, and the columns to split by.
-
-    Sizes of which a panel has the same series, each with the same model, share the bars of the largest.
-    """
-    import pandas as pd
-
-    known = _modelled(choose_rows(frame, settings))
-    said = said_of_runs(known)
-    sizes = [name for name in SIZES if name in known and name not in (*settings.panels, *said)]
-    forms = check_readable(known.drop(columns=sizes), settings.panels)
-    factor = SCORES / known[f"{COLUMN}scores"]
-    cycles = {f"{BUSY}{part}": known[f"{COLUMN}{part}{CYCLES}"] * factor for part in _parts(known)}
-    cycles[SIMULATED_CYCLES] = known[f"{COLUMN}cycles"] * factor
-    shown = pd.concat([known, pd.DataFrame(cycles)], axis="columns")
-    shown = shown.sort_values(["seq_kv", "seq_q"], kind="stable")
-    shown = shown.assign(**{SHARED_SIZES: _shared_sizes(shown, forms, sizes, [*cycles])})
-    columns = check_readable(shown.drop(columns=sizes), [*settings.panels, SHARED_SIZES])
-    return shown.drop_duplicates(["label", *columns], keep="last"), columns
-
-
-def _shared_sizes(
-    rows: pd.DataFrame, forms: Sequence[str], sizes: Sequence[str], cycles: Sequence[str]
-) -> list[str]:
-    """Return in words the sizes that share each row's bars, of those columns that vary."""
-    drawn = [*cycles, f"{COLUMN}fraction_of_peak", f"{COLUMN}bound"]
-    models = [
-        tuple(f"{value:.6g}" if is_number(value) else str(value) for value in values)
-        for values in rows[drawn].itertuples(index=False, name=None)
-    ]
-    problems, of_form = numbered(rows, [*forms, *sizes]), numbered(rows, forms)
-    of_problem: dict[int, dict[str, tuple[str, ...]]] = {}
-    for problem, label, model in zip(problems, rows["label"], models, strict=True):
-        of_problem.setdefault(problem, {})[str(label)] = model
-    keys = [
-        (form, frozenset(of_problem[problem].items()))
-        for form, problem in zip(of_form, problems, strict=True)
-    ]
-    named = varying(rows, sizes)
-    named = [name for name in named if SAME_UNLESS_SAID.get(name) not in named or _differs(rows, name)]
-    words = {
-        key: "; ".join(values_in_words(rows[[other == key for other in keys]], named))
-        for key in dict.fromkeys(keys)
-    }
-    return [words[key] for key in keys]
-
-
-def _differs(rows: pd.DataFrame, column: str) -> bool:
-    """Whether a column differs in any row from the one whose values tell its own."""
-    return bool((rows[column] != rows[SAME_UNLESS_SAID[column]]).any())
 
 
 def _modelled(frame: pd.DataFrame) -> pd.DataFrame:

@@ -46,18 +46,18 @@ class BuildTime(Figure):
     def rows(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
         """Return the rows whose build times are drawn."""
         built = _built(frame, settings)
-        return common_cases(built, form_columns(built, settings))[0]
+        return common_cases(built, form_columns(built, settings.by))[0]
 
     def numbers(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
         """Return the mean time of each stage, a line for each row of bars."""
         built = _built(frame, settings)
-        columns = form_columns(built, settings)
+        columns = form_columns(built, settings.by)
         return row_numbers(common_cases(built, columns)[0], columns, _times)
 
     def draw(self, frame: pd.DataFrame, settings: RowSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         built = _built(frame, settings)
-        columns = form_columns(built, settings)
+        columns = form_columns(built, settings.by)
         common, notes = common_cases(built, columns)
         table = row_numbers(common, columns, _times)
         unit = time_unit(built["build_s"])

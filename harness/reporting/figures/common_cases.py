@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEFT_OUT = "Lengths that not all series below a heading have are left out: {} of {} cases."
+LENGTH_NOTE = "Of several lengths: the longest that all series below a heading have."
 NOTHING_IN_COMMON = "Series without a common length{}: each is of lengths of its own."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows, not_shown
-from harness.reporting.figures.common_cases import common_cases, longest_cases
+from harness.reporting.figures.common_cases import LENGTH_NOTE, common_cases, longest_cases
 from harness.reporting.figures.places import LENGTHS
 from harness.reporting.figures.stacked import RowSettings, by_size, draw_stacks, form_columns, row_numbers
 from harness.reporting.frames import varying
@@ -25,7 +25,6 @@ PER_KEY_NOTE = (
 CODE_NOTE = "Instructions in the machine code of all kernels, each counted once however often it is executed."
 NOT_COUNTED = "Without such a count"
 BY_CODE = 'per = "code" counts the whole code of {} of them.'
-LENGTH_NOTE = "Of several lengths: the longest that all series below a heading have."
 
 
 class InstructionMixSettings(RowSettings):
@@ -54,21 +53,21 @@ class InstructionMix(Figure):
     def rows(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
         """Return the rows whose instructions are drawn."""
         counted = _counted(frame, settings)
-        columns = form_columns(counted, settings)
+        columns = form_columns(counted, settings.by)
         return longest_cases(common_cases(counted, columns)[0], columns)
 
     def numbers(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
         """Return the instructions that are drawn, a line for each row of bars."""
         counted = _counted(frame, settings)
         names = list(_columns(counted, _is_per_key(counted, settings)))
-        columns = form_columns(counted, settings)
+        columns = form_columns(counted, settings.by)
         return row_numbers(self.rows(frame, settings), columns, lambda cases: dict(cases[names].iloc[0]))
 
     def draw(self, frame: pd.DataFrame, settings: InstructionMixSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         counted = _counted(frame, settings)
         is_per_key = _is_per_key(counted, settings)
-        parts, columns = _columns(counted, is_per_key), form_columns(counted, settings)
+        parts, columns = _columns(counted, is_per_key), form_columns(counted, settings.by)
         table = self.numbers(frame, settings)
         notes = [PER_KEY_NOTE if is_per_key else CODE_NOTE]
         notes += _not_counted(frame, counted, is_per_key, settings)

@@ -7,7 +7,6 @@ has to be, and after how many letters a line of text breaks.
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,8 +46,6 @@ HANDLE = 0.5
 MOST_LEGEND_COLUMNS = 4
 LEAST_PANEL_HEIGHT = 0.8
 """Inches below which nothing of a panel can be read."""
-SHARED_SIZES = "sizes"
-"""Column of words for sizes that share a panel, which are its heading as they are."""
 KIND = "kind"
 """Column of words that tell published rows from measured ones where they have panels of their own."""
 MOST_PANELS = 24
@@ -158,16 +155,11 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
 
 
 def _order(columns: Sequence[str], values: Sequence[Any]) -> list[Any]:
-    """Return what panels are sorted by: numbers grow, also those of `FIXED_LENGTH`, those of keys first.
-
-    Of sizes in words the numbers count, in their order.
-    """
+    """Return what panels are sorted by: numbers grow, also those of `FIXED_LENGTH`, those of keys first."""
     keys: list[Any] = []
     for column, value in zip(columns, values, strict=True):
         if column == FIXED_LENGTH:
             keys.append(((value > 0) - (value < 0), abs(value)))
-        elif column == SHARED_SIZES:
-            keys.append(([int(number) for number in re.findall(r"\d+", value)], value))
         else:
             keys.append(sort_key(value))
     return keys
@@ -303,7 +295,7 @@ def describe_value(column: str, value: Any, text_of: Callable[[Any], str] = form
         return f"{value} mask"
     if column == "causal":
         return "causal mask" if value else "full mask"
-    if column in ("dtype", "target", "device", "target_options", SHARED_SIZES, KIND):
+    if column in ("dtype", "target", "device", "target_options", KIND):
         return str(value)
     if column == FIXED_LENGTH:
         return f"seq {'q' if value > 0 else 'kv'} {abs(value)}" if value else "seq q = seq kv"

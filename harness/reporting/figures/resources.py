@@ -95,12 +95,12 @@ class Resources(Figure):
     def numbers(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
         """Return the largest and the least value of each quantity, a line for each row of bars."""
         shown = self.rows(frame, settings)
-        return row_numbers(shown, form_columns(shown, settings), _ranges)
+        return row_numbers(shown, form_columns(shown, settings.by), _ranges)
 
     def draw(self, frame: pd.DataFrame, settings: RowSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         shown = self.rows(frame, settings)
-        columns = form_columns(shown, settings)
+        columns = form_columns(shown, settings.by)
         table = row_numbers(shown, columns, _ranges)
         known = [quantity for quantity in QUANTITIES if table[quantity.column].notna().any()]
         drawn = [quantity for quantity in known if (table[quantity.column] > 0).any()]

@@ -65,14 +65,14 @@ class RowSettings(FigureSettings):
     share one; see `form_columns`."""
 
 
-def form_columns(frame: pd.DataFrame, settings: RowSettings) -> list[str]:
+def form_columns(frame: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
     """Return the columns that tell forms apart: those that are wanted, and whatever else is no size.
 
     A size is one, too, where cases of equal lengths differ in it; else it follows from the lengths, which
     share a row.  Raises `Unreadable` where there would be too many rows.
     """
-    sizes = [name for name in SIZES if name not in settings.by]
-    forms = panel_columns(frame.drop(columns=sizes), settings.by)
+    sizes = [name for name in SIZES if name not in wanted and name in frame]
+    forms = panel_columns(frame.drop(columns=sizes), wanted)
     columns = panel_columns(frame.assign(lengths=numbered(frame, LENGTHS)), forms, "lengths")
     rows = len(frame[[*columns, "label"]].drop_duplicates())
     if rows > MOST_ROWS:
