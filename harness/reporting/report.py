@@ -102,7 +102,7 @@ def write_report(
     files go to `out`, by default to `report/` in the run's folder; several runs have no such place.  Drawn
     are the figures that the experiments name under `[figures]`, or all that apply where none is named; one
     that cannot be drawn is among the paths' `skipped`, and the text's tables are written before the first.
-    Equal results give equal files.  Raises `InputError` for a folder without results, several runs without
+    Raises `InputError` for a folder without results, several runs without
     `out`, unknown formats, or an output folder that cannot be written.
     """
     runs = read_runs(folders)
