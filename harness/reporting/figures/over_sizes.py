@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-VALUE, LOW, HIGH, WORD = "drawn_value", "drawn_low", "drawn_high", "drawn_word"
+VALUE, LOW, HIGH, WORD = DRAWN = ("drawn_value", "drawn_low", "drawn_high", "drawn_word")
 NO_MEASUREMENT = {**STATUS_WORDS, Status.PASSED: "not known"}
 """What stands where a value would be that is no time."""
 
@@ -79,7 +79,9 @@ def with_values(
     word: Callable[[Mapping[str, Any]], str] = status_word,
 ) -> pd.DataFrame:
     """Add what is drawn of each row: a number, the ends of its interval, or a word in its place."""
-    words = ["" if is_number(value) else word(row) for row, value in zip(records(rows), values, strict=True)]
+    is_missing = [not is_number(value) for value in values]
+    told = iter(records(rows[is_missing]))
+    words = [word(next(told)) if missing else "" for missing in is_missing]
     columns = {VALUE: values, LOW: values if low is None else low, HIGH: values if high is None else high}
     numbers = {
         name: [float(value) if is_number(value) else math.nan for value in column]
@@ -189,6 +191,7 @@ def _draw_lines(
     axes: Axes, rows: pd.DataFrame, x: str, styles: Mapping[str, SeriesStyle], inches: float
 ) -> None:
     """Draw the line of each series of a panel, broken where a row has no number."""
+    rows = rows[["label", x, *DRAWN]]
     for label in labels_in(rows):
         draw_series(axes, rows[rows["label"] == label].sort_values(x), x, (VALUE, LOW, HIGH), styles[label])
     sizes = sorted(rows[x].unique())
@@ -207,6 +210,7 @@ def _draw_bars(
     axes: Axes, rows: pd.DataFrame, x: str, styles: Mapping[str, SeriesStyle], inches: float
 ) -> None:
     """Draw groups of bars, the value above each, or a word where a bar is missing."""
+    rows = rows[["label", x, *DRAWN]]
     groups, labels = sorted(rows[x].unique()), labels_in(rows)
     width = GROUP_SHARE / len(labels)
     slot = inches * POINTS_PER_INCH / len(groups) * width
@@ -281,7 +285,7 @@ def _write_missing(
     from matplotlib.transforms import offset_copy
 
     axes.add_patch(Rectangle((0, 0), 1, strip, transform=axes.transAxes, color="0.95", linewidth=0, zorder=0))
-    missing = rows[rows[WORD] != ""]
+    missing = rows.loc[rows[WORD] != "", ["label", x, WORD]]
     left = offset_copy(axes.get_xaxis_transform(), axes.get_figure(root=True), x=-9, units="points")
     for line, label in enumerate(labels_in(missing)):
         height = strip - WORD_LINE * (line + 0.75)

@@ -177,11 +177,18 @@ def own_settings(settings: Any) -> Iterator[None]:
     So equal results give equal figures, whatever a `matplotlibrc` says.
     """
     import matplotlib
+    from matplotlib import artist
 
+    artist.kwdoc = _no_documentation
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         with matplotlib.rc_context(settings):
             yield
+
+
+def _no_documentation(of: Any) -> str:
+    """Stand for what matplotlib writes into docstrings of its classes, half the time of importing them."""
+    return ""
 
 
 def marker_properties(look: SeriesStyle) -> dict[str, Any]:
