@@ -11,12 +11,11 @@ from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 RATIO_NOTE = (
     "Largest error of any output row over the tolerance of that row, against the float64 reference. "
-    "Dotted: the tolerance; above it, wrong."
+    "Line at 1: the tolerance; above it, wrong."
 )
 ABSOLUTE_NOTE = "Largest absolute error against the float64 reference, in the worst of the checked inputs."
 ZERO_NOTE = "Without error, so not on the scale: {} of {} rows."
@@ -74,13 +73,8 @@ class ErrorGrowth(Figure):
             settings,
             caption,
             notes,
-            [1.0] if is_ratio else [],
-            _draw_limit if is_ratio else None,
+            line=(1.0, "limit") if is_ratio else None,
         )
-
-
-def _draw_limit(axes: Axes, rows: pd.DataFrame) -> None:
-    axes.axhline(1, color="0.15", linewidth=0.8, linestyle=":", gid="limit")
 
 
 def _shown(frame: pd.DataFrame, settings: ErrorGrowthSettings) -> tuple[pd.DataFrame, dict[str, str]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.base import NothingToDraw
 from harness.reporting.figures.over_sizes import (
@@ -20,7 +20,6 @@ from harness.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 
@@ -54,13 +53,12 @@ def left_out_note(statuses: Mapping[str, str], settings: SizeSettings) -> list[s
 def draw_logarithmic(
     frame: pd.DataFrame,
     shown: pd.DataFrame,
-    values: Sequence[float],
+    values: Iterable[float],
     y_label: str,
     settings: SizeSettings,
     caption: str,
     notes: Sequence[str],
-    held: Sequence[float] = (),
-    add_to_panel: Callable[[Axes, pd.DataFrame], None] | None = None,
+    **more: Any,
 ) -> Drawing:
     """Draw values of the rows `shown`, each series in its style of the whole frame; see `draw_over_sizes`."""
     shown = with_values(shown, values, word=lambda row: NO_MEASUREMENT[Status(row["status"])])
@@ -74,6 +72,5 @@ def draw_logarithmic(
         caption,
         notes,
         is_logarithmic=True,
-        held=held,
-        add_to_panel=add_to_panel,
+        **more,
     )

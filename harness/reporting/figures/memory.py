@@ -75,8 +75,8 @@ class Memory(Figure):
             settings,
             caption,
             [HELD_NOTE if is_held else PEAK_NOTE, *left_out_note(left_out, settings)],
-            list(least),
-            add_least if is_held else None,
+            held=list(least),
+            add_to_panel=add_least if is_held else None,
         )
 
 

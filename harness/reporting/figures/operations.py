@@ -13,7 +13,6 @@ from harness.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 NOT_COUNTED = "not counted"
@@ -50,15 +49,10 @@ class Operations(Figure):
             caption,
             [f"Counted from the generated code, matrix products only; needed: {conventions}."],
             as_bars=True,
-            held=[1.0],
-            add_to_panel=_draw_needed,
+            line=(1.0, "needed"),
         )
 
 
 def _word(row: Mapping[str, Any]) -> str:
     has_code = Status(row["status"]) in (Status.PASSED, Status.EMULATED, Status.BUILT)
     return NOT_COUNTED if has_code else status_word(row)
-
-
-def _draw_needed(axes: Axes, rows: pd.DataFrame) -> None:
-    axes.axhline(1, color="0.15", linewidth=0.7, gid="needed")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import FigureSettings, PanelColumn
@@ -73,12 +73,13 @@ def status_word(row: Mapping[str, Any]) -> str:
 
 def with_values(
     rows: pd.DataFrame,
-    values: Sequence[Any],
-    low: Sequence[Any] | None = None,
-    high: Sequence[Any] | None = None,
+    values: Iterable[Any],
+    low: Iterable[Any] | None = None,
+    high: Iterable[Any] | None = None,
     word: Callable[[Mapping[str, Any]], str] = status_word,
 ) -> pd.DataFrame:
     """Add what is drawn of each row: a number, the ends of its interval, or a word in its place."""
+    values = list(values)
     is_missing = [not is_number(value) for value in values]
     told = iter(records(rows[is_missing]))
     words = [word(next(told)) if missing else "" for missing in is_missing]
@@ -113,12 +114,13 @@ def draw_over_sizes(
     as_bars: bool = False,
     is_logarithmic: bool = False,
     held: Sequence[float] = (),
+    line: tuple[float, str] | None = None,
     add_to_panel: Callable[[Axes, pd.DataFrame], None] | None = None,
 ) -> Drawing:
     """Draw the rows, which have the columns of `with_values`, over the column `x`.
 
-    The vertical scale is that of all panels of one kind, and also holds the values `held`.  `add_to_panel`
-    draws what a panel has besides its series, such as a limit.
+    The vertical scale is that of all panels of one kind, and also holds the values `held`.  Every panel has
+    the horizontal `line`, a value and its name; `add_to_panel` draws what else it has besides its series.
     """
     columns = check_readable(rows, settings.panels, x)
     labels, places = labels_in(rows), rows[x].nunique()
@@ -126,6 +128,7 @@ def draw_over_sizes(
     grid = panel_grid(rows, columns, 1 if is_crowded else settings.panels_beside)
     height = HEIGHT_OF_BARS if as_bars else HEIGHT_OF_LINES
     draw = _draw_bars if as_bars else _draw_lines
+    held = held if line is None else [*held, line[0]]
     with paper_style(settings.font):
         drawing, all_axes = new_drawing(
             grid,
@@ -140,6 +143,8 @@ def draw_over_sizes(
         strip = 0.0 if as_bars else _strip(grid)
         for panel, axes in zip(grid.panels, all_axes, strict=True):
             draw(axes, panel.frame, x, styles, panel_inches(grid, settings.inches))
+            if line is not None:
+                axes.axhline(line[0], color="0.15", linewidth=0.7, gid=line[1])
             if add_to_panel is not None:
                 add_to_panel(axes, panel.frame)
             of_kind = rows if KIND not in columns else rows[rows[KIND] == panel.frame[KIND].iloc[0]]

@@ -87,7 +87,7 @@ class Recompute(Figure):
         lines = lines.assign(**{name: times[name] for name in TIMES})
         grid = panel_grid(lines, columns, settings.panels_beside)
         least, most = float(factors.min()) / SIDE_ROOM, float(factors.max()) * SIDE_ROOM
-        low, high = float(times.min(axis=None)) / ROOM, float(times.max(axis=None)) * ROOM
+        low, high = float(times.min().min()) / ROOM, float(times.max().max()) * ROOM
         with paper_style(settings.font):
             drawing, all_axes = new_drawing(
                 grid,
@@ -102,7 +102,7 @@ class Recompute(Figure):
                 for label in labels_in(panel.frame):
                     rows = panel.frame[panel.frame["label"] == label].sort_values(["seq_q", "seq_kv"])
                     draw_series(axes, rows, "recompute_factor", [*TIMES], styles[label], linewidth=0.7)
-                axes.set(xscale="log", yscale="log", xlim=(least, most), ylim=(low, high))
+                axes.set(xlim=(least, most), ylim=(low, high), xscale="log", yscale="log")
                 write_log_ticks(axes.xaxis, least, most)
                 write_log_ticks(axes.yaxis, low, high)
                 axes.grid(axis="y")

@@ -127,9 +127,9 @@ def _ranges(cases: pd.DataFrame) -> dict[str, float | None]:
     """Return where the bars of a row end, and the least values of the ranges beside them, by column."""
     ranges: dict[str, float | None] = {}
     for quantity in QUANTITIES:
-        values = cases[quantity.column].dropna() if quantity.column in cases else []
-        ranges[quantity.column] = float(max(values)) if len(values) else None
-        ranges[f"{quantity.column}{LEAST}"] = float(min(values)) if len(values) else None
+        values = list(cases[quantity.column].dropna()) if quantity.column in cases else []
+        ranges[quantity.column] = float(max(values)) if values else None
+        ranges[f"{quantity.column}{LEAST}"] = float(min(values)) if values else None
     return ranges
 
 

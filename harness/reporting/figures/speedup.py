@@ -15,10 +15,9 @@ from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-LABEL_INCHES = 1.3
+LABEL_INCHES = 1.6
 """Height that a vertical axis has for its label."""
 NO_BASELINE = "no baseline"
 """Stands where a variant was timed but the baseline was not."""
@@ -62,10 +61,10 @@ class Speedup(Figure):
         """Draw it; see `Figure.draw`."""
         comparison = compare(frame, settings.baseline, settings.display)
         shown, x = _drawn(comparison, settings)
-        speedups = (shown[name] for name in ("speedup", "speedup_low", "speedup_high"))
+        value, low, high = (shown[name] for name in ("speedup", "speedup_low", "speedup_high"))
         named = wrap(f"({comparison.baseline} = 1)", LABEL_INCHES, float(FONT_SIZES["axes.labelsize"]))
         return draw_over_sizes(
-            with_values(shown, *speedups, word=_word),
+            with_values(shown, value, low, high, _word),
             x,
             f"speed-up\n{named}",
             series_styles(frame),
@@ -73,8 +72,7 @@ class Speedup(Figure):
             caption,
             [comparison.note],
             as_bars=True,
-            held=[1.0],
-            add_to_panel=_draw_baseline,
+            line=(1.0, "baseline"),
         )
 
 
@@ -91,7 +89,3 @@ def _drawn(comparison: Comparison, settings: SpeedupSettings) -> tuple[pd.DataFr
 
 def _word(row: Mapping[str, Any]) -> str:
     return NO_BASELINE if is_number(row["time_s"]) else status_word(row)
-
-
-def _draw_baseline(axes: Axes, rows: pd.DataFrame) -> None:
-    axes.axhline(1, color="0.15", linewidth=0.7, gid="baseline")

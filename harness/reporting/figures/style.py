@@ -179,7 +179,7 @@ def own_settings(settings: Any) -> Iterator[None]:
     import matplotlib
     from matplotlib import artist
 
-    artist.kwdoc = _no_documentation
+    artist.kwdoc = _no_documentation  # type: ignore[assignment]
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         with matplotlib.rc_context(settings):

@@ -73,8 +73,9 @@ class Throughput(Figure):
         names = (
             ("time_s", "time_low_s", "time_high_s") if is_time else ("tflops", "tflops_low", "tflops_high")
         )
-        shown = with_values(shown, *(shown[name].astype(float) * unit.factor for name in names))
-        highest = float((shown[names[0]] * unit.factor).max())
+        value, low, high = (shown[name].astype(float) * unit.factor for name in names)
+        shown = with_values(shown, value, low, high)
+        highest = float(value.max())
         peaks = [] if is_time else peaks_of(shown, unit)
         in_sight = [peak.value for peak in peaks if peak.value <= IN_SIGHT * highest]
 
