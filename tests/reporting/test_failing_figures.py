@@ -67,10 +67,3 @@ def test_a_date_of_the_environment_that_is_none_is_told_by_its_name(
     expected = f'SOURCE_DATE_EPOCH: found "{date}", expected seconds since 1970'
     assert paths.notes == (f"figure matrix not drawn: {expected}",)
     assert list(write_report([folder], formats=("png",)).figures) == ["matrix"]
-
-
-def test_a_title_that_is_no_formula_costs_its_figure(write_run: WriteRun) -> None:
-    folder = write_run(RESULTS, '[figures]\nmatrix = { title = "$\\\\frac$" }\n')
-    paths = write_report([folder])
-    assert list(paths.skipped) == ["matrix"]
-    assert "frac" in paths.notes[0]

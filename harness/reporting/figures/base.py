@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from harness.errors import HarnessError, InputError
 from harness.experiment.condition import holds, names_in, parse_condition
@@ -62,6 +62,27 @@ WHERE_NAMES = ("seq", "causal", *PROBLEM_COLUMNS)
 
 NARROW = 4.5
 """Inches of width up to which panels are stacked."""
+
+
+def _drawable(text: str) -> str:
+    """Refuse what matplotlib takes for a formula and cannot read; it is imported for formulas alone."""
+    if "$" not in text:
+        return text
+    from matplotlib.cbook import is_math_text
+    from matplotlib.mathtext import MathTextParser
+
+    try:
+        if is_math_text(text):
+            MathTextParser("path").parse(text)
+    except ValueError as error:
+        raise ValueError(
+            f"found {shown(text)}, expected a formula between dollar signs that matplotlib can draw; "
+            "a dollar sign alone is written \\\\$"
+        ) from error
+    return text
+
+
+Text = Annotated[str, AfterValidator(_drawable)]
 MOST_INCHES = 100
 """Of a drawing's width and height."""
 Inches = Annotated[float, Field(ge=1, le=MOST_INCHES)]
@@ -72,12 +93,12 @@ class FigureSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: str | None = None
+    title: Text | None = None
     variants: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Variants, or series such as `naive tile_kv=64`, to show; all if not given."""
     where: str | None = None
     """Condition on the rows to show, `seq <= 4096 and head_dim == 64`."""
-    names: dict[str, str] = {}
+    names: dict[str, Text] = {}
     """What variants, or series, are called in the figure."""
     size: tuple[Inches, Inches] | None = None
     """Width and height in inches."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -213,7 +214,9 @@ def _described(rows: pd.DataFrame, display: Callable[[str], str]) -> list[str]:
     """Return each series that rows are compared with and where, `unfused tile_q=16 (head dim 64)`."""
     places = [RUN_LABEL] if RUN_LABEL in rows else []
     is_told_by_run = bool(places) and not several_values(rows, places, OVER)
-    told = [] if is_told_by_run else varying(rows, PROBLEM_COLUMNS)
+    columns = [] if is_told_by_run else varying(rows, PROBLEM_COLUMNS)
+    alone = (column for column in columns if not several_values(rows, [*places, column], OVER))
+    told = list(itertools.islice(alone, 1)) or columns
     words = []
     for series, of_series in rows.groupby(OVER, sort=False):
         names = [str(name) for name in of_series[RUN_LABEL].unique()] if places else []

@@ -137,9 +137,9 @@ def draw_stacks(
         }
         for column, (color, usual) in zip(parts, itertools.cycle(PART_LOOKS), strict=False)
     }
-    rows = {id(panel): records(panel.frame) for panel in grid.panels}
-    longest = max(_end(row, parts, mark) for of_panel in rows.values() for row in of_panel) * factor
-    widest = max(inches_of(text(row), TEXT_SIZE) for of_panel in rows.values() for row in of_panel) + 0.1
+    rows = records(table)
+    longest = max(_end(row, parts, mark) for row in rows) * factor
+    widest = max(inches_of(text(row), TEXT_SIZE) for row in rows) + 0.1
     share = min(widest / (panel_inches(grid, settings.inches - INCHES_OF_NAMES / 2)), 0.6)
     with paper_style(settings.font):
         drawing, all_axes = new_drawing(
@@ -152,10 +152,10 @@ def draw_stacks(
             labels=(x_label, ""),
         )
         for panel, axes in zip(grid.panels, all_axes, strict=True):
-            for row in rows[id(panel)]:
-                _draw_stack(axes, row, labels.index(row["label"]), parts, looks, factor, mark)
-                end = _end(row, parts, mark) * factor
-                write_value(axes, end, labels.index(row["label"]), text(row))
+            for row in records(panel.frame):
+                place = labels.index(row["label"])
+                _draw_stack(axes, row, place, parts, looks, factor, mark)
+                write_value(axes, _end(row, parts, mark) * factor, place, text(row))
             for label in set(labels) - set(labels_in(panel.frame)):
                 write_value(axes, 0, labels.index(label), EMPTY)
             finish_rows(axes, names)
