@@ -85,7 +85,7 @@ def test_a_sweep_leaves_a_report(ran: Path) -> None:
     names = {path.name for path in report.iterdir()}
     assert {"summary.md", "summary.csv", "results.csv"} <= names
     for figure in ("throughput", "speedup", "matrix"):
-        assert {f"{figure}.png", f"{figure}.svg", f"{figure}.pdf"} <= names
+        assert f"{figure}.svg" in names
 
 
 def test_resuming_a_complete_run_changes_nothing(ran: Path, environment: dict[str, str]) -> None:

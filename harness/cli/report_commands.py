@@ -30,7 +30,8 @@ def report(
         ),
     ] = None,
     formats: Annotated[
-        list[FigureFormat] | None, typer.Option("--format", help="File format of figures; may be repeated.")
+        list[FigureFormat] | None,
+        typer.Option("--format", help="File format of figures, instead of svg; may be repeated."),
     ] = None,
     figures: Annotated[
         list[str] | None,
@@ -62,8 +63,7 @@ def report(
 ) -> None:
     """Write tables, figures and a page of one run or of several together, or draw figures differently."""
     from harness.errors import InputError
-    from harness.experiment.experiment import load_experiment
-    from harness.experiment.shipped import find_experiment
+    from harness.reporting.figures.base import USUAL_FORMATS
     from harness.reporting.report import make_report, redraw
     from harness.results.archive import is_archive
     from harness.results.output_folder import ensure_writable_folder
@@ -76,8 +76,13 @@ def report(
         raise InputError("--out: found none, expected a folder: an archive has no place for a report")
     if out is not None:
         ensure_writable_folder(out)
-    chosen = tuple(format.value for format in formats or FigureFormat)
-    edited = None if experiment is None else load_experiment(find_experiment(experiment))
+    chosen = tuple(format.value for format in formats) if formats else USUAL_FORMATS
+    edited = None
+    if experiment is not None:
+        from harness.experiment.experiment import load_experiment
+        from harness.experiment.shipped import find_experiment
+
+        edited = load_experiment(find_experiment(experiment))
     if figures:
         drawn = redraw(
             folders,

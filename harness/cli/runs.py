@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from harness.cli.options import FigureFormat
 from harness.cli.run_options import RunOptions
 from harness.plurals import counted
 from harness.printable import printable
@@ -142,7 +141,7 @@ def report_run(summary: "RunSummary") -> None:
     """Write a run's report and print its tables, failures with their rerun commands among them."""
     from harness.reporting.report import make_report
 
-    paths = make_report([summary.folder], None, tuple(format.value for format in FigureFormat))
+    paths = make_report([summary.folder])
     note(paths.notes)
     typer.echo(printable(f"report: {paths.folder}"))
 

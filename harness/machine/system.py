@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 from pydantic import BaseModel, ConfigDict
 
 VECTOR_EXTENSIONS = (
@@ -78,6 +77,8 @@ class Machine(BaseModel):
 @functools.cache
 def machine() -> Machine:
     """Describe this machine; read once per process."""
+    import psutil
+
     cpu = processor()
     return Machine(
         cpu=cpu.brand,
@@ -106,6 +107,8 @@ def device_name() -> str:
     `AMD EPYC 7763 (avx2, 64 cores)`; a brand without a model number is completed by family and model:
     `AMD EPYC (family 25 model 1, avx2, 2 cores)`.
     """
+    import psutil
+
     count = psutil.cpu_count(logical=False) or psutil.cpu_count(logical=True) or usable_cores()
     return describe_processor(processor(), count)
 

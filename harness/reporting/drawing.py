@@ -20,10 +20,8 @@ from harness.reporting.figures.base import (
     Unreadable,
     absent_variants,
     check_names,
-    draw_figure,
     save,
 )
-from harness.reporting.figures.isolation import code_of_a_figure, frame_for
 from harness.reporting.figures.origin import origin_of, run_origins
 from harness.reporting.figures.outdated_files import DATA, files_of_earlier_rows, remove_outdated
 from harness.reporting.latex import plot_data
@@ -72,8 +70,7 @@ def draw_figures(
     untimed = []
     for name, values in (wanted or {name: {} for name in plugins.names("figure")}).items():
         try:
-            with code_of_a_figure():
-                sketch = _sketch(runs, name, values, is_wanted=bool(wanted), published=published)
+            sketch = _sketch(runs, name, values, is_wanted=bool(wanted), published=published)
             if sketch is not None:
                 _save(runs, sketch, folder, formats, drawn)
         except OSError:
@@ -128,14 +125,27 @@ class _Sketch:
 def _sketch(
     runs: Runs, name: str, values: Mapping[str, Any], *, is_wanted: bool, published: bool
 ) -> _Sketch | None:
-    """Draw a figure, or return None for one that is drawn only where somebody wants it."""
+    """Draw a figure, or return None for one that is drawn only where somebody wants it.
+
+    An `OSError` of a figure's own code is none of the report's.
+    """
+    try:
+        return _drawn_figure(runs, name, values, is_wanted=is_wanted, published=published)
+    except OSError as error:
+        raise HarnessError(one_line(error)) from error
+
+
+def _drawn_figure(
+    runs: Runs, name: str, values: Mapping[str, Any], *, is_wanted: bool, published: bool
+) -> _Sketch | None:
     figure: Figure = plugins.load("figure", name)
     if not is_wanted and not figure.is_usual:
         return None
     overlaid = {PUBLISHED: True} if published and PUBLISHED in figure.settings.model_fields else {}
     chosen = {**values, **overlaid}
     settings = parse_settings(figure, chosen)
-    rows = figure.rows(frame_for(figure, runs.frame), settings)
+    frame = runs.frame.copy  # a plugin may change what it gets
+    rows = figure.rows(frame(deep=False), settings)
     check_names(rows, settings, name)
     facts = figure_caption(
         rows,
@@ -147,11 +157,9 @@ def _sketch(
         says_lengths=not figure.has_axis_of_lengths,
     )
     caption = f"{figure.reading(settings)} {facts}".strip()
-    drawing = draw_figure(figure, runs.frame, settings, caption)
-    numbers = None
-    if figure.data_columns:
-        numbers = figure.numbers(frame_for(figure, runs.frame), settings)
-    notes = list(figure.notes(frame_for(figure, runs.frame), settings))
+    drawing = figure.draw(frame(deep=False), settings, caption)
+    numbers = figure.numbers(frame(deep=False), settings) if figure.data_columns else None
+    notes = list(figure.notes(frame(deep=False), settings))
     absent = absent_variants(runs.frame, settings)
     if absent:
         notes.append(f"no row of {', '.join(absent)} in these results")
@@ -191,8 +199,7 @@ def check_wanted(runs: Runs, wanted: Mapping[str, Mapping[str, Any]]) -> None:
         if not settings.names:
             continue
         try:
-            with code_of_a_figure():
-                rows = figure.rows(frame_for(figure, runs.frame), settings)
+            rows = figure.rows(runs.frame.copy(deep=False), settings)
         except Exception:  # drawing will say it
             continue
         check_names(rows, settings, name)

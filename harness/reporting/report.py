@@ -23,7 +23,7 @@ from harness.reporting.drawing import (
     with_assignments,
 )
 from harness.reporting.failures import failures_of, missing_packages, print_failure_list, without_missing
-from harness.reporting.figures.base import FORMATS, check_formats
+from harness.reporting.figures.base import USUAL_FORMATS, check_formats
 from harness.reporting.html.page import html_page
 from harness.reporting.latex import summary_latex
 from harness.reporting.panel_tables import panel_tables, rich_panel, terminal_notes
@@ -74,7 +74,7 @@ class ReportPaths:
 def make_report(
     folders: Folders,
     out: str | Path | None = None,
-    formats: Sequence[str] = FORMATS,
+    formats: Sequence[str] = USUAL_FORMATS,
     *,
     labels: Sequence[str] = (),
     experiment: Experiment | None = None,
@@ -94,7 +94,7 @@ def make_report(
 
 
 def write_report(
-    folders: Folders, out: str | Path | None = None, formats: Sequence[str] = FORMATS
+    folders: Folders, out: str | Path | None = None, formats: Sequence[str] = USUAL_FORMATS
 ) -> ReportPaths:
     """Write tables, figures and `report.html` of one or several runs.
 
@@ -102,7 +102,7 @@ def write_report(
     files go to `out`, by default to `report/` in the run's folder; several runs have no such place.  Drawn
     are the figures that the experiments name under `[figures]`, or all that apply where none is named; one
     that cannot be drawn is among the paths' `skipped`, and the text's tables are written before the first.
-    Equal results give equal files.  Raises `InputError` for a folder without results, several runs without
+    Raises `InputError` for a folder without results, several runs without
     `out`, unknown formats, or an output folder that cannot be written.
     """
     runs = read_runs(folders)
@@ -114,7 +114,7 @@ def redraw(
     figures: Sequence[str],
     assignments: Sequence[str] = (),
     out: str | Path | None = None,
-    formats: Sequence[str] = FORMATS,
+    formats: Sequence[str] = USUAL_FORMATS,
     *,
     labels: Sequence[str] = (),
     experiment: Experiment | None = None,

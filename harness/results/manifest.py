@@ -14,13 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from harness.code_digests import OWN_PACKAGE, code_digest, code_of_plugin
 from harness.errors import HarnessError
-from harness.experiment.experiment import Experiment
 from harness.machine.gpus import GpuDevice, devices
 from harness.machine.system import Machine, device_name, machine
 from harness.numbers import Share
@@ -29,6 +28,9 @@ from harness.printable import printable
 from harness.problem.case import Case
 from harness.processes.git import outside_of_repositories
 from harness.results.format_version import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from harness.experiment.experiment import Experiment
 
 DISTRIBUTION = "attention-harness"
 OPTIONAL_PACKAGES = ("torch", "triton", "cuda-bindings", "nvidia-cuda-nvcc")
@@ -200,7 +202,7 @@ def collect(
 
 
 def of_experiment(
-    experiment: Experiment, cases: Iterable[Case], command: Sequence[str], named_by: Sequence[str] = ()
+    experiment: "Experiment", cases: Iterable[Case], command: Sequence[str], named_by: Sequence[str] = ()
 ) -> Manifest:
     """Describe a run, or a build, of an experiment's cases that starts now.
 

@@ -8,6 +8,7 @@ import pytest
 from example_results import example_result
 
 from harness.__main__ import main
+from harness.reporting.figures.base import USUAL_FORMATS
 from harness.results.result import Result
 
 EXPERIMENT = """
@@ -42,7 +43,11 @@ class Calls:
         return SimpleNamespace(folder=self.folder, results=self.results)
 
     def make_report(
-        self, folders: list[Path], out: Path | None, formats: tuple[str, ...], **arguments: Any
+        self,
+        folders: list[Path],
+        out: Path | None = None,
+        formats: tuple[str, ...] = USUAL_FORMATS,
+        **arguments: Any,
     ) -> Any:
         self.reports.append((folders, out, formats))
         self.report_arguments = arguments

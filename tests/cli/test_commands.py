@@ -20,7 +20,7 @@ class TestRun:
         (call,) = calls.runs
         assert (call["experiment"], len(call["cases"])) == ("trial", 4)
         assert (call["out"], call["timed"], call["resume"]) == (Path("results"), True, False)
-        assert calls.reports == [([calls.folder], None, ("png", "svg", "pdf"))]
+        assert calls.reports == [([calls.folder], None, ("svg",))]
         assert capsys.readouterr().out == f"tables of 1\nreport: {calls.folder}/report\n"
 
     def test_an_experiment_by_its_bare_name(self, calls: Calls) -> None:

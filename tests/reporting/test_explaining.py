@@ -1,9 +1,7 @@
 """From a figure's file back to rows, run and commands."""
 
-import json
 import shlex
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -200,45 +198,6 @@ def test_a_file_that_is_no_figure_of_a_report_is_one_line(
     assert printed.err.startswith(f"harness: {tmp_path / name}: ")
     assert message in printed.err
     assert printed.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("hostile.svg", b"<dc:source>" * 200_000),
-        ("hostile.pdf", b"/Keywords (" * 200_000),
-        ("endless.pdf", b"/Keywords (" + b"a\\)" * 1_000_000),
-    ],
-)
-def test_a_text_that_ends_nowhere_is_looked_through_once(tmp_path: Path, name: str, content: bytes) -> None:
-    file = tmp_path / name
-    file.write_bytes(content)
-    started = time.process_time()
-    with pytest.raises(InputError, match="says nothing of its origin"):
-        read_origin(file)
-    assert time.process_time() - started < 5
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"row_count": -5},
-        {"row_count": 10**30},
-        {"row_count": 2},
-        {"row_count": 5, "rows": []},
-        {"settings": {"b": None}},
-        {"settings": {"size": [7, None]}},
-        {"settings": {"names": {"flash": None}}},
-    ],
-)
-def test_an_origin_that_no_figure_has_is_refused(
-    write_run: WriteRun, tmp_path: Path, changes: dict[str, object]
-) -> None:
-    origin = read_origin(drawn(write_run(RESULTS))).model_dump(mode="json") | changes
-    file = tmp_path / "changed.svg"
-    file.write_text(f"<dc:source>{json.dumps(origin)}</dc:source>")
-    with pytest.raises(InputError, match="its origin cannot be read"):
-        read_origin(file)
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:

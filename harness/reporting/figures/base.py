@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,8 +15,7 @@ from harness.plurals import counted
 from harness.problem.fields import problem_fields
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.embedding import metadata
-from harness.reporting.figures.isolation import frame_for
-from harness.reporting.figures.style import COLUMN, WIDTHS, own_settings
+from harness.reporting.figures.style import WIDTHS, own_settings
 from harness.reporting.frames import PROBLEM_COLUMNS, is_missing, labels_in, records, select_variants
 from harness.storage.replacing import replaced
 from harness.validation import shown
@@ -27,9 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 FORMATS = ("png", "svg", "pdf")
+USUAL_FORMATS = ("svg",)
+"""What is written unless somebody asks for others, each of which takes its time."""
 PNG_DOTS_PER_INCH = 200
-PLACES = 5
-"""Digits behind the point of where axes are, as shares of the drawing: less than a hundredth of a dot."""
 
 PanelColumn = Literal[
     "head_dim",
@@ -50,15 +48,6 @@ class NothingToDraw(HarnessError):  # noqa: N818 - an outcome, not an error
     """A figure does not apply to these results; the message is the reason."""
 
 
-class TooLow(NothingToDraw):
-    """A figure's size leaves its panels no room; `least` are inches of height that do."""
-
-    def __init__(self, height: float, least: float) -> None:
-        self.height = height
-        self.least = math.ceil(10 * least) / 10
-        super().__init__(f"size: {height:g} inches of height, at least {self.least:.1f} are needed")
-
-
 class NothingTimed(NothingToDraw):
     """A figure is of times, and none of these results has one."""
 
@@ -73,30 +62,23 @@ WHERE_NAMES = ("seq", "causal", *PROBLEM_COLUMNS)
 
 NARROW = 4.5
 """Inches of width up to which panels are stacked."""
-LONGEST_TEXT = 200
-"""Characters of a title or name; matplotlib takes long for a longer formula."""
 
 
 def _drawable(text: str) -> str:
-    """Refuse long texts and what matplotlib takes for a formula and cannot read.
-
-    Importing matplotlib costs time, so only where there is a formula.
-    """
-    if len(text) > LONGEST_TEXT:
-        raise ValueError(f"found {len(text):,} characters, expected at most {LONGEST_TEXT}")
+    """Refuse what matplotlib takes for a formula and cannot read; it is imported for formulas alone."""
     if "$" not in text:
         return text
     from matplotlib.cbook import is_math_text
     from matplotlib.mathtext import MathTextParser
 
-    if is_math_text(text):
-        try:
+    try:
+        if is_math_text(text):
             MathTextParser("path").parse(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"found {shown(text)}, expected a formula between dollar signs that matplotlib can draw; "
-                "a dollar sign alone is written \\\\$"
-            ) from error
+    except ValueError as error:
+        raise ValueError(
+            f"found {shown(text)}, expected a formula between dollar signs that matplotlib can draw; "
+            "a dollar sign alone is written \\\\$"
+        ) from error
     return text
 
 
@@ -220,63 +202,6 @@ class Figure(ABC):
         return []
 
 
-def draw_figure(figure: Figure, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
-    """Draw a figure; see `Figure.draw`.
-
-    What a figure needs is known once it is drawn: a size that is too low is refused with the least that has
-    been drawn.  So is a page's column, with `Unreadable`, where nobody has asked for a size.
-    """
-    try:
-        return figure.draw(frame_for(figure, frame), settings, caption)
-    except TooLow as refused:
-        least = _least_height(figure, frame, settings, caption, refused.least)
-        if settings.size is None and settings.width == COLUMN:
-            raise Unreadable(
-                f"a column of a page has {refused.height:g} inches of height, at least {least:.1f} are "
-                f"needed; narrow the panels down with where, or give it a size, "
-                f"[{settings.inches:g}, {least:.1f}]"
-            ) from None
-        raise TooLow(refused.height, least) from None
-
-
-def _least_height(
-    figure: Figure, frame: pd.DataFrame, settings: FigureSettings, caption: str, height: float
-) -> float:
-    """Return the least height, from one on, that a figure is drawn with, to 0.1 inches.
-
-    Each drawing takes its time: steps up double until one is drawn, and the last is halved.  Raises
-    `Unreadable` where `MOST_INCHES` are too low.
-    """
-    step, lower, drawn = 0.1, height - 0.1, None
-    while drawn is None:
-        if height > MOST_INCHES:
-            raise Unreadable(
-                f"no height up to {MOST_INCHES} inches has room for it; narrow it down with where"
-            )
-        least = _refused_below(figure, frame, settings, caption, height)
-        if least is None:
-            drawn = height
-        else:
-            lower, height, step = height, max(least, round(height + step, 1)), step * 2
-    while drawn - lower > 0.15:
-        height = round((drawn + lower) / 2, 1)
-        least = _refused_below(figure, frame, settings, caption, height)
-        drawn, lower = (height, lower) if least is None else (drawn, height)
-    return drawn
-
-
-def _refused_below(
-    figure: Figure, frame: pd.DataFrame, settings: FigureSettings, caption: str, height: float
-) -> float | None:
-    """Return the height that a figure asks for where it refuses one as too low; None where it draws."""
-    try:
-        sized = settings.model_copy(update={"size": (settings.inches, height)})
-        figure.draw(frame_for(figure, frame), sized, caption)
-    except TooLow as refused:
-        return refused.least
-    return None
-
-
 def choose_rows(frame: pd.DataFrame, settings: FigureSettings) -> pd.DataFrame:
     """Return the rows that the settings' `variants` and `where` leave.
 
@@ -366,31 +291,25 @@ def check_formats(formats: Sequence[str]) -> None:
         raise InputError(f"figure format: found {found}, expected one of {', '.join(FORMATS)}")
 
 
-def _settle_layout(drawing: Drawing) -> None:
-    """Lay the drawing out, and round where its axes are.
-
-    The solver's results differ in their last digits from one process to the next.  Texts are as wide as in a
-    PNG: with fewer dots for an inch their letters are set closer.
-    """
-    drawing.set_dpi(PNG_DOTS_PER_INCH)
-    drawing.draw_without_rendering()
-    drawing.set_layout_engine(None)  # "none" leaves a placeholder, for which each format is drawn twice
-    for axes in drawing.axes:
-        left, bottom, width, height = (round(float(value), PLACES) for value in axes.get_position().bounds)
-        axes.set_position((left, bottom, width, height))
+def lay_out(drawing: Drawing) -> None:
+    """Give everything in a drawing its place, once for all formats."""
+    engine = drawing.get_layout_engine()
+    if engine is not None:
+        engine.execute(drawing)
+        drawing.set_layout_engine(None)
 
 
 def save(
-    drawing: Drawing, stem: Path, formats: Sequence[str] = FORMATS, origin: str | None = None
+    drawing: Drawing, stem: Path, formats: Sequence[str] = USUAL_FORMATS, origin: str | None = None
 ) -> tuple[Path, ...]:
-    """Write a drawing as `stem.png`, `stem.svg` … and return the files; equal drawings give equal bytes.
+    """Write a drawing as `stem.svg`, `stem.pdf` … and return the files.
 
     `origin` is a line of ASCII that each file holds, see `harness.reporting.figures.embedding`.
     """
     check_formats(formats)
     paths = tuple(stem.with_name(f"{stem.name}.{name}") for name in formats)
     with own_settings({"svg.hashsalt": "attention-harness", "pdf.fonttype": 42}):
-        _settle_layout(drawing)
+        lay_out(drawing)
         for name, path in zip(formats, paths, strict=True):
             with replaced(path) as file:
                 drawing.savefig(file, format=name, dpi=PNG_DOTS_PER_INCH, metadata=metadata(name, origin))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ def compare(frame: pd.DataFrame, wanted: str | None, display: Callable[[str], st
     name = _usual(frame) if wanted is None else wanted
     for variant in map(str, frame["baseline"].dropna().unique()):
         is_own = _is_baseline(frame, variant)
-        over = _series_compared_with(frame, variant, is_own)
+        over = _series_of_baselines(frame).where(frame["baseline"] == variant)
         if name == variant:
             return _paired(frame, name, is_own, over, display)
         is_named = frame["label"] == name
@@ -157,70 +158,15 @@ def _ratios(rows: pd.DataFrame, baseline: pd.DataFrame, wanted: str, frame: pd.D
 def _is_baseline(frame: pd.DataFrame, variant: str) -> pd.Series[bool]:
     """Say of each row whether it is what its run compared others of its problem with.
 
-    Rows of older versions do not say which case that was: there it is the series whose speed-ups are all 1.
-    A row without a speed-up, since it failed, is one where it has a baseline's name.
+    Rows of older versions do not say which case that was: there it is one whose speed-up is 1.  A row without
+    a speed-up, since it failed, is one where it has a baseline's name.
     """
-    is_compared = (frame["baseline"] == variant) & frame["speedup"].notna()
     is_of_variant = frame["variant"] == variant
-    is_baseline = is_of_variant & is_compared & (frame["baseline_case"] == frame["case"]).fillna(False)
-    older = frame[is_of_variant & is_compared & frame["baseline_case"].isna()]
-    is_alone = (older["speedup"] == 1).groupby(older["label"], observed=True).transform("all")
-    is_baseline |= is_alone.reindex(frame.index, fill_value=False)
-    others = is_of_variant & ~is_compared
-    return (is_baseline | _has_name_of_baseline(frame, others, variant, is_baseline)).astype(bool)
-
-
-def _has_name_of_baseline(
-    frame: pd.DataFrame, asked: pd.Series[bool], variant: str, is_baseline: pd.Series[bool]
-) -> pd.Series[bool]:
-    """Say which of the rows asked for are of a series that others of their problem are compared with.
-
-    Where none of the problem is compared with anything, those of the run count, else those of all runs.
-    """
-    import pandas as pd
-
-    if not asked.any():
-        return asked
-    found: list[Hashable] = []
-    is_compared = frame["baseline"] == variant
-    labels, over = frame["label"].astype(dtype_of("str")), _series_of_baselines(frame)
-    in_other_runs = _in_other_runs(frame, frame.loc[is_compared, BASELINE_LABEL])
-    undecided = asked.copy()
-    for keys in ((*RUN_COLUMNS, *PROBLEM_COLUMNS), RUN_COLUMNS, ()):
-        places = pd.Series(numbered(frame, keys), index=frame.index)
-        named = pd.concat(
-            [
-                pd.DataFrame({"place": places[is_compared], "name": over[is_compared]}),
-                pd.DataFrame({"place": places[is_baseline], "name": labels[is_baseline]}),
-                *([] if keys else [pd.DataFrame({"place": 0, "name": in_other_runs})]),
-            ]
-        ).drop_duplicates()
-        names = set(named.itertuples(index=False, name=None))
-        now = undecided & places.isin(named["place"])
-        pairs = zip(now.index[now], places[now], labels[now], strict=True)
-        found += [row for row, place, label in pairs if (place, label) in names]
-        undecided &= ~now
-    return pd.Series(frame.index.isin(found), index=frame.index)
-
-
-def _series_compared_with(frame: pd.DataFrame, variant: str, is_baseline: pd.Series[bool]) -> pd.Series[str]:
-    """Return the series that each row's recorded speed-up over a variant is over.
-
-    For rows of older versions, which do not say it, it is the one row of the baseline that their run has of
-    their problem.
-    """
-    import pandas as pd
-
-    is_compared = frame["baseline"] == variant
-    over = _series_of_baselines(frame).where(is_compared)
-    is_older = is_compared & frame["baseline_case"].isna()
-    if not is_older.any():
-        return over
-    places = pd.Series(numbered(frame, (*RUN_COLUMNS, *PROBLEM_COLUMNS)), index=frame.index)
-    known = frame.loc[is_baseline, "label"].astype(dtype_of("str")).groupby(places[is_baseline])
-    labels = known.first()[known.nunique() == 1]
-    found = places.map(labels).astype(over.dtype)  # numbers where there are no labels
-    return over.where(~is_older, found.fillna(over))
+    is_compared = (frame["baseline"] == variant) & frame["speedup"].notna()
+    is_own_case = (frame["baseline_case"] == frame["case"]).fillna(False)
+    is_own = is_own_case | (frame["baseline_case"].isna() & (frame["speedup"] == 1))
+    has_its_name = _without_run(frame, "label").isin(frame.loc[is_compared, BASELINE_LABEL])
+    return (is_of_variant & (is_own & is_compared | has_its_name & ~is_compared)).astype(bool)
 
 
 def _series_of_baselines(frame: pd.DataFrame) -> pd.Series[str]:
@@ -229,15 +175,9 @@ def _series_of_baselines(frame: pd.DataFrame) -> pd.Series[str]:
     return names + " (" + frame[RUN_LABEL] + ")" if RUN_LABEL in frame else names
 
 
-def _in_other_runs(frame: pd.DataFrame, names: pd.Series[str]) -> list[str]:
-    """Return what baselines are called in any run, where series carry its name."""
-    runs = frame[RUN_LABEL].unique() if RUN_LABEL in frame else ()
-    return [f"{name} ({run})" for name in names.dropna().unique() for run in runs]
-
-
 def _only_series(rows: pd.DataFrame) -> str | None:
     """Return what the speed-ups of compared rows are over, without a run; None for several series."""
-    names = list(_without_runs(rows[rows["speedup"].notna()])[OVER].dropna().unique())
+    names = list(_without_run(rows[rows["speedup"].notna()], OVER).dropna().unique())
     return str(names[0]) if len(names) == 1 else None
 
 
@@ -251,37 +191,36 @@ def _what_is_1(rows: pd.DataFrame, wanted: str, display: Callable[[str], str]) -
     only = _only_series(drawn)
     if only is not None:
         return f"{display(only)} of the same run", []
-    return SEVERAL, [f"Baseline: {'; '.join(_described(_without_runs(drawn), display))}."]
-
-
-def _without_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return compared rows with what they are over named without its run, which is the row's own."""
-    if RUN_LABEL not in rows:
-        return rows
-    names = [
-        name.removesuffix(f" ({run})") if isinstance(name, str) else name
-        for name, run in zip(rows[OVER], rows[RUN_LABEL], strict=True)
+    return SEVERAL, [
+        f"Baseline: {'; '.join(_described(drawn.assign(**{OVER: _without_run(drawn, OVER)}), display))}."
     ]
-    return rows.assign(**{OVER: names})
+
+
+def _without_run(rows: pd.DataFrame, column: str) -> pd.Series[str]:
+    """Return the series that a column names without its run, which is the row's own."""
+    import pandas as pd
+
+    names = rows[column].astype(dtype_of("str"))
+    if RUN_LABEL not in rows:
+        return names
+    plain = [
+        name.removesuffix(f" ({run})") if isinstance(name, str) else name
+        for name, run in zip(names, rows[RUN_LABEL], strict=True)
+    ]
+    return pd.Series(plain, index=rows.index, dtype=names.dtype)
 
 
 def _described(rows: pd.DataFrame, display: Callable[[str], str]) -> list[str]:
     """Return each series that rows are compared with and where, `unfused tile_q=16 (head dim 64)`."""
     places = [RUN_LABEL] if RUN_LABEL in rows else []
+    is_told_by_run = bool(places) and not several_values(rows, places, OVER)
+    columns = [] if is_told_by_run else varying(rows, PROBLEM_COLUMNS)
+    alone = (column for column in columns if not several_values(rows, [*places, column], OVER))
+    told = list(itertools.islice(alone, 1)) or columns
     words = []
     for series, of_series in rows.groupby(OVER, sort=False):
         names = [str(name) for name in of_series[RUN_LABEL].unique()] if places else []
         where = [", ".join(names)] if names else []
-        where += values_in_words(of_series, _telling(rows, places))
+        where += values_in_words(of_series, told)
         words.append(f"{display(str(series))} ({'; '.join(where)})")
     return words
-
-
-def _telling(rows: pd.DataFrame, places: Sequence[str]) -> list[str]:
-    """Return the fewest problem columns that, besides the run, tell what rows are compared with."""
-    if places and not several_values(rows, places, OVER):
-        return []
-    columns = varying(rows, PROBLEM_COLUMNS)
-    alone = (column for column in columns if not several_values(rows, [*places, column], OVER))
-    first = next(alone, None)
-    return columns if first is None else [first]

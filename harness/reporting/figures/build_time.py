@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows, not_shown
 from harness.reporting.figures.common_cases import common_cases
-from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
-from harness.reporting.figures.stacked_rows import OTHERS, draw_stacks
+from harness.reporting.figures.stacked import (
+    OTHERS,
+    RowSettings,
+    by_size,
+    draw_stacks,
+    form_columns,
+    row_numbers,
+)
 from harness.reporting.units import significant, time_unit
 
 if TYPE_CHECKING:
@@ -40,22 +46,33 @@ class BuildTime(Figure):
     def rows(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
         """Return the rows whose build times are drawn."""
         built = _built(frame, settings)
-        return common_cases(built, bar_rows(built, settings)).among(built)
+        return common_cases(built, form_columns(built, settings.by))[0]
 
     def numbers(self, frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
         """Return the mean time of each stage, a line for each row of bars."""
         built = _built(frame, settings)
-        return row_numbers(built, common_cases(built, bar_rows(built, settings)).rows, _times)
+        columns = form_columns(built, settings.by)
+        return row_numbers(common_cases(built, columns)[0], columns, _times)
 
     def draw(self, frame: pd.DataFrame, settings: RowSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         built = _built(frame, settings)
-        common = common_cases(built, bar_rows(built, settings))
+        columns = form_columns(built, settings.by)
+        common, notes = common_cases(built, columns)
+        table = row_numbers(common, columns, _times)
         unit = time_unit(built["build_s"])
-        stacks = [(row, _stages(row, unit.factor)) for row in common.rows]
-        without = not_shown("Without a build time", choose_rows(frame, settings), built, settings)
-        words = " ".join([NOTE, *without, *common.notes, caption])
-        return draw_stacks(frame, stacks, settings, f"build time ({unit.symbol})", significant, words)
+        parts = {str(name): str(name).removeprefix(STAGE) for name in table if str(name).startswith(STAGE)}
+        return draw_stacks(
+            table,
+            columns,
+            by_size(table, parts),
+            settings,
+            caption,
+            [NOTE, *not_shown("Without a build time", choose_rows(frame, settings), built, settings), *notes],
+            f"build time ({unit.symbol})",
+            lambda row: significant(row["build_s"] * unit.factor),
+            factor=unit.factor,
+        )
 
 
 def _built(frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
@@ -67,19 +84,13 @@ def _built(frame: pd.DataFrame, settings: RowSettings) -> pd.DataFrame:
     return built
 
 
-def _times(row: BarRow) -> dict[str, float]:
-    """Return the mean times of a row in seconds, by column."""
-    stages = {f"{STAGE}{name}": value for name, value in _stages(row, 1.0).items()}
-    return {"build_s": float(row.cases["build_s"].mean()), **stages}
-
-
-def _stages(row: BarRow, factor: float) -> dict[str, float]:
-    """Return the mean time of each stage of a row's cases; what no stage says is with the others.
+def _times(cases: pd.DataFrame) -> dict[str, float]:
+    """Return the mean times of a row's cases in seconds, by column; what no stage says is with the others.
 
     A stage that none of the cases has is left out.
     """
-    stages = [str(name) for name in row.cases.columns if str(name).startswith(STAGE)]
-    names = [name for name in stages if row.cases[name].notna().any()]
-    means = {name.removeprefix(STAGE): float(row.cases[name].fillna(0).mean()) * factor for name in names}
-    unsaid = float(row.cases["build_s"].mean()) * factor - sum(means.values())
-    return {**means, OTHERS: max(unsaid, 0.0)}
+    stages = [str(name) for name in cases.columns if str(name).startswith(STAGE)]
+    names = [name for name in stages if cases[name].notna().any()]
+    means = {name: float(cases[name].fillna(0).mean()) for name in names}
+    total = float(cases["build_s"].mean())
+    return {"build_s": total, **means, f"{STAGE}{OTHERS}": max(total - sum(means.values()), 0.0)}

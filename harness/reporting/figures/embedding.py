@@ -10,8 +10,6 @@ from __future__ import annotations
 import html
 import os
 import re
-import struct
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,10 +19,7 @@ from harness.validation import shown
 
 LARGEST_FILE = 256 * 2**20
 """Bytes of a figure that is read."""
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_KEY = "attention-harness"
-CHUNK_ENDS = 12
-"""Bytes of a PNG's chunk besides its data: length, type and check sum."""
 LATEX_BEGIN = "% attention-harness: "
 
 DATE_VARIABLE = "SOURCE_DATE_EPOCH"
@@ -80,22 +75,11 @@ def read_embedded(path: Path) -> str | None:
 
 
 def _png_text(content: bytes) -> str | None:
-    begin = PNG_KEY.encode() + b"\0"
-    for kind, data in _png_chunks(content):
-        if kind == b"tEXt" and data.startswith(begin):
-            return data.removeprefix(begin).decode("latin-1")
-    return None
-
-
-def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield type and data of each chunk of a PNG."""
-    place = len(PNG_SIGNATURE)
-    if not content.startswith(PNG_SIGNATURE):
-        return
-    while place + CHUNK_ENDS <= len(content):
-        length, kind = struct.unpack_from(">I4s", content, place)
-        yield kind, content[place + 8 : place + 8 + length]
-        place += CHUNK_ENDS + length
+    chunk = content.find(b"tEXt" + PNG_KEY.encode() + b"\0")
+    if chunk < 4:
+        return None
+    length = int.from_bytes(content[chunk - 4 : chunk], "big")
+    return content[chunk + 4 : chunk + 4 + length].partition(b"\0")[2].decode("latin-1")
 
 
 def _svg_text(content: bytes) -> str | None:

@@ -5,22 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, PanelColumn, choose_rows
-from harness.reporting.figures.size_lines import (
-    SizeSettings,
-    draw_size_lines,
-    known_series,
-    left_out_note,
-    on_scale,
-    write_at_line,
-)
+from harness.reporting.figures.logarithmic import draw_logarithmic, known_series, left_out_note, on_scale
+from harness.reporting.figures.over_sizes import SizeSettings
 from harness.reporting.units import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-RATIO_NOTE = "Largest error of any output row over the tolerance of that row, against the float64 reference."
+RATIO_NOTE = (
+    "Largest error of any output row over the tolerance of that row, against the float64 reference. "
+    "Line at 1: the tolerance; above it, wrong."
+)
 ABSOLUTE_NOTE = "Largest absolute error against the float64 reference, in the worst of the checked inputs."
 ZERO_NOTE = "Without error, so not on the scale: {} of {} rows."
 INFINITE_NOTE = "With NaN or infinity where the reference has a number, so not on the scale: {} of {} rows."
@@ -67,21 +63,17 @@ class ErrorGrowth(Figure):
         notes = [RATIO_NOTE if is_ratio else ABSOLUTE_NOTE]
         notes += [ZERO_NOTE.format(exact, len(errors))] if exact else []
         notes += [INFINITE_NOTE.format(infinite, len(errors))] if infinite else []
-        notes += left_out_note({settings.display(label): why for label, why in left_out.items()})
-
-        def add_limit(axes: Axes, rows: pd.DataFrame, x: str) -> None:
-            axes.axhline(1, color="0.15", linewidth=0.8, linestyle=":", gid="limit")
-            write_at_line(axes, 1, "tolerance: above it, wrong")
-
-        return draw_size_lines(
+        notes += left_out_note(left_out, settings)
+        drawn = on_scale(shown, _column(settings))
+        return draw_logarithmic(
             frame,
-            on_scale(shown, _column(settings)),
-            _column(settings),
-            settings,
+            drawn,
+            drawn[_column(settings)],
             "error / tolerance" if is_ratio else "largest absolute error",
+            settings,
             caption,
             notes,
-            add_limit if is_ratio else None,
+            line=(1.0, "limit") if is_ratio else None,
         )
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows, not_shown
-from harness.reporting.figures.common_cases import CommonCases, common_cases, longest_cases
+from harness.reporting.figures.common_cases import LENGTH_NOTE, common_cases, longest_cases
 from harness.reporting.figures.places import LENGTHS
-from harness.reporting.figures.row_bars import BarRow, RowSettings, bar_rows, row_numbers
-from harness.reporting.figures.stacked_rows import draw_stacks
+from harness.reporting.figures.stacked import RowSettings, by_size, draw_stacks, form_columns, row_numbers
 from harness.reporting.frames import varying
-from harness.reporting.units import significant
+from harness.reporting.units import is_number, significant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +25,6 @@ PER_KEY_NOTE = (
 CODE_NOTE = "Instructions in the machine code of all kernels, each counted once however often it is executed."
 NOT_COUNTED = "Without such a count"
 BY_CODE = 'per = "code" counts the whole code of {} of them.'
-LENGTH_NOTE = "Of several lengths: the longest that all series below a heading have."
 
 
 class InstructionMixSettings(RowSettings):
@@ -55,32 +53,34 @@ class InstructionMix(Figure):
     def rows(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
         """Return the rows whose instructions are drawn."""
         counted = _counted(frame, settings)
-        return _drawn(counted, settings).among(counted)
+        columns = form_columns(counted, settings.by)
+        return longest_cases(common_cases(counted, columns)[0], columns)
 
     def numbers(self, frame: pd.DataFrame, settings: InstructionMixSettings) -> pd.DataFrame:
         """Return the instructions that are drawn, a line for each row of bars."""
         counted = _counted(frame, settings)
-        columns = _columns(counted, _is_per_key(counted, settings))
-        names = {name: column for column, name in columns.items()}
-
-        def counts(row: BarRow) -> dict[str, float]:
-            return {names[part]: count for part, count in _parts(row, columns).items()}
-
-        return row_numbers(counted, _drawn(counted, settings).rows, counts)
+        names = list(_columns(counted, _is_per_key(counted, settings)))
+        columns = form_columns(counted, settings.by)
+        return row_numbers(self.rows(frame, settings), columns, lambda cases: dict(cases[names].iloc[0]))
 
     def draw(self, frame: pd.DataFrame, settings: InstructionMixSettings, caption: str) -> Drawing:
         """Draw it; see `Figure.draw`."""
         counted = _counted(frame, settings)
         is_per_key = _is_per_key(counted, settings)
-        columns = _columns(counted, is_per_key)
-        drawn = _drawn(counted, settings)
-        stacks = [(row, _parts(row, columns)) for row in drawn.rows]
-        title = "instructions for each key" if is_per_key else "instructions in the code"
+        parts, columns = _columns(counted, is_per_key), form_columns(counted, settings.by)
+        table = self.numbers(frame, settings)
         notes = [PER_KEY_NOTE if is_per_key else CODE_NOTE]
         notes += _not_counted(frame, counted, is_per_key, settings)
         notes += [LENGTH_NOTE] if varying(counted, LENGTHS) else []
         return draw_stacks(
-            frame, stacks, settings, title, significant, " ".join([*notes, *drawn.notes, caption])
+            table,
+            columns,
+            by_size(table, parts),
+            settings,
+            caption,
+            [*notes, *common_cases(counted, columns)[1]],
+            "instructions for each key" if is_per_key else "instructions in the code",
+            lambda row: significant(float(sum(row[name] for name in parts if is_number(row[name])))),
         )
 
 
@@ -106,11 +106,6 @@ def _not_counted(
     return [*notes, BY_CODE.format(by_code)] if is_per_key and by_code else notes
 
 
-def _drawn(counted: pd.DataFrame, settings: InstructionMixSettings) -> CommonCases:
-    """Return the rows of bars, each with the one case that it shows."""
-    return longest_cases(common_cases(counted, bar_rows(counted, settings)))
-
-
 def _is_per_key(frame: pd.DataFrame, settings: InstructionMixSettings) -> bool:
     known = _columns(frame, True)
     is_known = bool(known) and bool(frame[list(known)].notna().any(axis=None))
@@ -127,10 +122,3 @@ def _columns(frame: pd.DataFrame, is_per_key: bool) -> dict[str, str]:
         for name in names
         if name.startswith(LOOP) and name.endswith(PER_SCORE) and name != f"{LOOP}{ALL_OF_LOOP}"
     }
-
-
-def _parts(row: BarRow, columns: dict[str, str]) -> dict[str, float]:
-    """Return the instructions of each class, in the one case of a row."""
-    case = row.cases.iloc[0]
-    counts = {name: case[column] for column, name in columns.items()}
-    return {name: float(count) for name, count in counts.items() if count == count and count is not None}

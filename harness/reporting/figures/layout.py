@@ -1,26 +1,21 @@
-"""Panels side by side, room for what stands above them, and the caption below."""
+"""The frame that all figures share: panels with headings, a legend above them, and the caption below.
+
+matplotlib's constrained layout gives everything its place.  What is estimated here is only how high a figure
+has to be, and after how many letters a line of text breaks.
+"""
 
 from __future__ import annotations
 
-import re
+import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from harness.reporting.captions import said_of_runs
-from harness.reporting.figures.base import TooLow, Unreadable
-from harness.reporting.figures.headings import LEFT_OF_PANELS, further_lines, wrapped_headings
-from harness.reporting.figures.legend import SMALLEST_HEIGHT, text_width
+from harness.reporting.figures.base import FigureSettings, NothingToDraw, Unreadable
 from harness.reporting.figures.places import FIXED_LENGTH, LENGTHS
-from harness.reporting.figures.style import (
-    CAPTION_SIZE,
-    COLUMN_HEIGHT,
-    COLUMN_WIDTH,
-    FONT_SIZES,
-    PAPER_WIDTH,
-    POINTS_PER_INCH,
-)
+from harness.reporting.figures.style import CAPTION_SIZE, COLUMN_HEIGHT, COLUMN_WIDTH, FONT_SIZES
 from harness.reporting.frames import (
     PROBLEM_COLUMNS,
     distinct_texts,
@@ -38,17 +33,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-CAPTION_CHARACTERS_PER_INCH = 21.5
-CAPTION_MARGIN = 0.07
-"""Inches beside a caption, on either side."""
-LABEL_GAP = 3.0
-"""Points that tick labels beside each other are apart at least."""
+LETTERS = 120
+"""Letters of size 1 that fit into an inch."""
+LONGEST_TEXT = 200
+"""Letters of a name that are drawn; rows of other origin may have longer ones."""
+HEADING_SIZE = float(FONT_SIZES["axes.titlesize"])
+LEGEND_SIZE = float(FONT_SIZES["legend.fontsize"])
+LEFT_OF_PANELS = 0.6
+"""Inches for the label and the ticks of a vertical axis."""
+HANDLE = 0.5
+"""Inches of a legend's entry besides its text."""
+MOST_LEGEND_COLUMNS = 4
 LEAST_PANEL_HEIGHT = 0.8
 """Inches below which nothing of a panel can be read."""
-LEAST_OF_PANEL = 0.4
-"""Share of the usual height of panels that is left to them where more would not fit into a column."""
-SHARED_SIZES = "sizes"
-"""Column of words for sizes that share a panel, which are its heading as they are."""
+KIND = "kind"
+"""Column of words that tell published rows from measured ones where they have panels of their own."""
 MOST_PANELS = 24
 MOST_SERIES = 32
 MOST_PLACES = 48
@@ -85,7 +84,7 @@ def panel_columns(frame: pd.DataFrame, wanted: Sequence[str], x: str | None = No
     place = [] if x is None else [x]
     known = {*place, *said_of_runs(frame)}
     is_length_said = any(name in known or name in wanted for name in LENGTHS)
-    chosen = varying(frame, [*wanted, *([] if is_length_said else [FIXED_LENGTH])])
+    chosen = varying(frame, [*wanted, *([] if is_length_said else [FIXED_LENGTH]), KIND])
     for column in varying(frame, PROBLEM_COLUMNS):
         is_new = column not in chosen and column not in known
         if is_new and several_values(frame, [*place, *chosen], column):
@@ -156,16 +155,11 @@ def panel_grid(frame: pd.DataFrame, columns: Sequence[str], most_columns: int = 
 
 
 def _order(columns: Sequence[str], values: Sequence[Any]) -> list[Any]:
-    """Return what panels are sorted by: numbers grow, also those of `FIXED_LENGTH`, those of keys first.
-
-    Of sizes in words the numbers count, in their order.
-    """
+    """Return what panels are sorted by: numbers grow, also those of `FIXED_LENGTH`, those of keys first."""
     keys: list[Any] = []
     for column, value in zip(columns, values, strict=True):
         if column == FIXED_LENGTH:
             keys.append(((value > 0) - (value < 0), abs(value)))
-        elif column == SHARED_SIZES:
-            keys.append(([int(number) for number in re.findall(r"\d+", value)], value))
         else:
             keys.append(sort_key(value))
     return keys
@@ -174,142 +168,113 @@ def _order(columns: Sequence[str], values: Sequence[Any]) -> list[Any]:
 def new_drawing(
     grid: PanelGrid,
     panel_height: float,
-    caption: str | None,
-    notes: Sequence[str] = (),
+    settings: FigureSettings,
+    caption: str,
     *,
-    size: tuple[float, float] | None = None,
-    width: float = PAPER_WIDTH,
-    heading_height: float = SMALLEST_HEIGHT,
-    footer_height: float = 0.0,
-    height_above: float = 0.0,
-    left: float = LEFT_OF_PANELS,
-    shared_scale: bool | Literal["row"] = True,
+    notes: Sequence[str] = (),
+    legend: Mapping[str, Any] | None = None,
+    labels: tuple[str, str] = ("", ""),
+    width: float | None = None,
+    shares_scale: bool = True,
 ) -> tuple[Drawing, list[Axes]]:
-    """Make a drawing with axes and heading of each panel, by default on one vertical scale; caption below.
+    """Make a drawing with the axes and heading of each panel, by default on one vertical scale.
 
-    All sizes are in inches; a panel's height includes its heading's first line and tick labels,
-    `heading_height` is that of the legend or title above the panels, `footer_height` that of what stands
-    between panels and caption, `height_above` that of what each panel has above its axes besides its heading.
-    `left` is what axis label and ticks take left of the panels: what remains is a heading's width.
-    Where the whole `size` is given, panels take what is left of it; in a column of a page, what its height
-    leaves.  Without caption there are no notes either.  Raises `TooLow` where panels have no room.
+    Above the panels stand the settings' title and a `legend` of texts and handles; below them the `notes` and
+    the caption.  `labels` are those of the outer axes.  All sizes are in inches; a panel's height includes
+    its heading, ticks and label.  Raises `NothingToDraw` where the settings' size leaves panels no room.
     """
     from matplotlib.figure import Figure as Drawing
 
-    width = width if size is None else size[0]
-    lines = caption_lines(" ".join([*notes, caption]), width) if caption is not None else []
-    caption_height = (len(lines) * CAPTION_SIZE * 1.3 + 4) / POINTS_PER_INCH
-    below = caption_height + footer_height
-    headings = wrapped_headings(grid, width, left)
-    besides = grid.rows * height_above + further_lines(grid, headings) + heading_height + below
-    height, least = besides + grid.rows * panel_height, 0.0
-    if size is not None:
-        height, least = size[1], besides + grid.rows * LEAST_PANEL_HEIGHT
-    elif width <= COLUMN_WIDTH and height > COLUMN_HEIGHT:
-        of_panel = max(LEAST_PANEL_HEIGHT, LEAST_OF_PANEL * panel_height)
-        height, least = COLUMN_HEIGHT, besides + grid.rows * of_panel
-    if height < least:
-        raise TooLow(height, least)
-    drawing = Drawing(figsize=(width, height))
-    drawing.set_layout_engine("constrained", rect=(0, below / height, 1, 1 - below / height))
-    all_axes = drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=shared_scale)
-    taken = {(panel.row, panel.column) for panel in grid.panels}
-    for row in range(grid.rows):
-        for column in range(grid.columns):
-            if (row, column) not in taken:
-                all_axes[row, column].set_visible(False)
-    drawing.text(
-        CAPTION_MARGIN / width,
-        2 / POINTS_PER_INCH / height,
-        "\n".join(lines),
-        fontsize=CAPTION_SIZE,
-        color="0.25",
-        va="bottom",
-        linespacing=1.2,
-        gid="caption",
-    )
+    width = width or settings.inches
+    text = wrap(" ".join([*notes, caption]), width - 0.15, CAPTION_SIZE) if settings.caption else ""
+    entries = {wrap(name, width - HANDLE, LEGEND_SIZE): handle for name, handle in (legend or {}).items()}
+    columns, height_of_legend = _legend_size(list(entries), width)
+    headings = [_heading(panel, grid, width) for panel in grid.panels]
+    besides = 0.11 * (text.count("\n") + 1) + height_of_legend + 0.2 * bool(settings.title)
+    besides += 0.13 * grid.rows * max(heading.count("\n") for heading in headings)
+    height, least = besides + grid.rows * panel_height, min(LEAST_PANEL_HEIGHT, 0.7 * panel_height)
+    if settings.size is None and width <= COLUMN_WIDTH:
+        height = max(min(height, COLUMN_HEIGHT), besides + grid.rows * least)
+    if settings.size is not None:
+        height, needed = settings.size[1], math.ceil(10 * (besides + grid.rows * least)) / 10
+        if height < needed:
+            raise NothingToDraw(f"size: {height:g} inches of height, at least {needed:.1f} are needed")
+    drawing = Drawing(figsize=(width, height), layout="constrained")
+    all_axes = drawing.subplots(grid.rows, grid.columns, squeeze=False, sharey=shares_scale)
+    if text:
+        drawing.supxlabel(text, x=0.01, ha="left", fontsize=CAPTION_SIZE, color="0.25", gid="caption")
+    if entries:
+        for name, handle in entries.items():
+            handle.set_label(name)
+        drawing.legend(
+            handles=list(entries.values()), title=settings.title, loc="outside upper center", ncols=columns
+        )
+    elif settings.title:
+        drawing.suptitle(settings.title)
     shown = [all_axes[panel.row, panel.column] for panel in grid.panels]
+    for axes in set(all_axes.flat) - set(shown):
+        axes.set_visible(False)
     for axes, heading in zip(shown, headings, strict=True):
         axes.set_title(heading)
+    _label_axes(shown, grid, *labels)
     return drawing, shown
 
 
-def caption_lines(text: str, width: float) -> list[str]:
-    """Return the lines of a caption below a figure that is so many inches wide, in the style that is applied.
-
-    Lines are of as many letters as usually fit, or of fewer where these are wide.
-    """
-    room = (width - 2 * CAPTION_MARGIN) * POINTS_PER_INCH
-    lines: list[str] = []
-    rest = " ".join(text.split())
-    while rest:
-        most = round(width * CAPTION_CHARACTERS_PER_INCH)
-        line = textwrap.wrap(rest, most)[0]
-        while text_width(line, CAPTION_SIZE) > room and len(line) > 1:
-            line = textwrap.wrap(rest, len(line) - 1)[0]
-        lines.append(line)
-        rest = rest[len(line) :].lstrip()
-    return lines
+def wrap(text: str, inches: float, size: float) -> str:
+    """Break a text so that lines of letters of usual width are no longer than so many inches."""
+    text = text if len(text) <= LONGEST_TEXT or size == CAPTION_SIZE else text[: LONGEST_TEXT - 1] + "…"
+    return "\n".join(textwrap.wrap(text, max(8, round(inches * LETTERS / size))))
 
 
-def label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, y_label: str) -> None:
-    """Label the outer axes only; the vertical ones once for all where panels are lower than the label."""
+def inches_of(text: str, size: float) -> float:
+    """Return about how wide the longest line of a text is."""
+    return max(map(len, text.split("\n"))) * size / LETTERS
+
+
+def panel_inches(grid: PanelGrid, width: float) -> float:
+    """Return about how wide the axes of a panel are."""
+    return (width - LEFT_OF_PANELS) / grid.columns - 0.15
+
+
+def _heading(panel: Panel, grid: PanelGrid, width: float) -> str:
+    return wrap(panel.heading, panel_inches(grid, width), HEADING_SIZE)
+
+
+def _legend_size(names: Sequence[str], width: float) -> tuple[int, float]:
+    """Return how many columns of entries fit into a width, and how high the legend is about."""
+    if not names:
+        return 1, 0.0
+    widest = max(inches_of(name, LEGEND_SIZE) for name in names) + HANDLE
+    columns = max(1, min(MOST_LEGEND_COLUMNS, len(names), int(width / widest)))
+    lines = max(name.count("\n") + 1 for name in names)
+    return columns, 0.1 + 0.16 * math.ceil(len(names) / columns) * lines
+
+
+def _label_axes(all_axes: Sequence[Axes], grid: PanelGrid, x_label: str, y_label: str) -> None:
+    """Label the outer axes only."""
     places = {(panel.row, panel.column) for panel in grid.panels}
     for panel, axes in zip(grid.panels, all_axes, strict=True):
         if panel.column == 0:
             axes.set_ylabel(y_label)
         if (panel.row + 1, panel.column) not in places:
             axes.set_xlabel(x_label)
-    if grid.rows > 1 and _are_lower_than_labels(all_axes):
-        for axes in all_axes:
-            axes.set_ylabel("")
-        drawing_of(all_axes).supylabel(y_label, fontsize=FONT_SIZES["axes.labelsize"])
-    _thin_out_labels(all_axes)
 
 
-def _thin_out_labels(all_axes: Sequence[Axes]) -> None:
-    """Leave out labels of logarithmic horizontal scales that would run into the one on their right."""
-    scales = [axes for axes in all_axes if axes.get_xscale() == "log"]
-    if scales:
-        lay_out(drawing_of(scales))
-    for axes in scales:
-        gap = LABEL_GAP * axes.figure.dpi / POINTS_PER_INCH
-        texts = [label.get_text() for label in axes.get_xticklabels()]
-        left = float("inf")
-        for place, label in reversed(list(enumerate(axes.get_xticklabels()))):
-            extent = label.get_window_extent()
-            if extent.x1 + gap > left:
-                texts[place] = ""
-            elif texts[place]:
-                left = extent.x0
-        if texts != [label.get_text() for label in axes.get_xticklabels()]:
-            axes.set_xticks(axes.get_xticks(), texts)
+def write_log_ticks(axis: Any, low: float, high: float, base: int = 10) -> None:
+    """Write numbers at ticks of a logarithmic axis between two values, and none beyond.
 
+    On a scale too short for two powers of its base there are ticks between these, or equal steps.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator
 
-def _are_lower_than_labels(all_axes: Sequence[Axes]) -> bool:
-    lay_out(drawing_of(all_axes))
-    return any(axes.yaxis.label.get_window_extent().height > axes.bbox.height for axes in all_axes)
-
-
-def lay_out(drawing: Drawing) -> None:
-    """Give the panels of a drawing their places, without drawing it, which takes longer."""
-    engine = drawing.get_layout_engine()
-    if engine is not None:  # a plugin's own drawing may have none
-        engine.execute(drawing)
-
-
-def drawing_of(all_axes: Sequence[Axes]) -> Drawing:
-    """Return the drawing that axes are part of."""
-    drawing = all_axes[0].get_figure()
-    assert drawing is not None
-    return drawing  # type: ignore[return-value]
-
-
-def require_height(drawing: Drawing, rows: int, missing: float) -> None:
-    """Raise `TooLow` where each row of panels misses so many points of height."""
-    if missing > 0:
-        height = drawing.get_figheight()
-        raise TooLow(height, height + rows * missing / POINTS_PER_INCH)
+    subs = (1.0,) if high / low >= base**2 else (1.0, 2.0, 5.0)
+    choices = (LogLocator(base, subs, numticks=9), MaxNLocator(4, steps=(1, 2, 2.5, 5, 10)))
+    for locator in choices:
+        ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
+        if len(ticks) > 1:
+            break
+    axis.set_ticks(ticks, [f"{tick:.6g}" for tick in ticks])
+    axis.set_ticks([], minor=True)
 
 
 def describe_forms(columns: Sequence[str], forms: Sequence[Sequence[Any]]) -> list[str]:
@@ -330,7 +295,7 @@ def describe_value(column: str, value: Any, text_of: Callable[[Any], str] = form
         return f"{value} mask"
     if column == "causal":
         return "causal mask" if value else "full mask"
-    if column in ("dtype", "target", "device", "target_options", SHARED_SIZES):
+    if column in ("dtype", "target", "device", "target_options", KIND):
         return str(value)
     if column == FIXED_LENGTH:
         return f"seq {'q' if value > 0 else 'kv'} {abs(value)}" if value else "seq q = seq kv"

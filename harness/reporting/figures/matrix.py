@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.distinct import first_rows, numbered
 from harness.reporting.figures.base import Figure, FigureSettings, NothingToDraw, Unreadable, choose_rows
-from harness.reporting.figures.layout import Panel, PanelGrid, new_drawing
-from harness.reporting.figures.legend import text_width, wrap
+from harness.reporting.figures.layout import Panel, PanelGrid, inches_of, new_drawing, wrap
 from harness.reporting.figures.style import (
     FONT_SIZES,
-    PAPER_WIDTH,
     POINTS_PER_INCH,
     STATUS_WORDS,
     paper_style,
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
 CELL_HEIGHT = 0.34
 HEADER_HEIGHT = 0.45
-NARROWEST_LABELS = 1.3
 WIDEST_LABELS = 2.4
 """Inches for the names of the series, which are wrapped if longer."""
 WIDEST_CELL = 1.6
@@ -42,12 +39,7 @@ FAILED_NOTE = (
     "Where a cell has a stroke, all its cases are counted after it; those not named before it passed."
 )
 LABEL_SIZE = float(FONT_SIZES["ytick.labelsize"])
-LARGEST_TEXT = 7.0
-COMFORTABLE_TEXT = 5.5
-CHARACTER_WIDTH = {False: 0.57, True: 0.63}
-"""Mean width of a character over the font size, normal and bold."""
-CELL_FILL = 0.92
-"""Share of a cell's width for its text."""
+LARGEST_TEXT, COMFORTABLE_TEXT = 7.0, 5.5
 
 FAILED_HATCH = "////"
 
@@ -104,23 +96,26 @@ class Matrix(Figure):
                 f"{MOST_ROWS} and {MOST_CELLS} can be read; narrow them down with variants, where or columns"
             )
         names = [settings.display(label) for label in labels]
-        height = HEADER_HEIGHT + CELL_HEIGHT * len(labels)
+        has_failures = bool(FAILURES & set(shown["status"].unique()))
+        notes = [ACCEPTED_NOTE, *([FAILED_NOTE] if has_failures else [])]
+        notes += [f"Counted together: {', '.join(f'{column}s' for column in together)}."] if together else []
+        of_names = min(max(inches_of(name, LABEL_SIZE) for name in names) + 0.3, WIDEST_LABELS)
+        width = min(settings.inches, max(NARROWEST_DRAWING, of_names + WIDEST_CELL * len(keys)))
+        if settings.size:
+            width = settings.size[0]
+        titled = settings.model_copy(update={"title": settings.title or "cases by status"})
         with paper_style(settings.font):
-            grid = PanelGrid((Panel(0, 0, "", shown),), 1, 1)
-            counted = [f"Counted together: {_plural(together)}."] if together else []
-            notes = [
-                ACCEPTED_NOTE,
-                *counted,
-                *([FAILED_NOTE] if FAILURES & set(shown["status"].unique()) else []),
-            ]
-            most = settings.inches
-            width = settings.size[0] if settings.size else min(most, _width(len(keys), names))
-            below = caption if settings.caption else None
-            drawing, (axes,) = new_drawing(grid, height, below, notes, size=settings.size, width=width)
-            drawing.suptitle(settings.title or "cases by status")
-            cell_width = (width - _label_width(names)) / len(keys)
-            _draw_cells(axes, shown, columns, keys, labels, cell_width)
-            _label_cells(axes, columns, keys, names, cell_width)
+            drawing, (axes,) = new_drawing(
+                PanelGrid((Panel(0, 0, "", shown),), 1, 1),
+                HEADER_HEIGHT + CELL_HEIGHT * len(labels),
+                titled,
+                caption,
+                notes=notes,
+                width=width,
+            )
+            inches = 0.92 * (width - of_names) / len(keys)
+            _draw_cells(axes, shown, columns, keys, labels, inches)
+            _label_cells(axes, columns, keys, names, inches)
         return drawing
 
 
@@ -144,10 +139,6 @@ def _keys(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Hashable, .
         set(frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)),
         key=lambda values: [sort_key(value) for value in values],
     )
-
-
-def _plural(columns: Sequence[str]) -> str:
-    return ", ".join(f"{column}s" for column in columns)
 
 
 def cell_text(counts: Counter[Status], words: Mapping[Status, str] | None = None) -> str:
@@ -176,25 +167,15 @@ def cell_look(counts: Counter[Status]) -> tuple[str, str]:
     return LOOKS[worst].color, LOOKS[worst].hatch
 
 
-def _width(columns: int, labels: Sequence[str]) -> float:
-    return min(PAPER_WIDTH, max(NARROWEST_DRAWING, _label_width(labels) + WIDEST_CELL * columns))
-
-
-def _label_width(labels: Sequence[str]) -> float:
-    """Return the inches that the names of the series take."""
-    widest = max(text_width(label, LABEL_SIZE) for label in labels) / POINTS_PER_INCH
-    return min(max(widest + 0.15, NARROWEST_LABELS), WIDEST_LABELS)
-
-
 def _draw_cells(
     axes: Axes,
     frame: pd.DataFrame,
     columns: Sequence[str],
     keys: Sequence[tuple[Hashable, ...]],
     labels: Sequence[str],
-    cell_width: float,
+    inches: float,
 ) -> None:
-    """Draw all cells, `cell_width` inches wide."""
+    """Draw all cells, in which texts have so many inches."""
     import numpy as np
     from matplotlib.patches import Rectangle
 
@@ -205,7 +186,6 @@ def _draw_cells(
     distinct = narrow.iloc[first_rows(numbers)].itertuples(index=False, name=None)
     for (label, *place, status), count in zip(distinct, cases, strict=True):
         counts.setdefault((label, tuple(place)), Counter())[Status(str(status))] = count
-    cell_points = CELL_FILL * cell_width * POINTS_PER_INCH
     for row, label in enumerate(labels):
         for column, key in enumerate(keys):
             cell = counts.get((label, key))
@@ -213,46 +193,45 @@ def _draw_cells(
             axes.add_patch(
                 Rectangle((column, row), 1, 1, facecolor=color, hatch=hatch, edgecolor="white", linewidth=1.5)
             )
-            _write_cell(axes, column, row, cell, cell_points, is_failure=bool(hatch))
+            _write_cell(axes, column, row, cell, inches, is_failure=bool(hatch))
     axes.set_xlim(0, len(keys))
     axes.set_ylim(len(labels), 0)
 
 
 def _write_cell(
-    axes: Axes, column: int, row: int, counts: Counter[Status] | None, cell_points: float, *, is_failure: bool
+    axes: Axes, column: int, row: int, counts: Counter[Status] | None, inches: float, *, is_failure: bool
 ) -> None:
-    weight = CHARACTER_WIDTH[is_failure]
-    lines, size = _fitting_text(counts, cell_points / weight) if counts else (["no case"], LARGEST_TEXT)
+    text, size = _fitting_text(counts, inches) if counts else ("no case", LARGEST_TEXT)
     axes.text(
         column + 0.5,
         row + 0.5,
-        "\n".join(lines),
+        text,
         ha="center",
-        va="center_baseline" if len(lines) == 1 else "center",
-        fontsize=size,
+        va="center",
+        fontsize=size * (0.9 if is_failure else 1.0),
         fontweight="bold" if is_failure else "normal",
         color="0.05" if counts else "0.6",
         linespacing=1.0,
         gid="cell",
+        in_layout=False,
     )
 
 
-def _fitting_text(counts: Counter[Status], width: float) -> tuple[list[str], float]:
-    """Return a cell's lines and font size: short words, then more lines, then smaller, as the width demands.
-
-    `width` is what the text may take, in points divided by a character's width at size 1.
-    """
+def _fitting_text(counts: Counter[Status], inches: float) -> tuple[str, float]:
+    """Return a cell's text and its size: short words, then more lines, then smaller, as the width demands."""
     short = cell_text(counts, STATUS_WORDS)
-    choices = [[cell_text(counts)], [short], short.replace(", ", ",\n").split("\n")]
+    choices = [cell_text(counts), short, short.replace(", ", ",\n")]
     sizes = [
-        min(width / max(len(line) for line in lines), CELL_HEIGHT * POINTS_PER_INCH / (1.3 * len(lines)))
-        for lines in choices
+        min(
+            LARGEST_TEXT,
+            inches / inches_of(text, 1.0),
+            CELL_HEIGHT * POINTS_PER_INCH / (1.3 * (text.count("\n") + 1)),
+        )
+        for text in choices
     ]
-    for lines, size in zip(choices, sizes, strict=True):
-        if size >= COMFORTABLE_TEXT:
-            return lines, min(size, LARGEST_TEXT)
-    best = max(range(len(choices)), key=lambda index: sizes[index])
-    return choices[best], min(sizes[best], LARGEST_TEXT)
+    fitting = [index for index, size in enumerate(sizes) if size >= COMFORTABLE_TEXT]
+    best = fitting[0] if fitting else max(range(len(choices)), key=lambda index: sizes[index])
+    return choices[best], sizes[best]
 
 
 def _label_cells(
@@ -260,28 +239,22 @@ def _label_cells(
     columns: Sequence[str],
     keys: Sequence[tuple[Hashable, ...]],
     labels: Sequence[str],
-    cell_width: float,
+    inches: float,
 ) -> None:
     """Write the names of columns and rows, those of columns small enough not to touch each other."""
     names = [
         "\n".join(_name(column, value) for column, value in zip(columns, key, strict=True)) for key in keys
     ]
-    wrapped = [wrap(label, LABEL_SIZE, (WIDEST_LABELS - 0.15) * POINTS_PER_INCH) for label in labels]
-    cell_points = CELL_FILL * cell_width * POINTS_PER_INCH
-    if _widest(names) > cell_points:  # a chip goes below its target
+    if max(inches_of(name, LABEL_SIZE) for name in names) > inches:  # a chip goes below its target
         names = [name.replace(":", ":\n") for name in names]
-    size = min(LABEL_SIZE, LABEL_SIZE * cell_points / _widest(names))
+    size = min(LABEL_SIZE, *(LABEL_SIZE * inches / inches_of(name, LABEL_SIZE) for name in names))
     axes.set_xticks([index + 0.5 for index in range(len(keys))], names, fontsize=size)
+    wrapped = [wrap(label, WIDEST_LABELS - 0.3, LABEL_SIZE) for label in labels]
     axes.set_yticks([index + 0.5 for index in range(len(labels))], wrapped)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-
-
-def _widest(names: Sequence[str]) -> float:
-    """Return how many points the widest line takes."""
-    return max(text_width(line, LABEL_SIZE) for name in names for line in name.split("\n"))
 
 
 def _name(column: str, value: Any) -> str:

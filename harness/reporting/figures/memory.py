@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.reporting.figures.base import Figure, NothingToDraw, choose_rows
-from harness.reporting.figures.size_lines import (
-    SizeSettings,
-    draw_size_lines,
+from harness.reporting.figures.logarithmic import (
+    draw_logarithmic,
     known_series,
     left_out_note,
     on_scale,
 )
+from harness.reporting.figures.over_sizes import SizeSettings
+from harness.reporting.figures.places import along
 from harness.reporting.frames import RUN_LABEL, several_values
 
 if TYPE_CHECKING:
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 MEBIBYTE = 2**20
-Points = tuple[tuple[Any, float], ...]
-"""Places along the horizontal axis, and mebibytes there."""
 VALUES = "memory_bytes"
-MEBIBYTES = "memory_mib"
 HELD_NOTE = (
     "Held by a call: inputs, output, and workspace such as the score matrix, counted from the code. Dotted: "
     "inputs and outputs alone, of each run where problems differ."
@@ -61,43 +59,46 @@ class Memory(Figure):
         """Draw it; see `Figure.draw`."""
         known, left_out = _shown(frame, settings)
         shown = on_scale(known, VALUES)
-        shown = shown.assign(**{MEBIBYTES: shown[VALUES].astype(float) / MEBIBYTE})
         is_held = settings.y == "held"
-        names = {settings.display(label): why for label, why in left_out.items()}
+        x = along(shown, settings.x)[1]
+        least = shown["bytes"].dropna().astype(float) / MEBIBYTE if is_held else ()
 
-        def add_least(axes: Axes, rows: pd.DataFrame, x: str) -> None:
-            lines = _least_of_runs(rows, x)
-            for runs, points in lines.items():
-                _draw_least(axes, points, f"inputs and outputs ({', '.join(runs)})" if len(lines) > 1 else "")
+        def add_least(axes: Axes, rows: pd.DataFrame) -> None:
+            for name, points in _least_of_runs(rows, x).items():
+                _draw_least(axes, points, name)
 
-        return draw_size_lines(
+        return draw_logarithmic(
             frame,
             shown,
-            MEBIBYTES,
-            settings,
+            shown[VALUES].astype(float) / MEBIBYTE,
             "memory of a call (MiB)" if is_held else "resident memory (MiB)",
+            settings,
             caption,
-            [HELD_NOTE if is_held else PEAK_NOTE, *left_out_note(names)],
-            add_least if is_held else None,
+            [HELD_NOTE if is_held else PEAK_NOTE, *left_out_note(left_out, settings)],
+            held=list(least),
+            add_to_panel=add_least if is_held else None,
         )
 
 
-def _least_of_runs(rows: pd.DataFrame, x: str) -> dict[tuple[str, ...], Points]:
-    """Return what inputs and outputs alone take at each place, for the runs that agree in it.
+def _least_of_runs(rows: pd.DataFrame, x: str) -> dict[str, Any]:
+    """Return what inputs and outputs alone take at each place, by the names of the runs that agree in it.
 
     Problems at one place differ between runs only, where series carry their names; else there is one line.
     """
     known = rows.dropna(subset=["bytes"])
     by_run = RUN_LABEL in known and several_values(known, [x], "bytes")
-    runs_of: dict[Points, list[str]] = {}
+    runs_of: dict[tuple[Any, ...], list[str]] = {}
     for run, of_run in known.groupby(RUN_LABEL, sort=False) if by_run else [("", known)]:
         least = of_run.groupby(x)["bytes"].min().astype(float) / MEBIBYTE
         if len(least):
             runs_of.setdefault(tuple(least.items()), []).append(str(run))
-    return {tuple(runs): points for points, runs in runs_of.items()}
+    return {
+        f"inputs and outputs ({', '.join(runs)})" if len(runs_of) > 1 else "": points
+        for points, runs in runs_of.items()
+    }
 
 
-def _draw_least(axes: Axes, points: Points, words: str) -> None:
+def _draw_least(axes: Axes, points: Any, words: str) -> None:
     """Draw what inputs and outputs alone take, with words below its start that say whose they are."""
     places, heights = zip(*points, strict=True)
     (line,) = axes.plot(places, heights, linestyle=":", color="0.15", linewidth=1.0, gid="least", zorder=3)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.reporting.captions import describe_commands, describe_resumes
 from harness.reporting.frames import is_missing, records
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 1000
 """Rows that a figure's file lists; of more it says how many they are."""
-LARGEST_COUNT = 10**12
-"""Rows that a figure can say it shows: more than any run has."""
 TIME_DIGITS = 6
 """Significant digits of the times in the list."""
 
@@ -83,19 +81,9 @@ class Origin(BaseModel):
     unset: tuple[Name, ...] = ()
     """Settings of the runs' own experiments that the figure was drawn without."""
     runs: tuple[RunOrigin, ...]
-    row_count: int = Field(ge=0, le=LARGEST_COUNT)
+    row_count: int
     rows: tuple[RowOrigin, ...]
     """Empty where there are more than `MOST_ROWS`."""
-
-    @model_validator(mode="after")
-    def _as_it_is_written(self) -> Self:
-        """Refuse what no figure says: a wrong number of rows, and settings that TOML cannot hold."""
-        is_listed = len(self.rows) == self.row_count
-        if not is_listed and (self.rows or self.row_count <= MOST_ROWS):
-            raise ValueError(f"found {len(self.rows)} rows, expected {self.row_count}")
-        if _holds_nothing(self.settings):
-            raise ValueError("settings: found null, expected values that TOML has")
-        return self
 
     def text(self) -> str:
         """Return it as one line of ASCII, which every format of figures can hold."""
@@ -104,15 +92,6 @@ class Origin(BaseModel):
         left_out = set() if self.unset else {"unset"}
         values = self.model_dump(mode="json", exclude_none=True, exclude=left_out)
         return json.dumps(values, ensure_ascii=True, sort_keys=True)
-
-
-def _holds_nothing(value: Any) -> bool:
-    """Return whether a null is anywhere in a value that was read from JSON."""
-    if isinstance(value, Mapping):
-        return any(map(_holds_nothing, value.values()))
-    if isinstance(value, list | tuple):
-        return any(map(_holds_nothing, value))
-    return value is None
 
 
 def origin_of(runs: Runs, figure: str, settings: Mapping[str, Any], rows: pd.DataFrame) -> Origin:

@@ -1,10 +1,8 @@
-"""Measured peaks in a throughput figure: lines where the scale holds them, words in the corner elsewhere."""
+"""The measured peaks that rows of a throughput figure were compared with."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from harness.reporting.figures.layout import describe_value
@@ -14,19 +12,13 @@ from harness.results.refuted_peaks import credible_peaks
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 IN_SIGHT = 1.6
 """A peak further above all data of a figure than this factor is written, not drawn to scale."""
 MEASURED_FOR = ("target", "device", "threads", "dtype", "target_options")
 """Columns that a peak may depend on, besides the run: each measures its own."""
-CROWDED = 0.07
-"""The share of the scale that a line of words takes: lines nearer to each other have no room for it."""
 SHOWN = "shown_peak"
 """Column of peaks as they are written: what is equal there counts as equal."""
-TEXT_SIZE = 6.0
-TEXT_LINE = 8.0
-"""Points from one line of text in the corner to the next."""
 
 
 @dataclass(frozen=True)
@@ -97,54 +89,3 @@ def _owner(column: str, value: Any) -> str:
 
 def _joined(one: Peak, other: Peak) -> Peak:
     return replace(one, value=max(one.value, other.value), owner=f"{one.owner}; {other.owner}")
-
-
-def values_in_sight(panels: Sequence[Sequence[Peak]], highest: float) -> list[float]:
-    """Return the peaks of all panels that are near enough to the highest measurement for its scale."""
-    return [peak.value for peaks in panels for peak in peaks if peak.value <= IN_SIGHT * highest]
-
-
-def height_of_words(peaks: Sequence[Sequence[Peak]]) -> float:
-    """Return how many points the words of any panel's peaks take, all in the corner."""
-    return TEXT_LINE * max(map(len, peaks), default=0)
-
-
-def draw_peaks(axes: Axes, peaks: Sequence[Peak], *, all_in_corner: bool = False) -> None:
-    """Draw a panel's peaks; its vertical limits must be final.
-
-    Words stand at the lines, or all in the corner, where lines are close to each other or to the words in the
-    corner, or something else is written beside them.
-    """
-    top = axes.get_ylim()[1]
-    lines = sorted(peak.value for peak in peaks if peak.value <= top)
-    all_in_corner |= any(upper - lower < CROWDED * top for lower, upper in pairwise(lines))
-    words_above = len(peaks) - len(lines)
-    if words_above and lines:
-        all_in_corner |= top - lines[-1] < CROWDED * top * (words_above + 1)
-    for peak in peaks:
-        if peak.value <= top:
-            axes.axhline(peak.value, color="0.35", linewidth=0.8, linestyle=(0, (1, 1)), gid="peak")
-            if not all_in_corner:
-                _write(axes, peak.text, peak.value, above=True)
-    in_corner = [peak for peak in peaks if all_in_corner or peak.value > top]
-    in_corner.sort(key=lambda peak: -peak.value)
-    for line, peak in enumerate(in_corner):
-        text = f"{peak.text} ↑" if peak.value > top else peak.text
-        _write(axes, text, top, lower_by=line * TEXT_LINE)
-
-
-def _write(axes: Axes, text: str, height: float, *, above: bool = False, lower_by: float = 0.0) -> None:
-    """Write at the panel's right edge, above or below a height of the vertical scale."""
-    axes.annotate(
-        text,
-        (1, height),
-        xycoords=("axes fraction", "data"),
-        xytext=(-2, 1.5 if above else -2 - lower_by),
-        textcoords="offset points",
-        ha="right",
-        va="bottom" if above else "top",
-        fontsize=TEXT_SIZE,
-        color="0.25",
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.2},
-        gid="peak",
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.reporting.distinct import numbered
 from harness.reporting.figures.base import (
@@ -13,11 +13,9 @@ from harness.reporting.figures.base import (
     choose_rows,
     require_times,
 )
-from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
-from harness.reporting.figures.legend import add_legend, plan_legend
-from harness.reporting.figures.log_ticks import write_log_ticks
-from harness.reporting.figures.size_lines import line_handle, scale_values
-from harness.reporting.figures.style import SeriesStyle, marker_properties, paper_style, series_styles
+from harness.reporting.figures.layout import check_readable, new_drawing, panel_grid, write_log_ticks
+from harness.reporting.figures.over_sizes import draw_series, handles
+from harness.reporting.figures.style import paper_style, series_styles
 from harness.reporting.frames import PROBLEM_COLUMNS, labels_in
 from harness.reporting.units import significant
 
@@ -37,8 +35,8 @@ TIMES = {
     "time_per_flop_high_s": "time_high_s",
 }
 """Columns of the vertical axis, and those that are divided by the ideal FLOPs."""
-SIDE_ROOM = 1.18
-"""Ends of the horizontal scale over and under the points."""
+SIDE_ROOM, ROOM = 1.18, 1.5
+"""Ends of the scales over and under the points."""
 NOTE = (
     "Time over ideal FLOPs: picoseconds for each of the problem's operations; error bars: 95 % interval. "
     "Points of a series are joined by growing length. Dotted: what the best rate of executed operations in "
@@ -84,56 +82,36 @@ class Recompute(Figure):
         shown = self.numbers(frame, settings)
         columns = check_readable(shown.drop(columns=list(SIZES)), settings.panels)
         lines = _with_gaps(choose_rows(frame, settings), shown)
-        grid = panel_grid(lines, columns, settings.panels_beside)
         labels, styles = labels_in(shown), series_styles(frame)
+        factors, times = shown["recompute_factor"], lines[list(TIMES)] * PICO
+        lines = lines.assign(**{name: times[name] for name in TIMES})
+        grid = panel_grid(lines, columns, settings.panels_beside)
+        least, most = float(factors.min()) / SIDE_ROOM, float(factors.max()) * SIDE_ROOM
+        low, high = float(times.min().min()) / ROOM, float(times.max().max()) * ROOM
         with paper_style(settings.font):
-            names = [settings.display(label) for label in labels]
-            legend = plan_legend(names, settings.title, settings.inches)
             drawing, all_axes = new_drawing(
                 grid,
                 PANEL_HEIGHT,
-                caption if settings.caption else None,
-                [NOTE, *_not_counted(frame, shown, settings), *_broken(lines, settings)],
-                size=settings.size,
-                width=settings.inches,
-                heading_height=legend.height,
-            )
-            least, most = (
-                shown["recompute_factor"].min() / SIDE_ROOM,
-                shown["recompute_factor"].max() * SIDE_ROOM,
+                settings,
+                caption,
+                notes=[NOTE, *_not_counted(frame, shown, settings), *_broken(lines, settings)],
+                legend=handles(styles, labels, settings),
+                labels=("executed / ideal FLOPs", "time / ideal FLOPs (ps)"),
             )
             for panel, axes in zip(grid.panels, all_axes, strict=True):
-                _draw_panel(axes, panel.frame, styles)
-                _scale_factors(axes, float(least), float(most))
-            scale_values(all_axes)
-            for panel, axes in zip(grid.panels, all_axes, strict=True):
-                _draw_rate(axes, panel.frame, float(least), float(most))
-            add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
-            label_axes(all_axes, grid, "executed / ideal FLOPs", "time / ideal FLOPs (ps)")
+                for label in labels_in(panel.frame):
+                    rows = panel.frame[panel.frame["label"] == label].sort_values(["seq_q", "seq_kv"])
+                    draw_series(axes, rows, "recompute_factor", [*TIMES], styles[label], linewidth=0.7)
+                axes.set(xlim=(least, most), ylim=(low, high), xscale="log", yscale="log")
+                write_log_ticks(axes.xaxis, least, most)
+                write_log_ticks(axes.yaxis, low, high)
+                axes.grid(axis="y")
+                _draw_rate(axes, panel.frame, least, most)
         return drawing
 
 
-def _draw_panel(axes: Axes, frame: pd.DataFrame, styles: dict[str, SeriesStyle]) -> None:
-    for label in labels_in(frame):
-        rows = frame[frame["label"] == label].sort_values(["seq_q", "seq_kv"])
-        middle, low, high = (rows[name] * PICO for name in TIMES)
-        distances: list[Any] = [
-            (middle - low).clip(lower=0).fillna(0),
-            (high - middle).clip(lower=0).fillna(0),
-        ]
-        axes.errorbar(
-            rows["recompute_factor"],
-            middle,
-            yerr=distances,
-            **{**marker_properties(styles[label]), "linewidth": 0.7},
-            capsize=1.5,
-            elinewidth=0.7,
-            label=label,
-        )
-
-
 def _draw_rate(axes: Axes, frame: pd.DataFrame, least: float, most: float) -> None:
-    """Draw what the best executed rate of a panel would take; it changes no scale."""
+    """Draw what the best executed rate of a panel would take."""
     # whole numbers that can be missing take no fractions
     executed = frame["flops_executed"].astype(float).fillna(frame["flops"] * frame["recompute_factor"])
     rates = executed / frame["time_s"]
@@ -144,24 +122,10 @@ def _draw_rate(axes: Axes, frame: pd.DataFrame, least: float, most: float) -> No
         linestyle=":",
         color="0.15",
         linewidth=0.9,
-        scaley=False,
         gid="rate",
     )
-    axes.annotate(
-        f"{significant(best / 1e9)} GFLOP/s executed",
-        (0.98, 0.03),
-        xycoords="axes fraction",
-        ha="right",
-        fontsize=5.5,
-        color="0.25",
-        gid="rate",
-    )
-
-
-def _scale_factors(axes: Axes, least: float, most: float) -> None:
-    axes.set_xscale("log")
-    axes.set_xlim(least, most)
-    write_log_ticks(axes.xaxis, least, most)
+    words = f"dotted: {significant(best / 1e9)} GFLOP/s executed"
+    axes.set_title("\n".join(filter(None, [axes.get_title(), words])))
 
 
 def _with_gaps(chosen: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:

@@ -18,9 +18,16 @@ from harness.reporting.figures.base import (
     choose_rows,
     require_times,
 )
-from harness.reporting.figures.layout import check_readable, label_axes, new_drawing, panel_grid
-from harness.reporting.figures.legend import add_legend, plan_legend
-from harness.reporting.figures.log_ticks import write_log_ticks
+from harness.reporting.figures.layout import (
+    HEADING_SIZE,
+    check_readable,
+    new_drawing,
+    panel_grid,
+    panel_inches,
+    wrap,
+    write_log_ticks,
+)
+from harness.reporting.figures.over_sizes import handles
 from harness.reporting.figures.roofs import (
     MEMORY,
     Roof,
@@ -30,7 +37,6 @@ from harness.reporting.figures.roofs import (
     with_roof_peaks,
     without_roof,
 )
-from harness.reporting.figures.size_lines import line_handle
 from harness.reporting.figures.style import DOTTED, SeriesStyle, marker_properties, paper_style, series_styles
 from harness.reporting.frames import PROBLEM_COLUMNS, labels_in, varying
 from harness.reporting.units import Unit, rate_unit, significant
@@ -44,16 +50,14 @@ PANEL_HEIGHT = 2.9
 ROOM = 1.7
 """Ends of both scales beyond points and peaks."""
 ROOM_OF_SLOPE = 6.0
-"""End of the horizontal scale left of the ridge of memory, so that its slope and its words can be seen."""
-TEXT_SIZE = 5.5
-HALF_A_LINE = 0.04
-"""Half the height of words at a slope, and a little more, as a share of the vertical scale."""
+"""End of the horizontal scale left of the ridge of memory, so that its slope can be seen."""
 LENGTHS = ("seq_q", "seq_kv", "batch")
 """Columns along which the points of a series are joined."""
 NOTE = (
     "Arithmetic intensity: the problem's FLOPs over its least traffic, what is visible of the inputs read "
-    "once and the outputs written once. Slopes: bandwidths of reading from each level of memory. What lies "
-    "above that of memory is data that stays in a cache. Points of a problem are joined by growing length."
+    "once and the outputs written once. Slopes: bandwidths of reading from each level of memory, solid that "
+    "of memory itself. What lies above it is data that stays in a cache. Points of a problem are joined by "
+    "growing length."
 )
 
 
@@ -110,27 +114,25 @@ class Roofline(Figure):
         all_roofs = [roof for of_panel in roofs for roof in of_panel]
         scales = _scales(shown, all_roofs)
         with paper_style(settings.font):
-            names = [settings.display(label) for label in labels]
-            legend = plan_legend(names, settings.title, settings.inches)
             drawing, all_axes = new_drawing(
                 grid,
                 PANEL_HEIGHT,
-                caption if settings.caption else None,
-                [NOTE, *_doubts(shown, all_roofs), *_without_words(all_roofs, scales)],
-                size=settings.size,
-                width=settings.inches,
-                heading_height=legend.height,
+                settings,
+                caption,
+                notes=[NOTE, *_doubts(shown, all_roofs)],
+                legend=handles(styles, labels, settings),
+                labels=("arithmetic intensity (FLOP/byte)", f"throughput ({scales.unit.symbol})"),
             )
             for panel, axes, of_panel in zip(grid.panels, all_axes, roofs, strict=True):
                 _scale(axes, scales)
                 names_device = panel.frame["device"].nunique(dropna=False) > 1
+                lines = [_words(roof, scales, names_device=names_device) for roof in of_panel]
+                inches = panel_inches(grid, settings.inches)
+                words = [wrap(line, inches, HEADING_SIZE) for line in lines]
+                axes.set_title("\n".join(filter(None, [axes.get_title(), *words])))
                 for roof in of_panel:
-                    _draw_roof(axes, roof, scales, names_device=names_device)
+                    _draw_roof(axes, roof, scales)
                 _draw_points(axes, panel.frame, styles, scales.unit)
-            add_legend(drawing, legend, [line_handle(marker_properties(styles[label])) for label in labels])
-            label_axes(
-                all_axes, grid, "arithmetic intensity (FLOP/byte)", f"throughput ({scales.unit.symbol})"
-            )
         return drawing
 
 
@@ -162,18 +164,17 @@ def _scale(axes: Axes, scales: _Scales) -> None:
     axes.grid(axis="both")
 
 
-def _draw_roof(axes: Axes, roof: Roof, scales: _Scales, *, names_device: bool) -> None:
+def _draw_roof(axes: Axes, roof: Roof, scales: _Scales) -> None:
     """Draw the peak and a slope for each level up to it; dashed is what a data sheet says.
 
     A slope that lies left of the panel or above it is left out.
     """
-    owner = f" ({roof.device})" if names_device else ""
     factor = scales.unit.factor
     for level in roof.bandwidths:
-        ridge = roof.ridge(level)
-        end = scales.right if ridge is None else min(ridge, scales.right)
         if not _is_in_sight(roof, level, scales):
             continue
+        ridge = roof.ridge(level)
+        end = scales.right if ridge is None else min(ridge, scales.right)
         axes.plot(
             [scales.left, end],
             [roof.reach(level, scales.left) * factor, roof.reach(level, end) * factor],
@@ -183,7 +184,6 @@ def _draw_roof(axes: Axes, roof: Roof, scales: _Scales, *, names_device: bool) -
             gid="slope",
             zorder=1,
         )
-        _write_at_slope(axes, roof, level, scales, owner)
     if roof.tflops is not None:
         ridges = [ridge for level in roof.bandwidths if (ridge := roof.ridge(level)) is not None]
         axes.plot(
@@ -195,17 +195,15 @@ def _draw_roof(axes: Axes, roof: Roof, scales: _Scales, *, names_device: bool) -
             gid="peak",
             zorder=1,
         )
-        axes.annotate(
-            f"{roof.source} peak {significant(roof.tflops * factor)} {scales.unit.symbol}{owner}",
-            (1, roof.tflops * factor),
-            xycoords=("axes fraction", "data"),
-            xytext=(-2, 2),
-            textcoords="offset points",
-            ha="right",
-            fontsize=TEXT_SIZE,
-            color="0.25",
-            gid="peak",
-        )
+
+
+def _words(roof: Roof, scales: _Scales, *, names_device: bool) -> str:
+    """Return what a roof is, below its panel's heading."""
+    slopes = [roof.words(level) for level in roof.bandwidths if _is_in_sight(roof, level, scales)]
+    peak = roof.tflops
+    words = [] if peak is None else [f"peak {significant(peak * scales.unit.factor)} {scales.unit.symbol}"]
+    owner = f" ({roof.device})" if names_device else ""
+    return f"{roof.source} {', '.join([*words, *slopes])}{owner}"
 
 
 def _line_style(roof: Roof, *, is_memory: bool) -> Any:
@@ -214,57 +212,10 @@ def _line_style(roof: Roof, *, is_memory: bool) -> Any:
     return "-" if is_memory else DOTTED
 
 
-def _write_at_slope(axes: Axes, roof: Roof, level: str, scales: _Scales, owner: str) -> None:
-    """Write what a slope is on it, where it enters the panel, if it has room below peak and upper end."""
-    start = _start_of_words(roof, level, scales)
-    if not _has_room_for_words(roof, level, scales):
-        return
-    words = _words(roof, level)
-    axes.text(
-        start,
-        roof.reach(level, start) * scales.unit.factor,
-        f"{words}{owner}",
-        va="center",
-        fontsize=TEXT_SIZE,
-        color="0.25",
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4},
-        gid="slope",
-        zorder=2,
-    )
-
-
 def _is_in_sight(roof: Roof, level: str, scales: _Scales) -> bool:
     ridge = roof.ridge(level)
     is_left = ridge is not None and ridge <= scales.left
     return not is_left and roof.reach(level, scales.left) < scales.high
-
-
-def _start_of_words(roof: Roof, level: str, scales: _Scales) -> float:
-    """Return the intensity at which words of a slope begin."""
-    enters = max(scales.left, scales.left * scales.low / roof.reach(level, scales.left))
-    return float(enters * ROOM**0.15)
-
-
-def _has_room_for_words(roof: Roof, level: str, scales: _Scales) -> bool:
-    highest = scales.high / (scales.high / scales.low) ** HALF_A_LINE
-    start = _start_of_words(roof, level, scales)
-    return roof.reach(level, start) < min((roof.tflops or float("inf")) / ROOM, highest)
-
-
-def _words(roof: Roof, level: str) -> str:
-    return roof.words(level) if roof.is_measured else f"{roof.source}: {roof.words(level)}"
-
-
-def _without_words(roofs: Sequence[Roof], scales: _Scales) -> list[str]:
-    """Return a sentence on the slopes that are drawn and have no room for words beside them."""
-    several = len({roof.device for roof in roofs}) > 1
-    words = dict.fromkeys(
-        f"{_words(roof, level)} ({roof.device})" if several else _words(roof, level)
-        for roof in roofs
-        for level in roof.bandwidths
-        if _is_in_sight(roof, level, scales) and not _has_room_for_words(roof, level, scales)
-    )
-    return [f"Slopes without words beside them: {', '.join(words)}."] if words else []
 
 
 def _draw_points(axes: Axes, frame: pd.DataFrame, styles: dict[str, SeriesStyle], unit: Unit) -> None:

@@ -45,6 +45,8 @@ FONT_SIZES = {
     "figure.titlesize": 9,
 }
 CAPTION_SIZE = 6.0
+DARK = ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color")
+"""Settings of matplotlib that are a little lighter than black."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,11 @@ def paper_style(font: str = SANS) -> Iterator[None]:
 
     `font` is one of `FONTS`.
     """
-    import seaborn
-
     settings = {
-        **seaborn.axes_style("ticks"),
         **FONT_SIZES,
+        **dict.fromkeys(
+            ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"), "0.15"
+        ),
         "axes.linewidth": 0.6,
         "axes.titlepad": 4,
         "axes.axisbelow": True,
@@ -159,6 +161,10 @@ def paper_style(font: str = SANS) -> Iterator[None]:
         "xtick.major.size": 2.5,
         "ytick.major.size": 2.5,
         "legend.frameon": False,
+        "legend.title_fontsize": 9,
+        "legend.handlelength": 3.0,
+        "figure.constrained_layout.h_pad": 0.03,
+        "figure.constrained_layout.w_pad": 0.04,
     }
     with own_settings(settings):
         yield
@@ -171,11 +177,18 @@ def own_settings(settings: Any) -> Iterator[None]:
     So equal results give equal figures, whatever a `matplotlibrc` says.
     """
     import matplotlib
+    from matplotlib import artist
 
+    artist.kwdoc = _no_documentation  # type: ignore[assignment]
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         with matplotlib.rc_context(settings):
             yield
+
+
+def _no_documentation(of: Any) -> str:
+    """Stand for what matplotlib writes into docstrings of its classes, half the time of importing them."""
+    return ""
 
 
 def marker_properties(look: SeriesStyle) -> dict[str, Any]:
@@ -188,6 +201,13 @@ def marker_properties(look: SeriesStyle) -> dict[str, Any]:
         "markeredgecolor": look.color if look.is_hollow else "white",
         "markeredgewidth": 0.9 if look.is_hollow else 0.3,
     }
+
+
+def bar_properties(look: SeriesStyle) -> dict[str, Any]:
+    """Return what matplotlib is told of a series' bars."""
+    if look.is_published:
+        return {"facecolor": "white", "edgecolor": look.color, "hatch": look.hatch, "linewidth": 0.4}
+    return {"facecolor": look.color, "edgecolor": "white", "hatch": look.hatch, "linewidth": 0.4}
 
 
 def text_color(style: SeriesStyle) -> str:

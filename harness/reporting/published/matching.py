@@ -102,7 +102,7 @@ def sources(points: Iterable[PublishedPoint]) -> str:
     for source, devices in by_source.items():
         measured = "; ".join(f"{device}: {' · '.join(names)}" for device, names in devices.items())
         named.append(f"{source} ({measured})")
-    return f"Hatched: published by others, not measured here; from {'; '.join(named)}."
+    return f"Hatched or hollow: published by others, not measured here; from {'; '.join(named)}."
 
 
 def disagreements(points: Iterable[PublishedPoint]) -> Iterator[str]:

@@ -8,7 +8,8 @@ from synthetic_results import make_result
 
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.figures.base import NothingToDraw
-from harness.reporting.figures.bounds import Bounds
+from harness.reporting.figures.bounds import SIMULATED, Bounds
+from harness.reporting.figures.common_cases import LENGTH_NOTE
 from harness.reporting.frames import prepare
 from harness.results.frame import results_frame
 from harness.results.result import Result
@@ -43,7 +44,7 @@ def widths(axes: Axes, part: str) -> list[float]:
 
 
 def words(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.texts if text.get_gid() == "fraction"]
+    return [text.get_text() for text in axes.texts if text.get_gid() == "value"]
 
 
 def test_a_stack_has_the_cycles_of_each_part_for_a_thousand_scores() -> None:
@@ -70,46 +71,22 @@ def test_the_fraction_and_what_bounds_it_stand_beside_the_stack() -> None:
 
 def test_a_line_is_at_the_simulated_time() -> None:
     (axes,) = draw(FLASH).axes
-    (line,) = [entry for entry in axes.collections if entry.get_gid() == "simulated"]
+    (line,) = [entry for entry in axes.collections if entry.get_gid() == SIMULATED]
     assert line.get_segments()[0][:, 0] == pytest.approx([500, 500])
 
 
-def test_sizes_share_a_panel_only_where_each_series_has_one_model() -> None:
-    drawing = draw(FLASH, modelled("flash", 0.6, seq=512), modelled("flash", 0.65, heads=8, case="split"))
-    assert [axes.get_title() for axes in drawing.axes] == ["heads 8; seq 256", "heads 16; seq 256, 512"]
-    assert [words(axes) for axes in drawing.axes] == [
-        ["65.0 % of peak, bound by tensor"],
-        ["60.0 % of peak, bound by tensor"],
-    ]
-
-
-def test_panels_of_sizes_are_in_the_order_of_the_sizes() -> None:
-    drawing = draw(*(modelled("flash", seq / 8192, seq=seq) for seq in (4096, 512, 1024)))
-    titles = [axes.get_title() for axes in drawing.axes if axes.get_visible()]
-    assert titles == ["seq 512", "seq 1024", "seq 4096"]
-
-
-def test_sizes_with_one_model_need_no_heading() -> None:
-    (axes,) = draw(FLASH, modelled("flash", 0.6, seq=512)).axes
-    assert axes.get_title() == ""
-
-
-def test_series_of_different_lengths_are_not_side_by_side() -> None:
-    drawing = draw(FLASH, modelled("triton", 0.7, seq=512))
-    assert sorted(axes.get_title() for axes in drawing.axes) == ["seq 256", "seq 512"]
+def test_of_several_lengths_the_longest_is_drawn_and_the_caption_says_so() -> None:
+    drawing = draw(FLASH, modelled("flash", 0.65, seq=512))
+    (axes,) = drawing.axes
+    assert (axes.get_title(), words(axes)) == ("", ["65.0 % of peak, bound by tensor"])
+    (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
+    assert LENGTH_NOTE in " ".join(caption.split())
 
 
 def test_problems_with_other_code_are_panels_whatever_is_asked_for() -> None:
-    drawing = draw(
-        FLASH,
-        modelled("flash", 0.5, case="capped", softcap=30.0),
-        modelled("triton", 0.7, softcap=30.0),
-    )
-    assert [axes.get_title() for axes in drawing.axes] == ["softcap –", "softcap 30"]
-    assert [words(axes) for axes in drawing.axes] == [
-        ["60.0 % of peak, bound by tensor"],
-        ["50.0 % of peak, bound by tensor", "70.0 % of peak, bound by tensor"],
-    ]
+    rows = [modelled(name, 0.5, softcap=30.0, case=f"{name} capped") for name in ("flash", "triton")]
+    drawing = draw(FLASH, *rows)
+    assert sorted(axes.get_title() for axes in drawing.axes) == ["softcap 30", "softcap –"]
 
 
 def test_cases_without_a_model_are_left_out() -> None:

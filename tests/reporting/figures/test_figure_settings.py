@@ -38,11 +38,6 @@ def test_an_unknown_key_names_the_close_one() -> None:
     assert "baseline" in message
 
 
-def test_a_formula_deep_within_itself_is_refused() -> None:
-    message = error_of(Throughput(), {"title": f"${'{' * 190}$"})
-    assert "expected a formula between dollar signs" in message
-
-
 def test_an_unknown_panel_is_refused() -> None:
     assert error_of(Throughput(), {"panels": ["head"]}).startswith('figures.throughput.panels: found "head"')
 
@@ -187,11 +182,6 @@ def test_a_variant_that_the_experiment_does_not_have_is_refused_when_it_is_read(
         with pytest.raises(InputError, match=r"figures\.speedup\.\w+: unknown variant 'flsh' \(did you mean"):
             parse_settings(Speedup(), values, ["flash", "torch"])
     parse_settings(Speedup(), {"variants": ["flash tile_kv=64"], "baseline": "torch"}, ["flash", "torch"])
-
-
-def test_a_dollar_sign_that_begins_no_formula_is_text() -> None:
-    for title in ("$n$ keys", r"5 \$ an hour", "one $"):
-        assert parse_settings(Matrix(), {"title": title}).title == title
 
 
 def rows_of(**values: list[object]) -> pd.DataFrame:

@@ -124,25 +124,6 @@ def test_columns_that_somebody_chose_are_not_counted_together() -> None:
         draw(frame_of(*many_forms()), columns=["target", "dtype", "mask"])
 
 
-def test_long_texts_stay_inside_their_narrow_cells() -> None:
-    statuses = (Status.OUT_OF_MEMORY, Status.BUILD_FAILED, Status.UNSUPPORTED, Status.PASSED)
-    rows = [
-        make_result(seq=seq, dtype=dtype, mask=mask, status=status)
-        for dtype in ("f32", "f16", "bf16")
-        for mask in ("full", "causal", "boolean", "lengths")
-        for seq, status in enumerate(statuses, start=1)
-    ]
-    drawing = draw(frame_of(*rows))
-    drawing.draw_without_rendering()
-    (axes,) = drawing.axes
-    for patch, text in zip(axes.patches, axes.texts, strict=True):
-        cell, words = patch.get_window_extent(), text.get_window_extent()
-        assert cell.x0 <= words.x0
-        assert words.x1 <= cell.x1
-        assert cell.y0 <= words.y0
-        assert words.y1 <= cell.y1
-
-
 def note(drawing: Drawing) -> str:
     (caption,) = [text.get_text() for text in drawing.texts if text.get_gid() == "caption"]
     return " ".join(caption.split())
@@ -154,21 +135,6 @@ def test_the_note_explains_failures_only_where_there_are_some_and_never_shows_a_
     failed = note(draw(frame_of(make_result(), make_result(seq=2, status=Status.CRASHED))))
     assert "those not named before it passed" in failed
     assert "wrong" not in failed
-
-
-def test_long_names_of_series_leave_room_for_the_cells() -> None:
-    rows = [
-        make_result(experiment=name * 30, case=f"{name}{mask}{dtype}", mask=mask, dtype=dtype)
-        for name in "ab"
-        for mask in ("full", "causal", "boolean", "lengths")
-        for dtype in ("f32", "bf16")
-    ]
-    drawing = draw(frame_of(*rows))
-    drawing.draw_without_rendering()
-    (axes,) = drawing.axes
-    assert min(label.get_window_extent().x0 for label in axes.get_yticklabels()) >= 0
-    for patch, text in zip(axes.patches, axes.texts, strict=True):
-        assert text.get_window_extent().width <= patch.get_window_extent().width
 
 
 def test_no_results_give_the_reason() -> None:

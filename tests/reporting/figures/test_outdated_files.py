@@ -25,6 +25,7 @@ head_dim = 16
 y = "time"
 """
 FILES = {f"speedup.{ending}" for ending in ("png", "svg", "pdf", "dat")}
+ALL_FORMATS = ["--format", "png", "--format", "svg", "--format", "pdf"]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run.append_result(example_result("a", **TIMED))
     run.append_result(example_result("b", variant="unfused", time_s=1.0, baseline="unfused"))
     run.finish()
-    assert main(["report", str(run.path), "--figure", "speedup"]) == 0
+    assert main(["report", str(run.path), "--figure", "speedup", *ALL_FORMATS]) == 0
     return run.path
 
 
@@ -74,14 +75,14 @@ def test_a_figure_that_was_asked_for_once_goes_when_the_run_has_other_rows(
     assert main(["report", str(run.path), "--figure", "memory"]) == 0
     run.finish()
     assert main(["report", str(run.path)]) == 0
-    assert (report / "memory.png").exists(), "the same rows, though the manifest has another time of its end"
+    assert (report / "memory.svg").exists(), "the same rows, though the manifest has another time of its end"
     run.append_result(example_result("a", **{**sized, "time_s": 0.6}))
     run.finish()
     capsys.readouterr()
     assert main(["report", str(run.path)]) == 0
     told = capsys.readouterr().err
-    assert not (report / "memory.png").exists()
-    assert (report / "speedup.png").exists()
+    assert not (report / "memory.svg").exists()
+    assert (report / "speedup.svg").exists()
     assert "figure memory: the files of an earlier report are removed: --figure memory draws it again" in told
 
 
@@ -90,7 +91,7 @@ def test_figures_that_somebody_collects_elsewhere_stay_and_are_told_of(
 ) -> None:
     paper = tmp_path / "paper"
     elsewhere = ["report", str(run.path), "--out", str(paper)]
-    assert main([*elsewhere, "--figure", "speedup", "--set", "title=Ours"]) == 0
+    assert main([*elsewhere, "--figure", "speedup", "--set", "title=Ours", *ALL_FORMATS]) == 0
     run.append_result(example_result("a", **{**TIMED, "time_s": 0.6}))
     run.finish()
     assert main([*elsewhere, "--figure", "throughput", "--set", "y=time"]) == 0

@@ -7,13 +7,12 @@ from typing import Any
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure as Drawing
-from matplotlib.text import Text
 from synthetic_results import example_manifest, make_result
 
 from harness import plugins
 from harness.experiment.figure_settings import parse_settings
 from harness.reporting.captions import CAPTION_COLUMNS, figure_caption, said_of_runs
-from harness.reporting.figures.base import Figure, draw_figure
+from harness.reporting.figures.base import Figure
 from harness.reporting.figures.layout import panel_columns
 from harness.reporting.figures.memory import Memory
 from harness.reporting.figures.throughput import Throughput
@@ -96,7 +95,7 @@ def merged(*results: Result) -> pd.DataFrame:
 def draw(figure: Figure, frame: pd.DataFrame, **settings: Any) -> Drawing:
     chosen = parse_settings(figure, settings)
     caption = figure_caption(figure.rows(frame, chosen), [MANIFEST], LABELS)
-    return draw_figure(figure, frame, chosen, caption)
+    return figure.draw(frame, chosen, caption)
 
 
 def caption_of(drawing: Drawing) -> str:
@@ -105,9 +104,9 @@ def caption_of(drawing: Drawing) -> str:
 
 
 def headings(drawing: Drawing) -> list[str]:
-    """What stands above panels, and above rows of bars."""
-    texts = [text for text in drawing.findobj(Text) if text.get_gid() == "form"]
-    return [text.get_text() for text in [*texts, *(axes.title for axes in drawing.axes)] if text.get_text()]
+    """What stands above panels."""
+    titles = [axes.get_title() or axes.get_title(loc="left") for axes in drawing.axes]
+    return [title for title in titles if title]
 
 
 def words_of_runs(caption: str) -> dict[str, str]:
