@@ -22,7 +22,7 @@ def test_a_planted_bug_is_noticed(bug: PlantedBug, iree_attention: Callable[[str
     assert catchers(run) == bug.caught_by, summary(run.report.findings)
 
 
-def test_every_bug_is_noticed_by_something_and_has_a_name_of_its_own() -> None:
+def test_every_bug_is_noticed_and_named_uniquely() -> None:
     assert all(bug.caught_by for bug in BUGS)
     assert len({bug.name for bug in BUGS}) == len(BUGS)
 

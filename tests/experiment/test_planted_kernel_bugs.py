@@ -32,7 +32,7 @@ def test_every_bug_is_planted_in_one_place(tmp_path: Path) -> None:
         planted(bug, tmp_path / str(number))
 
 
-def test_every_bug_has_a_case_of_its_own_to_be_seen_by() -> None:
+def test_every_bug_has_one_case() -> None:
     for bug in BUGS:
         case_of(bug)
 
