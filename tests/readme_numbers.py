@@ -10,7 +10,7 @@ from harness.results.manifest import Manifest
 REFERENCE = Path(__file__).parents[1] / "results" / "reference"
 
 PANEL = ("head_dim 64, full", 64, False)
-SHOWN = ("flash", "unfused", "naive", "torch", "torch-unfused", "iree-unfused")
+SHOWN = ("flash", "unfused", "naive", "torch", "iree-unfused")
 
 
 def newest_run(experiment: str) -> Path:

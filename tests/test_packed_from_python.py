@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import harness
-from harness import plugins
 from harness.errors import HarnessError, InputError, UnsupportedError
-from harness.problem.attention_problem import AttentionProblem
 
 PAGE = Path(__file__).parents[1] / "docs" / "experiments.md"
 STARTS = (0, 300, 320, 397)
@@ -56,13 +54,3 @@ def test_what_it_says_raises(changed: dict[str, Any], error: type[HarnessError],
     given = {"q": q, "k": k, "v": k, "variant": "varlen", **PACKED, **changed}
     with pytest.raises(error, match=message):
         harness.attention(**{name: value for name, value in given.items() if value is not None})
-
-
-def test_it_names_the_variants_that_take_packed_sequences() -> None:
-    problem = AttentionProblem(heads=8, kv_heads=2, head_dim=64, cu_seqlens_q=STARTS, cu_seqlens_kv=STARTS)
-    (row,) = re.findall(r"packed sequences of another variant than (.*?) \|", section())
-    named = set(re.findall(r"`([\w-]+)`", row))
-    refusals = {name: plugins.variant(name).supports(problem, "cpu") for name in plugins.names("variant")}
-    lacking = {name for name, refusal in refusals.items() if (refusal or "").startswith("install ")}
-    takers = {name for name, refusal in refusals.items() if refusal is None}
-    assert takers <= named <= takers | lacking

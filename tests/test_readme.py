@@ -41,7 +41,7 @@ def test_what_is_claimed_follows_from_the_reference_runs(sentence: str) -> None:
     assert sentence in readme()
 
 
-def test_no_other_numbers_of_measurements_stand_in_the_text() -> None:
+def test_text_has_no_other_measured_numbers() -> None:
     """GFLOP/s, ratios with × and percentages are those of the table and the claims."""
     text = readme()
     for known in [" ".join(panel_table()), busy_sentence(), *claims(), "95 % interval"]:
@@ -50,7 +50,7 @@ def test_no_other_numbers_of_measurements_stand_in_the_text() -> None:
 
 
 @pytest.mark.parametrize("experiment", ["seq_sweep", "flash_vs_torch"])
-def test_the_newest_reference_run_is_linked_with_its_commit(experiment: str) -> None:
+def test_newest_reference_run_is_linked_with_commit(experiment: str) -> None:
     run = newest_run(experiment)
     assert f"({run.relative_to(ROOT)}/report/summary.md)" in readme()
     assert f"commit {(manifest(run).git_commit or '')[:7]}" in readme()
@@ -64,5 +64,5 @@ def test_a_busy_row_says_so() -> None:
     assert len(busy) == int("was measured while the machine was busy" in " ".join(claims()))
 
 
-def test_results_of_the_version_before_load_as_they_are() -> None:
+def test_reference_runs_load() -> None:
     assert [len(harness.load(folder)) > 0 for folder in REFERENCE.iterdir()] == [True] * 4

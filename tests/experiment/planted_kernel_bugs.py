@@ -1,11 +1,11 @@
 """Bugs planted into code generation, and the case of a shipped experiment that each of them makes wrong.
 
-cd tests/experiment && python -m planted_kernel_bugs     writes the table in the documentation
+`pytest -m slow tests/experiment/test_planted_kernel_bugs.py` plants them, one at a time, in a copy of the
+package, and runs `harness check`.
 """
 
 import shutil
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from harness.experiment.experiment import load_experiment
@@ -13,7 +13,6 @@ from harness.problem.case import Case
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "experiments"
-DOCUMENT = ROOT / "docs" / "planted-bugs.md"
 
 
 @dataclass(frozen=True)
@@ -454,30 +453,3 @@ def case_of(bug: PlantedBug) -> Case:
     if len(cases) != 1:
         raise AssertionError(f"{bug.what}: {bug.only} choose {len(cases)} cases, expected one")
     return cases[0]
-
-
-INTRODUCTION = """\
-# Bugs that the shipped experiments notice
-
-Bugs planted into code generation, one at a time, and a case of `experiments/correctness.toml`,
-`experiments/gpu_kernels.toml` or `experiments/rocm_kernels.toml` that each of them makes wrong.
-`pytest -m slow tests/experiment/test_planted_kernel_bugs.py` plants them into a copy of the package and runs
-`harness check`. *Shown by* is what the case's row says: the first inputs whose result is outside of the
-tolerance, or what the emulator finds. Written by `python -m planted_kernel_bugs` in `tests/experiment`.
-"""
-
-
-def document() -> str:
-    """Return the table, in Markdown."""
-    parts = [INTRODUCTION]
-    for experiment, bugs in groupby(sorted(BUGS, key=lambda bug: bug.experiment), lambda bug: bug.experiment):
-        parts.append(f"\n## `{experiment}`\n\n| Bug | In | Case | Shown by |\n| --- | --- | --- | --- |\n")
-        for bug in bugs:
-            case = case_of(bug)
-            name = f"`{case.variant}` {case.target} {case.problem.describe()}"
-            parts.append(f"| {bug.what} | `{bug.file}` | {name} | {bug.shown_by} |\n")
-    return "".join(parts)
-
-
-if __name__ == "__main__":
-    DOCUMENT.write_text(document(), encoding="utf-8")
