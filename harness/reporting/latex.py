@@ -91,9 +91,13 @@ def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequ
     import pandas as pd
 
     style = pd.DataFrame(list(rows), columns=list(headers)).style.hide(axis="index")
-    style = style.format(latex_text).format_index(latex_text, axis="columns")
+    style = style.format(_escaped).format_index(_escaped, axis="columns")
     alignment = "".join("r" if is_number else "l" for is_number in numeric)
     return style.to_latex(column_format=alignment, hrules=True).splitlines()
+
+
+def _escaped(cell: object) -> str:
+    return latex_text(str(cell))
 
 
 def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterator[str]:
