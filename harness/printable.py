@@ -54,23 +54,10 @@ def spreadsheet_text(text: str) -> str:
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """Return words as one line that a shell (bash, zsh, ksh) reads as these words."""
-    return " ".join(_shell_word(word) for word in words)
+    """Return words as one printable line that a shell reads as these words, if they are printable."""
+    return printable(shlex.join(words))
 
 
 def install_line(*what: str) -> str:
     """Return the command that installs packages for the Python that runs now, to be pasted into a shell."""
     return shell_line([sys.executable or "python", "-m", "pip", "install", *what])
-
-
-def _shell_word(word: str) -> str:
-    if word.isprintable():
-        return shlex.quote(word)
-    escaped = "".join(
-        letter if letter.isprintable() and letter not in "\\'" else _escape(letter) for letter in word
-    )
-    return f"$'{escaped}'"
-
-
-def _escape(letter: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))

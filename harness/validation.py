@@ -7,13 +7,10 @@ wrong, one line a key: what was found, what is expected.
 import difflib
 import json
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from itertools import islice, takewhile
 from typing import Any, TypeVar, get_args, get_origin
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
-
-from harness.errors import MOST_LINES
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -50,62 +47,37 @@ MOST_NAMES = 40
 """Known names that a message lists."""
 
 LARGEST_INTEGER = 2**63 - 1
-DEEPEST = 8
-"""Lists within lists that a value may have."""
 
 CLOSE = 0.7
 """Similarity from which on a name is suggested; 1 is equal."""
-AS_CLOSE = 0.05
-"""Of names whose similarity differs by less than this, the one that begins most alike is suggested."""
 
 
 def closest(name: str, known: Collection[str]) -> str | None:
     """Return the known name that this one is probably meant to be, if any."""
     if len(name) > LONGEST_NAME:
         return None
-    similarity = {other: difflib.SequenceMatcher(None, other, name).ratio() for other in known}
-    highest = max(similarity.values(), default=0.0)
-    if highest < CLOSE:
-        return None
-    candidates = [other for other in known if similarity[other] > highest - AS_CLOSE]
-    return max(candidates, key=lambda other: _common_beginning(other, name))
-
-
-def _common_beginning(one: str, other: str) -> int:
-    """Return how many letters two names have in common before the first that differs."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    close = difflib.get_close_matches(name, known, cutoff=CLOSE)
+    return min(close, key=lambda other: other[:1] != name[:1], default=None)
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """Return ` (did you mean X?)` where a known name is close to this one, else nothing."""
-    return _suggestion(closest(name, known))
-
-
-def _suggestion(meant: str | None) -> str:
+    meant = closest(name, known)
     return f" (did you mean {meant}?)" if meant else ""
 
 
 def plain(value: Any) -> Any:
     """Return a value as a file could hold it: NumPy's numbers as Python's, lists and arrays as tuples.
 
-    What a file cannot hold is returned as it is.  Raises `ValueError` for an integer beyond 64 bits and for
-    lists that are nested too deeply, which no model expects and JSON cannot hold.
+    What a file cannot hold is returned as it is.  Raises `ValueError` for an integer beyond 64 bits.
     """
-    return _plain(value, 0)
-
-
-def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
         raise ValueError(f"found {shown(value)}, expected one of at most 64 bits")
-    if not isinstance(value, list | tuple | dict):
-        return value
-    if depth == DEEPEST:
-        raise ValueError(f"found lists that are nested more than {DEEPEST} deep")
     if isinstance(value, dict):
-        return {name: _plain(element, depth + 1) for name, element in value.items()}
-    return tuple(_plain(element, depth + 1) for element in value)
+        return {name: plain(element) for name, element in value.items()}
+    return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
 
 
 def plain_entries(table: Mapping[Any, Any]) -> dict[str, Any]:
@@ -147,11 +119,7 @@ def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
 def unknown_key(name: str, allowed: Iterable[str]) -> str:
     """Return the message for a key that is not one of the allowed keys."""
     keys = list(allowed)
-    return _unknown_key(closest(name, keys), keys)
-
-
-def _unknown_key(meant: str | None, allowed: Collection[str]) -> str:
-    return f"unknown key{_suggestion(meant)}; allowed: {', '.join(allowed) or 'none'}"
+    return f"unknown key{suggestion(name, keys)}; allowed: {', '.join(keys) or 'none'}"
 
 
 def unknown_name(kind: str, name: Any, known: Iterable[str], meant: Collection[str] | None = None) -> str:
@@ -173,34 +141,15 @@ def shown(value: Any) -> str:
         return f"an integer of {value.bit_length()} bits"
     if isinstance(value, str):
         return shortened(json.dumps(value[:LONGEST_VALUE], ensure_ascii=False))
-    if isinstance(value, list | tuple | dict):
-        return shortened(_shown_elements(value))
     try:
-        return shortened(json.dumps(value))
+        return shortened(json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError):
         return shortened(_described(value))
 
 
 def _described(value: Any) -> str:
-    """Return the type of a value that no file holds, and what it says of itself, if it does so."""
-    kind = type(value).__name__
-    try:
-        return f"{kind} {value}"
-    except Exception:
-        return kind
-
-
-def _shown_elements(value: Any, depth: int = 0) -> str:
-    """Return a list or a table as JSON, no further than can have room on the line."""
-    if not isinstance(value, list | tuple | dict):
-        return shown(value)
-    if depth == DEEPEST:
-        return "…"
-    elements = [_shown_elements(element, depth + 1) for element in islice(value, LONGEST_VALUE)]
-    if isinstance(value, dict):
-        values = [_shown_elements(element, depth + 1) for element in islice(value.values(), LONGEST_VALUE)]
-        return "{" + ", ".join(map(": ".join, zip(elements, values, strict=True))) + "}"
-    return f"[{', '.join(elements)}]"
+    """Return the type of a value that no file holds, and what it says of itself."""
+    return f"{type(value).__name__} {value}"
 
 
 def shortened(text: str) -> str:
@@ -214,28 +163,24 @@ def messages(
     """Return `key: what is wrong` for every key that `error`, raised by validating `model`, complains about.
 
     Keys are dotted and start with `prefix`; `extra_keys` are allowed at the top beside the model's fields.
-    A union's alternatives, which pydantic reports one by one, become one message; that a key is missing is
-    not said where another is probably this one misspelt; which one a key is, is looked for only of so many as
-    are told of.  Where a table's own validator raises an error of
-    several lines, each is a message.
+    A union's alternatives, which pydantic reports one by one, become one message.  Where a table's own
+    validator raises an error of several lines, each is a message.
     """
     expectations: dict[str, list[str]] = {}
     found: dict[str, str] = {}
-    misspelt: set[str] = set()
+    misspelt: set[str | None] = set()
     # A misspelt key is what explains the missing one, so it comes first.
     for detail in sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden"):
         key, table = _locate(model, detail["loc"])
         key = ".".join(part for part in (prefix, key) if part)
         if detail["type"] == "extra_forbidden":
             allowed = (*(extra_keys if table is model else ()), *table.model_fields)
-            name = shortened(str(detail["loc"][-1]))
-            meant = closest(name, allowed) if len(found) < MOST_LINES else None
-            found.setdefault(key, _unknown_key(meant, allowed))
-            misspelt.add(f"{key.removesuffix(name)}{meant}")
+            found.setdefault(key, unknown_key(str(detail["loc"][-1]), allowed))
+            misspelt.add(closest(str(detail["loc"][-1]), allowed))
         elif detail["type"] == "too_short" and key in found:
             continue  # pydantic does not count the wrong values of a list
         elif detail["type"] == "missing":
-            if key not in misspelt:
+            if detail["loc"][-1] not in misspelt:
                 found.setdefault(key, "missing")
         elif detail["type"] in ("value_error", "assertion_error"):
             found.setdefault(key, str(detail["ctx"]["error"]))

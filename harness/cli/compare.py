@@ -1,6 +1,6 @@
 """What `harness compare` does: two runs, case by case, and an exit status for CI."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ def compare_folders(runs: Sequence[Path], wanted: Wanted, *, is_run: bool) -> No
     untimed = [
         untimed_note(path, run)
         for path, run in zip(runs, (old, new), strict=True)
-        if not run.table(["time_s"])["time_s"].notna().any()
+        if not run.table()["time_s"].notna().any()
     ]
     notes = (*comparison.notes, *(note for note in untimed if note is not None))
     _tell(replace(comparison, notes=notes), wanted)
@@ -126,7 +126,7 @@ def _tell(comparison: "Comparison", wanted: Wanted) -> None:
     for line in plain_lines(comparison):
         typer.echo(printable(line))
     if wanted.markdown_file is not None:
-        _write(wanted.markdown_file, [markdown(comparison)], "--markdown")
+        _write(wanted.markdown_file, markdown(comparison), "--markdown")
     if wanted.json_file is not None:
         _write(wanted.json_file, benchmark_json(comparison), "--json")
     if comparison.is_worse:
@@ -144,9 +144,8 @@ def share_of(text: str) -> float:
     return number
 
 
-def _write(path: Path, pieces: Iterable[str], option: str) -> None:
+def _write(path: Path, text: str, option: str) -> None:
     try:
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(pieces)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{option} {path}: {error.strerror}; expected a file that can be written") from error

@@ -5,63 +5,37 @@ The statistics are those of the new run's rounds; what the comparison says of a 
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from harness.comparing.comparison import Comparison
 from harness.reporting.frames import describe_problem, records
-from harness.results.frame import is_among
 from harness.results.manifest import Manifest
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from harness.results.run_folder import RunFolder
 
 FORMAT = "5.3.1"
 """Version of pytest-benchmark whose files look like this."""
-BATCH = 1000
-"""Cases that are made ready together."""
-NO_BENCHMARKS = '"benchmarks": []'
-"""Where the benchmarks stand in the text of a file without any; in a text of JSON its quotes cannot be."""
 
 
-def benchmark_json(comparison: Comparison) -> Iterator[str]:
-    """Return the file's text, in pieces: one benchmark for each case that both runs timed.
+def benchmark_json(comparison: Comparison) -> str:
+    """Return the file's text: one benchmark for each case that both runs timed.
 
-    Raises `InputError` where the rounds of the new run cannot be read, before there is a piece.
+    Raises `InputError` where the rounds of the new run cannot be read.
     """
-    return _pieces(comparison, _seconds_by_case(comparison.new))
-
-
-def _pieces(comparison: Comparison, seconds: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    seconds, cases = _seconds_by_case(comparison.new), comparison.cases
+    timed = cases[cases["verdict"].notna() & cases["case"].isin(list(seconds))]
     content = {
         "machine_info": comparison.new.manifest.machine.model_dump(mode="json"),
         "commit_info": _commit(comparison.new.manifest),
-        "benchmarks": [],
+        "benchmarks": [_benchmark(row, np.array(seconds[row["case"]])) for row in records(timed)],
         "datetime": datetime.now(UTC).isoformat(),
         "version": FORMAT,
     }
-    before, after = json.dumps(content, indent=1).split(NO_BENCHMARKS)
-    yield f"{before}{NO_BENCHMARKS[:-1]}"
-    separator = ""
-    for benchmark in _benchmarks(comparison.cases, seconds):
-        yield f"{separator}\n{indent(json.dumps(benchmark, indent=1, allow_nan=False), '  ')}"
-        separator = ","
-    yield f"\n ]{after}\n" if separator else f"]{after}\n"
-
-
-def _benchmarks(cases: "pd.DataFrame", seconds: Mapping[str, Sequence[float]]) -> Iterator[dict[str, Any]]:
-    """Yield the benchmarks, of which no more than a batch of rows is in memory besides the table."""
-    is_timed = cases["verdict"].notna().to_numpy() & is_among(cases["case"], list(seconds))
-    places = np.flatnonzero(is_timed)
-    for start in range(0, len(places), BATCH):
-        for row in records(cases.iloc[places[start : start + BATCH]]):
-            yield _benchmark(row, np.array(seconds[row["case"]]))
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
 def _seconds_by_case(run: "RunFolder") -> dict[str, list[float]]:

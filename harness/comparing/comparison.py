@@ -25,7 +25,6 @@ from harness.comparing.run_notes import notes_on_runs
 from harness.comparing.verdicts import joint_degrees, reach_of, standard_error, verdicts
 from harness.errors import InputError
 from harness.measure.statistics import RUN_TO_RUN, Verdict
-from harness.results.frame import arrow_texts, is_among
 from harness.status import FAILURES, Status
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ class Comparison:
 
 def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_THRESHOLD) -> Comparison:
     """Compare two runs; raises `InputError` where they have no case in common, or other machines."""
-    tables = [run.table(_columns()) for run in (old, new)]
+    tables = [run.table() for run in (old, new)]
     cases, notes = compare_tables(tables[0], tables[1], threshold)
     if cases.empty:
         raise InputError(
@@ -156,7 +155,7 @@ def compare_runs(old: "RunFolder", new: "RunFolder", threshold: float = DEFAULT_
         )
     _require_one_machine(cases, old, new)
     notes += notes_on_runs(cases, old, new)
-    only_old, only_new = (table[~is_among(table["case"], cases["case"])] for table in tables)
+    only_old, only_new = (table[~table["case"].isin(cases["case"])] for table in tables)
     outputs = compare_outputs(old, new, cases)
     return Comparison(old, new, threshold, cases, outputs, only_old, only_new, tuple(notes))
 
@@ -180,12 +179,7 @@ def _columns() -> list[str]:
 
 def _narrow(table: "pd.DataFrame") -> "pd.DataFrame":
     """Return these columns of the last row of each case."""
-    from harness.reporting.distinct import last_rows, numbered
-
-    kept = table.reindex(columns=_columns())
-    cases = numbered(kept, ["case"])
-    is_once = cases.max(initial=-1) + 1 == len(kept)
-    return kept if is_once else kept.iloc[np.sort(last_rows(cases))]
+    return table.reindex(columns=_columns()).drop_duplicates("case", keep="last")
 
 
 def _joined(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":
@@ -193,18 +187,7 @@ def _joined(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":
 
     What is compared has `_old` and `_new` behind its name.
     """
-    import pandas as pd
-    from pyarrow import compute
-
-    found = compute.index_in(arrow_texts(old["case"]), value_set=arrow_texts(new["case"]))
-    in_old, in_new = np.flatnonzero(found.is_valid()), found.drop_null().to_numpy()
-    columns = {name: new[name].array.take(in_new) for name in _columns() if name not in COMPARED}
-    for name in COMPARED:
-        columns |= {
-            f"{name}_old": old[name].array.take(in_old),
-            f"{name}_new": new[name].array.take(in_new),
-        }
-    return pd.DataFrame(columns, copy=False)
+    return old[["case", *COMPARED]].merge(new, on="case", suffixes=("_old", "_new"))
 
 
 def _require_one_machine(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> None:
@@ -361,5 +344,5 @@ def _paired(cases: "pd.DataFrame", identical: np.ndarray) -> np.ndarray:
     baseline = cases["baseline_case_old"]
     shared = baseline.notna() & (baseline == cases["baseline_case_new"])
     bounded = cases[["speedup_low_old", "speedup_low_new"]].notna().all(axis=1)
-    has_same_code = is_among(baseline, cases["case"][identical])
-    return (shared & bounded).to_numpy(dtype=bool) & has_same_code
+    has_same_code = baseline.isin(cases["case"][identical])
+    return (shared & bounded & has_same_code).to_numpy(dtype=bool)

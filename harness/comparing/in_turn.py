@@ -142,8 +142,3 @@ def is_all_identical(cases: "pd.DataFrame") -> bool:
     """Return whether every case that is right in either run has the same machine code in both."""
     right = cases[cases["was_checked"] | cases["is_checked"]]
     return bool(len(right)) and bool(identical_code(right).all())
-
-
-def balanced_turns(pairs: int) -> list[tuple[int, int]]:
-    """Return who is first in each pair, 0 or 1, and who is second: each of both in every other pair."""
-    return [(0, 1) if number % 2 == 0 else (1, 0) for number in range(pairs)]

@@ -1,33 +1,33 @@
-"""Two git revisions, each built from its own sources, whose runs take turns on this machine."""
+"""Two git revisions, each built from its own sources, whose runs take turns on this machine.
 
+<out>/<time>/<experiment>.toml      the file as it was when the comparison began
+             options.json           what chooses among its cases
+             pair-1/old/…           the run of the old revision, and of the new one
+             pair-1/finished        that both are complete
+"""
+
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.artifact.cache import ADVICE, cache_root
 from harness.comparing.comparison import Comparison, compare_runs
-from harness.comparing.in_turn import (
-    LEAST_PAIRS,
-    balanced_turns,
-    is_all_identical,
-    notes_of_pairs,
-    of_pairs,
-)
-from harness.comparing.kept_pairs import KeptPairs, one_at_a_time
+from harness.comparing.in_turn import LEAST_PAIRS, is_all_identical, notes_of_pairs, of_pairs
 from harness.comparing.run_notes import changed_code, notes_on_runs
 from harness.errors import InputError, RunInterrupted, StorageError
-from harness.printable import shell_line
 from harness.processes import told_of_end
 from harness.processes.git import outside_of_repositories
-from harness.results.run_folder import MANIFEST_FILE, RunFolder
+from harness.results.here import has_these_packages, is_of_this_machine
+from harness.results.run_folder import RunFolder
 from harness.storage.folder_store import FolderStore
-from harness.storage.reading import read_bytes
-from harness.storage.replacing import replaced
+from harness.storage.lock import FileLock
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,13 +38,11 @@ SAME_CODE = (
     "both revisions run the same code: what differs is no code of this experiment, or lies neither at the "
     "top of the repository nor in src/"
 )
-LONGEST_GIT_S = 300.0
-TOP_OF_WORK_TREE = ("rev-parse", "--show-toplevel")
-"""What git says the top folder of a checkout with."""
-CLONES = "revisions"
-"""Folder in the cache's, for clones while they are needed."""
+WORKTREES = "revisions"
+"""Folder in the cache's, for checked out revisions while they are needed."""
 LONGEST_END_S = 60.0
 """Seconds that an interrupted run may take to end in an orderly way."""
+NAMES = ("old", "new")
 
 
 @dataclass(frozen=True)
@@ -67,23 +65,27 @@ class Revision:
 
 @contextmanager
 def checked_out(names: tuple[str, str], repository: Path) -> Iterator[tuple[Revision, Revision]]:
-    """Check two revisions of a repository out, each in a clone of its own; they are removed afterwards.
+    """Check two revisions of a repository out, each as a worktree; they are removed afterwards.
 
     What a killed process has left is removed by the next one.  Raises `InputError` outside of a repository,
     and for what is no revision of it.
     """
-    top = _required(f"{repository}: expected the repository to compare", repository, *TOP_OF_WORK_TREE)
-    commits = [_commit(Path(top), name) for name in names]
-    store = FolderStore((cache_root() / CLONES).absolute(), ADVICE)
+    top = Path(_git(repository, "rev-parse", "--show-toplevel"))
+    commits = [_git(top, "rev-parse", "--verify", f"{name}^{{commit}}", of=name) for name in names]
+    store = FolderStore((cache_root() / WORKTREES).absolute(), ADVICE)
     with store.private_folder() as folder:
-        clones = []
-        for number, (name, commit) in enumerate(zip(names, commits, strict=True)):
-            clone = folder / str(number)
-            cannot = f"{name} cannot be checked out"
-            _required(cannot, folder, "clone", "--quiet", "--shared", "--no-checkout", top, str(clone))
-            _required(cannot, clone, "checkout", "--quiet", "--detach", commit)
-            clones.append(Revision(name, commit, clone, Path(top)))
-        yield clones[0], clones[1]
+        _git(top, "worktree", "prune")
+        revisions = [
+            Revision(name, commit, folder / str(number), top)
+            for number, (name, commit) in enumerate(zip(names, commits, strict=True))
+        ]
+        try:
+            for revision in revisions:
+                _git(top, "worktree", "add", "--quiet", "--detach", str(revision.folder), revision.commit)
+            yield revisions[0], revisions[1]
+        finally:
+            for revision in filter(lambda revision: revision.folder.exists(), revisions):
+                _git(top, "worktree", "remove", "--force", str(revision.folder))
 
 
 def compare_revisions(
@@ -100,50 +102,79 @@ def compare_revisions(
 ) -> Comparison:
     """Run an experiment, or a profile of it, with both revisions in turn, pair by pair, and compare them.
 
-    The runs stay below `out`, a folder for each revision, beside a copy of the experiment's file: all of
-    them are of the text that it has now, whatever becomes of it meanwhile.  With `resume` the finished pairs
-    of an earlier such comparison, the newest one, count as the first ones.  Where all machine code is
-    identical after the first pair, there are no others.  Raises `InputError` for too few pairs, and when a
-    revision cannot run the experiment.
+    The runs stay below `out`, beside a copy of the experiment's file: all of them are of the text that it has
+    now, whatever becomes of it meanwhile.  With `resume` the finished pairs of the newest comparison that
+    asked for the same count as the first ones.  Each revision is the first in every other pair.  Where all
+    machine code is identical after the first pair, there are no others.  Raises `InputError` for too few
+    pairs, and when a revision cannot run the experiment.
     """
     if pairs < LEAST_PAIRS:
         raise InputError(f"--pairs: found {pairs}, expected at least {LEAST_PAIRS}")
     options = [word for condition in only for word in ("--only", condition)]
     options += [] if profile is None else ["--profile", profile]
-    with one_at_a_time(out):
-        copy = _copied(experiment, out)
-        kept = KeptPairs(out, copy, options, resume=resume)
-        finished = kept.finished(tell)[:pairs] if resume else []
-        if finished:
-            tell(f"{len(finished)} of {pairs} pairs are finished already")
-        compared = [compare_runs(old, new, threshold) for old, new in finished]
-        for number, turns in enumerate(balanced_turns(pairs)):
-            if number >= len(finished):
-                runs: dict[int, RunFolder] = {}
-                with _telling_what_is_kept(number, pairs):
-                    for place in turns:
+    compared: list[Comparison] = []
+    with _comparison_folder(out, experiment, options, resume=resume) as folder:
+        for number in range(1, pairs + 1):
+            pair = folder / f"pair-{number}"
+            runs = _finished_pair(pair, tell)
+            if runs is None:
+                with _telling_what_is_kept(len(compared), pairs):
+                    for place in (0, 1) if number % 2 else (1, 0):
                         revision = revisions[place]
-                        tell(f"pair {number + 1} of {pairs}: {revision.name} ({revision.commit[:7]})")
-                        runs[place] = _run(revision, copy, out / ("old", "new")[place], options)
-                compared.append(compare_runs(runs[0], runs[1], threshold))
-                kept.keep(runs[0], runs[1])
-            if number == 0 and not changed_code([compared[0].old, compared[0].new]):
-                tell(SAME_CODE)
-            if number == 0 and is_all_identical(compared[0].cases):
+                        tell(f"pair {number} of {pairs}: {revision.name} ({revision.commit[:7]})")
+                        _run(revision, folder / experiment.name, pair / NAMES[place], options)
+                runs = _runs_of(pair)
+                (pair / "finished").touch()
+                if number == 1 and not changed_code(runs):
+                    tell(SAME_CODE)
+            compared.append(compare_runs(*runs, threshold))
+            if number == 1 and is_all_identical(compared[0].cases):
                 tell("all machine code is identical: further pairs would say nothing more")
                 return compared[0]
     return of_comparisons(compared)
 
 
-def _copied(experiment: Path, folder: Path) -> Path:
-    """Return a copy of an experiment's file in a folder."""
-    copy = folder / experiment.name
+@contextmanager
+def _comparison_folder(
+    out: Path, experiment: Path, options: Sequence[str], *, resume: bool
+) -> Iterator[Path]:
+    """Yield the folder of a new comparison, or of the newest one that asked for the same, locked."""
+    text, asked = experiment.read_bytes(), json.dumps(options)
     try:
-        with replaced(copy) as file:
-            file.write_bytes(read_bytes(experiment))
+        alike = [
+            file.parent
+            for file in sorted(out.glob("*/options.json"))
+            if file.read_text() == asked and (file.parent / experiment.name).read_bytes() == text
+        ]
+        folder = alike[-1] if resume and alike else out / datetime.now(UTC).isoformat().replace(":", "-")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / experiment.name).write_bytes(text)
+        (folder / "options.json").write_text(asked)
+        lock = FileLock.take(folder / ".lock")
     except OSError as error:
-        raise StorageError(f"{copy}: cannot copy {experiment}: {error.strerror or error}") from error
-    return copy
+        raise StorageError(f"{out}: cannot keep runs: {error.strerror or error}") from error
+    if lock is None:
+        raise InputError(f"{folder}: another process goes on with this comparison: wait for it, or end it")
+    with lock:
+        yield folder
+
+
+def _finished_pair(pair: Path, tell: Callable[[str], None]) -> tuple[RunFolder, RunFolder] | None:
+    """Return the runs of a pair that is finished, if they are of this machine and these packages."""
+    if not (pair / "finished").exists():
+        return None
+    runs = _runs_of(pair)
+    if all(is_of_this_machine(run.manifest) and has_these_packages(run.manifest) for run in runs):
+        tell(f"{pair.name} is finished already")
+        return runs
+    tell(f"{pair.name} is of another machine or of other packages: it is run again")
+    return None
+
+
+def _runs_of(pair: Path) -> tuple[RunFolder, RunFolder]:
+    """Return the newest run of either revision."""
+    old, new = (max((pair / name).glob("*/*/manifest.json")).parent for name in NAMES)
+    return RunFolder.open(old), RunFolder.open(new)
 
 
 @contextmanager
@@ -187,22 +218,13 @@ def _of_one_run(tables: "Sequence[pd.DataFrame]", cases: "pd.DataFrame") -> "pd.
     return found[~found["case"].isin(cases["case"])]
 
 
-def _run(revision: Revision, experiment: Path, out: Path, options: Sequence[str]) -> RunFolder:
-    """Run the experiment with a revision's code; raises `InputError` where that leaves no run of its own."""
+def _run(revision: Revision, experiment: Path, out: Path, options: Sequence[str]) -> None:
+    """Run the experiment with a revision's code; raises `InputError` where it cannot be run."""
     run = [sys.executable, "-m", "harness", "run", str(experiment), "--out", str(out), "--plain"]
-    command = [*run, *options]
-    before = _runs_below(out)
-    done = _ended(command, revision)
-    made = sorted(_runs_below(out) - before)
-    if not made or done.returncode not in (0, 1):
+    done = _ended([*run, *options], revision)
+    if done.returncode not in (0, 1) or not list(out.glob("*/*/manifest.json")):
         words = done.stderr.strip().splitlines() or ["no message"]
         raise InputError(f"--revisions: {revision.name} cannot run {experiment.name}: {words[-1]}")
-    return RunFolder.open(made[0])
-
-
-def _runs_below(out: Path) -> set[Path]:
-    """Return the folders of all runs of all experiments in a folder of results."""
-    return {manifest.parent for manifest in out.glob(f"*/*/{MANIFEST_FILE}")}
 
 
 def _ended(command: Sequence[str], revision: Revision) -> "subprocess.CompletedProcess[str]":
@@ -230,52 +252,27 @@ def _ended(command: Sequence[str], revision: Revision) -> "subprocess.CompletedP
 
 def edited_files(repository: Path) -> int:
     """Return how many files that git knows differ from the commit that is checked out."""
-    top = _git(repository, *TOP_OF_WORK_TREE)
-    changes = None if top is None else _git(Path(top), "status", "--porcelain", "--untracked-files=no")
-    return len((changes or "").splitlines())
+    return len(_git(repository, "status", "--porcelain", "--untracked-files=no").splitlines())
 
 
-def _commit(top: Path, name: str) -> str:
-    commit = _git(top, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    if commit is None:
-        is_shallow = _git(top, "rev-parse", "--is-shallow-repository") == "true"
-        advice = "; this clone is shallow: git fetch --unshallow brings older commits" if is_shallow else ""
-        found = f"--revisions: {name!r} is no revision of {top}"
-        raise InputError(f"{found}; expected a commit, branch or tag{advice}")
-    return commit
+def _git(folder: Path, *words: str, of: str | None = None) -> str:
+    """Return what git says; raises `InputError` with git's own words where it fails.
 
-
-def _git(folder: Path, *words: str) -> str | None:
-    """Return what git says, None where it fails; raises `InputError` where there is no git."""
-    done = _ended_git(folder, words)
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
-def _required(cannot: str, folder: Path, *words: str) -> str:
-    """Return what git says; raises `InputError` with git's own words where it fails."""
-    done = _ended_git(folder, words)
-    if done.returncode != 0:
-        told = " ".join(line.strip() for line in done.stderr.splitlines() if line.strip())
-        raise InputError(f"--revisions: {cannot}: git says: {told or f'exit status {done.returncode}'}")
-    return done.stdout.strip()
-
-
-def _ended_git(folder: Path, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-    """Run git in a folder; raises `InputError` where it cannot be run."""
+    `of` is the revision that is meant.
+    """
     try:
-        return subprocess.run(
-            ["git", *words],
-            cwd=folder,
-            env=outside_of_repositories(),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=LONGEST_GIT_S,
+        done = subprocess.run(
+            ["git", *words], cwd=folder, env=outside_of_repositories(), capture_output=True, text=True
         )
-    except FileNotFoundError as error:
-        raise InputError("--revisions: git was not found; expected it on the PATH") from error
     except OSError as error:
         raise InputError(f"--revisions: git cannot be run: {error.strerror or error}") from error
-    except subprocess.TimeoutExpired as error:
-        command = shell_line(["git", *words])
-        raise InputError(f"--revisions: {command} took more than {LONGEST_GIT_S:g} s") from error
+    if done.returncode == 0:
+        return done.stdout.strip()
+    told = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
+    if of is not None:
+        told = (
+            f"{of!r} is no revision of {folder}; expected a commit, branch or tag; in a shallow clone "
+            f"git fetch --unshallow brings older commits (git says: {told})"
+        )
+        raise InputError(f"--revisions: {told}")
+    raise InputError(f"--revisions: {folder}: git {words[0]} says: {told}")

@@ -3,11 +3,12 @@
 A run that was resumed has several parts, each with a commit and packages of its own.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.code_digests import OWN_PACKAGE
-from harness.comparing.check_settings import other_checks
+from harness.errors import cut
 from harness.plurals import counted
 from harness.results.loading import first_of_equal
 from harness.results.manifest import Manifest, Part
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
 
 SHORT_COMMIT = 7
 """Digits of a commit that are shown."""
+LONGEST_SETTING = 200
+"""Characters of inputs that are shown: the names of all distributions, and more."""
+MOST_CHANGES = 3
+"""Pairs of inputs that are told each, those of most cases first."""
 
 
 def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> list[str]:
     """Return what else differs between two runs, a line each: checks, conventions, packages."""
     is_same = first_of_equal([old, new])[1] is old
     same = [f"old and new are the same run, {old.place}"] if is_same else []
-    notes = [*same, *other_checks(cases, old, new)]
+    notes = [*same]
+    changes = _other_inputs(cases)
+    if changes:
+        notes.append(f"[check] differs, and with it the inputs and what passed means: {'; '.join(changes)}")
     notes += _modified_files("old", old.manifest) + _modified_files("new", new.manifest)
     shares = [run.manifest.machine.share or "all processors" for run in (old, new)]
     if shares[0] != shares[1]:
@@ -38,6 +46,19 @@ def notes_on_runs(cases: "pd.DataFrame", old: "RunFolder", new: "RunFolder") -> 
     if changed:
         notes.append(f"packages of other versions: {', '.join(changed)}")
     return notes
+
+
+def _other_inputs(cases: "pd.DataFrame") -> list[str]:
+    """Return the inputs that differ of cases which both runs checked, and in how many cases."""
+    both = cases[[f"checked_inputs_{run}" for run in ("old", "new")]].dropna()
+    differing = both[both["checked_inputs_old"] != both["checked_inputs_new"]]
+    counts = Counter(zip(differing["checked_inputs_old"], differing["checked_inputs_new"], strict=True))
+    told = [
+        f"{cut(before, LONGEST_SETTING)} → {cut(now, LONGEST_SETTING)} in {counted(count, 'case')}"
+        for (before, now), count in counts.most_common(MOST_CHANGES)
+    ]
+    others = sum(count for _, count in counts.most_common()[MOST_CHANGES:])
+    return [*told, *([f"otherwise in {counted(others, 'case')}"] if others else [])]
 
 
 def changed_code(runs: Sequence["RunFolder"]) -> list[str]:

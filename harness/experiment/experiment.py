@@ -7,7 +7,7 @@ file, the key, what was found and what was expected.
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -27,7 +27,7 @@ from harness.experiment.axes import CONDITION_NAMES, problem_values
 from harness.experiment.case_settings import Settings, checked, concrete
 from harness.experiment.condition import holds, parse_condition
 from harness.experiment.experiment_file import named_source, text_of, toml_of, with_tuples
-from harness.experiment.mistakes import Repair, noting, with_known_names, wrong_names
+from harness.experiment.mistakes import wrong_names
 from harness.experiment.problem_table import ProblemTable
 from harness.experiment.profiles import mistakes_in_profiles, profile_names, unknown_profile, with_profile
 from harness.experiment.selection import select
@@ -189,36 +189,6 @@ class Experiment(BaseModel):
                             )
                             yield case, table
 
-    def mistakes_in_plan(self, guessed: Collection[str] = ()) -> list[str]:
-        """Return all that stands in the way of a plan of cases, one line each.
-
-        Of the tables `guessed` only the settings count: their problems are not those of the file.
-        """
-        found: list[str] = []
-        tables = self.tables()
-        is_small = sum(table.count for table in tables.values()) <= MOST_CASES
-        for key, table in tables.items():
-            for target in self.targets:
-                with noting(found):
-                    self._target_options(target, key, table)
-            for variant in self.variants:
-                with noting(found):
-                    self._parameters(variant, key, table)
-            if is_small and key not in guessed:
-                self._note_mistakes_in_problems(key, table, found)
-        return list(dict.fromkeys(found))
-
-    def _note_mistakes_in_problems(self, key: str, table: ProblemTable, found: list[str]) -> None:
-        """Note the first point of a table that is no problem, and conditions that those before it break."""
-        problems = []
-        with noting(found):
-            for problem in self._problems(key, table):
-                problems.append(problem)
-        for variant in self.variants:
-            with noting(found):
-                for asked in itertools.product(problems, self.targets):
-                    self._takes_part(variant, asked, key, table)
-
     def tables(self) -> dict[str, ProblemTable]:
         """Return `[problem]`, then each `[[problems]]`, by their keys."""
         first = {} if self.problem is None else {"problem": self.problem}
@@ -288,19 +258,6 @@ class Experiment(BaseModel):
         """
         if not owner and (kind, name) in self._combined:
             return self._combined[kind, name]
-        combinations = self._all_combinations(kind, name, axes, owner, extra_keys)
-        if not owner:
-            self._combined[kind, name] = combinations
-        return combinations
-
-    def _all_combinations(
-        self,
-        kind: str,
-        name: str,
-        axes: dict[str, tuple[ParameterValue, ...]],
-        owner: str,
-        extra_keys: tuple[str, ...],
-    ) -> list[Settings]:
         combinations: list[Settings] = []
         mistakes: list[str] = []
         count = math.prod(map(len, axes.values()))
@@ -323,6 +280,8 @@ class Experiment(BaseModel):
                 return [{}]  # its cases end as rows that say why
         if mistakes:
             raise InputError(*dict.fromkeys(mistakes))
+        if not owner:
+            self._combined[kind, name] = combinations
         return combinations
 
     @property
@@ -365,31 +324,13 @@ def _checked(data: dict[str, Any], text: str, path: Path, profile: str | None) -
             f"{source}: problems: found [problems.…], expected [[problems]] before it; settings that belong "
             "to [problem] stand in [problem.variant.NAME] and [problem.target.NAME]"
         )
-    mistakes: list[str] = []
-    repair = Repair(with_tuples(data))
-    experiment = _validated(repair, mistakes)
-    if experiment is not None:
-        experiment._path, experiment._text, experiment._profile = path, text, profile
-        mistakes += wrong_names(experiment)
-    lines = [f"{source}: {mistake}" for mistake in mistakes]
-    if experiment is None:
-        raise InputError(*lines)
-    if lines:
-        raise InputError(*lines, *with_known_names(experiment).mistakes_in_plan(repair.guessed))
     try:
-        experiment.cases()
-    except InputError as error:
-        raise InputError(*dict.fromkeys([*experiment.mistakes_in_plan(), *error.mistakes])) from error
+        experiment = Experiment.model_validate(with_tuples(data), strict=True)
+    except ValidationError as error:
+        raise InputError(*(f"{source}: {line}" for line in messages(error, Experiment))) from error
+    experiment._path, experiment._text, experiment._profile = path, text, profile
+    mistakes = [f"{source}: {mistake}" for mistake in wrong_names(experiment)]
+    if mistakes:
+        raise InputError(*mistakes)
+    experiment.cases()
     return experiment
-
-
-def _validated(repair: Repair, mistakes: list[str]) -> Experiment | None:
-    """Return the experiment without what is wrong, noting that; None where too little is left of it."""
-    while True:
-        try:
-            return Experiment.model_validate(repair.data, strict=True)
-        except ValidationError as error:
-            if not repair.explains(error):
-                mistakes += messages(error, Experiment)
-            if not repair.apply(error):
-                return None

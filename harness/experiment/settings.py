@@ -20,16 +20,13 @@ from harness.numbers import LONGEST_TIMEOUT_S
 from harness.problem.case import ParameterValue
 from harness.validation import each_once
 
-MOST_NAMES = 200
-"""Variants, targets or distributions of an experiment."""
-
 SettingsAxis = Annotated[
     tuple[ParameterValue, ...], Field(min_length=1), BeforeValidator(as_axis), AfterValidator(each_once)
 ]
 SettingsAxes = dict[str, SettingsAxis]
 LARGEST_MEMORY_GB = 2.0**20
 """About a petabyte: more than machines have, and than limits of processes can count."""
-Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_NAMES), AfterValidator(each_once)]
+Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(each_once)]
 Seconds = Annotated[PositiveFloat, Field(le=LONGEST_TIMEOUT_S, allow_inf_nan=False)]
 
 

@@ -1,5 +1,6 @@
 """The test items: one for each case, a skip or a failure with the words that `harness check` uses."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -7,15 +8,14 @@ from typing import Any, NoReturn
 import pytest
 
 from harness.errors import HarnessError
-from harness.printable import printable, shell_line
+from harness.printable import printable
 from harness.problem.case import Case
-from harness.pytest_plugin.benchmarks import DISABLED
 from harness.pytest_plugin.runs import ExperimentRun
 from harness.reporting.outcomes import failure_of, headline, is_skipped
 from harness.results.result import Result
 from harness.running.context import LOGS
 
-SPELLED = {"×": "x", "∞": "inf"}
+SPELLED = str.maketrans({"×": "x", "∞": "inf"})
 """Letters of a case's description that no keyboard has."""
 
 BAD_INPUT = 2
@@ -26,6 +26,14 @@ ENDED_BY = "harness_ended_by"
 
 PROPERTIES = ("case", "status", "phase", "error_ratio", "time_s", "tflops", "speedup")
 """Columns of a row that JUnit gets as properties."""
+
+MARKED = ("dtype", "causal", "batch", "heads", "kv_heads", "seq_q", "seq_kv", "head_dim")
+"""Fields of a problem that `-m` selects by."""
+
+DISABLED = (
+    "pytest-benchmark is disabled (--benchmark-disable, or pytest-xdist's --dist): "
+    "it has no statistics of the times, which are in the run's folder"
+)
 
 
 class ExperimentFile(pytest.File):
@@ -39,7 +47,7 @@ class ExperimentFile(pytest.File):
 
     def collect(self) -> Iterator["CheckedCase | TimedCase"]:
         """Yield an item for each case."""
-        for name, case in names_of(self.run.asked.cases).items():
+        for name, case in names_of(self.run.cases).items():
             yield self._item.of(self, name, case)
 
 
@@ -57,6 +65,14 @@ class CaseItem(pytest.Item):
         others["nodeid"] = f"{parent.nodeid}::{name}"
         super().__init__(name, parent, **others)
 
+    def describe(self, run: ExperimentRun, case: Case) -> None:
+        """Let the item know its case, and `-k` and `-m` find it by that."""
+        self.run, self.case = run, case
+        self.extra_keyword_matches.update({case.id, run.experiment.name})
+        fields = {name: getattr(case.problem, name) for name in MARKED}
+        names = {"case": case.id, "variant": case.variant, "target": case.target}
+        self.add_marker(pytest.mark.harness(**names, mask=case.problem.mask_name, **fields))
+
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the experiment, its first line, which skips are told with, and which item this is."""
         return self.path, 0, self.name
@@ -69,7 +85,7 @@ class CheckedCase(CaseItem):
     def of(cls, parent: ExperimentFile, name: str, case: Case) -> "CheckedCase":
         """Return the item of a case."""
         item = cls.from_parent(parent, name=name)
-        _describe(item, parent.run, case)
+        item.describe(parent.run, case)
         return item
 
     def runtest(self) -> None:
@@ -86,7 +102,7 @@ class TimedCase(pytest.Function, CaseItem):
     def of(cls, parent: ExperimentFile, name: str, case: Case) -> "TimedCase":
         """Return the item of a case."""
         item = cls.from_parent(parent, name=name, callobj=timed)
-        _describe(item, parent.run, case)
+        item.describe(parent.run, case)
         item.timer = Replay()
         group = " ".join([case.target, case.problem.describe()])
         item.add_marker(pytest.mark.benchmark(group=group, timer=item.timer))
@@ -117,8 +133,8 @@ def timed(request: pytest.FixtureRequest, benchmark: Any) -> None:
     item = request.node
     row = row_of(item)
     samples = item.run.samples(item.case) if row.time_s is not None else []
-    if samples and benchmark.disabled:
-        item.run.notes.once(DISABLED)
+    if samples and benchmark.disabled and DISABLED not in item.run.notes.lines:
+        item.run.notes.message(DISABLED)
     if not samples:
         benchmark.disabled = True  # it has no statistics, and misses none
     item.timer.load(samples)
@@ -131,14 +147,11 @@ def names_of(cases: Sequence[Case]) -> dict[str, Case]:
 
     Where two would have the same, as of problems with other lengths in one batch, ids tell them apart.
     """
-    names: dict[str, Case] = {}
-    described = [(_name(case), case) for case in cases]
-    counts: dict[str, int] = {}
-    for name, _ in described:
-        counts[name] = counts.get(name, 0) + 1
-    for name, case in described:
-        names[name if counts[name] == 1 else f"{name[:-1]}-{case.id}]"] = case
-    return names
+    counts = Counter(map(_name, cases))
+    return {
+        name if counts[name] == 1 else f"{name[:-1]}-{case.id}]": case
+        for name, case in zip(map(_name, cases), cases, strict=True)
+    }
 
 
 def row_of(item: CaseItem) -> Result:
@@ -164,36 +177,30 @@ def end_session(reason: str) -> NoReturn:
 
 def tell(item: CaseItem, row: Result) -> None:
     """Raise a failure or a skip with its reason, unless a case passed."""
-    failure = failure_of(row, item.run.asked.demands)
+    failure = failure_of(row, item.run.demands)
     if failure is not None:
-        lines = [failure, f"rerun: {row.rerun or rerun_of(item.run, item.case)}", *_log_of(item)]
+        lines = [failure, f"rerun: {row.rerun or item.run.rerun(item.case)}", *_log_of(item)]
         pytest.fail("\n".join(map(printable, lines)), pytrace=False)
     if is_skipped(row):
         pytest.skip(headline(row))
 
 
-def is_left_out(item: CaseItem, report: pytest.TestReport) -> bool:
-    """Whether somebody else skips a case although every case must be checked.
+def complete_report(item: CaseItem, report: pytest.TestReport) -> None:
+    """Say where a skipped case stands, and how long a case took that was run together with others.
 
-    A case that is expected to fail, and does so, is checked.
+    Where every case must be checked, one that others skip fails; one that is expected to fail is checked.
     """
-    is_expected = report.when == "call" and hasattr(report, "wasxfail")
-    return item.run.asked.demands.is_strict and report.skipped and not is_expected
-
-
-def fail_left_out(item: CaseItem, report: pytest.TestReport) -> None:
-    """Make a failure of the report of a case that is left out, with what it says and the command."""
     told = report.longrepr
-    reason = told[2] if isinstance(told, tuple) else getattr(report, "wasxfail", told)
-    report.outcome = "failed"
-    report.longrepr = "\n".join(
-        printable(line) for line in (f"not checked: {reason}", f"rerun: {rerun_of(item.run, item.case)}")
-    )
-
-
-def rerun_of(run: ExperimentRun, case: Case) -> str:
-    """Return the command that runs a case alone."""
-    return shell_line(["harness", "check", *run.asked.experiment.command_words, "--only", f"case={case.id}"])
+    is_expected = report.when == "call" and hasattr(report, "wasxfail")
+    if item.run.demands.is_strict and report.skipped and not is_expected:
+        reason = told[2] if isinstance(told, tuple) else getattr(report, "wasxfail", told)
+        report.outcome = "failed"
+        report.longrepr = printable(f"not checked: {reason}") + f"\nrerun: {item.run.rerun(item.case)}"
+    elif report.when == "call":
+        if report.skipped and isinstance(told, tuple):
+            report.longrepr = (str(item.path), 0, told[2])
+        elapsed = item.run.elapsed_s(item.case)
+        report.duration = report.duration if elapsed is None else elapsed
 
 
 def _properties(row: Result) -> dict[str, str | float]:
@@ -209,32 +216,7 @@ def _properties(row: Result) -> dict[str, str | float]:
 def _name(case: Case) -> str:
     _, *words = case.describe().split(" · ")
     name = f"{case.variant}[{'-'.join(' '.join(words).split())}]"
-    for letter, spelled in SPELLED.items():
-        name = name.replace(letter, spelled)
-    return name.encode("ascii", "backslashreplace").decode()
-
-
-def _describe(item: CaseItem, run: ExperimentRun, case: Case) -> None:
-    """Let an item know its case, and `-k` and `-m` find it by that."""
-    item.run, item.case = run, case
-    problem = case.problem
-    item.extra_keyword_matches.update({case.id, run.asked.experiment.name})
-    item.add_marker(
-        pytest.mark.harness(
-            case=case.id,
-            variant=case.variant,
-            target=case.target,
-            dtype=problem.dtype,
-            mask=problem.mask_name,
-            causal=problem.causal,
-            batch=problem.batch,
-            heads=problem.heads,
-            kv_heads=problem.kv_heads,
-            seq_q=problem.seq_q,
-            seq_kv=problem.seq_kv,
-            head_dim=problem.head_dim,
-        )
-    )
+    return name.translate(SPELLED).encode("ascii", "backslashreplace").decode()
 
 
 def _log_of(item: CaseItem) -> list[str]:

@@ -1,7 +1,6 @@
 """What the plugin does in a pytest run that has `--harness`."""
 
 import os
-import sys
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,15 @@ from harness.experiment.shipped import find_experiment
 from harness.machine.cores import available_cores
 from harness.plurals import counted
 from harness.printable import printable
-from harness.pytest_plugin.benchmarks import skip_benchmarks, take_skip
 from harness.pytest_plugin.items import (
     ENDED_BY,
     CaseItem,
     ExperimentFile,
     TimedCase,
+    complete_report,
     end_session,
-    fail_left_out,
-    is_left_out,
-    names_of,
-    rerun_of,
 )
-from harness.pytest_plugin.runs import Asked, ExperimentRun, OwnRun, WorkersPart, WorkersRun
+from harness.pytest_plugin.runs import ExperimentRun, WorkersPart
 from harness.reporting.job_summary import FailedCase, JobSummary, append_summary, job_summary
 from harness.reporting.outcomes import Demands, failure_of
 from harness.results.output_folder import ensure_writable_folder
@@ -40,27 +35,26 @@ MARKER = (
 )
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 NOT_RUN = "not checked: it was skipped, or never came to its turn"
+SKIPPED = "Skipping benchmark (--benchmark-skip active)."
+"""What pytest-benchmark says of benchmarks that it skips."""
 RUNS = "harness_runs"
-"""Where the controller of pytest-xdist tells its workers the folder of each run, and the id of its file."""
+"""Where the controller of pytest-xdist tells its workers the folder of each run."""
 
 
 def register(config: pytest.Config) -> None:
     """Read the experiments and let their cases be collected; raises `pytest.UsageError` for bad input."""
     try:
-        asked = _asked(config)
+        runs = _runs(config)
     except HarnessError as error:
         lines = error.lines if isinstance(error, InputError) else [str(error)]
         raise pytest.UsageError(*(f"harness: {line}" for line in lines)) from None
     config.addinivalue_line("markers", MARKER)
-    _collect(config, asked)
-    config.pluginmanager.register(HarnessPlugin(config, asked), "harness-cases")
+    _collect(config, runs)
+    config.pluginmanager.register(HarnessPlugin(config, runs), "harness-cases")
 
 
-def _asked(config: pytest.Config) -> dict[Path, Asked]:
-    """Return what is asked of each experiment, by its file.
-
-    Paths are absolute: tests may change to other folders.
-    """
+def _runs(config: pytest.Config) -> dict[Path, ExperimentRun]:
+    """Return the run of each experiment, by its file; paths are absolute: tests may change folders."""
     option = config.getoption
     if option("harness_timed") and _is_distributed(config):
         raise InputError(
@@ -74,18 +68,18 @@ def _asked(config: pytest.Config) -> dict[Path, Asked]:
     settings = RunSettings(
         timed=option("harness_timed"), jobs=jobs or available_cores(), cache_root=cache_root()
     )
-    asked = {}
+    shared = getattr(config, "workerinput", None)
+    runs = {}
     for name in option("harness"):
         experiment = load_experiment(find_experiment(name))
-        asked[Path(experiment.path or name)] = Asked(
-            experiment=experiment,
-            cases=experiment.cases(option("harness_only")),
-            settings=settings,
-            demands=Demands(experiment.check.supported, option("harness_strict")),
-            out=out,
-            command=sys.argv,
+        file = Path(experiment.path or name)
+        part = shared and WorkersPart(
+            Path(shared[RUNS][str(file)]), shared["workerid"], shared["workercount"]
         )
-    return asked
+        demands = Demands(experiment.check.supported, option("harness_strict"))
+        cases = experiment.cases(option("harness_only"))
+        runs[file] = ExperimentRun(experiment, cases, settings, demands, out, part)
+    return runs
 
 
 def _collect(config: pytest.Config, files: Iterable[Path]) -> None:
@@ -105,111 +99,79 @@ def _is_distributed(config: pytest.Config) -> bool:
     )
 
 
-def _node_id(config: pytest.Config, file: Path) -> str:
-    """Return the id of an experiment's file among pytest's nodes, which those of its items begin with.
-
-    It is the path from pytest's root, or the whole one of a file that lies elsewhere.  Workers of
-    pytest-xdist are told it, for their root may be another one: pytest finds it from all words of the command
-    line that name a file or folder, also where such a word is an option's value and was not there before.
-    """
-    path = Path(os.path.abspath(config.invocation_params.dir / file))
-    if path.is_relative_to(config.rootpath):
-        path = path.relative_to(config.rootpath)
-    return path.as_posix()
-
-
-def named_among(run: ExperimentRun, ids: Iterable[str]) -> list[str]:
-    """Return the cases of a run, by their ids, whose items are among those that pytest calls by these.
-
-    With `--dist loadgroup` the group of an item stands behind its name, which ends in a bracket.
-    """
-    start = f"{run.node_id}::"
-    names = {word[len(start) : word.rfind("]") + 1] for word in ids if word.startswith(start)}
-    return [case.id for name, case in names_of(run.asked.cases).items() if name in names]
-
-
 class HarnessPlugin:
     """Collects the cases of experiments, and tells what became of them."""
 
-    def __init__(self, config: pytest.Config, asked: dict[Path, Asked]) -> None:
-        """Run nothing yet."""
+    def __init__(self, config: pytest.Config, runs: dict[Path, ExperimentRun]) -> None:
+        """Run nothing yet.
+
+        `--benchmark-skip`, which often stands in a project's `addopts`, would skip the timed cases, too,
+        which somebody asked for by a stronger word: this plugin skips the other benchmarks itself.
+        """
         self._config = config
-        self._runs: dict[Path, ExperimentRun] = {
-            file.resolve(): self._run(config, str(file), wanted) for file, wanted in asked.items()
-        }
+        self._runs = {file.resolve(): run for file, run in runs.items()}
         is_timed = config.getoption("harness_timed")
         self._with_benchmarks = is_timed and config.pluginmanager.hasplugin("benchmark")
-        self._skips_benchmarks = self._with_benchmarks and take_skip(config)
-        self._summaries = _summary_files(config)
-
-    @staticmethod
-    def _run(config: pytest.Config, file: str, asked: Asked) -> ExperimentRun:
-        shared = getattr(config, "workerinput", None)
-        if shared is not None:
-            folder, node_id = shared[RUNS][file]
-            return WorkersPart(
-                asked,
-                node_id,
-                path=Path(folder),
-                worker=shared["workerid"],
-                workers=shared["workercount"],
-            )
-        node_id = _node_id(config, Path(file))
-        return WorkersRun(asked, node_id) if _is_distributed(config) else OwnRun(asked, node_id)
+        self._skips_benchmarks = False
+        if self._with_benchmarks:
+            self._skips_benchmarks = config.option.benchmark_skip and not config.option.benchmark_only
+            config.option.benchmark_skip = False
+        wanted = {
+            f"${STEP_SUMMARY}": os.environ.get(STEP_SUMMARY),
+            "--harness-summary": config.getoption("harness_summary"),
+        }
+        self._summaries = {Path(file).resolve(): argument for argument, file in wanted.items() if file}
 
     def pytest_report_header(self) -> list[str]:
         """Return a line for each experiment."""
         lines = []
         for run in self._runs.values():
-            asked = run.asked
-            is_timed = asked.settings.timed and asked.experiment.timing.enabled
+            is_timed = run.settings.timed and run.experiment.timing.enabled
             how = "checked and timed" if is_timed else "checked"
-            lines.append(f"harness: {asked.experiment.path}: {counted(len(asked.cases), 'case')} to be {how}")
+            lines.append(f"harness: {run.experiment.path}: {counted(len(run.cases), 'case')} to be {how}")
         return lines
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> ExperimentFile | None:
-        """Return the collector of an experiment's cases."""
+        """Return the collector of an experiment's cases, by its path from pytest's root if it lies there."""
         run = self._runs.get(file_path.resolve())
         if run is None:
             return None
-        with_benchmarks = self._with_benchmarks and run.asked.experiment.timing.enabled
+        root = self._config.rootpath
+        node_id = file_path.relative_to(root) if file_path.is_relative_to(root) else file_path
         file: ExperimentFile = ExperimentFile.from_parent(
-            parent, path=file_path, nodeid=run.node_id, run=run, with_benchmarks=with_benchmarks
+            parent,
+            path=file_path,
+            nodeid=node_id.as_posix(),
+            run=run,
+            with_benchmarks=self._with_benchmarks and run.experiment.timing.enabled,
         )
         return file
 
     def pytest_collection_modifyitems(self, items: Sequence[pytest.Item]) -> None:
         """Skip the benchmarks that are no cases, if they are to be skipped."""
-        if self._skips_benchmarks:
-            skip_benchmarks(item for item in items if not isinstance(item, TimedCase))
+        for item in items if self._skips_benchmarks else ():
+            if "benchmark" in getattr(item, "fixturenames", ()) and not isinstance(item, TimedCase):
+                item.add_marker(pytest.mark.skip(reason=SKIPPED))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell the runs which of their cases are left, after `-k`, `-m` and others have chosen."""
         ours = [item for item in session.items if isinstance(item, CaseItem)]
         for run in self._runs.values():
-            run.select(item.case.id for item in ours if item.run is run)
+            run.select([item.case for item in ours if item.run is run])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where its rows go, and what its items are called.
+        """Tell a worker of pytest-xdist where its rows go.
 
         The session ends where no folder for them can be made, as on a full disk.
         """
         try:
             node.workerinput[RUNS] = {
-                str(run.asked.experiment.path): (str(run.open()), run.node_id)
-                for run in self._runs.values()
-                if isinstance(run, WorkersRun)
+                str(run.experiment.path): str(run.open_for_workers()) for run in self._runs.values()
             }
         except HarnessError as error:
             end_session(str(error))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
-        """Learn from a worker which cases are left: the controller collects nothing."""
-        for run in self._runs.values():
-            run.select(named_among(run, ids))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -222,20 +184,10 @@ class HarnessPlugin:
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Say where a skipped case stands, and how long a case took that was run together with others.
-
-        Where every case must be checked, one that others skip fails.
-        """
+        """Complete the report of a case."""
         report = yield
-        if not isinstance(item, CaseItem):
-            return report
-        if is_left_out(item, report):
-            fail_left_out(item, report)
-        if report.when == "call":
-            if report.skipped and isinstance(report.longrepr, tuple):
-                report.longrepr = (str(item.path), 0, report.longrepr[2])
-            elapsed = item.run.elapsed_s(item.case)
-            report.duration = report.duration if elapsed is None else elapsed
+        if isinstance(item, CaseItem):
+            complete_report(item, report)
         return report
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -247,8 +199,13 @@ class HarnessPlugin:
             run.close()
         if hasattr(self._config, "workerinput") or self._config.option.collectonly:
             return
-        self._append_summaries()
-        left_out = any(run.asked.demands.is_strict and run.not_run() for run in self._runs.values())
+        for run in self._runs.values():
+            for file, argument in self._summaries.items():
+                try:
+                    append_summary(file, job_summary(summary_of(run)), argument)
+                except InputError as error:
+                    run.notes.message(str(error))
+        left_out = any(run.demands.is_strict and run.not_run() for run in self._runs.values())
         if left_out and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -260,7 +217,7 @@ class HarnessPlugin:
             if not rows and not not_run and not run.notes.lines:
                 continue
             terminalreporter.ensure_newline()
-            terminalreporter.section(f"harness: {run.asked.experiment.name}")
+            terminalreporter.section(f"harness: {run.experiment.name}")
             for line in run.notes.lines:
                 terminalreporter.write_line(printable(line))
             if rows or not_run:
@@ -268,41 +225,23 @@ class HarnessPlugin:
             if rows and run.folder is not None:
                 terminalreporter.write_line(printable(f"results: {run.shown(run.folder.path)}"))
 
-    def _append_summaries(self) -> None:
-        """Append the summaries to the files that want them; one that cannot be written is a note."""
-        for run in self._runs.values():
-            for file, argument in self._summaries.items():
-                try:
-                    append_summary(file, job_summary(summary_of(run)), argument)
-                except InputError as error:
-                    run.notes.message(str(error))
-
-
-def _summary_files(config: pytest.Config) -> dict[Path, str]:
-    """Return the files that want a summary, each with what names it."""
-    wanted = {f"${STEP_SUMMARY}": os.environ.get(STEP_SUMMARY)}
-    wanted["--harness-summary"] = config.getoption("harness_summary")
-    return {Path(file).resolve(): argument for argument, file in wanted.items() if file}
-
 
 def summary_of(run: ExperimentRun) -> JobSummary:
     """Return what a session did to an experiment."""
-    rows = run.rows()
+    rows, not_run = run.rows(), run.not_run()
     cases = {case.id: case for case in run.selected}
-    failures = [(row, failure_of(row, run.asked.demands)) for row in rows]
-    not_run = run.not_run()
-    left_out = not_run if run.asked.demands.is_strict else []
+    failures = [(row, failure_of(row, run.demands)) for row in rows]
+    failed = [
+        FailedCase(cases[row.case].describe(), reason, row.rerun or run.rerun(cases[row.case]))
+        for row, reason in failures
+        if reason is not None
+    ]
+    if run.demands.is_strict:
+        failed += [FailedCase(case.describe(), NOT_RUN, run.rerun(case)) for case in not_run]
     return JobSummary(
-        experiment=run.asked.experiment.name,
+        experiment=run.experiment.name,
         rows=rows,
-        failed=[
-            *(
-                FailedCase(cases[row.case].describe(), reason, row.rerun or rerun_of(run, cases[row.case]))
-                for row, reason in failures
-                if reason is not None
-            ),
-            *(FailedCase(case.describe(), NOT_RUN, rerun_of(run, case)) for case in left_out),
-        ],
+        failed=failed,
         not_run=len(not_run),
         run=None if run.folder is None else run.shown(run.folder.path),
     )

@@ -62,7 +62,7 @@ def read_origin(file: Path) -> Origin:
     expected = "expected a figure of a report, which says where it comes from"
     text = read_embedded(file)
     if text is None:
-        raise InputError(f"{file}: says nothing of its origin, {expected}; older versions did not write it")
+        raise InputError(f"{file}: says nothing of its origin, {expected}")
     try:
         return Origin.model_validate_json(text)
     except ValidationError as error:

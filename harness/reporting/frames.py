@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from harness.problem.attention_problem import LISTS_OF_LENGTHS, USUAL_BIAS_AXES, usual_scale
 from harness.problem.fields import problem_fields
 from harness.problem.names_of_values import name_of_list
-from harness.reporting.distinct import first_rows, has_one_value, last_rows, numbered
+from harness.reporting.distinct import first_rows, has_one_value, numbered
 from harness.reporting.units import Unit, rate_unit, time_unit
-from harness.results.frame import PARAMETER_PREFIX, dtype_of, is_among
+from harness.results.frame import PARAMETER_PREFIX, dtype_of
 from harness.results.refuted_peaks import with_refuted_peaks
 
 if TYPE_CHECKING:
@@ -83,14 +83,7 @@ RunLabels = Mapping[tuple[Hashable, Hashable], str]
 
 def latest(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the last row of each case in each run."""
-    import numpy as np
-
-    cases = numbered(frame, (*RUN_COLUMNS, "case"))
-    if cases.max(initial=-1) + 1 == len(frame):
-        return frame.reset_index(drop=True)
-    is_last = np.zeros(len(frame), dtype=bool)
-    is_last[last_rows(cases)] = True
-    return frame[is_last].reset_index(drop=True)
+    return frame.drop_duplicates([*RUN_COLUMNS, "case"], keep="last").reset_index(drop=True)
 
 
 def prepare(
@@ -159,7 +152,7 @@ def run_names(frame: pd.DataFrame) -> dict[tuple[Hashable, Hashable], str]:
     The experiment alone where each has one run; the run alone, without the date and the folders that all runs
     share, where there is one experiment; else both.  By experiment, then by time.
     """
-    runs = frame[list(RUN_COLUMNS)].iloc[first_rows(numbered(frame, RUN_COLUMNS))]
+    runs = frame[list(RUN_COLUMNS)].drop_duplicates()
     pairs = sorted(zip(runs["experiment"], runs["run"], strict=True))
     experiments = [str(experiment) for experiment, _ in pairs]
     if len(set(experiments)) == len(pairs):
@@ -198,10 +191,8 @@ def varying(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
 
 def several_values(frame: pd.DataFrame, place: Sequence[str], column: str) -> bool:
     """Whether rows that agree in the columns of `place` differ in another one (missing counts as a value)."""
-    if column in place or has_one_value(frame[column]):
-        return False
-    places = numbered(frame, place)
-    return bool(numbered(frame, [*place, column]).max(initial=-1) > places.max(initial=-1))
+    places, with_column = numbered(frame, place), numbered(frame, [*place, column])
+    return bool(with_column.max(initial=-1) > places.max(initial=-1))
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -225,18 +216,7 @@ def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
     keys = [_ranks(frame[column]) for column in varying(frame, PROBLEM_COLUMNS)]
     order = np.lexsort([frame["label"].cat.codes.to_numpy(), *reversed(keys)])
-    return _in_order(frame, order)
-
-
-def _in_order(frame: pd.DataFrame, order: np.ndarray) -> pd.DataFrame:
-    """Return the rows in another order; what is the same in all rows, as most columns are, is not copied."""
-    import pandas as pd
-
-    columns = {
-        name: column.array if has_one_value(column) else column.array.take(order)
-        for name, column in frame.items()
-    }
-    return pd.DataFrame(columns, copy=False)
+    return frame.iloc[order].reset_index(drop=True)
 
 
 def pivot(frame: pd.DataFrame, values: str, index: str | Sequence[str]) -> pd.DataFrame:
@@ -373,24 +353,11 @@ def _labels_without_run(members: pd.DataFrame) -> list[str]:
 def _baseline_labels(frame: pd.DataFrame, codes: np.ndarray, labels: Sequence[str]) -> pd.Series[str]:
     """Return the label of the series that each row is compared with, where `labels` are those of all series.
 
-    Where the baseline itself has no row, since a run was interrupted, it is what the run's other rows are
-    compared with; where a row does not say which case its baseline was, it is that variant.
+    Where the baseline itself has no row, since a run was interrupted, it is that variant.
     """
-    import pandas as pd
-
-    is_compared = is_among(frame["case"], frame["baseline_case"])
-    of_cases = pd.Series(labels, dtype=dtype_of("str")).take(codes[is_compared]).to_numpy()
-    by_case = dict(zip(frame["case"][is_compared], of_cases, strict=True))
-    of_rows, cases = pd.factorize(frame["baseline_case"], use_na_sentinel=False)
-    found = pd.Series(cases).map(by_case).astype(dtype_of("str")).take(of_rows).set_axis(frame.index)
-    is_lost = found.isna() & frame["baseline_case"].notna()
-    if is_lost.any():
-        keys = [*RUN_COLUMNS, "baseline"]
-        known = frame[keys].assign(label=found).dropna().drop_duplicates()
-        known = known.drop_duplicates(keys, keep=False)
-        others = frame[keys].merge(known, on=keys, how="left")["label"].set_axis(frame.index)
-        found = found.where(~is_lost, others)
-    return found.fillna(frame["baseline"])
+    label_by_case = dict(zip(frame["case"], (labels[code] for code in codes), strict=True))
+    compared_with = frame["baseline_case"].map(label_by_case).astype(dtype_of("str"))
+    return compared_with.fillna(frame["baseline"])
 
 
 def _without_common_parts(runs: Sequence[str]) -> list[str]:

@@ -17,8 +17,8 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def write_junit(results: Iterable[Result], path: Path) -> None:
     """Write one test case per result: failures with reason and rerun command, unsupported ones as skipped.
 
-    A case's time is what it took in all; in rows of older versions, what its build took.  A build with
-    nothing to run it on counts as skipped too, since nothing was checked.  Raises `InputError` if the file
+    A case's time is what it took in all.  A build with nothing to run it on counts as skipped too, since
+    nothing was checked.  Raises `InputError` if the file
     cannot be written.
     """
     rows = list(results)
@@ -44,7 +44,7 @@ def write_junit(results: Iterable[Result], path: Path) -> None:
 
 
 def _seconds(row: Result) -> float:
-    return row.elapsed_s if row.elapsed_s is not None else row.build_s or 0.0
+    return row.elapsed_s or 0.0
 
 
 def _test_case(row: Result) -> ElementTree.Element:

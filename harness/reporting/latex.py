@@ -86,15 +86,18 @@ def summary_latex(frame: pd.DataFrame) -> Iterator[str]:
     yield from (f"% {_comment(note)}" for note in summary.notes)
 
 
-def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> Iterator[str]:
-    """Yield the lines of a tabular with the rules of booktabs, numbers aligned to the right."""
-    yield f"\\begin{{tabular}}{{{''.join('r' if is_number else 'l' for is_number in numeric)}}}"
-    yield "\\toprule"
-    yield _line(headers)
-    yield "\\midrule"
-    yield from map(_line, rows)
-    yield "\\bottomrule"
-    yield "\\end{tabular}"
+def tabular(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]:
+    """Return the lines of a tabular with the rules of booktabs, numbers aligned to the right."""
+    import pandas as pd
+
+    style = pd.DataFrame(list(rows), columns=list(headers)).style.hide(axis="index")
+    style = style.format(_escaped).format_index(_escaped, axis="columns")
+    alignment = "".join("r" if is_number else "l" for is_number in numeric)
+    return style.to_latex(column_format=alignment, hrules=True).splitlines()
+
+
+def _escaped(cell: object) -> str:
+    return latex_text(str(cell))
 
 
 def plot_data(rows: pd.DataFrame, columns: Sequence[str], origin: str) -> Iterator[str]:
@@ -126,10 +129,6 @@ def _panel(panel: PanelTable) -> Iterator[str]:
     yield from ("", f"% {_comment(panel.title)}")
     rows = [(label, *cells) for label, cells in zip(panel.labels(), panel.texts(), strict=True)]
     yield from tabular(("variant", *panel.places), rows, [False, *(True for _ in panel.places)])
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"{' & '.join(map(latex_text, cells))} \\\\"
 
 
 def _comment(text: str) -> str:

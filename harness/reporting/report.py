@@ -31,7 +31,7 @@ from harness.reporting.runs import Runs, read_runs
 from harness.reporting.summary_columns import summary_title
 from harness.reporting.summary_text import figures_markdown, summary_markdown
 from harness.reporting.tables import rich_table, summarize
-from harness.storage.replacing import own_folder, remove_leftovers, replaced, write_text
+from harness.storage.replacing import own_folder, remove_leftovers, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,9 +221,8 @@ def _write_page(path: Path, runs: Runs, rows: pd.DataFrame, drawn: Drawn) -> Pat
 
 
 def _write_csv_files(folder: Path, rows: pd.DataFrame) -> None:
-    for name, pieces in ((SUMMARY_CSV, summary_csv(rows)), (RESULTS_CSV, full_csv(rows))):
-        with replaced(folder / name) as temporary, temporary.open("wb") as file:
-            file.writelines(pieces)
+    for name, text in ((SUMMARY_CSV, summary_csv(rows)), (RESULTS_CSV, full_csv(rows))):
+        write_text(folder / name, text)
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from harness.results.run_folder import (
     RESULTS_FILE,
     RunFolder,
     run_paths,
-    tables_from_journals,
+    tables_of,
 )
-from harness.results.saved_table import journal_digest
+from harness.storage.digests import file_digest
 from harness.storage.reading import exists
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def load(path: str | Path | Iterable[str | Path], *more: str | Path) -> "pandas.
     """Return the results of one or several runs as a table, one row per case (see `results_frame`).
 
     Each path is a run's folder, or an experiment's folder, of which the newest run is taken.  Rows come from
-    the journals, or a table that was made of one, so a run that was interrupted or is still going on can be
-    loaded too.  Raises `InputError` when a path is neither, or its results cannot be read.
+    the journals, so a run that was interrupted or is still going on can be loaded too.  Raises `InputError`
+    when a path is neither, or its results cannot be read.
     """
     first = [path] if isinstance(path, str | Path) else list(path)
     return tables_of(different_runs(open_run(Path(folder)) for folder in (*first, *more)))
@@ -57,20 +57,9 @@ def _contents(run: RunFolder) -> tuple[str, ...]:
     """Return what a run and its archive have in common; its folder where it cannot be read."""
     files = [run.path / name for name in (MANIFEST_FILE, RESULTS_FILE)]
     try:
-        return run.experiment, run.run, *map(journal_digest, files)
+        return run.experiment, run.run, *map(file_digest, files)
     except OSError:
         return (str(run.path.resolve()),)
-
-
-def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
-    """Return the results of different runs as one table, one run after the other.
-
-    The columns `experiment` and `run` say which folder a row is read from, see
-    `harness.results.run_identity`: what its line in the journal says of them may be another run's, too.
-    Which columns there are, and of what types, depends on the rows of all runs: several are read from their
-    journals.
-    """
-    return runs[0].table() if len(runs) == 1 else tables_from_journals(runs)
 
 
 def choice_of(path: str | Path, finished: Collection[str], *, is_timed: bool = True) -> list[str]:
@@ -115,7 +104,7 @@ def untimed_note(path: str | Path, run: RunFolder) -> str | None:
 def _has_times(run: Path) -> bool:
     """Whether a run that can be read has a row with a time."""
     try:
-        return bool(RunFolder.open(run).table(["time_s"])["time_s"].notna().any())
+        return bool(RunFolder.open(run).table()["time_s"].notna().any())
     except InputError:
         return False
 

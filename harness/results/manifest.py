@@ -95,16 +95,16 @@ class Manifest(BaseModel):
     """The command line, absolute paths reduced to names, `…/a.toml`."""
     named_by: tuple[str, ...] = ()
     """What the command line of another run names the cases by: the experiment's file and its profile, or
-    `--bundle` and its folder; absolute paths reduced as in the command.  Older versions did not note it."""
+    `--bundle` and its folder; absolute paths reduced as in the command."""
     started: str
     finished: str | None = None
     """When the run last ended, complete or interrupted; None while it goes on, or after a kill."""
     resumed: tuple[str, ...] = ()
     """When it was taken up again.  All times are UTC, ISO 8601."""
     parts: tuple[Part, ...] = ()
-    """What it was taken up again with, each time; older versions did not note it."""
+    """What it was taken up again with, each time."""
     planned: tuple[str, ...] | None = None
-    """Ids of all cases that were asked for, when it began or was resumed; None in runs of older versions."""
+    """Ids of all cases that were asked for, when it began or was resumed; None before they are known."""
     left_out: int = 0
     """Cases of the experiment that were never asked for, because of `--only`."""
 
@@ -120,8 +120,7 @@ class Manifest(BaseModel):
     """Versions of the packages that the harness needs, and of optional ones where they are installed."""
     plugin_code: dict[str, str] = {}
     """Digest of each piece of code, besides the harness, that variants and targets of the cases are from, by
-    its name (`harness.code_digests`): plugins are edited more often than they get another version.  Older
-    versions did not note it."""
+    its name (`harness.code_digests`): plugins are edited more often than they get another version."""
     machine: Machine
     device: str
     """The processor in short (`device_name`)."""
@@ -138,10 +137,9 @@ class Manifest(BaseModel):
     timed_share: Share | None = None
     """The part of the time of timings that was spent in samples, of the part of the run that ended last."""
     devices_of_peaks: dict[str, str] = {}
-    """What each peak's target calls the device that it is measured on; older versions did not note it."""
+    """What each peak's target calls the device that it is measured on."""
     limits: dict[str, float | None] = {}
-    """The experiment's limits, by name: what a case that took too long or too much was allowed.  Older
-    versions did not note them."""
+    """The experiment's limits, by name: what a case that took too long or too much was allowed."""
     unmeasured: dict[str, dict[str, str]] = {}
     """Why a peak, or its bandwidths, could not be measured, by the peak's name and `peak` or `bandwidths`."""
 

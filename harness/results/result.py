@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from harness.artifact.device_facts import TimedBy
-from harness.numbers import INTEGER_LIMIT
+from harness.numbers import Count, Positive
 from harness.problem.attention_problem import FLOP_CONVENTION
 from harness.problem.case import ParameterValue
 from harness.status import Status
@@ -15,13 +15,15 @@ from harness.status import Status
 KNOWN_WHEN_FINITE = ("time_low_s", "time_high_s", "speedup_low", "speedup_high", "noise")
 """Fields that too few samples leave unknown (`harness.measure.statistics`)."""
 
-SHARES_OF_A_PEAK = ("fraction_of_peak",)
-"""Fields that are never above 1."""
-
 LONGEST_NAME = 200
 """Characters of the name of a variant or target: tables have a column of that width."""
 
 Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+
+OF_A_TIME = "follows from a time"
+Value = TypeVar("Value")
+Timed = Annotated[Value | None, OF_A_TIME]
+"""What only a row that passed may have."""
 
 
 class Result(BaseModel):
@@ -51,13 +53,13 @@ class Result(BaseModel):
     elapsed_s: float | None = None
     """What the case took in all: planning, building or finding what was built, checking and timing it."""
 
-    batch: int
-    heads: int
-    kv_heads: int
-    seq_q: int
-    seq_kv: int
-    head_dim: int
-    head_dim_v: int
+    batch: Count
+    heads: Count
+    kv_heads: Count
+    seq_q: Count
+    seq_kv: Count
+    head_dim: Count
+    head_dim_v: Count
     dtype: str
     mask: str
     """What is visible: `full`, `causal`, … (`AttentionProblem.mask_name`)."""
@@ -76,12 +78,12 @@ class Result(BaseModel):
     kv_lengths: str | None = None
     cu_seqlens_q: str | None = None
     cu_seqlens_kv: str | None = None
-    model_width: int | None = None
+    model_width: Count | None = None
     output_projection: bool = False
     params: dict[str, ParameterValue] = {}
     chosen: dict[str, ParameterValue] = {}
     """Values of parameters that were left open, as variant, target or compiler chose them."""
-    threads: int | None = None
+    threads: Count | None = None
     target_options: dict[str, ParameterValue] = {}
     """The target's other options, which are among `params`, too: a peak may depend on them."""
 
@@ -92,18 +94,18 @@ class Result(BaseModel):
     distribution: str | None = None
     """Input distribution of the worst checked run."""
     checked_inputs: str | None = None
-    """All that it was checked with, `normal, large-logits, seed 0`; rows of older versions do not say it."""
+    """All that it was checked with, `normal, large-logits, seed 0`."""
 
-    time_s: float | None = None
+    time_s: Timed[Positive] = None
     """Typical time of one call: the geometric mean over starts of the median over rounds."""
-    time_low_s: float | None = None
-    time_high_s: float | None = None
+    time_low_s: Timed[float] = None
+    time_high_s: Timed[float] = None
     """Its 95 % interval."""
-    outside_time_s: float | None = None
+    outside_time_s: Timed[float] = None
     """Typical time of one call by the clock of the process that asks for it, until the output is there."""
-    launch_s: float | None = None
+    launch_s: Timed[float] = None
     """Median of what a call takes besides on an idle device, launching it and waiting for its result."""
-    timed_by: TimedBy | None = None
+    timed_by: Timed[TimedBy] = None
     """What marks calls on a device; None: the host's clock."""
     clock_mhz: float | None = None
     """Median of the device's clock while this was timed."""
@@ -112,71 +114,71 @@ class Result(BaseModel):
     """The same right before the first call of a sample, and right after its last."""
     temperature_c: float | None = None
     """Median of the device's temperature after samples."""
-    energy_j: float | None = None
+    energy_j: Timed[float] = None
     """Median of the device's energy for a call, over calls in a row."""
-    throttled_samples: int | None = None
+    throttled_samples: Count | None = None
     """Samples that were not counted because the device was slowed down."""
-    samples: int | None = None
-    starts: int | None = None
+    samples: Count | None = None
+    starts: Count | None = None
     """How many processes, one after another, the samples were taken in."""
-    noise: float | None = None
+    noise: Timed[float] = None
     """Interquartile range over the median."""
     load: float | None = None
     """Share of the machine's processors that others used while this was timed."""
     busy: bool | None = None
     """Whether that share was above the experiment's limit: take the times with care."""
-    order_effect: float | None = None
+    order_effect: Timed[float] = None
     """By which share of its time a call is longer right after one other candidate, if beyond noise."""
-    order_effect_after: str | None = None
+    order_effect_after: Timed[str] = None
     """That candidate: variant and case."""
     baseline: str | None = None
     """Variant that `speedup` compares with."""
     baseline_case: str | None = None
-    """The case of that variant; rows of older versions do not say which."""
+    """The case of that variant."""
     baseline_key: str | None = None
-    """That case's content key when both were timed; rows of older versions do not say it."""
-    speedup: float | None = None
+    """That case's content key when both were timed."""
+    speedup: Timed[Positive] = None
     """Baseline's time / this one's time, paired by round: as `time_s`, of these ratios."""
-    speedup_low: float | None = None
-    speedup_high: float | None = None
+    speedup_low: Timed[float] = None
+    speedup_high: Timed[float] = None
     """95 % interval of the speed-up."""
 
-    flops: int
+    flops: Count
     flop_convention: str = FLOP_CONVENTION
-    bytes: int | None = None
+    bytes: Count | None = None
     """Size of all inputs and outputs."""
-    least_traffic_bytes: int | None = None
+    least_traffic_bytes: Count | None = None
     """What of them must be moved: what is visible is read once, and outputs are written once."""
     intensity: float | None = None
     """`flops / least_traffic_bytes`."""
-    flops_executed: int | None = None
+    flops_executed: Count | None = None
     recompute_factor: float | None = None
     """`flops_executed / flops`."""
-    tflops: float | None = None
+    tflops: Timed[Positive] = None
     """`flops / time_s`, in TFLOP/s."""
-    fraction_of_peak: float | None = None
+    fraction_of_peak: Timed[Annotated[float, Field(gt=0, le=1)]] = None
     """`tflops / peak_tflops`; None where that is above 1, which cannot be."""
-    peak_tflops: float | None = None
+    peak_tflops: Timed[float] = None
     """The peak that was measured on this device with the same options of the target."""
-    peak_busy: bool | None = None
+    peak_busy: Timed[bool] = None
     """Whether that peak was sampled in rounds only in which others used more than the experiment's limit."""
     bandwidth_gb_s: dict[str, float] = {}
     """Bandwidths of reading that were measured as the peak was, in GB/s by level of memory."""
 
     build_s: float | None = None
     stage_s: dict[str, float] = {}
-    registers: int | None = None
-    spills: int | None = None
-    driver_registers: int | None = None
+    registers: Count | None = None
+    spills: Count | None = None
+    driver_registers: Count | None = None
     """Registers of a thread as the device's driver has loaded the code, the most of all kernels."""
-    driver_local_bytes: int | None = None
+    driver_local_bytes: Count | None = None
     """Memory of a thread's own, where the driver has put spilled registers, the most of all kernels."""
-    accumulator_registers: int | None = None
-    scalar_registers: int | None = None
-    scratch_bytes: int | None = None
-    shared_bytes: int | None = None
-    workgroup_size: int | None = None
-    bank_conflicts: int | None = None
+    accumulator_registers: Count | None = None
+    scalar_registers: Count | None = None
+    scratch_bytes: Count | None = None
+    shared_bytes: Count | None = None
+    workgroup_size: Count | None = None
+    bank_conflicts: Count | None = None
     occupancy: float | None = None
     intrinsics: str | None = None
     instructions: dict[str, int] = {}
@@ -184,11 +186,11 @@ class Result(BaseModel):
     """What bounds the code in a model of its main loop (`harness.bounds`); nothing in it is measured."""
     counters: dict[str, float] = {}
     """Hardware counters of a call, by the vendor's profiler: shares of cycles from 0 to 1, and sums."""
-    code_bytes: int | None = None
+    code_bytes: Count | None = None
     binary_digest: str | None = None
     """Digest of the machine code and of how it is launched: equal where nothing that runs differs."""
-    workspace_bytes: int | None = None
-    peak_bytes: int | None = None
+    workspace_bytes: Count | None = None
+    peak_bytes: Count | None = None
     """Largest resident memory of the process that ran it."""
 
     @field_validator(*KNOWN_WHEN_FINITE, mode="after")
@@ -196,26 +198,6 @@ class Result(BaseModel):
     def _unknown_when_not_finite(cls, value: float | None) -> float | None:
         """Too few samples bound nothing: such a bound is not known."""
         return value if value is not None and math.isfinite(value) else None
-
-    @field_validator(*SHARES_OF_A_PEAK, mode="after")
-    @classmethod
-    def _unknown_when_above_the_peak(cls, value: float | None) -> float | None:
-        """Nothing is faster than the peak: rows of older versions, too, may be compared with one too low."""
-        return value if value is not None and value <= 1 else None
-
-    @model_validator(mode="after")
-    def _numbers_are_possible(self) -> Self:
-        """Refuse what no run measures and no table holds: a row may come from any file."""
-        values = vars(self)
-        for field in COUNTED:
-            value = values[field]
-            if value is not None and not 0 <= value < INTEGER_LIMIT:
-                raise ValueError(f"{field}: found {value!r:.60}, expected 0 or more, and less than 2⁶³")
-        for field in MEASURED:
-            value = values[field]
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{field}: found {value!r:.60}, expected a finite number above 0")
-        return self
 
     @model_validator(mode="after")
     def _timed_only_when_passed(self) -> Self:
@@ -236,12 +218,6 @@ def printed_params(params: Mapping[str, ParameterValue]) -> str:
 SEQ = "seq"
 """The column before `seq_q` that follows from the lengths."""
 
-COUNTED = tuple(name for name, field in Result.model_fields.items() if field.annotation in (int, int | None))
-"""Fields that are whole numbers."""
-
-MEASURED = ("time_s", "time_low_s", "time_high_s", "speedup", "tflops", "fraction_of_peak")
-"""Fields that follow from a time, and so are never 0."""
-
 PRINTED = ("params", "chosen", "target_options")
 """Fields that are shown as a text, `tile_kv=64 tile_q=32`."""
 
@@ -251,23 +227,5 @@ BY_NAME = ("bandwidth_gb_s", "stage_s", "instructions", "model", "counters")
 SPEEDUP_FIELDS = ("baseline", "baseline_case", "baseline_key", "speedup", "speedup_low", "speedup_high")
 """What a row says of its comparison with the baseline."""
 
-TIMING_FIELDS = (
-    "time_s",
-    "time_low_s",
-    "time_high_s",
-    "outside_time_s",
-    "launch_s",
-    "timed_by",
-    "energy_j",
-    "noise",
-    "order_effect",
-    "order_effect_after",
-    "speedup",
-    "speedup_low",
-    "speedup_high",
-    "tflops",
-    "fraction_of_peak",
-    "peak_tflops",
-    "peak_busy",
-)
+TIMING_FIELDS = tuple(name for name, field in Result.model_fields.items() if OF_A_TIME in field.metadata)
 """What follows from a time, and so may stand only on a row that passed."""

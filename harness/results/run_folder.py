@@ -28,7 +28,6 @@ from harness.results.manifest import Manifest, part_of, timestamp
 from harness.results.refuted_peaks import without_refuted_peaks
 from harness.results.result import Result
 from harness.results.run_identity import folder_name, names_of_folders
-from harness.results.saved_table import journal_digest, read_table, write_table
 from harness.results.timing_rounds import Round, samples_frame
 from harness.storage.lock import FileLock, holder_of
 from harness.storage.reading import exists, read_text, unusable
@@ -146,17 +145,9 @@ class RunFolder:
         """
         return list({result.case: result for result in self.lines()}.values())
 
-    def table(self, columns: Collection[str] | None = None) -> "pandas.DataFrame":
-        """Return the rows of `results` as a table, see `results_frame`; errors as there.
-
-        Meant for large runs: the table that `finish` has written is taken while it is the journal's, and
-        otherwise no more than a batch of rows is in memory besides the table.  Of `columns`, where they are
-        given, those that there are in the table, and some more.
-        """
-        saved = read_table(self.path / RESULTS_TABLE, self.path / RESULTS_FILE, columns)
-        if saved is None:
-            return tables_from_journals([self])
-        return _named_by_folders(saved, [self], [len(saved)])
+    def table(self) -> "pandas.DataFrame":
+        """Return the rows of `results` as a table, see `results_frame`; errors as there."""
+        return tables_of([self])
 
     def rounds(self) -> list[Round]:
         """Return all timing rounds, in the order of their writing; errors as in `results`."""
@@ -215,9 +206,8 @@ class RunFolder:
 
         Can be called any number of times, also for a run that was interrupted.
         """
-        journal = journal_digest(self.path / RESULTS_FILE)  # before it is read: a table is never of more rows
-        results, samples = tables_from_journals([self]), samples_frame(self.rounds())
-        _replace_file(self.path / RESULTS_TABLE, lambda path: write_table(results, path, journal))
+        results, samples = self.table(), samples_frame(self.rounds())
+        _replace_file(self.path / RESULTS_TABLE, lambda path: results.to_parquet(path, index=False))
         _replace_file(self.path / SAMPLES_TABLE, lambda path: samples.to_parquet(path, index=False))
         self._update_manifest(finished=timestamp(), timed_share=timed_share)
 
@@ -243,8 +233,12 @@ class RunFolder:
         _replace_file(self.path / MANIFEST_FILE, lambda path: path.write_text(text, encoding="utf-8"))
 
 
-def tables_from_journals(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
-    """Return the results of runs as one table, read from their journals, see `harness.results.loading`."""
+def tables_of(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
+    """Return the results of different runs as one table, one run after the other.
+
+    The columns `experiment` and `run` say which folder a row is read from, see
+    `harness.results.run_identity`: what its line in the journal says of them may be another run's, too.
+    """
     lengths: list[int] = []
 
     def lines() -> Iterator[Result]:
@@ -255,8 +249,7 @@ def tables_from_journals(runs: Sequence[RunFolder]) -> "pandas.DataFrame":
                 yield row
 
     frame = results_frame(lines())
-    newest = newest_of_each_case(_named_by_folders(frame, runs, lengths), lengths)
-    return without_refuted_peaks(newest)
+    return without_refuted_peaks(newest_of_each_case(_named_by_folders(frame, runs, lengths)))
 
 
 def _named_by_folders(

@@ -90,12 +90,3 @@ def groups_of_rows(rounds: Iterable[Round]) -> dict[str, str]:
     A resumed run may hold rounds of older code, too, which are of another group.
     """
     return {case: entry.group for entry in rounds for case in entry.seconds if case not in entry.beside}
-
-
-def paired_samples(rounds: Iterable[Round], *cases: str) -> list[list[list[float]]]:
-    """Return each case's samples per round, of those rounds in which all the cases were timed.
-
-    This is what `statistics.round_medians` and then `statistics.paired_ratio` take.
-    """
-    complete = [entry for entry in rounds if all(entry.seconds.get(case) for case in cases)]
-    return [[entry.seconds[case] for entry in complete] for case in cases]

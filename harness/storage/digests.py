@@ -12,11 +12,8 @@ BLOCK_BYTES = 1 << 20
 
 def file_digest(file: Path) -> str:
     """Return the SHA-256 of a file as hexadecimal digits."""
-    digest = hashlib.sha256()
     with file.open("rb") as content:
-        while block := content.read(BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def write_digests(folder: Path) -> None:

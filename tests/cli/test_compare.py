@@ -110,8 +110,7 @@ def test_what_is_ambiguous_comes_with_the_commands_that_decide_it(tmp_path, old,
 
 def test_changes_that_were_not_committed_are_told_and_not_checked_out(tmp_path, capsys):
     told = {
-        "source_name": "seq.toml",
-        "command": "harness run experiments/seq.toml --plain",
+        "named_by": ("experiments/seq.toml",),
         "git_commit": "0123456789abcdef",
     }
     folders = [
@@ -232,8 +231,7 @@ def test_what_a_received_run_says_is_quoted_and_its_profile_is_in_the_commands(t
     for name, seconds in (("old", 0.5), ("new", 0.52)):
         told = {
             "experiment": "<b>sweep</b>",
-            "source_name": "a; touch b.toml",
-            "profile": "small cpu",
+            "named_by": ("a; touch b.toml", "--profile", "small cpu"),
             "git_commit": "0123456789abcdef" if name == "old" else "HEAD; touch c",
         }
         run = RunFolder.create(tmp_path / name, "sweep", example_manifest().model_copy(update=told))
@@ -310,35 +308,8 @@ def test_what_fails_now_and_was_unsupported_is_counted_and_named(tmp_path, capsy
     assert "1 checked in neither run (1 wrong → unsupported)" in compare(capsys, str(new), str(old))[1]
 
 
-CHECKED_ALIKE = 'name = "sweep"\n[check]\nsupported = ["flash"]\ndistributions = ["normal"]\n'
 MORE_DISTRIBUTIONS = 'name = "sweep"\n[check]\ndistributions = ["normal", "large-logits"]\nseed = 3\n'
-IN_A_PROFILE = 'name = "sweep"\n[profiles.small.check]\nseed = 4\n'
 DIFFERS = "[check] differs, and with it the inputs and what passed means: "
-
-
-@pytest.mark.parametrize(
-    ("told", "note"),
-    [
-        ({"source": CHECKED_ALIKE}, None),
-        (
-            {"source": MORE_DISTRIBUTIONS},
-            f'{DIFFERS}distributions ["normal"] → ["normal", "large-logits"]; seed 0 → 3',
-        ),
-        ({"source": IN_A_PROFILE, "profile": "small"}, f"{DIFFERS}seed 0 → 4"),
-        ({"source": "check = 3"}, "its manifest: check: found 3, expected a table"),
-        ({"source": ""}, "is not known: "),
-    ],
-)
-def test_other_settings_of_checks_are_told(tmp_path, old, capsys, told, note):
-    new = write(tmp_path / "new", BASELINE, *(row(case, 0.5) for case in CASES[1:]), **told)
-    file = tmp_path / "pull.md"
-    status, out, _ = compare(capsys, str(old), str(new), "--markdown", str(file))
-    notes = out.splitlines()[1:]
-    assert (status, len(notes)) == (0, 0 if note is None else 1)
-    assert all(note in line for line in notes)
-    assert file.read_text().count("\n- ") == len(notes)
-
-
 NORMAL, LARGE = "normal, seed 0", "normal, large-logits, seed 0"
 
 
@@ -352,14 +323,11 @@ def checked_with(*inputs: str | None) -> list[Any]:
         ((NORMAL, NORMAL, NORMAL), None),
         ((NORMAL, LARGE, LARGE), f"{DIFFERS}{NORMAL} → {LARGE} in 2 cases"),
         ((None, LARGE, NORMAL), f"{DIFFERS}{NORMAL} → {LARGE} in 1 case"),
-        (
-            (None, NORMAL, NORMAL),
-            f'{DIFFERS}distributions ["normal"] → ["normal", "large-logits"]; seed 0 → 3',
-        ),
+        ((None, NORMAL, NORMAL), None),
     ],
 )
 def test_rows_say_what_they_were_checked_with_whatever_the_run_began_with(tmp_path, capsys, inputs, note):
-    """A run that was resumed keeps its first experiment; rows of older versions do not say their inputs."""
+    """A run that was resumed keeps its first experiment; a case that was not checked has no inputs."""
     before = write(tmp_path / "before", *checked_with(NORMAL, NORMAL, NORMAL))
     now = write(tmp_path / "now", *checked_with(*inputs), source=MORE_DISTRIBUTIONS)
     notes = [line for line in compare(capsys, str(before), str(now))[1].splitlines() if "[check]" in line]

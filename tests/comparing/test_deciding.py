@@ -28,37 +28,6 @@ def ambiguous(folder: Path, made_by: tuple[str, ...] = (), **told: Any) -> Compa
 
 
 @pytest.mark.parametrize(
-    ("command", "named"),
-    [
-        ("harness run experiments/sweep.toml --plain", "experiments/sweep.toml"),
-        ("harness run --plain 'my experiments/sweep.toml'", "'my experiments/sweep.toml'"),
-        ("harness run sweep", "sweep"),
-        ("harness run --out results/sweep experiments/sweep.toml", "experiments/sweep.toml"),
-        ("harness run --out=results/sweep.toml experiments/sweep.toml", "experiments/sweep.toml"),
-        ("harness run --out sweep experiments/sweep.toml", "experiments/sweep.toml"),
-        ("harness run --profile sweep sweep.toml", "sweep.toml"),
-        ("harness run --resume sweep", "sweep"),
-        ("harness check --strict --jobs 2 sweep", "sweep"),
-        ("harness run --out=results sweep --only case=sweep", "sweep"),
-        ("harness run --profile sweep --resume sweep", "sweep"),
-        ("harness run --out sweep other", "sweep.toml"),
-        ("harness run --bundle bundles/sweep", "sweep.toml"),
-        ("harness.run experiments/sweep.toml", "experiments/sweep.toml"),
-        ("harness.run sweep", "sweep"),
-        ("pytest --harness", "sweep.toml"),
-        ("pytest -n 2 --harness sweep", "sweep"),
-        ("pytest --harness=sweep --harness other", "sweep"),
-        ("harness run 'sweep.toml", "sweep.toml"),
-    ],
-)
-def test_the_experiment_of_an_older_run_is_named_as_its_command_line_names_it(
-    tmp_path: Path, command: str, named: str
-) -> None:
-    comparison = ambiguous(tmp_path, command=command, source_name="sweep.toml", git_commit=None)
-    assert deciding_commands(comparison, 5) == [f"harness run {named} --only case=a,b"] * 2
-
-
-@pytest.mark.parametrize(
     ("named_by", "named"),
     [
         (("experiments/sweep.toml",), "experiments/sweep.toml"),

@@ -6,7 +6,7 @@ import pytest
 from runs_of_cases import run_of
 
 from harness.comparing.comparison import compare_tables
-from harness.comparing.in_turn import balanced_turns, is_all_identical, notes_of_pairs, of_pairs
+from harness.comparing.in_turn import is_all_identical, notes_of_pairs, of_pairs
 
 SECONDS = np.full(40, 1e-3)
 
@@ -175,7 +175,3 @@ def test_code_that_is_identical_needs_no_turns():
     assert is_all_identical(cases)
     assert set(of_pairs([cases] * 3, 0.03)["verdict"]) == {"same"}
     assert not is_all_identical(cases.iloc[:0])
-
-
-def test_each_code_is_first_in_every_other_pair():
-    assert balanced_turns(4) == [(0, 1), (1, 0), (0, 1), (1, 0)]

@@ -1,7 +1,6 @@
 """Comparisons of revisions that are ended: finished pairs are kept, and the next one goes on from them."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ from example_results import example_manifest, example_result
 from test_revisions import revision
 
 from harness.comparing.comparison import Comparison
-from harness.comparing.kept_pairs import KeptPairs, one_at_a_time
 from harness.comparing.revisions import Revision, compare_revisions
 from harness.errors import InputError, RunInterrupted
 from harness.results.run_folder import RunFolder
+from harness.storage.lock import FileLock
 
 COPIES_A_RUN = """
 import shutil, sys
@@ -80,8 +79,8 @@ def test_finished_pairs_of_an_interrupted_comparison_are_kept(comparing: Compari
     comparing.compare_until(3)
     told: list[str] = []
     compared = comparing.compare(told.append)
-    assert told[0] == "2 of 4 pairs are finished already"
-    assert [line.partition(":")[0] for line in told[1:]] == ["pair 3 of 4"] * 2 + ["pair 4 of 4"] * 2
+    assert told[:2] == ["pair-1 is finished already", "pair-2 is finished already"]
+    assert [line.partition(":")[0] for line in told[2:]] == ["pair 3 of 4"] * 2 + ["pair 4 of 4"] * 2
     assert compared.notes[0] == "4 pairs of runs, in turn"
     assert compared.cases["ratio"].iloc[0] == pytest.approx(0.5)
 
@@ -90,7 +89,7 @@ def test_finished_pairs_alone_can_be_compared(comparing: Comparing) -> None:
     comparing.compare_until(4)
     told: list[str] = []
     assert comparing.compare(told.append, pairs=3).notes[0] == "3 pairs of runs, in turn"
-    assert told == ["3 of 3 pairs are finished already"]
+    assert told == [f"pair-{number} is finished already" for number in (1, 2, 3)]
 
 
 def test_a_revision_that_cannot_run_keeps_earlier_pairs(comparing: Comparing) -> None:
@@ -103,21 +102,16 @@ def test_a_revision_that_cannot_run_keeps_earlier_pairs(comparing: Comparing) ->
     comparing.broken.unlink()
     told: list[str] = []
     comparing.compare(told.append)
-    assert told[0] == "1 of 4 pairs are finished already"
+    assert told[0] == "pair-1 is finished already"
+    assert told[1].startswith("pair 2 of 4: ")
 
 
-def test_pairs_of_another_question_or_without_their_runs_do_not_count(comparing: Comparing) -> None:
+def test_pairs_of_another_question_do_not_count(comparing: Comparing) -> None:
     comparing.compare_until(4)
-    told: list[str] = []
-    shutil.rmtree(next((comparing.folder / "out" / "old" / "sweep").iterdir()))
-
-    def finished(*options: str) -> int:
-        kept = KeptPairs(comparing.folder / "out", comparing.experiment, options, resume=True)
-        return len(kept.finished(told.append))
-
-    assert (finished(), finished("--only", "seq=64")) == (2, 0)
     comparing.experiment.write_text("second")
-    assert (finished(), told) == (0, [])
+    told: list[str] = []
+    comparing.compare(told.append)
+    assert told[0].startswith("pair 1 of 4: ")
 
 
 def test_all_pairs_are_of_the_text_that_the_first_one_had(comparing: Comparing) -> None:
@@ -127,15 +121,16 @@ def test_all_pairs_are_of_the_text_that_the_first_one_had(comparing: Comparing) 
         if line.startswith("pair 2 "):
             comparing.experiment.write_text("second")
         if line.startswith("pair "):
-            edited_while.append((comparing.folder / "out" / "sweep.toml").read_text())
+            (copy,) = (comparing.folder / "out").glob("*/sweep.toml")
+            edited_while.append(copy.read_text())
 
     comparing.compare(edit, pairs=3)
     assert edited_while == ["first"] * 6
     commands = (comparing.folder / "commands").read_text().splitlines()
-    assert set(commands) == {str(comparing.folder / "out" / "sweep.toml")}
+    assert set(commands) == set(map(str, (comparing.folder / "out").glob("*/sweep.toml")))
     told: list[str] = []
     comparing.compare(told.append, pairs=3)
-    assert "pairs are finished already" not in told[0], "pairs of the first text are none of the second"
+    assert "finished already" not in told[0], "pairs of the first text are none of the second"
 
 
 def test_the_newest_comparison_goes_on(comparing: Comparing) -> None:
@@ -143,7 +138,8 @@ def test_the_newest_comparison_goes_on(comparing: Comparing) -> None:
     comparing.compare_until(2, resume=False)
     told: list[str] = []
     comparing.compare(told.append)
-    assert told[0] == "1 of 4 pairs are finished already"
+    assert told[0] == "pair-1 is finished already"
+    assert told[1].startswith("pair 2 of 4: ")
 
 
 def test_a_comparison_that_was_ended_in_its_first_pair_goes_on_from_none(comparing: Comparing) -> None:
@@ -154,11 +150,12 @@ def test_a_comparison_that_was_ended_in_its_first_pair_goes_on_from_none(compari
     assert told[0].startswith("pair 1 of 4: ")
 
 
-def test_two_comparisons_of_the_same_revisions_do_not_go_on_at_once(comparing: Comparing) -> None:
-    with (
-        one_at_a_time(comparing.folder / "out"),
-        pytest.raises(InputError, match=r"are compared already, in"),
-    ):
+def test_two_comparisons_do_not_go_on_with_the_same_pairs_at_once(comparing: Comparing) -> None:
+    comparing.compare_until(2)
+    (folder,) = (comparing.folder / "out").iterdir()
+    lock = FileLock.take(folder / ".lock")
+    assert lock is not None
+    with lock, pytest.raises(InputError, match=r"another process goes on with this comparison"):
         comparing.compare(print)
 
 
@@ -176,20 +173,18 @@ def test_pairs_of_another_machine_or_other_packages_do_not_count(
 ) -> None:
     comparing.compare_until(4)
     for name in ("old", "new"):
-        (path, *_) = sorted((comparing.folder / "out" / name / "sweep").glob("*/manifest.json"))
+        (path, *_) = sorted((comparing.folder / "out").glob(f"*/pair-*/{name}/sweep/*/manifest.json"))
         manifest = json.loads(path.read_text())
         path.write_text(json.dumps({**manifest, **change}))
     told: list[str] = []
     comparing.compare(told.append)
-    assert told[:2] == [
-        "1 finished pair of another machine or of other packages: not taken into account",
-        "2 of 4 pairs are finished already",
-    ]
+    assert told[0] == "pair-1 is of another machine or of other packages: it is run again"
+    assert told[3:5] == ["pair-2 is finished already", "pair-3 is finished already"]
 
 
 def test_code_that_was_edited_between_pairs_is_told(comparing: Comparing) -> None:
     assert not any("edited" in note for note in comparing.compare(print).notes)
-    manifests = sorted((comparing.folder / "out" / "new" / "sweep").glob("*/manifest.json"))
+    manifests = sorted((comparing.folder / "out").glob("*/pair-*/new/sweep/*/manifest.json"))
     for path, code in zip(manifests, "aabb", strict=True):
         path.write_text(json.dumps({**json.loads(path.read_text()), "plugin_code": {"a_plugin": code}}))
     (note,) = (note for note in comparing.compare(print).notes if "edited" in note)

@@ -68,23 +68,14 @@ def git(folder: Path, *words: str) -> None:
 
 
 def test_what_git_refuses_is_told_in_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HARNESS_CACHE_DIR", str(tmp_path / "cache"))
-    repository, bare = tmp_path / "repository", tmp_path / "bare"
-    repository.mkdir()
-    git(repository, "init", "--quiet")
-    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    git(repository, *identity, "commit", "--quiet", "--allow-empty", "-m", "first")
+    bare = tmp_path / "bare"
     git(tmp_path, "init", "--quiet", "--bare", str(bare))
     monkeypatch.setenv("LC_ALL", "C")
-    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
-    monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
-    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "never")
-    for folder, told in (
-        (repository, r"HEAD cannot be checked out: git says: .*not allowed"),
-        (bare, r"bare: expected the repository to compare: git says: .*work tree"),
+    with (
+        pytest.raises(InputError, match=r"bare: git rev-parse says: .*work tree"),
+        checked_out(("HEAD", "HEAD"), bare),
     ):
-        with pytest.raises(InputError, match=told), checked_out(("HEAD", "HEAD"), folder):
-            pass
+        pass
 
 
 def test_the_runs_that_were_just_made_are_compared_whatever_else_lies_there(tmp_path: Path) -> None:
@@ -92,8 +83,7 @@ def test_the_runs_that_were_just_made_are_compared_whatever_else_lies_there(tmp_
     (tmp_path / "sweep.toml").touch()
     for name, time_s in (("old", 0.5), ("new", 0.25)):
         made = write_run(tmp_path / "templates" / name, "sweep", time_s)
-        write_run(tmp_path / "out" / name, "another", 8.0)
-        write_run(tmp_path / "out" / name, "sweep", 16.0)
+        write_run(tmp_path / "out" / "earlier" / "pair-1" / name, "sweep", 16.0)
         revisions.append(revision(tmp_path / name, COPIES_A_RUN.format(run=str(made))))
     compared = compare_revisions(
         (revisions[0], revisions[1]),

@@ -1,4 +1,4 @@
-"""Files that nobody writes by hand: each is one readable line, soon, and never a traceback."""
+"""Experiments that are too large, and paths that lead nowhere: each is one readable line."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from example_plugins import use_example_plugins
 
-from harness import validation
 from harness.__main__ import main
 from harness.errors import InputError
 from harness.experiment import condition
@@ -45,29 +44,9 @@ def mistakes(folder: Path, text: str) -> tuple[str, ...]:
 
 
 HOSTILE = {
-    "an integer of 5,000 digits": (
-        experiment(head_dim="1" * 5000),
-        "found an integer of thousands of digits, expected at most 64 bits",
-    ),
-    "an integer beyond 64 bits": (
-        experiment(head_dim="1" + "0" * 310),
-        "problem: head_dim: found an integer of 1030 bits, expected one of at most 64 bits",
-    ),
     "a size beyond 32 bits": (
         experiment(seq="3000000000"),
         "problem.seq: found 3000000000, expected at most 2147483647",
-    ),
-    "lists 1,000 deep": (
-        experiment(seq="[" * 1000 + "]" * 1000),
-        "found lists or tables that are nested too deeply to be read",
-    ),
-    "a key of 5,000 parts": (
-        experiment(f"[variant.flash]\n{'.'.join(5000 * 'a')} = 1"),
-        "found lists or tables that are nested too deeply to be read",
-    ),
-    "lists 90 deep": (
-        experiment(seq="[" * 90 + "]" * 90),
-        "problem: seq: found lists that are nested more than 8 deep",
     ),
     "a product of a million problems": (
         experiment(seq=listed(1000), head_dim=listed(1000)),
@@ -85,20 +64,6 @@ HOSTILE = {
         experiment(f"[variant.flash]\ntile_q = {listed(1000)}\ntile_kv = {listed(1000)}"),
         f"variant.flash: the lists multiply to 1,000,000 combinations, expected at most {MOST_CASES:,}",
     ),
-    "too many names": (
-        experiment().replace('["flash", "naive"]', str([f"v{number}" for number in range(20_000)])),
-        'variants: found ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"…, '
-        "expected at most 200 values",
-    ),
-    "a deep condition": (
-        experiment(f'[variant.flash]\nwhere = "{" * ".join(["seq"] * 500)} > 1"'),
-        f"variant.flash.where: '{'seq * ' * 9}seq … is nested more than 50 deep; expected comparisons "
-        "joined by and, or, not, such as 'seq <= 2048 and head_dim == 64'",
-    ),
-    "a huge condition": (
-        experiment(f'[variant.flash]\nwhere = "{" and ".join(["seq > 1"] * 50_000)}"'),
-        "variant.flash.where: found 599,995 characters, expected a condition of at most 200,000",
-    ),
     "more time than there is": (
         experiment("[limits]\nbuild_timeout_s = 1e300"),
         "limits.build_timeout_s: found 1e+300, expected at most 1000000.0",
@@ -111,36 +76,15 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_nobody_writes_by_hand_is_one_line(name: str, tmp_path: Path) -> None:
+def test_what_is_too_large_is_one_line(name: str, tmp_path: Path) -> None:
     text, message = HOSTILE[name]
     assert mistakes(tmp_path, text) == (message,)
-
-
-def test_a_name_of_five_megabytes_is_cut(tmp_path: Path) -> None:
-    (line,) = mistakes(tmp_path, experiment().replace('"trial"', f'"{"x" * 5_000_000}"'))
-    assert line.startswith(f'name: found "{"x" * 58}…, expected letters, ')
-
-
-def test_a_key_of_five_megabytes_is_cut(tmp_path: Path) -> None:
-    (line,) = mistakes(tmp_path, experiment("k" * 5_000_000 + " = 1"))
-    assert line.startswith(f"problem.{'k' * 59}…: unknown key; allowed: dtype, ")
 
 
 def test_of_thousands_of_wrong_values_the_first_are_told(tmp_path: Path) -> None:
     lines = mistakes(tmp_path, experiment(f"[target.cpu]\nwidth = {listed(2000, first=-3000)}"))
     assert lines[0] == "target.cpu.width: found -3000, expected at least 128"
     assert lines[-1] == "and 1960 more mistakes"
-
-
-def test_of_thousands_of_unknown_keys_the_first_are_compared_with_known_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared: list[str] = []
-    monkeypatch.setattr(validation, "closest", lambda name, known: compared.append(name))
-    settings = "\n".join(f"tile_{number} = 1" for number in range(1000))
-    lines = mistakes(tmp_path, experiment(f"[variant.flash]\n{settings}"))
-    assert lines[-1] == "and 960 more mistakes"
-    assert len(set(compared)) == 40
 
 
 def test_a_list_of_thousands_is_planned_in_no_more_than_linear_time(tmp_path: Path) -> None:

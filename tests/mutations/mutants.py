@@ -116,14 +116,6 @@ MUTANTS = {
         "else None",
         f"{OF_ROWS}test_more_than_the_peak_is_no_fraction",
     ),
-    "older-above-the-peak": Mutant(
-        "rows of older versions that are above their peak keep their fraction",
-        f"{RESULTS}/result.py",
-        "Result._unknown_when_above_the_peak",
-        "and value <= 1",
-        "",
-        "tests/results/test_result.py::test_an_older_row_above_its_peak_has_no_fraction",
-    ),
     "best-verdict": Mutant(
         "the best verdict of all distributions is kept, not the worst",
         ROWS,

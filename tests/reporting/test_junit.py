@@ -78,12 +78,12 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
 def test_cases_and_the_suite_have_times(tmp_path: Path) -> None:
     rows = [
         example_result("a", build_s=1.0, elapsed_s=1.25),
-        example_result("b", build_s=0.5),
+        example_result("b"),
         failed_result("c"),
     ]
     suite = suite_of(rows, tmp_path / "junit.xml")
-    assert [case.get("time") for case in suite] == ["1.250", "0.500", "0.000"]
-    assert suite.get("time") == "1.750"
+    assert [case.get("time") for case in suite] == ["1.250", "0.000", "0.000"]
+    assert suite.get("time") == "1.250"
 
 
 def test_no_text_holds_what_xml_cannot(tmp_path: Path) -> None:

@@ -81,19 +81,9 @@ def test_a_choice_among_published_points_that_are_not_overlaid_is_told(
             "names.unfused=flash",
             'figures.throughput.names.unfused: found "flash", which is also what the series flash is called',
         ),
-        (
-            f"size={'9' * 5000}",
-            "--set size: found an integer of thousands of digits, expected at most 64 bits",
-        ),
+        (f"size={'9' * 5000}", "--set size: its values are too long or nested too deeply"),
         (f"size={'9' * 4000}", "figures.throughput.size: found an integer of 13288 bits, expected a "),
-        (
-            f"variants={'[' * 900}",
-            "--set variants: found lists or tables that are nested too deeply to be read",
-        ),
-        (
-            f"variants={'[' * 50}{']' * 50}",
-            "figures.throughput.variants: found [[[[[[[[…]]]]]]]], expected a string",
-        ),
+        (f"variants={'[' * 900}", "--set variants: its values are too long or nested too deeply"),
     ],
 )
 def test_settings_that_somebody_asks_for_now_are_refused_in_one_line(
@@ -124,8 +114,8 @@ def test_a_setting_is_a_value_or_a_table() -> None:
         ("figures.matrix = 1", "figures.matrix: found 1, expected a table"),
         ("variants = 5", "variants: found 5, expected a list of names"),
         ("variants = [1]", "variants: found [1], expected a list of names"),
-        (f"seed = {'1' * 5000}", "found an integer of thousands of digits, expected at most 64 bits"),
-        (f"a = {'[' * 900}", "found lists or tables that are nested too deeply to be read"),
+        (f"seed = {'1' * 5000}", "its values are too long or nested too deeply"),
+        (f"a = {'[' * 900}", "its values are too long or nested too deeply"),
     ],
 )
 def test_an_experiment_in_a_received_manifest_is_refused_in_one_line(

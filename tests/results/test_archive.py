@@ -6,8 +6,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import time
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -136,9 +134,7 @@ def member_of(name: str, **fields: object) -> tarfile.TarInfo:
         (member_of("../b/manifest.json"), "is no file of a run"),
         (member_of("a/b/c/manifest.json"), "is no file of a run"),
         (member_of("a/b/run.sh"), "is no file of a run"),
-        (member_of("a/.b/manifest.json"), "is no file of a run"),
-        (member_of("a/b\x1b/manifest.json"), "is no name of a run"),
-        (member_of("a/b/manifest.json", type=tarfile.SYMTYPE, linkname="/etc/passwd"), "no regular file"),
+        (member_of("a/b/manifest.json", type=tarfile.SYMTYPE, linkname="/etc/passwd"), "is no file of a run"),
         (member_of("a/b/manifest.json"), "it has no results.jsonl"),
     ],
 )
@@ -147,55 +143,6 @@ def test_what_is_no_run_is_refused_and_leaves_nothing(run, tmp_path, member, rea
     with pytest.raises(InputError, match=reason):
         unpacked(file)
     assert not list((tmp_path / "cache" / "archives").rglob("*.json*"))
-
-
-MEGABYTES = 8 * 2**20
-HEADERS = {
-    "digits": (tarfile.XHDTYPE, b"1" * MEGABYTES),
-    "global digits": (tarfile.XGLTYPE, b"1" * MEGABYTES),
-    "long name": (tarfile.GNUTYPE_LONGNAME, b"a" * MEGABYTES),
-    "long link": (tarfile.GNUTYPE_LONGLINK, b"a" * MEGABYTES),
-    "another member": (tarfile.CONTTYPE, b"\0" * MEGABYTES),
-}
-
-
-@pytest.mark.parametrize("name", HEADERS)
-def test_a_bomb_of_a_header_is_refused_before_it_is_unpacked(run, tmp_path, name):
-    kind, content = HEADERS[name]
-    header, member = member_of("a/b/manifest.json", type=kind), member_of("a/b/manifest.json")
-    file = packed(tmp_path / "bomb.tar.gz", (header, content), (member, b"{}"))
-    tracemalloc.start()
-    started = time.process_time()
-    with pytest.raises(InputError, match="not an archive of a run: "):
-        unpacked(file)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert time.process_time() - started < 2
-    assert most < MEGABYTES / 2
-
-
-def test_headers_without_end_are_refused(run, tmp_path):
-    headers = [(member_of("a/b/manifest.json", type=tarfile.XHDTYPE), b"11 path=ab\n")] * 5000
-    with pytest.raises(InputError, match="it has a header of more than 16,384 bytes"):
-        unpacked(packed(tmp_path / "many.tar.gz", *headers))
-
-
-def test_a_sparse_file_is_refused(run, tmp_path):
-    fields = {"GNU.sparse.map": "0,1", "GNU.sparse.size": str(2**33)}
-    file = tmp_path / "sparse.tar.gz"
-    with tarfile.open(file, "w:gz", format=tarfile.PAX_FORMAT) as archive:
-        member = member_of("a/b/manifest.json", pax_headers=fields, size=1)
-        archive.addfile(member, io.BytesIO(b"{"))
-    with pytest.raises(InputError, match="is no regular file"):
-        unpacked(file)
-
-
-@pytest.mark.parametrize("name", [".old", "a" * 190, "first\nsecond"])
-def test_a_run_of_a_name_that_no_archive_may_have_is_refused_when_it_is_packed(run, tmp_path, name):
-    renamed = run.rename(run.parent / name)
-    with pytest.raises(InputError, match=r"cannot be archived: .* is no (name|file) of a run'?; expected"):
-        write_archive(renamed, tmp_path / "run.tar.gz")
-    assert not (tmp_path / "run.tar.gz").exists()
 
 
 def test_a_run_of_a_long_name_comes_through(run, tmp_path):
@@ -207,14 +154,14 @@ def test_a_run_of_a_long_name_comes_through(run, tmp_path):
 
 
 KILLED = """
-import os, shutil, sys
+import os, sys, tarfile
 from pathlib import Path
 from harness.results.archive import unpacked
-def copied(source, target):
+def copied(source, target, *options, **named):
     target.write(b"a part")
     target.flush()
     os._exit(9)
-shutil.copyfileobj = copied
+tarfile.copyfileobj = copied
 unpacked(Path(sys.argv[1]))
 """
 
@@ -250,18 +197,12 @@ def test_what_has_changed_in_the_cache_is_unpacked_again(run, tmp_path, damage):
 
 def test_several_runs_and_other_files_are_refused(run, tmp_path):
     both = [(member_of(f"a/{name}/manifest.json"), b"{}") for name in "bc"]
-    with pytest.raises(InputError, match="it holds several runs"):
+    with pytest.raises(InputError, match="it holds 2 runs"):
         unpacked(packed(tmp_path / "both.tar.gz", *both))
     broken = tmp_path / "broken.tar.gz"
     broken.write_bytes(gzip.compress(b"no tar"))
     with pytest.raises(InputError, match="not an archive of a run"):
         unpacked(broken)
-
-
-def test_a_file_that_comes_twice_is_refused(run, tmp_path):
-    twice = [(member_of("a/b/manifest.json"), b"{}") for _ in range(2)]
-    with pytest.raises(InputError, match=r"not an archive of a run: it holds manifest.json twice"):
-        unpacked(packed(tmp_path / "twice.tar.gz", *twice))
 
 
 def test_what_was_damaged_on_its_way_is_refused(run, tmp_path):
@@ -279,10 +220,6 @@ def test_what_was_damaged_on_its_way_is_refused(run, tmp_path):
     cut.write_bytes(file.read_bytes()[:-6])
     with pytest.raises(InputError, match="not an archive of a run"):
         unpacked(cut)
-    longer = tmp_path / "longer.tar.gz"
-    longer.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()) + b"more"))
-    with pytest.raises(InputError, match="something follows"):
-        unpacked(longer)
 
 
 def test_kept_outputs_come_along(run, tmp_path):

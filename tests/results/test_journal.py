@@ -152,17 +152,16 @@ def _round(seconds):
 @pytest.mark.parametrize(
     ("model", "line", "reason"),
     [
-        (Result, _row(flops=2**63), "flops: found 9223372036854775808, expected 0 or more"),
+        (Result, _row(flops=2**63), "flops: Input should be"),
         (Result, _row(variant="a" * 100_000), "variant: String should have at most 200 characters"),
-        (Result, _row(heads=-1), "heads: found -1, expected 0 or more"),
-        (Result, _row(flops_executed=10**400), "expected 0 or more|finite|integer"),
-        (Result, _row(time_s=-0.25), "time_s: found -0.25, expected a finite number above 0"),
-        (Result, _row(time_s=math.nan), "time_s: found nan, expected a finite number above 0"),
-        (Result, _row(time_s=math.inf), "time_s: found inf, expected a finite number above 0"),
-        (Result, _row(time_low_s=-1.0), "time_low_s: found -1.0, expected a finite number above 0"),
+        (Result, _row(heads=-1), "heads: Input should be greater than or equal to 0"),
+        (Result, _row(flops_executed=10**400), "flops_executed: "),
+        (Result, _row(time_s=-0.25), "time_s: Input should be greater than 0"),
+        (Result, _row(time_s=math.nan), "time_s: Input should be"),
+        (Result, _row(time_s=math.inf), "time_s: Input should be a finite number"),
         (Result, _row(heads=1).replace('"heads": 1', '"heads": 1' + "0" * 5000), "number out of range"),
         (Result, "[" * 100_000, "recursion limit"),
-        (Result, _row(a="x" * 1_000_000), "unknown here, as of a newer version"),
+        (Result, _row(a="x" * 1_000_000), "a: Extra inputs are not permitted"),
         (Round, _round(-1.0), "greater than or equal to"),
         (Round, _round(0.0), "greater than or equal to"),
         (Round, _round(math.nan), "greater than or equal to|less than or equal to"),
@@ -177,17 +176,3 @@ def test_what_no_run_measures_is_one_line(tmp_path, model, line, reason):
     assert str(caught.value).startswith(f"{path}:1: not a {model.__name__.lower()}: ")
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 500 + len(str(path))
-
-
-def test_a_field_that_a_newer_version_has_written_is_told_as_such(tmp_path):
-    path = tmp_path / "results.jsonl"
-    line = json.loads(example_result("a").model_dump_json())
-    path.write_text(json.dumps({**line, "warps": 4}) + "\n")
-    with pytest.raises(
-        InputError, match=r"results\.jsonl:1: not a result: warps: unknown here, as of a newer"
-    ):
-        Journal(path, Result).read()
-    path.write_text(json.dumps({**line, "warps": 4, "flops": "many"}) + "\n")
-    with pytest.raises(InputError) as caught:
-        Journal(path, Result).read()
-    assert "newer version" not in str(caught.value)

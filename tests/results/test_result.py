@@ -198,6 +198,6 @@ def test_load_of_nothing_is_refused(tmp_path):
         load(tmp_path)
 
 
-def test_an_older_row_above_its_peak_has_no_fraction():
-    assert example_result(tflops=1.0, fraction_of_peak=1.23).fraction_of_peak is None
-    assert example_result(tflops=1.0, fraction_of_peak=1.0).fraction_of_peak == 1.0
+def test_no_row_is_above_its_peak():
+    with pytest.raises(ValidationError, match="fraction_of_peak"):
+        example_result(tflops=1.0, fraction_of_peak=1.23)

@@ -4,24 +4,13 @@ import tomllib
 
 import pytest
 
-from harness.storage.toml_text import DEEPEST, TOO_DEEP, TOO_LONG, UnreadableTomlError, parse_toml
+from harness.storage.toml_text import UnreadableTomlError, parse_toml
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (f"a = {'9' * 5000}", TOO_LONG),
-        (f"a = {'[' * 900}", TOO_DEEP),
-        (f"{'.'.join((DEEPEST + 1) * 'a')} = 1", TOO_DEEP),
-    ],
-)
-def test_what_python_cannot_hold_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(UnreadableTomlError, match=reason):
+@pytest.mark.parametrize("text", [f"a = {'9' * 5000}", f"a = {'[' * 900}"])
+def test_what_python_cannot_hold_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableTomlError, match="too long or nested too deeply"):
         parse_toml(text)
-
-
-def test_tables_as_deep_as_may_be_are_read() -> None:
-    assert list(parse_toml(f"{'.'.join(DEEPEST * 'a')} = 1")) == ["a"]
 
 
 def test_what_is_not_toml_says_where() -> None:
