@@ -212,7 +212,7 @@ def test_attention_raises_errors_of_the_harness_whatever_a_plugin_raises(
     def fail(*arguments: object, **operands: object) -> None:
         raise error
 
-    monkeypatch.setattr(api, "_executable", lambda case, executor: fail)
+    monkeypatch.setattr(api, "_loaded", lambda choice: fail)
     array = np.zeros((1, 1, 4, 8), np.float32)
     with pytest.raises(HarnessError, match=re.escape(f"flash on cpu: {one_line(error)}")):
         api.attention(array, array, array)

@@ -127,8 +127,8 @@ def compare_revisions(
                         runs[place] = _run(revision, copy, out / ("old", "new")[place], options)
                 compared.append(compare_runs(runs[0], runs[1], threshold))
                 kept.keep(runs[0], runs[1])
-            if number == 0 and not changed_code([compared[0].old, compared[0].new]):
-                tell(SAME_CODE)
+                if number == 0 and not changed_code([runs[0], runs[1]]):
+                    tell(SAME_CODE)
             if number == 0 and is_all_identical(compared[0].cases):
                 tell("all machine code is identical: further pairs would say nothing more")
                 return compared[0]
