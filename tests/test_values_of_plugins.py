@@ -334,7 +334,7 @@ def test_attention_raises_errors_of_the_harness_whatever_a_plugin_raises(
     def fail(*arguments: object, **operands: object) -> None:
         raise ZeroDivisionError("odd")
 
-    monkeypatch.setattr(api, "_executable", lambda case, executor: fail)
+    monkeypatch.setattr(api, "_loaded", lambda choice: fail)
     array = np.zeros((1, 1, 4, 8), np.float32)
     with pytest.raises(HarnessError, match="flash on cpu: ZeroDivisionError: odd"):
         api.attention(array, array, array)

@@ -121,7 +121,7 @@ def test_a_call_refuses_inputs_that_are_not_the_problems():
     for given, found in [
         (replace(inputs, mask=np.zeros((40, 40), bool)), "mask: one was given, but the problem has none"),
         (Inputs(None, k, v), "q: found NoneType, expected a NumPy array"),
-        ([q, k, v], r"inputs: found \[.*, expected Inputs, such as"),
+        ([q, k, v], r"inputs: found list \[.*, expected Inputs, such as"),
         (Inputs(q[:, :1], k, v), r"q: found shape \[1, 1, 40, 16\], expected \[1, 2, 40, 16\]"),
         (Inputs(q * np.float32(1e20), k * np.float32(1e20), v), "scale: scores of size"),
     ]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from forgotten_plugins import forget_plugins
 
+from harness.building.case_build import KeyRequest
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.workers.process import WorkerProcess
-from harness.workers.protocol import KeyFound, KeyRequest
 
 CASE = Case(problem=AttentionProblem(heads=1, seq_q=8, head_dim=8), variant="edited", target="cpu", params={})
 PLUGIN = """
@@ -59,7 +59,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def key() -> str:
     """Return the content key that a new process finds."""
     with WorkerProcess() as worker:
-        return worker.request(KeyRequest(case=CASE), 120, KeyFound).key
+        return worker.request(KeyRequest(case=CASE), 120).key
 
 
 def test_two_processes_find_the_same_key(site: Path) -> None:

@@ -179,7 +179,10 @@ def test_pairs_of_another_machine_or_other_packages_do_not_count(
     told: list[str] = []
     comparing.compare(told.append)
     assert told[0] == "pair-1 is of another machine or of other packages: it is run again"
-    assert told[3:5] == ["pair-2 is finished already", "pair-3 is finished already"]
+    assert [line for line in told if "finished" in line] == [
+        "pair-2 is finished already",
+        "pair-3 is finished already",
+    ]
 
 
 def test_code_that_was_edited_between_pairs_is_told(comparing: Comparing) -> None:

