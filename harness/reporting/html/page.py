@@ -118,6 +118,13 @@ def _environment() -> Environment:
     )
 
 
+def compile_templates() -> None:
+    """Compile all templates ahead of the first page."""
+    environment = _environment()
+    for name in environment.list_templates(extensions=["html", "j2", "jinja"]):
+        environment.get_template(name)
+
+
 def _source(name: str) -> str:
     """Return the text of a file beside the templates."""
     environment = _environment()
