@@ -30,14 +30,14 @@ def test_every_experiment_loads_under_its_files_name(path: Path) -> None:
 def test_the_default_sweep() -> None:
     experiment = shipped("seq_sweep")
     cases = experiment.cases()
-    everywhere, to_1024 = 20, 12
+    everywhere, to_2048, to_1024 = 20, 16, 12
     assert Counter(case.variant for case in cases) == {
         "unfused": everywhere,
         "naive": to_1024,
         "flash": everywhere,
-        "iree-unfused": everywhere,
+        "iree-unfused": to_2048,
         "torch": everywhere,
-        "torch-unfused": everywhere,
+        "torch-unfused": to_2048,
     }
     assert {case.problem.seq_q for case in cases} == {256, 512, 1024, 2048, 4096}
     assert {case.target_options["threads"] for case in cases} == {1}
