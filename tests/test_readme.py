@@ -23,7 +23,7 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert arrays[0].dtype == np.float32
     assert names["artifact"].case.problem.dtype == "f32"
     assert names["kernel"](*arrays).shape == names["out"].shape
-    assert len(names["frame"]) == 116
+    assert len(names["frame"]) == 104
 
 
 def readme() -> str:

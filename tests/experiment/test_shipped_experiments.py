@@ -42,7 +42,7 @@ def test_the_default_sweep() -> None:
     assert {case.problem.seq_q for case in cases} == {256, 512, 1024, 2048, 4096}
     assert {case.target_options["threads"] for case in cases} == {1}
     assert experiment.baseline == "unfused"
-    assert len(Experiment.groups(cases)) * experiment.timing.budget_s < 6 * 60
+    assert len(Experiment.groups(cases)) * experiment.timing.budget_s <= 10 * 60
 
 
 def test_the_smoke_test_is_small() -> None:
