@@ -146,7 +146,7 @@ class Figure(ABC):
     """A named figure; stateless.
 
     Importing a figure's module must stay cheap (an experiment is validated with its settings), hence
-    pandas, matplotlib and seaborn are imported inside the methods.
+    pandas and matplotlib are imported inside the methods.
     """
 
     name: ClassVar[str]
