@@ -1,0 +1,99 @@
+"""Figures of plugins that change the rows that they get: no other one shows it."""
+
+import io
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure as Drawing
+from rich.console import Console
+from synthetic_results import WriteRun, sweep_results
+
+from harness import plugins
+from harness.reporting import report
+from harness.reporting.figures.base import Figure
+
+ROWS = [row for row in sweep_results() if row.seq_q <= 512 and row.head_dim == 64 and not row.causal]
+HOOKS = ("rows", "numbers", "draw", "notes")
+
+
+def falsify(frame: pd.DataFrame) -> None:
+    """Change a frame in all usual ways: in place, new columns, and none."""
+    frame.loc[:, "speedup"] *= 2
+    frame["status"] = "wrong"
+    frame["time_s"] = 7.0
+    del frame["seq"]
+
+
+class Falsifier(Figure):
+    name: ClassVar[str] = "falsifier"
+    data_columns: ClassVar[tuple[str, ...]] = ("time_s",)
+    hook: ClassVar[str]
+    has_changed: ClassVar[bool]
+
+    def _called(self, hook: str, frame: pd.DataFrame) -> None:
+        if hook == self.hook:
+            falsify(frame)
+            type(self).has_changed = True
+
+    def rows(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        rows = frame.copy()
+        self._called("rows", frame)
+        return rows
+
+    def numbers(self, frame: pd.DataFrame, settings: Any) -> pd.DataFrame:
+        numbers = frame.copy()
+        self._called("numbers", frame)
+        return numbers
+
+    def draw(self, frame: pd.DataFrame, settings: Any, caption: str) -> Drawing:
+        self._called("draw", frame)
+        return Drawing()
+
+    def notes(self, frame: pd.DataFrame, settings: Any) -> list[str]:
+        self._called("notes", frame)
+        return []
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *figures: Figure) -> None:
+    """Have these figures of plugins drawn, and then some of the harness's own."""
+    load, own = plugins.load, {figure.name: figure for figure in figures}
+    monkeypatch.setattr(plugins, "names", lambda kind: [*own, "speedup"])
+    monkeypatch.setattr(plugins, "load", lambda kind, name: own.get(name) or load(kind, name))
+
+
+def written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Return what a report says that has nothing to do with how many figures it has."""
+    text = io.StringIO()
+    monkeypatch.setattr(report, "_console", lambda: Console(file=text, width=200))
+    paths = report.make_report([folder], formats=("svg",))
+    own = (Falsifier.name, "summary", "report")
+    files = {file.name: file.read_bytes() for file in paths.folder.iterdir() if file.stem not in own}
+    summary = paths.summary_markdown.read_bytes().partition(b"## Figures")[0]
+    return {**files, "summary": summary, "terminal": text.getvalue().encode()}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_what_a_figure_does_to_its_rows_is_nowhere_else(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    monkeypatch.setattr(Falsifier, "hook", hook, raising=False)
+    monkeypatch.setattr(Falsifier, "has_changed", False, raising=False)
+    folder = write_run(ROWS)
+    use(monkeypatch)
+    without = written(folder, monkeypatch)
+    assert {"speedup.svg", "speedup.dat", "results.csv"} <= set(without)
+    use(monkeypatch, Falsifier())
+    assert written(folder, monkeypatch) == without
+    assert Falsifier.has_changed
+
+
+def test_a_frame_that_a_figure_has_changed_does_not_reach_its_other_methods(
+    write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Falsifier, "hook", "rows", raising=False)
+    use(monkeypatch, Falsifier())
+    folder = write_run(ROWS)
+    written(folder, monkeypatch)
+    assert "7.0" not in (folder / "report" / "falsifier.dat").read_text()
