@@ -87,7 +87,8 @@ def nested_interval(
     the starts of the median over their samples, in which starts that vary much within weigh less
     (`_weights`).  Its interval is Student's t over the logarithms of these medians, as weighted (Hartung and
     Knapp, *A refined method for the meta-analysis of controlled clinical trials*, 2001): what differs within
-    starts makes their medians differ, and is in it.
+    starts makes their medians differ, and is in it.  Unequal weights are worth fewer starts (Kish, *Survey
+    Sampling*, 1965): their variance is that of the effective number of starts, 1 / Σ weight².
 
     Of one start nothing tells how starts differ: the interval is then `median_interval`'s.
     """
@@ -101,7 +102,8 @@ def nested_interval(
     medians = np.array([np.median(group) for group in logarithms])
     weights = _weights(logarithms, medians)
     center = float(weights @ medians)
-    error = math.sqrt(float(weights @ (medians - center) ** 2) / (len(medians) - 1))
+    effective_starts = 1 / float(weights @ weights)
+    error = math.sqrt(float(weights @ (medians - center) ** 2) / (effective_starts - 1))
     reach = t_quantile(confidence, len(medians) - 1) * error
     return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach))
 
