@@ -114,22 +114,6 @@ def test_every_operation_of_the_dialect_is_among_them():
     assert {name.partition("-")[0] for name in TEXTS} == set(defined)
 
 
-@pytest.mark.parametrize(
-    ("layout", "subscripts"),
-    [
-        ("nn", ("amk", "akn", "amn")),
-        ("nt", ("amk", "ank", "amn")),
-        ("tn", ("akm", "akn", "amn")),
-        ("tt", ("akm", "ank", "amn")),
-    ],
-)
-def test_a_product_says_along_which_loops_its_operands_lie(layout, subscripts):
-    with mlir_context():
-        _module, operation = parsed_operation(product(layout))
-        view = attn.BatchMatmul(operation)
-        assert (view.layout, view.subscripts()) == (layout, subscripts)
-
-
 @pytest.mark.parametrize("normalized", [True, False])
 def test_a_softmax_is_read_as_it_was_built(normalized):
     def build(*operands):
@@ -165,15 +149,6 @@ def test_a_mask_is_read_as_it_was_built():
         assert (view.offsets, view.symbols) == (arguments[1:4], arguments[4:])
 
 
-def test_the_axes_of_a_mask_run_along_the_first_dimensions_unless_said():
-    with mlir_context():
-        visible = ir.AffineMap.get_identity(3)
-        _module, view = built(
-            lambda x, *offsets: attn.mask(x, visible, offsets, fill=0.0), ["tensor<3x4xf32>", *["index"] * 3]
-        )
-        assert view.dimensions == (0, 1)
-
-
 def test_a_mask_of_rows_is_read_as_it_was_built():
     types = ["tensor<2x3x4xf32>", "tensor<3xi32>", "tensor<3xi32>", "index"]
     with mlir_context():
@@ -193,8 +168,3 @@ def built(build, types):
             func.ReturnOp([])
     verify(module)
     return module, view
-
-
-def test_letters_of_loops_can_be_left_out():
-    assert attn.loop_letters(3) == "abc"
-    assert attn.loop_letters(13, avoid="mnk") == "abcdefghijlop"
