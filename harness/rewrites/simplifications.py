@@ -1,13 +1,18 @@
 """Rewrites that leave the result as it is and the IR simpler."""
 
 from mlir import ir
+from mlir.dialects import linalg, tensor
 
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import rescaled_rows
+from harness.ir import builder as b
 from harness.ir.constants import constant_of_fill
+from harness.ir.slices import mixed_values
 from harness.ir.walk import operations_within
 from harness.rewrites.dead_code import erase_dead
-from harness.rewrites.reshapes import decompose_pads
+from harness.rewrites.errors import RewriteRefusedError
+from harness.rewrites.ranges import add
+from harness.rewrites.reshapes import pad_value
 
 
 def fold_diagonal_products(root: ir.Module | ir.OpView) -> int:
@@ -48,10 +53,25 @@ def write_into_place(root: ir.Module | ir.OpView) -> int:
 
 
 def decompose_all_pads(root: ir.Module | ir.OpView) -> int:
-    """Turn every `tensor.pad` into a fill and an insert_slice; returns how many there were."""
+    """Turn every `tensor.pad` into a fill and an insert_slice; returns how many there were.
+
+    Raises `RewriteRefusedError` for one that pads with values that depend on the position.
+    """
     pads = _within(root, "tensor.pad")
     for pad in pads:
-        decompose_pads(pad)
+        value, source, result = pad_value(pad), pad.operands[0], pad.results[0]
+        if value is None:
+            raise RewriteRefusedError(pad, "it pads with values that depend on the position")
+        with ir.InsertionPoint(pad), pad.location:
+            lows, highs = mixed_values(pad, "low"), mixed_values(pad, "high")
+            sizes = b.sizes_of(source)
+            whole = [add(add(s, lo), hi) for s, lo, hi in zip(sizes, lows, highs, strict=True)]
+            empty = tensor.empty(whole, source.type.element_type)
+            made = b.insert(source, linalg.fill(value, outs=[empty]), lows, sizes)
+            if made.type != result.type:
+                made = tensor.cast(result.type, made)
+        result.replace_all_uses_with(made)
+        pad.operation.erase()
     return len(pads)
 
 

@@ -64,23 +64,8 @@ def test_three_kernels_compute_attention():
         module = gridded()
         split(module, "scores", "softmax", "values")
         calling = ir.Module.parse(re.sub(r"\n}\s*$", MAIN + "}", str(module).strip()))
-        (found,) = execute(calling, [inputs.q, inputs.k, inputs.v, workspace, place])
-    assert expect(inputs, PROBLEM).check(found).first_bad is None
-
-
-def test_each_kernel_takes_what_it_reads_and_the_workspace():
-    with mlir_context():
-        module = gridded()
-        split(module, "scores", "softmax", "values")
-        signatures = {
-            function.name.value: [str(type_) for type_ in function.type.inputs]
-            for function in module.body.operations
-        }
-    assert signatures == {
-        "scores": ["tensor<2x2x6x4xf32>", "tensor<2x2x7x4xf32>", "tensor<2x2x2x4x7xf32>"],
-        "softmax": ["tensor<2x2x2x4x7xf32>"],
-        "values": ["tensor<2x2x2x4x7xf32>", "tensor<2x2x7x4xf32>", "tensor<2x2x6x4xf32>"],
-    }
+        (result,) = execute(calling, [inputs.q, inputs.k, inputs.v, workspace, place])
+    assert expect(inputs, PROBLEM).check(result).first_bad is None
 
 
 def test_a_workspace_that_a_kernel_only_reads_comes_first():
@@ -92,15 +77,6 @@ def test_a_workspace_that_a_kernel_only_reads_comes_first():
             for function in module.body.operations
         ]
     assert buffers[1:] == [['"scores"', '"probabilities"'], ['"probabilities"', '"value"', '"output"']]
-
-
-def test_a_kernel_finds_only_the_tile_of_the_kernel_before_it():
-    """The last kernel reads one tile of the workspace, not the scores that the softmax has overwritten."""
-    with mlir_context():
-        module = gridded()
-        split(module, "scores", "softmax", "values")
-        last = str(module.body.operations[2])
-    assert last.count("tensor.extract_slice %arg0") == 1
 
 
 def test_what_is_known_of_rows_is_written_by_the_kernel_that_finds_it_out():
@@ -133,16 +109,6 @@ def test_what_is_known_of_rows_is_written_by_the_kernel_that_finds_it_out():
     assert results == [1, 2, 1]
 
 
-def test_the_outcome_is_the_same_every_time():
-    texts = set()
-    for _ in range(3):
-        with mlir_context():
-            module = gridded()
-            split(module, "scores", "softmax", "values")
-            texts.add(str(module))
-    assert len(texts) == 1
-
-
 def test_tiles_that_share_a_workspace_have_one_type():
     with mlir_context():
         module = gridded(Ragged.PARTIAL)
@@ -154,10 +120,3 @@ def test_tiles_that_share_a_workspace_have_one_type():
         ]
         with pytest.raises(RewriteRefusedError, match="cannot share a workspace"):
             split_grid(module.body.operations[0], kernels, DIMENSIONS)
-
-
-def test_only_a_grid_is_split():
-    with mlir_context():
-        module = multi_head_attention(PROBLEM)
-        with pytest.raises(RewriteRefusedError, match="its body is not one grid loop"):
-            split_grid(module.body.operations[0], [], DIMENSIONS)
