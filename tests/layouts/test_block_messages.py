@@ -73,10 +73,6 @@ def test_neighbours_along_a_row_share_a_message() -> None:
     )
 
 
-def test_what_is_left_of_a_row_has_a_message_of_its_own() -> None:
-    assert messages(tiled(DPAS.a, (1, 3)), blocks=2) == (Message((0, 1), 0, 0), Message((2,), 0, 32))
-
-
 def test_fragments_of_an_operand_below_each_other_have_one_each() -> None:
     tile = tiled(DPAS.b, (2, 2))
     assert [message.fragments for message in messages(tile, blocks=1)] == [(0,), (1,), (2,), (3,)]

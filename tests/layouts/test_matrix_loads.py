@@ -30,11 +30,3 @@ def test_a_load_has_matrices_of_two_steps_or_of_one(layout: Layout, depth: int) 
 def test_loads_of_one_step_come_before_those_of_the_next() -> None:
     steps = [min(depths(KEYS, load, 1)) for load in matrix_loads(KEYS, by_step=True)]
     assert steps == sorted(steps)
-
-
-def test_a_fragment_that_fills_a_load_stays_one() -> None:
-    queries = tiled(MMA.a, (2, 4))
-    loads = matrix_loads(queries, by_step=True)
-    assert [{fragment for fragment, _ in load.matrices} for load in loads] == [
-        {0}, {4}, {1}, {5}, {2}, {6}, {3}, {7},
-    ]  # fmt: skip

@@ -7,7 +7,7 @@ from harness.layouts.bank_conflicts import TileAccess, conflicts_of_accesses, le
 from harness.layouts.contiguous_accesses import contiguous_accesses
 from harness.layouts.conversion import Conflict, convert
 from harness.layouts.instructions import amd
-from harness.layouts.layout import Layout, Level, lane, vector
+from harness.layouts.layout import Level
 from harness.layouts.shared_memory_model import Banks, SharedMemoryModel, consecutive_phases
 from harness.layouts.warp_tiling import WarpTiling
 
@@ -53,24 +53,10 @@ def test_what_the_product_reads_lies_in_different_banks_with_the_pitch_that_is_f
     assert conflicts_of_accesses(wanted, 64, 2, BANKS) > 0
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(32, 128), (64, 32), (16, 64), (64, 16)])
-def test_blocks_fit_tiles_of_other_shapes(rows: int, columns: int) -> None:
-    assert WAVES.can_transpose(rows, columns) is (rows * columns >= WAVES.threads * 16)
-
-
 def test_a_tile_that_blocks_do_not_divide_is_refused() -> None:
     assert not WAVES.can_transpose(64, 12)
     with pytest.raises(BuildError, match="256 threads cannot share a tile of 64×12 in blocks"):
         WAVES.transposing_copy(64, 12, 2, PITCH)
-
-
-def test_an_access_is_done_in_the_pieces_that_it_is_aligned_to() -> None:
-    row = Layout(
-        ((lane("y", 4),), (lane("x", 16), vector("x", 8))), (lane("y", 4), lane("x", 16), vector("x", 8))
-    )
-    assert conflicts_of_accesses(row, 136, 2, BANKS) == 0
-    # At multiples of 8 bytes each of 16 lanes has two pieces, those of 8 lanes in the banks of 8 others.
-    assert conflicts_of_accesses(row, 132, 2, BANKS) == 2 * 4
 
 
 @pytest.mark.parametrize(("pitch", "rows_at_once"), [(136, 4), (132, 8)])

@@ -19,21 +19,14 @@ from harness.problem.inputs import make_inputs
 
 SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 240, 257), "cu_seqlens_kv": (0, 7, 9, 60, 260, 260)}
 DECODE = {"cu_seqlens_q": (0, 1, 2, 3), "cu_seqlens_kv": (0, 5, 9, 300)}
-EVERYTHING = {
-    "heads": 4,
-    "kv_heads": 2,
-    "head_dim": 40,
-    "head_dim_v": 64,
-    "window": (40, 10),
-    "softcap": 5.0,
-    "sinks": True,
-    "log_sum_exp": True,
-}
 PROBLEMS = {
     "causal": AttentionProblem(heads=2, head_dim=32, causal=True, **SKEWED),
-    "everything": AttentionProblem(**EVERYTHING, **SKEWED),
+    "everything": AttentionProblem(
+        heads=4, kv_heads=2, head_dim=40, head_dim_v=64, window=(40, 10), softcap=5.0, sinks=True,
+        log_sum_exp=True, **SKEWED,
+    ),
     "decode": AttentionProblem(heads=1, head_dim=16, **DECODE),
-}
+}  # fmt: skip
 CHIPS = ("cuda:sm_80", "cuda:sm_90a", "rocm:gfx942", "rocm:gfx1100", "rocm:gfx1201", "xegpu:bmg")
 
 
@@ -54,7 +47,7 @@ def judge(artifact: Artifact, folder: Path, distribution: str = "normal") -> Ver
     ("problem", "page_size"),
     sweep(
         [(name, size) for name in PROBLEMS for size in (1, 16, 48, 64, 1024)],
-        but=[("causal", 16), ("everything", 64), ("decode", 1024)],
+        but=[("causal", 16), ("everything", 64)],
     ),
 )
 def test_keys_in_pages_are_right(problem, page_size, tmp_path):
@@ -69,7 +62,7 @@ def test_keys_in_pages_are_right(problem, page_size, tmp_path):
     ("target", "problem"),
     sweep(
         [(target, problem) for target in CHIPS for problem in PROBLEMS],
-        but=[("cuda:sm_80", "everything"), ("rocm:gfx942", "causal"), ("xegpu:bmg", "decode")],
+        but=[("cuda:sm_80", "everything")],
     ),
 )
 def test_keys_in_pages_are_right_on_gpus(target, problem, tmp_path):
