@@ -17,8 +17,7 @@ from harness.ir.for_loop import ForLoop
 from harness.ir.walk import enclosing_function
 from harness.payloads.attention_steps import stored
 from harness.payloads.padding import padded
-from harness.rewrites.copies import Copies, copy_with
-from harness.rewrites.dependencies import operands_within, producers_in
+from harness.rewrites.dependencies import Copies, copy_with, operands_within, producers_in
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.simplifications import erase_unused
 from harness.rewrites.workspaces import Workspace

@@ -18,12 +18,11 @@ from harness.ir import builder as b
 from harness.ir.walk import enclosing_function
 from harness.rewrites.carried import Carried, carried_tensors
 from harness.rewrites.consumer_rewriting import RunningSoftmax, rescaled_init, running_softmaxes
-from harness.rewrites.dead_code import erase_dead
-from harness.rewrites.dependencies import redirect
+from harness.rewrites.dependencies import erase_dead, redirect
 from harness.rewrites.dimensions import simplify_dims, sizes_of, whole_loops
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.fusion import FusionRules, TileBuilder
-from harness.rewrites.plan import TilingPlan, check_arguments, check_seen_once, planned
+from harness.rewrites.plan import TilingPlan, check_seen_once, planned
 from harness.rewrites.ranges import (
     Range,
     Ranges,
@@ -68,10 +67,8 @@ def tile_and_fuse(
     The root is gone afterwards; `roots` of the outcome are the root on tiles, which can be tiled next.
 
     Raises `RewriteRefusedError` with the operation and the reason where the result would be wrong or the form
-    is not known; the IR is then as it was, but for sizes, which are followed to where they come from.  Raises
-    `InputError` for arguments of another kind.
+    is not known; the IR is then as it was, but for sizes, which are followed to where they come from.
     """
-    check_arguments(root, tile_sizes, stop, keep_intermediates)
     view = view_of(root)
     if view is None:
         raise RewriteRefusedError(root, "it is not a structured operation with loops that can be tiled")

@@ -15,7 +15,6 @@ from harness.payloads.attention_steps import stored
 from harness.payloads.packed_attention import sequence_bounds
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.loop_distribution import IterationTile, distribute_loop
-from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, shift_probabilities, softmaxes
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.page_table import read_tiles_through_table
@@ -23,6 +22,7 @@ from harness.rewrites.simplifications import (
     erase_unused,
     fold_diagonal_products,
     merge_index_arithmetic,
+    merge_masks,
     write_into_place,
 )
 from harness.rewrites.split_reduction import running_reduction, split_reduction

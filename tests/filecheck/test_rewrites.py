@@ -19,7 +19,6 @@ from harness.payloads.packed_attention import SequenceBounds
 from harness.rewrites.dimensions import simplify_dims
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.loop_distribution import IterationTile, distribute_loop
-from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.ranges import as_value
@@ -28,6 +27,7 @@ from harness.rewrites.simplifications import (
     erase_unused,
     fold_diagonal_products,
     merge_index_arithmetic,
+    merge_masks,
     write_into_place,
 )
 from harness.rewrites.split_reduction import split_reduction

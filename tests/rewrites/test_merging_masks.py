@@ -14,7 +14,7 @@ from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
 from harness.dialect.verification import verify
 from harness.ir import builder as b
-from harness.rewrites.mask_merging import merge_masks
+from harness.rewrites.simplifications import merge_masks
 
 COEFFICIENTS = st.integers(-2, 2)
 

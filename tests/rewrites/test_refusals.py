@@ -1,7 +1,5 @@
 """What is refused, with the operation and the reason; the IR is then as it was."""
 
-import re
-
 import pytest
 from mlir import ir
 from mlir.dialects import arith, tensor
@@ -10,7 +8,6 @@ from rewrites.execution import Argument, body_of, payload, within
 
 from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
-from harness.errors import InputError
 from harness.ir import builder as b
 from harness.rewrites.dimensions import simplify_dims
 from harness.rewrites.errors import RewriteRefusedError
@@ -228,13 +225,3 @@ def test_probabilities_of_a_running_softmax_cannot_be_kept():
         root = within(module, "attn.batch_matmul")[-1]
         reason = refusal(module, root, [0, 0, 2], keep_intermediates=[kept])
     assert "cannot be kept: its tiles are relative to the maximum and total of the keys so far" in reason
-
-
-def test_what_has_been_tiled_is_gone():
-    with mlir_context():
-        module = SMALL.module()
-        root = within(module, "attn.batch_matmul")[-1]
-        nest = tile_and_fuse(root, [2, 0, 0])
-        with pytest.raises(InputError, match=re.escape("it is gone, because it has been tiled")):
-            tile_and_fuse(root, [2, 0, 0])
-        assert tile_and_fuse(nest.roots[0], [0, 0, 2]).loops
