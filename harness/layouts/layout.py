@@ -199,6 +199,10 @@ class Layout:
                 table[..., axis] += stride * indices[dimension]
         return table
 
+    def constant_part(self, axis: int, fragment: int, register: int) -> int:
+        """Return what a coordinate is in the first lane: the part that fragment and register make up."""
+        return int(self.coordinate_table[0, 0, fragment, register, axis])
+
     @cached_property
     def owners(self) -> dict[tuple[int, ...], tuple[Place, ...]]:
         """The places of each element; more than one where it is replicated."""

@@ -9,7 +9,8 @@ from harness.dialect.context import mlir_context
 from harness.ir.walk import operations_within
 from harness.layouts.distribution.intel.block_messages import Form, Message, form_of, messages
 from harness.layouts.distribution.intel.matrix_in_memory import can_be_named, is_padded_with_zeros
-from harness.layouts.instructions import amd, intel, nvidia
+from harness.layouts.instructions import intel, nvidia
+from harness.layouts.instructions.registry import instruction
 from harness.layouts.layout import Layout, tiled
 
 DPAS = intel.DPAS_F16
@@ -55,7 +56,7 @@ def test_a_message_gives_each_operand_of_dpas(
         (DPAS.a, 1),
         (DPAS.c.slice(1), 4),  # a row statistic
         (nvidia.M16N8K16_F16.a, 2),
-        (amd.WMMA_GFX12_F16.a, 2),
+        (instruction("wmma.gfx12.f32.16x16x16.f16").a, 2),
         (DPAS.c.transposed(), 8),
     ],
 )

@@ -35,10 +35,9 @@ def test_a_sum_of_maps_adds_their_images(a: LinearMap, b: LinearMap, number: int
 
 
 @given(maps())
-def test_the_image_has_two_to_the_rank_numbers(function: LinearMap) -> None:
+def test_the_image_is_all_that_something_is_mapped_to(function: LinearMap) -> None:
     assert sorted(function.image) == sorted(image_of(function))
     assert function.image[0] == 0
-    assert len(function.image) == 1 << function.rank
 
 
 @given(maps())

@@ -5,7 +5,6 @@ import pytest
 from harness.layouts.distribution.nvidia.ldmatrix import MatrixLoad, matrix_loads
 from harness.layouts.instructions.registry import instruction
 from harness.layouts.layout import Layout, tiled
-from harness.layouts.offsets import constant_part
 
 MMA = instruction("mma.sync.m16n8k16")
 KEYS, VALUES = tiled(MMA.b, (8, 4)), tiled(MMA.b, (8, 4)).transposed()
@@ -14,7 +13,7 @@ KEYS, VALUES = tiled(MMA.b, (8, 4)), tiled(MMA.b, (8, 4)).transposed()
 
 def depths(layout: Layout, load: MatrixLoad, axis: int) -> set[int]:
     """Return where along its depth the fragments of a load begin."""
-    return {constant_part(layout, axis, fragment, 0) for fragment, _ in load.matrices}
+    return {layout.constant_part(axis, fragment, 0) for fragment, _ in load.matrices}
 
 
 @pytest.mark.parametrize(("layout", "depth"), [(KEYS, 1), (VALUES, 0)], ids=["keys", "values"])

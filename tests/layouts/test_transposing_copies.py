@@ -6,14 +6,14 @@ from harness.errors import BuildError
 from harness.layouts.bank_conflicts import TileAccess, conflicts_of_accesses, least_conflicting_pitch
 from harness.layouts.contiguous_accesses import contiguous_accesses
 from harness.layouts.conversion import Conflict, convert
-from harness.layouts.instructions import amd
+from harness.layouts.instructions.registry import instruction
 from harness.layouts.layout import Level
 from harness.layouts.shared_memory_model import Banks, SharedMemoryModel, consecutive_phases
 from harness.layouts.warp_tiling import WarpTiling
 
 BANKS = Banks(count=32, word_bytes=4, phases=consecutive_phases(64, pass_bytes=128))
 LDS = SharedMemoryModel(reads=BANKS, writes=BANKS)
-WAVES = WarpTiling(amd.CHAINED_MFMA_32_F16, warps=4, shared_memory=LDS)
+WAVES = WarpTiling(instruction("mfma.f32.32x32x8.f16.chained"), warps=4, shared_memory=LDS)
 PITCH = 68
 """Of 64 keys and 4 elements of padding."""
 
