@@ -17,7 +17,13 @@ from harness.payloads.attention import (
 from harness.problem.attention_problem import AttentionProblem
 from harness.rewrites.simplifications import erase_unused
 from harness.rewrites.tile_and_fuse import TileOptions, tile_and_fuse
-from harness.variants.attention_schedule import absorb_scales, divide_once, products, returned, to_linalg
+from harness.variants.attention_schedule import (
+    ABSORBED_SCALE,
+    FINAL_DIVISION,
+    products,
+    returned,
+    to_linalg,
+)
 from harness.variants.schedule import Step
 
 SLIDES = "slides Linalg Fusion Enhancement"
@@ -33,9 +39,6 @@ FLASH_TILES = [1, 0, 4, 0, 4]
 KEYS_OUTSIDE, QUERIES_OUTSIDE = [0, 1, 4, 3, 2], [0, 1, 2, 3, 4]
 HEAD_TILES = [0, 1, 0, 0, 0]
 
-ABSORBED_SCALE = Step("absorbed-scale", "the scale of scores moves into the exponent", absorb_scales)
-"""The scale is then no operation between the two products."""
-FINAL_DIVISION = Step("final-division", "divide once, after the product with V", divide_once)
 LINALG = Step("linalg", "upstream dialects only", to_linalg)
 
 

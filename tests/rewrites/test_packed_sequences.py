@@ -14,7 +14,7 @@ from rewrites.execution import Argument, execute, payload, within
 from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
 from harness.ir import builder as b
-from harness.payloads.packed_attention import SequenceBounds
+from harness.payloads.packed_attention import sequence_bounds
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.ranges import as_value
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
@@ -51,7 +51,7 @@ class Packing:
 
     def build(self) -> PackedSequences:
         query_starts, key_starts = (integers(starts) for starts in self.starts.tolist())
-        bounds = SequenceBounds.of_packed(query_starts, key_starts)
+        bounds = sequence_bounds({"cu_seqlens_q": query_starts, "cu_seqlens_kv": key_starts})
         return PackedSequences(bounds, len(self.lengths), self.keys, self.causal, self.top_left)
 
 
