@@ -85,7 +85,9 @@ def tile_and_fuse(
             nest = _Nest(plan, stopped, running, carried)
             nest.build()
     except RewriteRefusedError:
-        _erase([operation for operation in block.operations if operation.operation not in existing])
+        for operation in reversed(list(block.operations)):
+            if operation.operation not in existing:
+                operation.operation.erase()
         raise
     made = {operation.operation for operation in block.operations} - existing
     exported = [each.original for each in carried if each.is_exported]
@@ -93,11 +95,6 @@ def tile_and_fuse(
     root.operation.erase()  # through the caller's handle, which is invalid from now on
     erase_dead(list(block.operations))
     return nest.outcome
-
-
-def _erase(operations: list[ir.OpView]) -> None:
-    for operation in reversed(operations):
-        operation.operation.erase()
 
 
 class _Nest:
@@ -115,8 +112,6 @@ class _Nest:
         self.running = running
         self.carried = carried
         self.outcome = TiledNest()
-
-    # ------------------------------------------------------------------ loops
 
     def build(self) -> None:
         exported = [each for each in self.carried if each.is_exported]
@@ -198,8 +193,6 @@ class _Nest:
         if self.plan.is_shifted(loop):
             return Range(minimum(start, subtract(length, size)), size, unshifted=start)
         return Range(start, minimum(size, subtract(length, start)))
-
-    # ------------------------------------------------------------------ contents
 
     def _tiles(
         self, cut: dict[int, Range], exported: list[Carried], values: list[ir.Value]
@@ -314,8 +307,6 @@ class _Nest:
         rewrites = {operation.operation: hide_repeated for operation in reducers}
         rules = FusionRules(self.stop, self.plan.options.recompute, rewrites)
         return TileBuilder(rules, self.outcome.log, destinations=destinations)
-
-    # ------------------------------------------------------------------ ranges
 
     def _ranges(self, cut: dict[int, Range]) -> Ranges:
         return _with(whole_loops(self.view), cut)

@@ -66,9 +66,6 @@ class TestStages:
         with mlir_context():
             assert ir.Module.parse(text).operation.verify()
 
-    def test_assembly(self, capsys):
-        assert "\tvfmadd" in output(capsys, *FLASH, "--stage", "object")
-
     def test_the_difference_to_the_one_before(self, capsys):
         lines = output(capsys, *FLASH, "--stage", "bufferized", "--diff").splitlines()
         assert lines[0].startswith("# operations: ")
@@ -136,11 +133,6 @@ class TestBadInput:
         assert "needs a model_width; variants that can: flash, " in line
         assert line.endswith("'harness ir schedule:split-head' shows the form on a small problem")
 
-    def test_the_first_stage_has_no_difference(self, capsys):
-        first = cells(output(capsys, *FLASH), "1")[1]
-        line = error_line(capsys, *FLASH, "--stage", first, "--diff")
-        assert line.startswith(f"--diff: {first!r} is the first stage; expected one of ")
-
 
 class TestProblemOptions:
     def problem_of(self, monkeypatch: pytest.MonkeyPatch, *options: str):
@@ -197,11 +189,6 @@ class TestNamedSchedules:
         assert error_line(capsys, "ir", "flash-kv-outer", *options) == (
             f"{named}: a schedule takes only --set SIZE=NUMBER; "
             "sizes of flash-kv-outer: batch, heads, seq_q, seq_kv, head_dim"
-        )
-
-    def test_counts_without_a_build(self, capsys):
-        assert "executed by one call" in output(
-            capsys, "ir", "schedule:naive", "--stage", "tiled", "--counts"
         )
 
     def test_a_bad_size_is_one_line(self, capsys):

@@ -1,10 +1,9 @@
 """Stages of a build as tables, text and differences, without building anything."""
 
 from io import StringIO
-from types import SimpleNamespace
 
 import pytest
-from pygments.token import Error, Keyword, Name, Number, Text
+from pygments.token import Error, Text
 from rich.console import Console
 
 from harness.api import BuiltArtifact
@@ -12,7 +11,6 @@ from harness.artifact.artifact import Artifact, StaticMetrics
 from harness.building.returned_artifact import with_choices
 from harness.costs.costs import Costs, Traffic
 from harness.errors import InputError
-from harness.ir_view import tables
 from harness.ir_view.highlight import MlirLexer
 from harness.ir_view.show import difference, show
 from harness.ir_view.stage_output import Language, StageOutput
@@ -213,80 +211,12 @@ def test_the_title_says_which_tile_sizes_the_target_chose(built):
     assert title(tile_q=2).endswith("tile_q=2 · tile_kv=4 (chosen by cpu)")
 
 
-@pytest.mark.parametrize(
-    ("number", "expected"),
-    [
-        (9_999, "9,999"),
-        (10_000, "10.0 k"),
-        (999_500, "1.00 M"),
-        (33_554_432, "33.6 M"),
-        (7.0912, "7.09"),
-    ],
-)
-def test_short_numbers(number, expected):
-    assert tables.short(number) == expected
-
-
 class TestLexer:
     def test_every_character_is_kept_and_known(self):
         found = list(MlirLexer().get_tokens(MLIR))
         assert "".join(text for _, text in found) == MLIR
         assert not [text for kind, text in found if kind is Error]
         assert not [text for kind, text in found if kind is Text and text.strip()]
-
-    @pytest.mark.parametrize(
-        ("text", "kind"),
-        [
-            ("arith.constant", Keyword),
-            ("%0#1", Name.Variable),
-            ("@f", Name.Function),
-            ("^bb0", Name.Label),
-            ("#map", Name.Constant),
-            ("!llvm.ptr", Keyword.Type),
-            ("bf16", Keyword.Type),
-            ("tensor", Keyword.Type),
-            ("4", Number),
-            ("-1.000000e+30", Number.Float),
-        ],
-    )
-    def test_kinds_of_tokens(self, text, kind):
-        assert (kind, text) in list(MlirLexer().get_tokens(MLIR))
-
-
-class TestListStages:
-    def test_variants_then_targets_in_order(self, monkeypatch, capsys):
-        from harness import plugins
-        from harness.__main__ import main
-        from harness.errors import HarnessError
-        from harness.named_schedules import registry
-
-        step = SimpleNamespace(name="grid", summary="query tiles")
-        owners = {
-            "flash": SimpleNamespace(stages=("payload", step)),
-            "torch": SimpleNamespace(),
-            "cpu": SimpleNamespace(stages=("lanes", "object"), other_routes={"route=short": (step,)}),
-        }
-
-        def load(kind: str, name: str):
-            if name == "broken":
-                raise HarnessError("cannot be imported")
-            return owners[name]
-
-        names = {"variant": ["broken", "flash", "torch"], "target": ["cpu"]}
-        monkeypatch.setattr(plugins, "names", names.__getitem__)
-        monkeypatch.setattr(plugins, "load", load)
-        monkeypatch.setattr(registry, "SCHEDULES", {"matmul": registry.SCHEDULES["matmul"]})
-        assert main(["list", "stages"]) == 0
-        assert capsys.readouterr().out.splitlines() == [
-            "flash payload",
-            "flash grid               query tiles",
-            "cpu lanes",
-            "cpu object",
-            "cpu route=short grid     query tiles",
-            "schedule:matmul payload  what is computed, untiled",
-            "schedule:matmul tiled    tile [2, 3, 4]",
-            "schedule:matmul linalg   upstream dialects only",
-        ]
 
 
 def test_what_is_known_of_the_machine_code_is_one_line_without_what_is_not_known() -> None:

@@ -55,19 +55,6 @@ def bases_of_matrix_loads(distributed: str) -> set[tuple[str, str]]:
     return {(buffer, sums.get(place, place)) for buffer, place in loads}
 
 
-@pytest.mark.parametrize("warps", sweep([1, 4], but=[4]))
-def test_elementwise_operations_and_splats(tmp_path: Path, warps: int) -> None:
-    body = f"""{CONSTANTS}
-      %x = {read("%in0", 64, 24)}
-      %two = arith.constant dense<2.0> : vector<64x24xf32>
-      %scaled = arith.mulf %x, %two : vector<64x24xf32>
-      %power = math.exp2 %scaled : vector<64x24xf32>
-      {write("%power", 64, 24)}"""
-    x = matrix(64, 24)
-    output, _ = run_kernel(body, [x], np.empty_like(x), warps=warps, folder=tmp_path)
-    np.testing.assert_allclose(output, np.exp2(2 * x), rtol=1e-6)
-
-
 @pytest.mark.parametrize(("kind", "expected"), [("add", np.sum), ("maximumf", np.max)])
 def test_a_reduction_along_rows_ends_in_all_lanes_of_a_row(tmp_path: Path, kind: str, expected) -> None:
     body = f"""{CONSTANTS}

@@ -1,13 +1,12 @@
 """The algebra of layouts."""
 
 import numpy as np
-import pytest
 from generated_layouts import layouts
 from hypothesis import given
 
 from harness.layouts.formulas import describe, formula
 from harness.layouts.instructions import nvidia
-from harness.layouts.layout import Layout, Level, Place, compose, lane, tiled, vector, warp
+from harness.layouts.layout import Layout, Level, Place, compose, lane, tiled, warp
 from harness.layouts.table import owner_table
 
 A, B, C = nvidia.A_16_BIT, nvidia.B_16_BIT, nvidia.ACCUMULATOR
@@ -84,18 +83,3 @@ def test_layouts_that_are_written_differently_can_be_equivalent() -> None:
     assert whole != split
     assert whole.is_equivalent(split)
     assert not whole.is_equivalent(Layout(axes=((lane("x", 4), lane("y", 2)),), order=split.order))
-
-
-@pytest.mark.parametrize(
-    ("axes", "order", "message"),
-    [
-        (((lane("x", 2),), (lane("x", 2),)), (lane("x", 2),), "assigned twice"),
-        (((lane("x", 2),), ()), (), "no place in the order"),
-        (((), ()), (vector("x", 2),), "assigned to no axis"),
-        (((), ()), (lane("x", 2), lane("x", 4)), "occurs twice"),
-        (((lane("x", 0),), ()), (lane("x", 0),), "size 0"),
-    ],
-)
-def test_a_layout_that_is_none_is_refused(axes, order, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Layout(axes, order)

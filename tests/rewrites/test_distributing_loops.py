@@ -99,12 +99,3 @@ def test_what_depends_on_what_the_loop_carries_is_refused() -> None:
         with pytest.raises(RewriteRefusedError, match="its iterations depend on each other"):
             distribute_loop(over_parts, ("parts", "combine"), [tile])
         assert str(module) == before
-
-
-def test_a_loop_that_counts_in_larger_steps_is_refused() -> None:
-    with mlir_context():
-        module = in_parts()
-        over_parts, _ = of_name(module, "scf.for")
-        over_parts.operands[2] = over_parts.operands[1]
-        with pytest.raises(RewriteRefusedError, match="it does not count from 0 to a known number"):
-            distribute_loop(over_parts, ("parts", "combine"), [])

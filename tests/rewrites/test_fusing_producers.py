@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlir import ir
-from mlir.dialects import arith, linalg, tensor
+from mlir.dialects import linalg, tensor
 from rewrites.attention_ir import Attention, doubled
 from rewrites.comparing import close
-from rewrites.execution import Argument, body_of, execute, payload, within
+from rewrites.execution import Argument, execute, payload, within
 
 from harness.dialect.context import mlir_context
 from harness.ir import builder as b
@@ -31,12 +31,6 @@ def tiled_copy(arguments, shape, build, tiles, options=TileOptions()):  # noqa: 
     )
     nest = tile_and_fuse(within(module, "linalg.generic")[-1], tiles, options=options)
     return module, nest.log
-
-
-def is_fused(module: ir.Module) -> bool:
-    """Whether all generics are inside of loops."""
-    block = body_of(module).regions[0].blocks[0]
-    return all(op.operation.block != block for op in within(module, "linalg.generic"))
 
 
 def collapsed(value: ir.Value, groups: list[list[int]], shape: list[int]) -> ir.Value:
@@ -71,20 +65,6 @@ def test_collapsed_dimensions(shape, tiles, ragged):
         )
         (result,) = execute(module, [x])
     close(result, 4 * x.reshape(outer, inner))
-
-
-@pytest.mark.parametrize("ragged", Ragged)
-def test_a_tile_across_rows_of_collapsed_dimensions_stays_outside(ragged):
-    with mlir_context():
-        module, log = tiled_copy(
-            [Argument((3, 4))],
-            (12,),
-            lambda x: collapsed(x, [[0, 1]], [12]),
-            [5],
-            TileOptions(ragged=ragged),
-        )
-        assert "neither whole rows of the dimensions that are collapsed nor a part of one" in log.sliced[0]
-        assert not is_fused(module)
 
 
 @settings(max_examples=30)
@@ -172,22 +152,6 @@ def test_slices_of_slices(shape, offsets, tiles, reduces_rank):
         assert not any("slice" in reason for reason in log.sliced)
         (result,) = execute(module, [x])
     close(result, 4 * expected)
-
-
-def test_a_diamond_below_reshapes_is_computed_once():
-    with mlir_context():
-
-        def build(x):
-            shared = doubled(x)
-            left, right = (collapsed(shared, [[0, 1]], [12]) for _ in range(2))
-            return [b.structured("a,a->a", [left, right], b.empty([12], "f64"), arith.mulf)]
-
-        module = payload([Argument((3, 4))], [(12,)], build)
-        tile_and_fuse(within(module, "linalg.generic")[-1], [2])
-        assert len(within(module, "linalg.generic")) == 2
-        assert is_fused(module)
-        (result,) = execute(module, [array(3, 4)])
-    close(result, (2 * array(12)) ** 2)
 
 
 @settings(max_examples=15)

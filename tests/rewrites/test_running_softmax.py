@@ -78,21 +78,6 @@ def test_equals_the_untiled_payload(tiling, ragged, folds):
     close(result, problem.reference(*inputs).output)
 
 
-@pytest.mark.parametrize("dynamic", [frozenset(), frozenset({"queries", "keys"})])
-@pytest.mark.parametrize("drop", [frozenset(), frozenset({0, 1})])
-def test_a_grid_of_batch_head_and_query_tiles(dynamic, drop):
-    problem = Attention((2, 3), queries=5, keys=7, scale=0.5, shift=1, dynamic=dynamic)
-    inputs = problem.inputs()
-    with mlir_context():
-        module = problem.module()
-        root = within(module, "attn.batch_matmul")[-1]
-        options = TileOptions(grid=3, drop=drop, ragged=Ragged.SHIFTED)
-        nest = tile_and_fuse(root, [1, 1, 2, 0, 3], options=options)
-        assert [loop.name for loop in nest.loops] == ["scf.forall", "scf.for"]
-        (result,) = execute(module, inputs)
-    close(result, problem.reference(*inputs).output)
-
-
 @settings(max_examples=15)
 @given(
     st.builds(

@@ -191,15 +191,6 @@ def test_a_loop_that_begins_later_is_split_from_there_on():
     close(result, problem.reference(*inputs).output)
 
 
-def test_a_loop_that_begins_within_a_tile_is_not_split():
-    with mlir_context():
-        module = tiled(Attention(queries=16, keys=16, shift=0), [4, 0, 4])
-        loop = within(module, "scf.for")[-1]
-        with ir.InsertionPoint(loop):
-            loop.operands[0] = b.index(2)
-        assert "it does not start at a tile and go on in constant steps" in refused(module)
-
-
 def test_rows_of_unknown_number_are_not_looked_at():
     with mlir_context():
         module = tiled(Attention(queries=5, keys=8, shift=0), [2, 0, 4], Ragged.PARTIAL)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mlir import ir
-from mlir.dialects import arith, linalg
+from mlir.dialects import arith
 from rewrites.comparing import close
 from rewrites.execution import Argument, execute, payload, within
 
@@ -90,22 +89,6 @@ def test_reductions_of_two_dimensions(kind, ragged, order):
     close(result, of_numpy(start, of_numpy.reduce(of_numpy.reduce(x, 1), 1)))
 
 
-@settings(max_examples=15)
-@given(
-    sizes=st.fixed_dictionaries(dict.fromkeys("mnk", LENGTHS)),
-    tiles=st.tuples(TILES, TILES, TILES),
-    unknown=st.frozensets(st.sampled_from("mnk")),
-)
-def test_named_linalg_operations(sizes, tiles, unknown):
-    arguments = [argument(each, sizes, unknown) for each in ("mk", "kn", "mn")]
-    inputs = random(*(each.shape for each in arguments))
-    with mlir_context():
-        module = payload(arguments, [arguments[2].shape], lambda *v: [linalg.matmul(v[0], v[1], outs=[v[2]])])
-        tiled(module, "linalg.matmul", tiles)
-        (result,) = execute(module, inputs)
-    close(result, inputs[0] @ inputs[1] + inputs[2])
-
-
 @settings(max_examples=20)
 @given(
     shape=st.tuples(LENGTHS, LENGTHS, LENGTHS),
@@ -143,22 +126,6 @@ def test_all_results_of_a_softmax_outside_of_its_reduced_dimension(
     expected = softmax_reference(x, maximum, np.abs(total), scale=0.5, normalized=True, axis=axis)
     for each, reference in zip(results, expected, strict=True):
         close(each, reference)
-
-
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_a_mask_knows_where_its_tile_lies(order):
-    (x,) = random((5, 7))
-    with mlir_context():
-        row, column = ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1)
-        visible = ir.AffineMap.get(2, 0, [row * 2 - column])
-        module = payload(
-            [Argument(x.shape)],
-            [x.shape],
-            lambda value: [attn.mask(value, visible, [b.index(0)] * 2, fill=9.0).masked],
-        )
-        tiled(module, "attn.mask", [2, 3], order)
-        (result,) = execute(module, [x])
-    close(result, np.where(2 * np.arange(5)[:, None] >= np.arange(7), x, 9.0))
 
 
 def test_an_output_that_is_also_an_input_is_read_as_it_was():

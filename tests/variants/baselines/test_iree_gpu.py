@@ -111,22 +111,6 @@ def test_set_tiles_take_the_place_of_iree_s(tmp_path):
     assert theirs.lowering not in tuned
 
 
-@pytest.mark.sweep
-@pytest.mark.usefixtures("no_emulator")
-def test_whole_rows_of_the_output_are_computed_at_once_unless_set_otherwise(tmp_path):
-    (tmp_path / "own").mkdir()
-    artifact = build(Iree(), "cuda:sm_80", tmp_path)
-    own = build(Iree(), "cuda:sm_80", tmp_path / "own", tile_v=32)
-    theirs = configuration(stage(artifact, tmp_path, "configured"))
-    assert theirs.workgroup_tiles[theirs.columns] == 32
-    assert theirs.with_whole_rows(64).lowering in stage(artifact, tmp_path, "tuned")
-    assert artifact.chosen == {
-        "tile_q": 64, "tile_kv": 64, "tile_v": 64, "subgroups": 4, "intrinsic": "NV_MMA_SYNC_F32_16x8x16_F16",
-    }  # fmt: skip
-    assert "tuned" not in own.stage_files
-    assert "tile_v" not in own.chosen
-
-
 @pytest.mark.usefixtures("no_emulator")
 def test_a_choice_without_matrix_instructions_is_left_to_iree(tmp_path):
     case = Case(

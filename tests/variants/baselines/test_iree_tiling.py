@@ -53,11 +53,6 @@ def test_tiles_and_roles_of_dimensions_are_read():
     assert choice.tiles == IreeTiles(tile_q=64, tile_kv=64, tile_v=32, subgroups=4)
 
 
-def test_keys_may_be_reduced_in_parts():
-    parts = configured("partial_reduction = [0, 0, 0, 128, 0], workgroup = [1, 1, 0, 0, 16]")
-    assert configuration(parts).key_tiles == [0, 0, 0, 128, 0]
-
-
 def test_tiles_are_set():
     choice = configuration(configured()).changed(IreeTiles(tile_q=128, tile_kv=32, tile_v=64))
     assert choice.workgroup_tiles == [1, 128, 0, 0, 64]
@@ -98,13 +93,6 @@ def test_without_matrix_instructions_there_are_no_tiles_to_set():
     assert choice.with_whole_rows(64) is choice
     with pytest.raises(BuildError, match="IREE chose no matrix instruction"):
         choice.changed(IreeTiles(tile_q=64))
-
-
-def test_the_script_writes_the_choice_down():
-    choice = configuration(configured()).changed(IreeTiles(tile_q=128))
-    script = choice.tuning_script()
-    for text in (choice.lowering, choice.decomposition, choice.translation):
-        assert f"transform.param.constant {text} -> !transform.any_param" in script
 
 
 @pytest.mark.parametrize("text", ["module {\n}\n", configured().replace("decomposition_config", "other")])
