@@ -5,12 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from emulated_runs import assert_right_on_emulator
-from payloads.ir_checks import check_ir
 from sweeps import sweep
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.dialect.context import mlir_context
 from harness.errors import UnsupportedError
 from harness.oracle.expected import Verdict, expect
 from harness.problem.attention_problem import AttentionProblem
@@ -90,22 +88,6 @@ def test_a_table_with_two_entries_exchanged_is_wrong(tmp_path, monkeypatch):
     call = executable.bind(inputs)
     call.run()
     assert not expect(inputs, problem).check(call.output()).ok
-
-
-def test_a_tile_is_read_where_the_table_says():
-    case = case_of(PROBLEMS["causal"], page_size=64, tile_kv=32)
-    with mlir_context():
-        text = str(plugins.variant("varlen").kernels(case))
-    check_ir(
-        text,
-        """
-        CHECK: [[MOVED:#map[0-9]*]] = affine_map<(d0, d1) -> (d1 * 64 + d0 mod 64)>
-        CHECK: harness.buffer = "page_table"
-        CHECK: tensor.extract %arg6{{.*}} : tensor<7xi32>
-        CHECK: affine.apply [[MOVED]]
-        CHECK: tensor.extract_slice %arg1{{.*}} to tensor<32x32xf32>
-        """,
-    )
 
 
 @pytest.mark.parametrize(
