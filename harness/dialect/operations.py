@@ -19,38 +19,48 @@ SHIFT = "shift"
 
 
 @dataclass(frozen=True)
-class BatchMatmul:
-    """`product[.., m, n] = init + Σ_k lhs · rhs`; in the layouts `tn`, `tt` lhs is `[.., k, m]`, in `nt`,
-    `tt` rhs is `[.., n, k]`."""
+class Operand:
+    """An operand of a view's operation, by its number."""
+
+    number: int
+
+    def __get__(self, view: "View", owner: type) -> ir.Value:
+        """Return the value."""
+        return view.operation.operands[self.number]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result of a view's operation, by its number."""
+
+    number: int
+
+    def __get__(self, view: "View", owner: type) -> ir.Value:
+        """Return the value."""
+        return view.operation.results[self.number]
+
+
+@dataclass(frozen=True)
+class View:
+    """What all views have: the operation."""
 
     operation: ir.OpView
 
+
+class BatchMatmul(View):
+    """`product[.., m, n] = init + Σ_k lhs · rhs`; in the layouts `tn`, `tt` lhs is `[.., k, m]`, in `nt`,
+    `tt` rhs is `[.., n, k]`."""
+
     NAME = "attn.batch_matmul"
-
-    @property
-    def lhs(self) -> ir.Value:
-        """The left factor."""
-        return self.operation.operands[0]
-
-    @property
-    def rhs(self) -> ir.Value:
-        """The right factor."""
-        return self.operation.operands[1]
-
-    @property
-    def init(self) -> ir.Value:
-        """What the products are added to."""
-        return self.operation.operands[2]
+    lhs = Operand(0)
+    rhs = Operand(1)
+    init = Operand(2)
+    product = Result(0)
 
     @property
     def layout(self) -> str:
         """`nn`, `nt`, `tn` or `tt`."""
         return ir.StringAttr(self.operation.attributes["layout"]).value
-
-    @property
-    def product(self) -> ir.Value:
-        """The result."""
-        return self.operation.results[0]
 
     def subscripts(self) -> tuple[str, str, str]:
         """Return the loop letters of lhs, rhs and product; the last three loops are m, n and k."""
@@ -61,36 +71,18 @@ class BatchMatmul:
         return batch + left, batch + right, batch + "mn"
 
 
-@dataclass(frozen=True)
-class Softmax:
+class Softmax(View):
     """`softmax` or `unnormalized_softmax`: see `harness.dialect.definition` for the formulas."""
 
-    operation: ir.OpView
-
-    @property
-    def x(self) -> ir.Value:
-        """The scores."""
-        return self.operation.operands[0]
-
-    @property
-    def probability_out(self) -> ir.Value:
-        """Where the probabilities may be written."""
-        return self.operation.operands[1]
-
-    @property
-    def initial_maximum(self) -> ir.Value:
-        """m0."""
-        return self.operation.operands[2]
-
-    @property
-    def initial_total(self) -> ir.Value:
-        """a0."""
-        return self.operation.operands[3]
-
-    @property
-    def correction_out(self) -> ir.Value:
-        """Where the correction may be written."""
-        return self.operation.operands[4]
+    x = Operand(0)
+    probability_out = Operand(1)
+    initial_maximum = Operand(2)
+    initial_total = Operand(3)
+    correction_out = Operand(4)
+    probability = Result(0)
+    maximum = Result(1)
+    total = Result(2)
+    correction = Result(3)
 
     @property
     def dimension(self) -> int:
@@ -110,11 +102,8 @@ class Softmax:
     @property
     def shift(self) -> int:
         """The power of two that probabilities and total are multiplied by."""
-        return (
-            ir.IntegerAttr(self.operation.attributes[SHIFT]).value
-            if SHIFT in self.operation.attributes
-            else 0
-        )
+        attributes = self.operation.attributes
+        return ir.IntegerAttr(attributes[SHIFT]).value if SHIFT in attributes else 0
 
     def set_shift(self, power: int) -> None:
         """Change the power of two."""
@@ -125,56 +114,29 @@ class Softmax:
         """Whether probabilities are divided by their total."""
         return self.operation.name == SOFTMAX_NAMES[0]
 
-    @property
-    def probability(self) -> ir.Value:
-        """Result #0."""
-        return self.operation.results[0]
 
-    @property
-    def maximum(self) -> ir.Value:
-        """Result #1."""
-        return self.operation.results[1]
-
-    @property
-    def total(self) -> ir.Value:
-        """Result #2."""
-        return self.operation.results[2]
-
-    @property
-    def correction(self) -> ir.Value:
-        """Result #3."""
-        return self.operation.results[3]
-
-
-@dataclass(frozen=True)
-class Diag:
+class Diag(View):
     """`[.., N] → [.., N, N]`."""
 
-    operation: ir.OpView
-
     NAME = "attn.diag"
+    x = Operand(0)
+    matrix = Result(0)
+
+
+class _AnyMask(View):
+    """Keeps some elements of a tile `x`."""
+
+    x = Operand(0)
+    masked = Result(0)
 
     @property
-    def x(self) -> ir.Value:
-        """The diagonal."""
-        return self.operation.operands[0]
-
-    @property
-    def matrix(self) -> ir.Value:
-        """The result."""
-        return self.operation.results[0]
+    def fill(self) -> float:
+        """What hidden elements become."""
+        return ir.FloatAttr(self.operation.attributes["fill"]).value
 
 
-@dataclass(frozen=True)
-class _AffineMask:
+class _AffineMask(_AnyMask):
     """Keeps the elements of a tile whose position in the whole tensor satisfies affine inequalities."""
-
-    operation: ir.OpView
-
-    @property
-    def x(self) -> ir.Value:
-        """The tile."""
-        return self.operation.operands[0]
 
     @property
     def visible(self) -> ir.AffineMap:
@@ -186,18 +148,7 @@ class _AffineMask:
         """Which map dimension each axis of the tile runs along."""
         return tuple(ir.DenseI64ArrayAttr(self.operation.attributes["dimensions"]))
 
-    @property
-    def fill(self) -> float:
-        """What hidden elements become."""
-        return ir.FloatAttr(self.operation.attributes["fill"]).value
 
-    @property
-    def masked(self) -> ir.Value:
-        """The result."""
-        return self.operation.results[0]
-
-
-@dataclass(frozen=True)
 class Mask(_AffineMask):
     """A mask whose symbols, if it has any, are the same for all elements."""
 
@@ -214,16 +165,11 @@ class Mask(_AffineMask):
         return list(self.operation.operands)[1 + self.visible.n_dims :]
 
 
-@dataclass(frozen=True)
 class LengthMask(_AffineMask):
     """A mask whose one symbol is a length, another one for each element along the tile's first axis."""
 
     NAME = "attn.length_mask"
-
-    @property
-    def lengths(self) -> ir.Value:
-        """Lengths along the first axis, i32."""
-        return self.operation.operands[1]
+    lengths = Operand(1)
 
     @property
     def offsets(self) -> list[ir.Value]:
@@ -231,43 +177,14 @@ class LengthMask(_AffineMask):
         return list(self.operation.operands)[2:]
 
 
-@dataclass(frozen=True)
-class RowMask:
-    """Keeps of each row the columns between the row's own bounds."""
-
-    operation: ir.OpView
+class RowMask(_AnyMask):
+    """Keeps of each row the columns between the row's own bounds, `first` and `end`."""
 
     NAME = "attn.row_mask"
-
-    @property
-    def x(self) -> ir.Value:
-        """The tile, `[.., rows, columns]`."""
-        return self.operation.operands[0]
-
-    @property
-    def first(self) -> ir.Value:
-        """First column of each row, i32."""
-        return self.operation.operands[1]
-
-    @property
-    def end(self) -> ir.Value:
-        """Past-the-end column of each row, i32."""
-        return self.operation.operands[2]
-
-    @property
-    def offset(self) -> ir.Value:
-        """Where the tile's columns start."""
-        return self.operation.operands[3]
-
-    @property
-    def fill(self) -> float:
-        """What hidden elements become."""
-        return ir.FloatAttr(self.operation.attributes["fill"]).value
-
-    @property
-    def masked(self) -> ir.Value:
-        """The result."""
-        return self.operation.results[0]
+    first = Operand(1)
+    end = Operand(2)
+    offset = Operand(3)
+    """Where the tile's columns start."""
 
 
 MASKS: dict[str, type[Mask] | type[LengthMask] | type[RowMask]] = {
@@ -329,12 +246,7 @@ def mask(
     fill: float,
 ) -> Mask:
     """Build a mask; by default axis a of x runs along map dimension a."""
-    along = range(x.type.rank) if dimensions is None else dimensions
-    attributes = {
-        "visible": ir.AffineMapAttr.get(visible),
-        "dimensions": ir.DenseI64ArrayAttr.get(list(along)),
-        "fill": ir.FloatAttr.get(x.type.element_type, fill),
-    }
+    attributes = _affine_attributes(x, visible, dimensions, fill)
     return Mask(create(Mask.NAME, [x.type], [x, *offsets, *symbols], attributes))
 
 
@@ -348,13 +260,19 @@ def length_mask(
     fill: float,
 ) -> LengthMask:
     """Build a mask by a length for each element along x's first axis; else as `mask`."""
+    attributes = _affine_attributes(x, visible, dimensions, fill)
+    return LengthMask(create(LengthMask.NAME, [x.type], [x, lengths, *offsets], attributes))
+
+
+def _affine_attributes(
+    x: ir.Value, visible: ir.AffineMap, dimensions: Sequence[int] | None, fill: float
+) -> dict[str, ir.Attribute]:
     along = range(x.type.rank) if dimensions is None else dimensions
-    attributes = {
+    return {
         "visible": ir.AffineMapAttr.get(visible),
         "dimensions": ir.DenseI64ArrayAttr.get(list(along)),
         "fill": ir.FloatAttr.get(x.type.element_type, fill),
     }
-    return LengthMask(create(LengthMask.NAME, [x.type], [x, lengths, *offsets], attributes))
 
 
 def row_mask(x: ir.Value, first: ir.Value, end: ir.Value, offset: ir.Value, *, fill: float) -> RowMask:

@@ -43,9 +43,9 @@ def index(value: int) -> ir.Value:
     return arith.constant(ir.IndexType.get(), value)
 
 
-def integer(value: int, width: int = 32) -> ir.Value:
-    """Return an integer constant."""
-    return arith.constant(ir.IntegerType.get_signless(width), value)
+def integer(value: int) -> ir.Value:
+    """Return an integer constant of 32 bits."""
+    return arith.constant(ir.IntegerType.get_signless(32), value)
 
 
 def dtype_of(value: ir.Value) -> str:
@@ -115,7 +115,6 @@ def structured(
     init: ir.Value,
     body: Body,
     *,
-    loops: str | None = None,
     takes_init: bool | None = None,
 ) -> ir.Value:
     """Build a `linalg.generic` with one result.
@@ -126,13 +125,11 @@ def structured(
         init: the result's initial contents (`outs`).
         body: gets one scalar per input, then `init`'s scalar if there is a reduction or `takes_init`;
             returns the result's scalar.  It may call `loop_index`.
-        loops: order of the loops; by default the result's letters, then the reductions.
         takes_init: whether the body gets the scalar of `init`.
     """
     before, _, result = subscripts.partition("->")
     operands = before.split(",") if inputs else []
-    letters = "".join(dict.fromkeys(result + "".join(operands)))
-    order = loops or letters
+    order = "".join(dict.fromkeys(result + "".join(operands)))
     reduces = any(letter not in result for letter in order)
     maps = [
         ir.AffineMap.get(len(order), 0, [ir.AffineDimExpr.get(order.index(letter)) for letter in subscript])
@@ -182,48 +179,52 @@ def slice_of(
     source: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size], keep: Sequence[int] | None = None
 ) -> ir.Value:
     """Return a slice of a tensor, reduced to the dimensions in `keep`; the others have size 1."""
-    kept = range(len(sizes)) if keep is None else keep
-    unknown = ir.ShapedType.get_dynamic_size()
-    shape = [size if isinstance(size, int) else unknown for size in (sizes[axis] for axis in kept)]
+    _, shape = split_sizes(sizes if keep is None else [sizes[axis] for axis in keep])
     result = ir.RankedTensorType.get(shape, ir.RankedTensorType(source.type).element_type)
     return slice_as(result, source, offsets, sizes)
 
 
 def slice_as(kind: ir.Type, source: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size]) -> ir.Value:
     """Return a slice of a tensor in a type that lacks some of its dimensions of size 1."""
-    dynamic_offsets, static_offsets = _split_sizes(offsets)
-    dynamic_sizes, static_sizes = _split_sizes(sizes)
-    ones = [1] * len(sizes)
-    return tensor.ExtractSliceOp(
-        kind, source, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
-    ).result
+    return tensor.ExtractSliceOp(kind, source, *_place(offsets, sizes)).result
 
 
 def insert(
     source: ir.Value, destination: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size]
 ) -> ir.Value:
     """Return `destination` with a (possibly rank-reduced) tile replaced by `source`."""
-    dynamic_offsets, static_offsets = _split_sizes(offsets)
-    dynamic_sizes, static_sizes = _split_sizes(sizes)
-    ones = [1] * len(sizes)
-    return tensor.InsertSliceOp(
-        source, destination, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
-    ).result
+    return tensor.InsertSliceOp(source, destination, *_place(offsets, sizes)).result
 
 
 def parallel_insert(
     source: ir.Value, destination: ir.Value, offsets: Sequence[Size], sizes: Sequence[Size]
 ) -> None:
     """Publish a tile from inside `scf.forall.in_parallel`."""
-    dynamic_offsets, static_offsets = _split_sizes(offsets)
-    dynamic_sizes, static_sizes = _split_sizes(sizes)
-    ones = [1] * len(sizes)
-    tensor.ParallelInsertSliceOp(
-        source, destination, dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, ones
-    )
+    tensor.ParallelInsertSliceOp(source, destination, *_place(offsets, sizes))
 
 
-def _split_sizes(sizes: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
+def pad(
+    source: ir.Value, low: Sequence[Size], high: Sequence[Size], sizes: Sequence[Size], value: ir.Value
+) -> ir.Value:
+    """Return a tensor of these sizes: a value before and behind the source, so often along each dimension."""
+    dynamic_low, static_low = split_sizes(low)
+    dynamic_high, static_high = split_sizes(high)
+    kind = ir.RankedTensorType.get(split_sizes(sizes)[1], source.type.element_type)
+    operation = tensor.PadOp(kind, source, dynamic_low, dynamic_high, static_low, static_high)
+    block = operation.regions[0].blocks.append(*[ir.IndexType.get()] * source.type.rank)
+    with ir.InsertionPoint(block):
+        tensor.YieldOp(value)
+    return operation.result
+
+
+def _place(offsets: Sequence[Size], sizes: Sequence[Size]) -> tuple[Sequence[ir.Value | int], ...]:
+    """Return what operations on slices take: dynamic and static offsets, sizes and strides."""
+    dynamic_offsets, static_offsets = split_sizes(offsets)
+    dynamic_sizes, static_sizes = split_sizes(sizes)
+    return dynamic_offsets, dynamic_sizes, [], static_offsets, static_sizes, [1] * len(sizes)
+
+
+def split_sizes(sizes: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
     """Split offsets or sizes into the dynamic ones and the static ones with markers for the dynamic."""
     dynamic = [size for size in sizes if not isinstance(size, int)]
     unknown = ir.ShapedType.get_dynamic_size()

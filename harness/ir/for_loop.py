@@ -22,11 +22,6 @@ class ForLoop:
         return list(self.operation.operands)[:BOUNDS]
 
     @property
-    def lower(self) -> ir.Value:
-        """Where the first iteration stands."""
-        return self.operation.operands[0]
-
-    @property
     def upper(self) -> ir.Value:
         """What every iteration stands before."""
         return self.operation.operands[1]

@@ -84,14 +84,12 @@ def schedule_subject(name: str, settings: Sequence[str], other_options: Sequence
     for `other_options`, which a schedule does not have.  Raises `BuildError` where a step fails, with the
     `stages` that were reached.
     """
-    from harness.named_schedules.named import record_stages
-
     schedule = named_schedule(name)
     name = schedule.name
     sizes = sizes_of(settings, other_options, name, list(schedule.sizes))
     with scratch_folder() as folder, reached_stages.left_in(folder):
         try:
-            record = record_stages(schedule, **sizes)
+            record = schedule.record_stages(**sizes)
         except Exception as error:
             failure = BuildError(f"schedule {name}: {one_line(error)}")
             failure.stages = stages_left_in(folder)

@@ -11,7 +11,6 @@ from functools import cached_property
 from harness.layouts.contiguous_accesses import ContiguousAccess
 from harness.layouts.formulas import formula
 from harness.layouts.layout import Layout, Level
-from harness.layouts.offsets import constant_part
 from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 
 BUFFER_ALIGNMENT = WIDEST_ACCESS_BYTES
@@ -32,7 +31,7 @@ class TileAlignment:
     def of(self, access: ContiguousAccess, element_bytes: int) -> int:
         """Return the alignment of an access in bytes: a power of two, no more than the access takes."""
         places = [
-            constant_part(self.layout, axis, access.fragment, access.register) * stride
+            self.layout.constant_part(axis, access.fragment, access.register) * stride
             for axis, stride in enumerate(self.strides)
         ]
         return math.gcd(self._of_all_lanes, sum(places), access.length * element_bytes)

@@ -25,8 +25,8 @@ from harness.layouts.constraints import (
 )
 from harness.layouts.conversion import Conflict, Conversion, convert
 from harness.layouts.layout import Layout
-from harness.layouts.through_shared_memory import exchanged
 from harness.layouts.warp_tiling import WarpTiling
+from harness.layouts.workgroup_memory import exchanged
 
 CHEAP = ("arith.constant", "vector.broadcast", "vector.transpose")
 """Operations that cost nothing once they are distributed: every use gets one of its own."""

@@ -50,13 +50,8 @@ def in_shared_memory(buffer: ir.Value) -> bool:
 
 def is_copy(write: ir.OpView) -> bool:
     """Return whether a `vector.transfer_write` fills shared memory with what was read from elsewhere."""
-    read = write.operands[0].owner
-    return (
-        in_shared_memory(write.operands[1])
-        and not isinstance(read, ir.Block)
-        and read.name == "vector.transfer_read"
-        and not in_shared_memory(read.operands[0])
-    )
+    read = _read_of(write.operands[0])
+    return read is not None and in_shared_memory(write.operands[1]) and not in_shared_memory(read.operands[0])
 
 
 def transposed_on_its_way(write: ir.OpView) -> ir.OpView | None:
@@ -64,21 +59,19 @@ def transposed_on_its_way(write: ir.OpView) -> ir.OpView | None:
     transpose = producer_of(write.operands[0])
     if transpose is None or transpose.name != "vector.transpose" or not in_shared_memory(write.operands[1]):
         return None
-    read = producer_of(transpose.operands[0])
-    if read is None or read.name != "vector.transfer_read" or in_shared_memory(read.operands[0]):
-        return None
-    return read
+    read = _read_of(transpose.operands[0])
+    return None if read is None or in_shared_memory(read.operands[0]) else read
 
 
 def is_copy_out(write: ir.OpView) -> bool:
     """Return whether a `vector.transfer_write` takes elsewhere what was read from shared memory."""
-    read = write.operands[0].owner
-    return (
-        not in_shared_memory(write.operands[1])
-        and not isinstance(read, ir.Block)
-        and read.name == "vector.transfer_read"
-        and in_shared_memory(read.operands[0])
-    )
+    read = _read_of(write.operands[0])
+    return read is not None and not in_shared_memory(write.operands[1]) and in_shared_memory(read.operands[0])
+
+
+def _read_of(value: ir.Value) -> ir.OpView | None:
+    producer = producer_of(value)
+    return producer if producer is not None and producer.name == "vector.transfer_read" else None
 
 
 def same(layout: Layout) -> Layout:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.layouts.layout import Layout
-from harness.layouts.offsets import constant_part
 from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES
 
 
@@ -42,9 +41,9 @@ def _accesses(layout: Layout, element_bytes: int) -> Iterator[ContiguousAccess]:
 def are_neighbours(layout: Layout, axis: int, fragment: int, register: int, count: int) -> bool:
     """Return whether registers from this one on hold elements one after another along an axis."""
     for other in range(len(layout.axes)):
-        start = constant_part(layout, other, fragment, register)
+        start = layout.constant_part(other, fragment, register)
         step = 1 if other == axis else 0
         for offset in range(count):
-            if constant_part(layout, other, fragment, register + offset) != start + step * offset:
+            if layout.constant_part(other, fragment, register + offset) != start + step * offset:
                 return False
     return True

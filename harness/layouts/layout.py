@@ -91,23 +91,6 @@ class Layout:
     axes: tuple[tuple[Dimension, ...], ...]
     order: tuple[Dimension, ...]
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless each dimension of an axis is in the order, and in no other axis."""
-        names = [str(dimension) for dimension in self.order]
-        assigned = [dimension for axis in self.axes for dimension in axis]
-        if len(set(names)) != len(names):
-            raise ValueError(f"a dimension occurs twice among {', '.join(names)}")
-        if len(set(assigned)) != len(assigned):
-            raise ValueError(f"a dimension is assigned twice in {self.axes}")
-        for dimension in assigned:
-            if dimension not in self.order:
-                raise ValueError(f"{dimension} has no place in the order of dimensions")
-        for dimension in self.order:
-            if dimension.size < 1:
-                raise ValueError(f"{dimension} has size {dimension.size}")
-            if dimension.level in (Level.BATCH, Level.VECTOR) and dimension not in assigned:
-                raise ValueError(f"{dimension} is assigned to no axis: only lanes and warps replicate")
-
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the value."""
@@ -199,6 +182,10 @@ class Layout:
                 table[..., axis] += stride * indices[dimension]
         return table
 
+    def constant_part(self, axis: int, fragment: int, register: int) -> int:
+        """Return what a coordinate is in the first lane: the part that fragment and register make up."""
+        return int(self.coordinate_table[0, 0, fragment, register, axis])
+
     @cached_property
     def owners(self) -> dict[tuple[int, ...], tuple[Place, ...]]:
         """The places of each element; more than one where it is replicated."""
@@ -262,12 +249,7 @@ _PLACE_LEVELS = (Level.WARP, Level.LANE, Level.BATCH, Level.VECTOR)
 
 
 def compose(outer: Layout, inner: Layout) -> Layout:
-    """Return the layout of a matrix of tiles: `outer` says where tiles are, `inner` where their elements.
-
-    Raises `ValueError` when both have a dimension of one name, or not the same number of axes.
-    """
-    if len(outer.axes) != len(inner.axes):
-        raise ValueError(f"{len(outer.axes)} axes outside, {len(inner.axes)} inside")
+    """Return the layout of a matrix of tiles: `outer` says where tiles are, `inner` where their elements."""
     axes = tuple((*tiles, *elements) for tiles, elements in zip(outer.axes, inner.axes, strict=True))
     return Layout(axes, (*outer.order, *inner.order))
 

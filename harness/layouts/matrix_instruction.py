@@ -44,14 +44,6 @@ class MatrixInstruction:
     emit: "Callable[[Sequence[tuple[Registers, Registers]], ir.Value], ir.Value]"
     """Emits one instruction for each pair of operands, all added to a fragment of C; returns the result's."""
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless the layouts have the shapes that m, n and k ask for."""
-        shapes = {"A": (self.m, self.k), "B": (self.n, self.k), "C": (self.m, self.n)}
-        for letter, shape in shapes.items():
-            if self.operand_layout(letter).shape != shape:
-                found = self.operand_layout(letter).shape
-                raise ValueError(f"{self.name}: {letter} is {found}, not {shape}")
-
     @property
     def lanes(self) -> int:
         """Lanes that execute the instruction together."""

@@ -1,15 +1,13 @@
 """A schedule with a name, and the IR after each of its steps."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from harness.errors import InputError
+from mlir import ir
+
+from harness.dialect.context import mlir_context
 from harness.variants.schedule import PAYLOAD, StageRecord, Step, apply, import_rewrites
-
-if TYPE_CHECKING:
-    from mlir import ir
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class NamedSchedule:
     """One line."""
     source: str
     """Where the form comes from."""
-    payload: "Callable[..., ir.Module]"
+    payload: Callable[..., ir.Module]
     """Takes the sizes as keywords; an MLIR context is current."""
     sizes: Mapping[str, int]
     """A small problem."""
@@ -33,32 +31,17 @@ class NamedSchedule:
     """Why the form computes something else than the payload; None if it does not.  A wrong form is there to
     be looked at, never to be timed."""
 
-    def build(self, **sizes: int) -> "ir.Module":
-        """Return the payload; sizes that are not given are those of the small problem."""
-        unknown = sorted(set(sizes) - set(self.sizes))
-        if unknown:
-            known = ", ".join(self.sizes)
-            raise InputError(f"schedule {self.name}: unknown size {unknown[0]!r}; expected some of {known}")
+    def build(self, **sizes: int) -> ir.Module:
+        """Return the payload; sizes that are left out are those of the small problem."""
         return self.payload(**{**self.sizes, **sizes})
 
-    def stages(self, **sizes: int) -> "Iterator[tuple[str, ir.Module]]":
-        """Yield the name of each stage and the module, which the next stage then changes."""
-        module = self.build(**sizes)
-        yield PAYLOAD.name, module
-        for step in self.steps:
-            apply([step], module)
-            yield step.name, module
-
-
-def record_stages(schedule: NamedSchedule, **sizes: int) -> StageRecord:
-    """Return the IR of each stage, payload first, and how long it took, imports left out."""
-    from harness.dialect.context import mlir_context
-
-    import_rewrites()
-    record = StageRecord()
-    with mlir_context():
-        started = time.perf_counter()
-        module = schedule.build(**sizes)
-        record.note(PAYLOAD.name, started, module)
-        apply(schedule.steps, module, record)
-    return record
+    def record_stages(self, **sizes: int) -> StageRecord:
+        """Return the IR of each stage, payload first, and how long it took, imports left out."""
+        import_rewrites()
+        record = StageRecord()
+        with mlir_context():
+            started = time.perf_counter()
+            module = self.build(**sizes)
+            record.note(PAYLOAD.name, started, module)
+            apply(self.steps, module, record)
+        return record

@@ -6,7 +6,7 @@ sequence.  What that means for a row follows from `cu_seqlens_q` and `cu_seqlens
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mlir import ir
 from mlir.dialects import arith, func, linalg
@@ -78,8 +78,7 @@ def packed_attention(
     return module
 
 
-@dataclass(frozen=True)
-class SequenceBounds:
+class SequenceBounds(NamedTuple):
     """Where sequences start and end: each one of a kernel's arguments, and which element of it is the first
     sequence's."""
 
@@ -88,22 +87,15 @@ class SequenceBounds:
     key_starts: tuple[ir.Value, int]
     key_ends: tuple[ir.Value, int]
 
-    @classmethod
-    def of_packed(cls, query_starts: ir.Value, key_starts: ir.Value) -> "SequenceBounds":
-        """Return those of sequences that lie one after the other, by cumulative lengths: each ends where the
-        next one starts."""
-        return cls((query_starts, 0), (query_starts, 1), (key_starts, 0), (key_starts, 1))
-
-    def all(self) -> tuple[tuple[ir.Value, int], ...]:
-        """Return them in this order."""
-        return self.query_starts, self.query_ends, self.key_starts, self.key_ends
-
 
 def sequence_bounds(arguments: Mapping[str, ir.Value]) -> SequenceBounds:
-    """Return the bounds of sequences, read off a kernel's arguments by the names of their buffers."""
+    """Return the bounds of sequences, read off a kernel's arguments by the names of their buffers.
+
+    Of sequences that lie one after the other each ends where the next one starts.
+    """
     queries, keys = arguments["cu_seqlens_q"], arguments.get("cu_seqlens_kv")
     if keys is not None:
-        return SequenceBounds.of_packed(queries, keys)
+        return SequenceBounds((queries, 0), (queries, 1), (keys, 0), (keys, 1))
     starts, ends = arguments["key_starts"], arguments["key_ends"]
     return SequenceBounds((queries, 0), (queries, 1), (starts, 0), (ends, 0))
 
@@ -119,7 +111,7 @@ def visible_keys_of_rows(
     problem: AttentionProblem, rows: int, sequences: SequenceBounds
 ) -> tuple[ir.Value, ir.Value]:
     """Return the first and the past-the-end key that each row sees, i32; a row of no sequence sees none."""
-    bounds = [b.slice_of(array, [offset], [problem.batch]) for array, offset in sequences.all()]
+    bounds = [b.slice_of(array, [offset], [problem.batch]) for array, offset in sequences]
     first = b.structured(
         "s,s,s,s->q", bounds, b.filled(FAR, [rows], "i32"), lambda *values: _first_key(problem, *values)
     )
@@ -129,15 +121,9 @@ def visible_keys_of_rows(
     return first, end
 
 
-def _first_key(
-    problem: AttentionProblem,
-    query: ir.Value,
-    query_end: ir.Value,
-    key: ir.Value,
-    key_end: ir.Value,
-    least: ir.Value,
-) -> ir.Value:
+def _first_key(problem: AttentionProblem, *values: ir.Value) -> ir.Value:
     """Take one sequence into the least first key of a row."""
+    query, query_end, key, key_end, least = values
     first = key
     left, _ = problem.window_sides
     if left is not None:
@@ -147,15 +133,9 @@ def _first_key(
     return arith.minsi(own, least)
 
 
-def _end_key(
-    problem: AttentionProblem,
-    query: ir.Value,
-    query_end: ir.Value,
-    key: ir.Value,
-    key_end: ir.Value,
-    most: ir.Value,
-) -> ir.Value:
+def _end_key(problem: AttentionProblem, *values: ir.Value) -> ir.Value:
     """Take one sequence into the largest end of a row."""
+    query, query_end, key, key_end, most = values
     end = key_end
     if problem.causal:
         is_top_left = problem.causal_alignment == "top-left"

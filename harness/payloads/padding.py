@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from mlir import ir
-from mlir.dialects import tensor
 
 from harness.ir import builder as b
 from harness.payloads import attention_steps as steps
@@ -12,18 +11,11 @@ from harness.payloads.arguments import UNDOES_PADDING
 
 def padded(value: ir.Value, shape: Sequence[int]) -> ir.Value:
     """Return a tensor with zeros appended along each dimension, up to a shape."""
-    found = list(value.type.shape)
-    if found == list(shape):
+    own = list(value.type.shape)
+    if own == list(shape):
         return value
-    rank = len(found)
-    high = [size - exists for size, exists in zip(shape, found, strict=True)]
-    dtype = b.dtype_of(value)
-    zero = b.zero(dtype)
-    operation = tensor.PadOp(b.tensor_type(shape, dtype), value, [], [], [0] * rank, high)
-    block = operation.regions[0].blocks.append(*[ir.IndexType.get()] * rank)
-    with ir.InsertionPoint(block):
-        tensor.YieldOp(zero)
-    return operation.result
+    high = [size - exists for size, exists in zip(shape, own, strict=True)]
+    return b.pad(value, [0] * len(own), high, shape, b.zero(b.dtype_of(value)))
 
 
 def padded_rows(value: ir.Value, rows: int) -> ir.Value:

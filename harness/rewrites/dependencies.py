@@ -1,4 +1,4 @@
-"""What an operation needs, and how uses of a value are moved to a value that is made later."""
+"""What an operation needs and is needed by; copies, moves and removal of operations that keep to it."""
 
 from collections.abc import Iterable, Sequence, Set
 
@@ -6,6 +6,9 @@ from mlir import ir
 from mlir.dialects import tensor
 
 from harness.ir.walk import operations_within
+
+Copies = dict[ir.Value, ir.Value]
+"""From values to what copied operations use instead."""
 
 
 def needed_by(root: ir.OpView | ir.Operation) -> set[ir.Operation]:
@@ -26,17 +29,17 @@ def needed_by(root: ir.OpView | ir.Operation) -> set[ir.Operation]:
 
 
 def producers_in(
-    blocks: Sequence[ir.Block], values: Iterable[ir.Value], found: Set[ir.Value] = frozenset()
+    blocks: Sequence[ir.Block], values: Iterable[ir.Value], computed: Set[ir.Value] = frozenset()
 ) -> tuple[ir.OpView, ...]:
     """Return the operations of some blocks that compute values, in the order of blocks and operations.
 
-    What computes the values `found` is not needed.
+    What gives the values `computed` is not needed.
     """
     needed: set[ir.Operation] = set()
     pending = list(values)
     while pending:
         value = pending.pop()
-        if value in found or not isinstance(value, ir.OpResult):
+        if value in computed or not isinstance(value, ir.OpResult):
             continue
         owner = ir.OpResult(value).owner
         if owner not in needed:
@@ -85,19 +88,39 @@ def redirect(
         last = operation
 
 
+def copy_with(operation: ir.OpView, copies: Copies) -> None:
+    """Copy an operation, with everything in its regions, to the current insertion point.
+
+    Its results are added to the copies.
+    """
+    copy = operation.operation.clone()
+    for each in (copy, *operations_within(copy)):
+        for position, operand in enumerate(each.operands):
+            if operand in copies:
+                each.operands[position] = copies[operand]
+    copies.update(zip(operation.results, copy.results, strict=True))
+
+
+def erase_dead(operations: Sequence[ir.OpView]) -> None:
+    """Erase those of the operations whose results nothing uses, last first."""
+    for operation in reversed(operations):
+        if operation.results and not any(list(result.uses) for result in operation.results):
+            operation.operation.erase()
+
+
 def _with_users(operations: list[ir.Operation], candidates: list[ir.Operation]) -> list[ir.Operation]:
     """Return, of the candidates, some operations and all that use their results, in the candidates' order."""
-    found: set[ir.Operation] = set()
+    users_too: set[ir.Operation] = set()
     pending = list(operations)
     while pending:
         operation = pending.pop()
-        if operation in found:
+        if operation in users_too:
             continue
-        found.add(operation)
+        users_too.add(operation)
         for result in operation.results:
             users = (_ancestor(use.owner, operation.block) for use in result.uses)
             pending += [user for user in users if user is not None]
-    return [candidate for candidate in candidates if candidate in found]
+    return [candidate for candidate in candidates if candidate in users_too]
 
 
 def _ancestor(operation: ir.OpView | ir.Operation | ir.Block | None, block: ir.Block) -> ir.Operation | None:

@@ -15,7 +15,7 @@ from harness.ir import builder as b
 from harness.ir.constants import constant_index
 from harness.ir.slices import kept_dimensions, mixed_values, reassociation
 from harness.ir.walk import operations_within
-from harness.rewrites.dead_code import erase_dead
+from harness.rewrites.dependencies import erase_dead
 from harness.rewrites.ranges import Range, Ranges, add, as_value, multiply
 from harness.rewrites.structured import StructuredView, view_of
 

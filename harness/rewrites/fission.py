@@ -12,8 +12,7 @@ from mlir import ir
 from mlir.dialects import func, scf
 
 from harness.ir.walk import terminator_of
-from harness.rewrites.copies import Copies, copy_with
-from harness.rewrites.dependencies import operands_within, producers_in
+from harness.rewrites.dependencies import Copies, copy_with, operands_within, producers_in
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.structured import place_of
 from harness.rewrites.workspaces import Workspace

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from mlir import ir
 from mlir.dialects import func, scf
 
+from harness.ir import builder as b
 from harness.ir.constants import constant_index
 from harness.ir.for_loop import ForLoop
 from harness.ir.walk import enclosing_function
 from harness.payloads.attention_steps import stored
-from harness.rewrites.copies import Copies, copy_with
-from harness.rewrites.dependencies import operands_within, producers_in
+from harness.payloads.padding import padded
+from harness.rewrites.dependencies import Copies, copy_with, operands_within, producers_in
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.simplifications import erase_unused
-from harness.rewrites.workspaces import Workspace, first_of, with_zeros_behind
+from harness.rewrites.workspaces import Workspace
 
 
 @dataclass(frozen=True)
@@ -139,13 +140,19 @@ def _leave(tiles: Sequence[ir.Value], workspaces: Sequence[Workspace], grid: scf
     """Leave a point's tiles in their places, when its work ends."""
     point, memories = list(grid.induction_variables), list(grid.inner_iter_args)
     left = [
-        stored(first_of(tile, workspace.tile.shape), workspace.block(memory, point))
+        stored(_first_of(tile, workspace.tile.shape), workspace.block(memory, point))
         for tile, workspace, memory in zip(tiles, workspaces, memories, strict=True)
     ]
     in_parallel = scf.InParallelOp()
     with ir.InsertionPoint(in_parallel.block):
         for tile, workspace, memory in zip(left, workspaces, memories, strict=True):
             workspace.put(tile, memory, point)
+
+
+def _first_of(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
+    """Return the first elements of a tensor along each dimension."""
+    is_whole = list(value.type.shape) == list(sizes)
+    return value if is_whole else b.slice_of(value, [0] * len(sizes), list(sizes))
 
 
 def _change_to_second(
@@ -157,8 +164,8 @@ def _change_to_second(
     memories = [entry.add_argument(workspace.type, location) for workspace in workspaces]
     with ir.InsertionPoint.at_block_begin(body), location:
         for tile, workspace, memory in zip(tiles, workspaces, memories, strict=True):
-            found = workspace.block(memory, nest.point)
-            tile.tile.replace_all_uses_with(with_zeros_behind(found, tile.tile.type.shape))
+            kept = workspace.block(memory, nest.point)
+            tile.tile.replace_all_uses_with(padded(kept, tile.tile.type.shape))
     attributes = {
         **{argument: nest.attributes(argument) for argument in list(entry.arguments)[: -len(memories)]},
         **{memory: own.attributes for memory, own in zip(memories, workspaces, strict=True)},

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlir import ir
-
 from harness.dialect import operations as attn
-from harness.errors import InputError
 from harness.ir import builder as b
 from harness.rewrites.consumer_rewriting import RunningSoftmax
 from harness.rewrites.dimensions import size_of
@@ -83,25 +80,6 @@ def planned(
     _check_reductions(plan)
     _check_shifted_parallel_loops(plan)
     return plan
-
-
-def check_arguments(
-    root: ir.OpView, tile_sizes: Sequence[int], stop: Sequence[ir.OpView], keep: Sequence[ir.Value]
-) -> None:
-    """Raise `InputError` for what is no operation, no value or no number, or has been tiled before."""
-    for name, operation in (("root", root), *(("stop", each) for each in stop)):
-        if not isinstance(operation, ir.OpView | ir.Operation):
-            raise InputError(f"{name}: found {type(operation).__name__}, expected an operation")
-    try:
-        root.operation.name  # noqa: B018
-    except RuntimeError as error:
-        raise InputError("root: it is gone, because it has been tiled; its tiles are in `roots`") from error
-    for value in keep:
-        if not isinstance(value, ir.Value):
-            raise InputError(f"keep_intermediates: found {type(value).__name__}, expected a value")
-    for size in tile_sizes:
-        if not isinstance(size, int):
-            raise InputError(f"tile_sizes: found {size!r}, expected a whole number")
 
 
 def check_seen_once(running: Sequence[RunningSoftmax], plan: TilingPlan) -> None:

@@ -41,11 +41,6 @@ class Range:
 Ranges = tuple[Range, ...]
 
 
-def whole(value: ir.Value) -> Ranges:
-    """Return the ranges that cover a tensor."""
-    return tuple(Range(0, size, is_whole=True) for size in b.sizes_of(value))
-
-
 def is_whole(ranges: Ranges) -> bool:
     """Whether the ranges cover a tensor and keep its rank."""
     return all(part.is_whole and not part.is_dropped for part in ranges)

@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mlir import ir
-from mlir.dialects import linalg, tensor
+from mlir.dialects import tensor
 
 from harness.ir import builder as b
 from harness.ir.slices import kept_dimensions, mixed_values, reassociation
 from harness.ir.walk import terminator_of
 from harness.payloads.arguments import UNDOES_PADDING
 from harness.rewrites.dimensions import size_of
-from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.ranges import (
     Range,
     Ranges,
@@ -96,9 +95,7 @@ def _expanded(tile: ir.Value, groups: Sequence[Sequence[int]], sizes: Sequence[b
         return tile
     positions = iter(range(len(sizes)))
     nested = [[next(positions) for _ in group] for group in groups]
-    dynamic = [size for size in sizes if not isinstance(size, int)]
-    unknown = ir.ShapedType.get_dynamic_size()
-    static = [size if isinstance(size, int) else unknown for size in sizes]
+    dynamic, static = b.split_sizes(sizes)
     result = ir.RankedTensorType.get(static, tile.type.element_type)
     return tensor.ExpandShapeOp(result, tile, nested, dynamic, static).result
 
@@ -154,9 +151,7 @@ def _collapsed(tile: ir.Value, groups: Sequence[Sequence[int]], sizes: Sequence[
         return tile
     positions = iter(range(tile.type.rank))
     nested = [[next(positions) for _ in group] for group in groups]
-    unknown = ir.ShapedType.get_dynamic_size()
-    shape = [size if isinstance(size, int) else unknown for size in sizes]
-    result = ir.RankedTensorType.get(shape, tile.type.element_type)
+    result = ir.RankedTensorType.get(b.split_sizes(sizes)[1], tile.type.element_type)
     return tensor.CollapseShapeOp(result, tile, nested).result
 
 
@@ -191,7 +186,7 @@ def _extract_slice(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
 
 def _pad(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
     """Slice what lies inside the source and pad the rest: the tile's own low and high padding."""
-    value = _pad_value(operation)
+    value = pad_value(operation)
     if value is None:
         return "it pads with values that depend on the position"
     source = operation.operands[0]
@@ -214,7 +209,12 @@ def _pad(operation: ir.OpView, ranges: Ranges) -> SourceTile | str:
             tile_lows.append(padding[0])
             tile_highs.append(padding[1])
     sizes = kept_sizes(ranges)
-    return SourceTile(source, tuple(parts), lambda tile: padded(tile, tile_lows, tile_highs, value, sizes))
+
+    def finish(tile: ir.Value) -> ir.Value:
+        is_padded = any(amount != 0 for amount in [*tile_lows, *tile_highs])
+        return b.pad(tile, tile_lows, tile_highs, sizes, value) if is_padded else tile
+
+    return SourceTile(source, tuple(parts), finish)
 
 
 def _clamped(part: Range, low: b.Size, size: b.Size) -> tuple[Range, tuple[b.Size, b.Size]]:
@@ -227,69 +227,13 @@ def _clamped(part: Range, low: b.Size, size: b.Size) -> tuple[Range, tuple[b.Siz
     return Range(start, inside), (before, after)
 
 
-def _pad_value(operation: ir.OpView) -> ir.Value | None:
+def pad_value(operation: ir.OpView) -> ir.Value | None:
+    """Return what a `tensor.pad` pads with; None where that depends on the position."""
     block = operation.regions[0].blocks[0]
     value = terminator_of(block).operands[0]
     if isinstance(value, ir.OpResult) and value.owner.operation.block == block:
         return None
     return None if isinstance(value, ir.BlockArgument) and value.owner == block else value
-
-
-def padded(
-    tile: ir.Value,
-    low: Sequence[b.Size],
-    high: Sequence[b.Size],
-    value: ir.Value,
-    sizes: Sequence[b.Size] | None = None,
-) -> ir.Value:
-    """Build a `tensor.pad`; the tile itself if there is nothing to pad."""
-    if all(amount == 0 for amount in [*low, *high]):
-        return tile
-    unknown = ir.ShapedType.get_dynamic_size()
-    static_low = [amount if isinstance(amount, int) else unknown for amount in low]
-    static_high = [amount if isinstance(amount, int) else unknown for amount in high]
-    if sizes is None:
-        sizes = [
-            add(add(size, before), after)
-            for size, before, after in zip(b.sizes_of(tile), low, high, strict=True)
-        ]
-    shape = [size if isinstance(size, int) else unknown for size in sizes]
-    result = ir.RankedTensorType.get(shape, tile.type.element_type)
-    operation = tensor.PadOp(
-        result,
-        tile,
-        [amount for amount in low if not isinstance(amount, int)],
-        [amount for amount in high if not isinstance(amount, int)],
-        static_low,
-        static_high,
-    )
-    block = operation.regions[0].blocks.append(*[ir.IndexType.get()] * tile.type.rank)
-    with ir.InsertionPoint(block):
-        tensor.YieldOp(value)
-    return operation.result
-
-
-def decompose_pads(operation: ir.OpView) -> ir.Value:
-    """Replace a `tensor.pad` with one value by a fill and an insert_slice; returns the new value.
-
-    Raises `RewriteRefusedError` where the value depends on the position.
-    """
-    value = _pad_value(operation)
-    if value is None:
-        raise RewriteRefusedError(operation, "it pads with values that depend on the position")
-    source = operation.operands[0]
-    with ir.InsertionPoint(operation), operation.location:
-        lows, highs = mixed_values(operation, "low"), mixed_values(operation, "high")
-        sizes = b.sizes_of(source)
-        whole = [add(add(s, lo), hi) for s, lo, hi in zip(sizes, lows, highs, strict=True)]
-        empty = tensor.empty(whole, source.type.element_type)
-        filled = linalg.fill(value, outs=[empty])
-        result = b.insert(source, filled, lows, sizes)
-        if result.type != operation.results[0].type:
-            result = tensor.cast(operation.results[0].type, result)
-    operation.results[0].replace_all_uses_with(result)
-    operation.operation.erase()
-    return result
 
 
 _HANDLERS: dict[str, Callable[[ir.OpView, Ranges], SourceTile | str]] = {

@@ -1,13 +1,19 @@
 """Rewrites that leave the result as it is and the IR simpler."""
 
 from mlir import ir
+from mlir.dialects import linalg, tensor
 
 from harness.dialect import operations as attn
 from harness.dialect.decomposition import rescaled_rows
+from harness.ir import builder as b
+from harness.ir.affine_form import AffineForm
 from harness.ir.constants import constant_of_fill
+from harness.ir.slices import mixed_values
 from harness.ir.walk import operations_within
-from harness.rewrites.dead_code import erase_dead
-from harness.rewrites.reshapes import decompose_pads
+from harness.rewrites.dependencies import erase_dead
+from harness.rewrites.errors import RewriteRefusedError
+from harness.rewrites.ranges import add
+from harness.rewrites.reshapes import pad_value
 
 
 def fold_diagonal_products(root: ir.Module | ir.OpView) -> int:
@@ -48,10 +54,25 @@ def write_into_place(root: ir.Module | ir.OpView) -> int:
 
 
 def decompose_all_pads(root: ir.Module | ir.OpView) -> int:
-    """Turn every `tensor.pad` into a fill and an insert_slice; returns how many there were."""
+    """Turn every `tensor.pad` into a fill and an insert_slice; returns how many there were.
+
+    Raises `RewriteRefusedError` for one that pads with values that depend on the position.
+    """
     pads = _within(root, "tensor.pad")
     for pad in pads:
-        decompose_pads(pad)
+        value, source, result = pad_value(pad), pad.operands[0], pad.results[0]
+        if value is None:
+            raise RewriteRefusedError(pad, "it pads with values that depend on the position")
+        with ir.InsertionPoint(pad), pad.location:
+            lows, highs = mixed_values(pad, "low"), mixed_values(pad, "high")
+            sizes = b.sizes_of(source)
+            whole = [add(add(s, lo), hi) for s, lo, hi in zip(sizes, lows, highs, strict=True)]
+            empty = tensor.empty(whole, source.type.element_type)
+            made = b.insert(source, linalg.fill(value, outs=[empty]), lows, sizes)
+            if made.type != result.type:
+                made = tensor.cast(result.type, made)
+        result.replace_all_uses_with(made)
+        pad.operation.erase()
     return len(pads)
 
 
@@ -81,6 +102,20 @@ def merge_index_arithmetic(root: ir.Module | ir.OpView) -> int:
     return count
 
 
+def merge_masks(root: ir.Module | ir.OpView) -> int:
+    """Join each mask with the one that masks the same tile before it; returns how many were joined.
+
+    They must fill with the same number and stand at the same place of the whole tensor along the dimensions
+    that the second one looks at.
+    """
+    count = 0
+    for nested in _within(root, attn.Mask.NAME):
+        first = _mask_before(attn.Mask(nested))
+        if first is not None and _merge(first, attn.Mask(nested)):
+            count += 1
+    return count
+
+
 def _within(root: ir.Module | ir.OpView, name: str) -> list[ir.OpView]:
     operation = root.operation if isinstance(root, ir.Module) else root
     return [nested for nested in operations_within(operation) if nested.name == name]
@@ -101,3 +136,52 @@ def _is_elementwise_to_new_tensor(operation: ir.OpView) -> bool:
         return False
     init = operation.operands[len(operation.operands) - 1]
     return isinstance(init, ir.OpResult) and init.owner.name == "tensor.empty"
+
+
+def _mask_before(mask: attn.Mask) -> attn.Mask | None:
+    source = mask.x
+    if not isinstance(source, ir.OpResult) or source.owner.name != attn.Mask.NAME:
+        return None
+    first = attn.Mask(source.owner.opview)
+    return first if first.fill == mask.fill and len(list(source.uses)) == 1 else None
+
+
+def _merge(first: attn.Mask, second: attn.Mask) -> bool:
+    """Express the second mask in the first one's dimensions; its symbols follow the first one's."""
+    same_axis = dict(zip(second.dimensions, first.dimensions, strict=True))
+    forms = [AffineForm.of(expression) for expression in second.visible.results]
+    for dimension in {dimension for form in forms for dimension in form.all_dimensions()}:
+        target = same_axis.get(dimension)
+        if target is None or second.offsets[dimension] != first.offsets[target]:
+            return False
+    symbols = first.visible.n_symbols
+    moved = [_moved(form, same_axis, symbols) for form in forms]
+    visible = ir.AffineMap.get(
+        first.visible.n_dims, symbols + second.visible.n_symbols, [*first.visible.results, *moved]
+    )
+    with ir.InsertionPoint(second.operation), second.operation.location:
+        merged = attn.mask(
+            first.x,
+            visible,
+            first.offsets,
+            [*first.symbols, *second.symbols],
+            dimensions=first.dimensions,
+            fill=first.fill,
+        )
+    second.masked.replace_all_uses_with(merged.masked)
+    second.operation.operation.erase()
+    first.operation.operation.erase()
+    return True
+
+
+def _moved(form: AffineForm, dimensions: dict[int, int], first_symbol: int) -> ir.AffineExpr:
+    """Return an inequality with other numbers for its dimensions and symbols."""
+    expression = ir.AffineConstantExpr.get(form.constant)
+    for dimension, coefficient in form.dimensions.items():
+        expression = expression + ir.AffineDimExpr.get(dimensions[dimension]) * coefficient
+    for (dimension, modulus), coefficient in form.remainders.items():
+        remainder = ir.AffineExpr.get_mod(ir.AffineDimExpr.get(dimensions[dimension]), modulus)
+        expression = expression + remainder * coefficient
+    for symbol, coefficient in form.symbols.items():
+        expression = expression + ir.AffineSymbolExpr.get(first_symbol + symbol) * coefficient
+    return expression

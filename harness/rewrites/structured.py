@@ -60,8 +60,8 @@ class StructuredView:
     def reads_init(self, result: int) -> bool:
         """Whether the initial value matters, as it does to a reduction."""
         operand = self.init_operands[result]
-        if self.operation.name.startswith("attn."):
-            return operand in _ATTN_READ_INITS[self.operation.name]
+        if self.operation.name in _ATTN_FORMS:
+            return operand in _ATTN_FORMS[self.operation.name].read_inits
         block = self.operation.regions[0].blocks[0]
         argument = block.arguments[operand]
         return bool(list(argument.uses)) and self.operation.name != "linalg.fill"
@@ -69,8 +69,8 @@ class StructuredView:
     def build(self, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
         """Build the operation on tiles of its operands, at the current insertion point."""
         name = self.operation.name
-        if name in _ATTN_BUILDERS:
-            return _ATTN_BUILDERS[name](self.operation, tiles, loops)
+        if name in _ATTN_FORMS:
+            return _ATTN_FORMS[name].build(self.operation, tiles, loops)
         if name == "linalg.fill":
             return [linalg.fill(tiles[0], outs=[tiles[1]])]
         if self._is_copy(loops):
@@ -96,25 +96,31 @@ def view_of(operation: ir.OpView | ir.Operation | ir.Block | None) -> Structured
     """
     if not isinstance(operation, ir.OpView):
         return None
-    if operation.name in _ATTN_VIEWS:
-        return _ATTN_VIEWS[operation.name](operation)
+    if operation.name in _ATTN_FORMS:
+        form = _ATTN_FORMS[operation.name]
+        return _with_loops(operation, form.loops(operation), form.init_operands)
     if not operation.name.startswith("linalg.") or not operation.results:
         return None
     maps = [attribute.value for attribute in linalg.get_indexing_maps(operation)]
     if not all(isinstance(result, ir.AffineDimExpr) for mapping in maps for result in mapping.results):
         return None
-    loops = tuple(tuple(result.position for result in mapping.results) for mapping in maps)
-    result_count = len(operation.results)
-    init_operands = tuple(range(len(loops) - result_count, len(loops)))
-    result_loops = loops[-result_count:]
-    count = maps[0].n_dims
-    parallel = {loop for dims in result_loops for loop in dims}
+    loops = [tuple(result.position for result in mapping.results) for mapping in maps]
+    return _with_loops(operation, loops, range(len(loops) - len(operation.results), len(loops)))
+
+
+def _with_loops(
+    operation: ir.OpView, operand_loops: Sequence[Loops], init_operands: Sequence[int]
+) -> StructuredView:
+    """Return the view of an operation; what no result has a dimension for is a reduction."""
+    result_loops = tuple(operand_loops[operand] for operand in init_operands)
+    parallel = set.intersection(*(set(loops) for loops in result_loops))
+    count = 1 + max((loop for loops in operand_loops for loop in loops), default=-1)
     return StructuredView(
         operation=operation,
         is_reduction=tuple(loop not in parallel for loop in range(count)),
-        operand_loops=loops,
+        operand_loops=tuple(operand_loops),
         result_loops=result_loops,
-        init_operands=init_operands,
+        init_operands=tuple(init_operands),
     )
 
 
@@ -208,80 +214,34 @@ def _shift_index(generic: ir.OpView, operation: ir.OpView, offset: b.Size) -> No
     operation.operation.erase()
 
 
-def _batch_matmul_view(operation: ir.OpView) -> StructuredView:
+def _batch_matmul_loops(operation: ir.OpView) -> list[Loops]:
     letters = attn.BatchMatmul(operation).subscripts()
     order = letters[2] + "k"
-    lhs, rhs, product = (tuple(order.index(letter) for letter in operand) for operand in letters)
-    return StructuredView(
-        operation=operation,
-        is_reduction=tuple(letter == "k" for letter in order),
-        operand_loops=(lhs, rhs, product),
-        result_loops=(product,),
-        init_operands=(2,),
-    )
+    return [tuple(order.index(letter) for letter in operand) for operand in letters]
 
 
-def _softmax_view(operation: ir.OpView) -> StructuredView:
+def _softmax_loops(operation: ir.OpView) -> list[Loops]:
     softmax = attn.Softmax(operation)
     full = tuple(range(softmax.x.type.rank))
     rows = tuple(loop for loop in full if loop != softmax.dimension)
-    return StructuredView(
-        operation=operation,
-        is_reduction=tuple(loop == softmax.dimension for loop in full),
-        operand_loops=(full, full, rows, rows, rows),
-        result_loops=(full, rows, rows, rows),
-        init_operands=(1, 2, 3, 4),
-    )
+    return [full, full, rows, rows, rows]
 
 
-def _diag_view(operation: ir.OpView) -> StructuredView:
-    rank = attn.Diag(operation).x.type.rank
-    matrix = tuple(range(rank + 1))
-    return StructuredView(
-        operation=operation,
-        is_reduction=(False,) * (rank + 1),
-        operand_loops=(matrix[:rank], matrix),
-        result_loops=(matrix,),
-        init_operands=(1,),
-    )
+def _diag_loops(operation: ir.OpView) -> list[Loops]:
+    matrix = tuple(range(attn.Diag(operation).x.type.rank + 1))
+    return [matrix[:-1], matrix]
 
 
-def _mask_view(operation: ir.OpView) -> StructuredView:
-    rank = attn.Mask(operation).x.type.rank
-    loops = tuple(range(rank))
-    scalars = ((),) * (len(operation.operands) - 1)
-    return StructuredView(
-        operation=operation,
-        is_reduction=(False,) * rank,
-        operand_loops=(loops, *scalars),
-        result_loops=(loops,),
-        init_operands=(0,),
-    )
-
-
-def _length_mask_view(operation: ir.OpView) -> StructuredView:
-    rank = attn.LengthMask(operation).x.type.rank
-    loops = tuple(range(rank))
-    scalars = ((),) * (len(operation.operands) - 2)
-    return StructuredView(
-        operation=operation,
-        is_reduction=(False,) * rank,
-        operand_loops=(loops, loops[:1], *scalars),
-        result_loops=(loops,),
-        init_operands=(0,),
-    )
-
-
-def _row_mask_view(operation: ir.OpView) -> StructuredView:
-    loops = tuple(range(attn.RowMask(operation).x.type.rank))
-    row = (loops[-2],)
-    return StructuredView(
-        operation=operation,
-        is_reduction=(False,) * len(loops),
-        operand_loops=(loops, row, row, ()),
-        result_loops=(loops,),
-        init_operands=(0,),
-    )
+def _mask_loops(operation: ir.OpView) -> list[Loops]:
+    """Masks look at the whole of their operands but for lengths, one a batch, and what is of each row."""
+    loops = tuple(range(operation.operands[0].type.rank))
+    of_operands = {
+        attn.Mask.NAME: [],
+        attn.LengthMask.NAME: [loops[:1]],
+        attn.RowMask.NAME: [loops[-2:-1]] * 2,
+    }
+    vectors = of_operands[operation.name]
+    return [loops, *vectors, *[()] * (len(operation.operands) - 1 - len(vectors))]
 
 
 def _build_batch_matmul(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Ranges) -> list[ir.Value]:
@@ -347,32 +307,24 @@ def _build_row_mask(operation: ir.OpView, tiles: Sequence[ir.Value], loops: Rang
     return [attn.row_mask(tiles[0], tiles[1], tiles[2], offset, fill=mask.fill).masked]
 
 
-_ATTN_VIEWS: dict[str, Callable[[ir.OpView], StructuredView]] = {
-    attn.BatchMatmul.NAME: _batch_matmul_view,
-    attn.SOFTMAX_NAMES[0]: _softmax_view,
-    attn.SOFTMAX_NAMES[1]: _softmax_view,
-    attn.Diag.NAME: _diag_view,
-    attn.Mask.NAME: _mask_view,
-    attn.LengthMask.NAME: _length_mask_view,
-    attn.RowMask.NAME: _row_mask_view,
-}
+@dataclass(frozen=True)
+class _AttnForm:
+    """How an `attn` operation is seen and built."""
 
-_ATTN_BUILDERS: dict[str, Callable[[ir.OpView, Sequence[ir.Value], Ranges], list[ir.Value]]] = {
-    attn.BatchMatmul.NAME: _build_batch_matmul,
-    attn.SOFTMAX_NAMES[0]: _build_softmax,
-    attn.SOFTMAX_NAMES[1]: _build_softmax,
-    attn.Diag.NAME: _build_diag,
-    attn.Mask.NAME: _build_mask,
-    attn.LengthMask.NAME: _build_length_mask,
-    attn.RowMask.NAME: _build_row_mask,
-}
+    loops: Callable[[ir.OpView], list[Loops]]
+    """Loops along each operand."""
+    build: Callable[[ir.OpView, Sequence[ir.Value], Ranges], list[ir.Value]]
+    init_operands: tuple[int, ...]
+    read_inits: tuple[int, ...]
 
-_ATTN_READ_INITS = {
-    attn.BatchMatmul.NAME: (2,),
-    attn.SOFTMAX_NAMES[0]: (2, 3),
-    attn.SOFTMAX_NAMES[1]: (2, 3),
-    attn.Diag.NAME: (),
-    attn.Mask.NAME: (0,),
-    attn.LengthMask.NAME: (0,),
-    attn.RowMask.NAME: (0,),
+
+_SOFTMAX = _AttnForm(_softmax_loops, _build_softmax, (1, 2, 3, 4), (2, 3))
+_ATTN_FORMS = {
+    attn.BatchMatmul.NAME: _AttnForm(_batch_matmul_loops, _build_batch_matmul, (2,), (2,)),
+    attn.SOFTMAX_NAMES[0]: _SOFTMAX,
+    attn.SOFTMAX_NAMES[1]: _SOFTMAX,
+    attn.Diag.NAME: _AttnForm(_diag_loops, _build_diag, (1,), ()),
+    attn.Mask.NAME: _AttnForm(_mask_loops, _build_mask, (0,), (0,)),
+    attn.LengthMask.NAME: _AttnForm(_mask_loops, _build_length_mask, (0,), (0,)),
+    attn.RowMask.NAME: _AttnForm(_mask_loops, _build_row_mask, (0,), (0,)),
 }

@@ -18,12 +18,11 @@ from harness.ir import builder as b
 from harness.ir.walk import enclosing_function
 from harness.rewrites.carried import Carried, carried_tensors
 from harness.rewrites.consumer_rewriting import RunningSoftmax, rescaled_init, running_softmaxes
-from harness.rewrites.dead_code import erase_dead
-from harness.rewrites.dependencies import redirect
+from harness.rewrites.dependencies import erase_dead, redirect
 from harness.rewrites.dimensions import simplify_dims, sizes_of, whole_loops
 from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.fusion import FusionRules, TileBuilder
-from harness.rewrites.plan import TilingPlan, check_arguments, check_seen_once, planned
+from harness.rewrites.plan import TilingPlan, check_seen_once, planned
 from harness.rewrites.ranges import (
     Range,
     Ranges,
@@ -68,10 +67,8 @@ def tile_and_fuse(
     The root is gone afterwards; `roots` of the outcome are the root on tiles, which can be tiled next.
 
     Raises `RewriteRefusedError` with the operation and the reason where the result would be wrong or the form
-    is not known; the IR is then as it was, but for sizes, which are followed to where they come from.  Raises
-    `InputError` for arguments of another kind.
+    is not known; the IR is then as it was, but for sizes, which are followed to where they come from.
     """
-    check_arguments(root, tile_sizes, stop, keep_intermediates)
     view = view_of(root)
     if view is None:
         raise RewriteRefusedError(root, "it is not a structured operation with loops that can be tiled")
@@ -88,7 +85,9 @@ def tile_and_fuse(
             nest = _Nest(plan, stopped, running, carried)
             nest.build()
     except RewriteRefusedError:
-        _erase([operation for operation in block.operations if operation.operation not in existing])
+        for operation in reversed(list(block.operations)):
+            if operation.operation not in existing:
+                operation.operation.erase()
         raise
     made = {operation.operation for operation in block.operations} - existing
     exported = [each.original for each in carried if each.is_exported]
@@ -96,11 +95,6 @@ def tile_and_fuse(
     root.operation.erase()  # through the caller's handle, which is invalid from now on
     erase_dead(list(block.operations))
     return nest.outcome
-
-
-def _erase(operations: list[ir.OpView]) -> None:
-    for operation in reversed(operations):
-        operation.operation.erase()
 
 
 class _Nest:
@@ -118,8 +112,6 @@ class _Nest:
         self.running = running
         self.carried = carried
         self.outcome = TiledNest()
-
-    # ------------------------------------------------------------------ loops
 
     def build(self) -> None:
         exported = [each for each in self.carried if each.is_exported]
@@ -201,8 +193,6 @@ class _Nest:
         if self.plan.is_shifted(loop):
             return Range(minimum(start, subtract(length, size)), size, unshifted=start)
         return Range(start, minimum(size, subtract(length, start)))
-
-    # ------------------------------------------------------------------ contents
 
     def _tiles(
         self, cut: dict[int, Range], exported: list[Carried], values: list[ir.Value]
@@ -317,8 +307,6 @@ class _Nest:
         rewrites = {operation.operation: hide_repeated for operation in reducers}
         rules = FusionRules(self.stop, self.plan.options.recompute, rewrites)
         return TileBuilder(rules, self.outcome.log, destinations=destinations)
-
-    # ------------------------------------------------------------------ ranges
 
     def _ranges(self, cut: dict[int, Range]) -> Ranges:
         return _with(whole_loops(self.view), cut)

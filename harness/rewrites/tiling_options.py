@@ -5,7 +5,6 @@ from enum import StrEnum
 
 from mlir import ir
 
-from harness.errors import InputError
 from harness.rewrites.fusion import FusionLog
 
 
@@ -39,14 +38,6 @@ class TileOptions:
     init_outside: bool = True
     """The init rule.  Off, the initial value is made in every iteration, as the slides *Linalg Fusion
     Enhancement* first print it: wrong, and kept to show."""
-
-    def __post_init__(self) -> None:
-        """Take the policy for ragged tiles by its name, too."""
-        try:
-            object.__setattr__(self, "ragged", Ragged(self.ragged))
-        except ValueError as error:
-            allowed = ", ".join(Ragged)
-            raise InputError(f"ragged: found {self.ragged!r}, expected one of {allowed}") from error
 
 
 @dataclass

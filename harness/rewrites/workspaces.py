@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlir import ir
-from mlir.dialects import tensor
 
 from harness.ir import builder as b
 from harness.payloads.arguments import KernelArgument
@@ -51,24 +50,3 @@ class Workspace:
     def _place(self, point: Sequence[ir.Value]) -> tuple[list[b.Size], list[b.Size]]:
         """Return offsets and sizes of a point's block."""
         return [*point, *[0] * self.tile.rank], [*[1] * len(point), *self.tile.shape]
-
-
-def first_of(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
-    """Return the first elements of a tensor along each dimension."""
-    if list(value.type.shape) == list(sizes):
-        return value
-    return b.slice_of(value, [0] * len(sizes), list(sizes))
-
-
-def with_zeros_behind(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
-    """Return a tensor of these sizes that is 0 behind the elements of another: the reverse of `first_of`."""
-    shape, rank = list(value.type.shape), value.type.rank
-    if shape == list(sizes):
-        return value
-    zero = b.constant(0.0, b.dtype_of(value))
-    high = [size - exists for size, exists in zip(sizes, shape, strict=True)]
-    padding = tensor.PadOp(b.tensor_type(sizes, b.dtype_of(value)), value, [], [], [0] * rank, high)
-    body = padding.regions[0].blocks.append(*[ir.IndexType.get()] * rank)
-    with ir.InsertionPoint(body):
-        tensor.YieldOp(zero)
-    return padding.result

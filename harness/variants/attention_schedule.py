@@ -15,7 +15,6 @@ from harness.payloads.attention_steps import stored
 from harness.payloads.packed_attention import sequence_bounds
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.loop_distribution import IterationTile, distribute_loop
-from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division, shift_probabilities, softmaxes
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.page_table import read_tiles_through_table
@@ -23,12 +22,14 @@ from harness.rewrites.simplifications import (
     erase_unused,
     fold_diagonal_products,
     merge_index_arithmetic,
+    merge_masks,
     write_into_place,
 )
 from harness.rewrites.split_reduction import running_reduction, split_reduction
 from harness.rewrites.structured import place_of
 from harness.rewrites.tile_and_fuse import Ragged, TiledNest, TileOptions, tile_and_fuse
 from harness.rewrites.visible_tiles import split_at_masks
+from harness.variants.schedule import Step
 from harness.variants.tiling import Tiling
 
 INSERTION = "tensor.parallel_insert_slice"
@@ -429,3 +430,30 @@ def products_of_attention(module: ir.Module) -> Sequence[ir.OpView]:
 def products(module: ir.Module | ir.OpView) -> Sequence[ir.OpView]:
     """Return the matrix products in order."""
     return [nested for nested in operations_within(module.operation) if nested.name == attn.BatchMatmul.NAME]
+
+
+ABSORBED_SCALE = Step("absorbed-scale", "the scale of scores moves into the exponent", absorb_scales)
+FINAL_DIVISION = Step("final-division", "divide once, after the product with V", divide_once)
+VISIBLE_TILES = Step("visible-tiles", "only key tiles that are seen", visit_visible_tiles)
+TILED = Step("tiled", "linalg only", to_linalg)
+
+
+def step_of(name: str, summary: str, rewrite: Callable[[ir.Module, Tiling], object], tiling: Tiling) -> Step:
+    """Return a step whose rewrite looks at the tiling."""
+    return Step(name, summary, lambda module: rewrite(module, tiling))
+
+
+def grid(tiling: Tiling) -> Step:
+    """Return the step to a grid of batch, head and query tiles."""
+    return step_of("grid", "batch, head and query tiles", tile_grid, tiling)
+
+
+def key_loop(tiling: Tiling, rewrite: Callable[[ir.Module, Tiling], object] = tile_keys) -> Step:
+    """Return the step to a running softmax."""
+    summary = "a loop over key tiles that carries maximum, total and output"
+    return step_of("key-loop", summary, rewrite, tiling)
+
+
+def score_rows(tiling: Tiling) -> Step:
+    """Return the step to rows of scores that are made tile by tile."""
+    return step_of("score-rows", "rows of scores in tiles", tile_score_rows, tiling)

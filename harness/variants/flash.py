@@ -48,19 +48,14 @@ class Flash(GeneratedVariant):
         from harness.variants import attention_schedule as steps
 
         divides_once = not isinstance(parameters, FlashParameters) or parameters.division == "final"
-        division = Step("final-division", "divide once, after the product with V", steps.divide_once)
         return [
-            Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
-            *([division] if divides_once else []),
-            Step("grid", "batch, head and query tiles", lambda module: steps.tile_grid(module, tiling)),
-            Step(
-                "key-loop",
-                "a loop over key tiles that carries maximum, total and output",
-                lambda module: steps.tile_keys(module, tiling),
-            ),
+            steps.ABSORBED_SCALE,
+            *([steps.FINAL_DIVISION] if divides_once else []),
+            steps.grid(tiling),
+            steps.key_loop(tiling),
             *(_splits(tiling) if tiling.key_splits > 1 else []),
-            Step("visible-tiles", "only key tiles that are seen", steps.visit_visible_tiles),
-            Step("tiled", "linalg only", steps.to_linalg),
+            steps.VISIBLE_TILES,
+            steps.TILED,
         ]
 
     def outer_schedule(self, case: Case, tiling: Tiling) -> list[Step]:
@@ -108,14 +103,16 @@ def _splits(tiling: Tiling) -> list[Step]:
     from harness.variants import attention_schedule as steps
 
     return [
-        Step(
+        steps.step_of(
             "key-splits",
             "a loop over parts of the keys, each gone over from nothing, and merged",
-            lambda module: steps.split_keys(module, tiling),
+            steps.split_keys,
+            tiling,
         ),
-        Step(
+        steps.step_of(
             "kernels",
             "a kernel for all parts, and one that merges what they leave in memory",
-            lambda module: steps.distribute_key_splits(module, tiling),
+            steps.distribute_key_splits,
+            tiling,
         ),
     ]

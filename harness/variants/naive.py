@@ -27,16 +27,17 @@ class Naive(GeneratedVariant):
         from harness.variants import attention_schedule as steps
 
         return [
-            Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
+            steps.ABSORBED_SCALE,
             Step("softmax-as-linalg", "maximum, exponential, sum, quotient", steps.decompose_softmaxes),
-            Step("grid", "batch, head and query tiles", lambda module: steps.tile_grid(module, tiling)),
-            Step(
+            steps.grid(tiling),
+            steps.step_of(
                 "key-loop",
                 "a loop over key tiles, each with the statistics of whole rows",
-                lambda module: steps.tile_keys_recomputing(module, tiling),
+                steps.tile_keys_recomputing,
+                tiling,
             ),
             _rows(tiling),
-            Step("tiled", "linalg only", steps.to_linalg),
+            steps.TILED,
         ]
 
 
@@ -45,11 +46,10 @@ def _rows(tiling: Tiling) -> Step:
     from harness.variants import attention_schedule as steps
 
     if tiling.materializes_score_rows:
-        return Step(
-            "score-rows", "rows of scores in tiles", lambda module: steps.tile_score_rows(module, tiling)
-        )
-    return Step(
+        return steps.score_rows(tiling)
+    return steps.step_of(
         "row-statistics",
         "maximum and total of rows in loops over key tiles, which compute the scores again",
-        lambda module: steps.tile_row_statistics(module, tiling),
+        steps.tile_row_statistics,
+        tiling,
     )

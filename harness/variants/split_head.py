@@ -78,25 +78,21 @@ class SplitHead(GeneratedVariant):
         """Loop over heads, then over queries, then over keys."""
         from harness.variants import attention_schedule as steps
 
-        of_width = Step(
+        of_width = steps.step_of(
             "width-loop",
             "a loop over columns of what is projected in each projection",
-            lambda module: steps.tile_projections(module, tiling),
+            steps.tile_projections,
+            tiling,
         )
-        grid = Step(
+        grid = steps.step_of(
             "grid",
             "batch, head and tiles of tokens, of projections and of attention",
-            lambda module: steps.tile_grid(module, tiling),
+            steps.tile_grid,
+            tiling,
         )
-        heads = Step(
-            "heads",
-            "batch and head, projections included",
-            lambda module: steps.tile_heads(module, tiling),
-        )
-        queries = Step(
-            "query-loop",
-            "a loop over query tiles, each projected there",
-            lambda module: steps.tile_queries(module, tiling),
+        heads = steps.step_of("heads", "batch and head, projections included", steps.tile_heads, tiling)
+        queries = steps.step_of(
+            "query-loop", "a loop over query tiles, each projected there", steps.tile_queries, tiling
         )
         before = bool(tiling.projects_before)
 
@@ -108,13 +104,13 @@ class SplitHead(GeneratedVariant):
 
         keys = Step("key-loop", "a loop over key tiles that carries maximum, total and output", tile_keys)
         return [
-            Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
-            Step("final-division", "divide once, after the product with V", steps.divide_once),
+            steps.ABSORBED_SCALE,
+            steps.FINAL_DIVISION,
             *([grid, of_width] if before else [heads, queries]),
             keys,
             *([of_width] if tiling.keeps_heads else []),
-            Step("visible-tiles", "only key tiles that are seen", steps.visit_visible_tiles),
-            Step("tiled", "linalg only", steps.to_linalg),
+            steps.VISIBLE_TILES,
+            steps.TILED,
         ]
 
     def tiling(self, case: Case) -> Tiling:

@@ -32,23 +32,19 @@ class Unfused(GeneratedVariant):
 
         ragged = steps.Ragged.PEELED if tiling.materializes_score_rows else steps.Ragged.SHIFTED
         return [
-            Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
-            Step("grid", "batch, head and query tiles", lambda module: steps.tile_grid(module, tiling)),
-            Step(
-                "kernels",
-                "three kernels with the scores in memory between them",
-                lambda module: steps.split_kernels(module, tiling),
+            steps.ABSORBED_SCALE,
+            steps.grid(tiling),
+            steps.step_of(
+                "kernels", "three kernels with the scores in memory between them", steps.split_kernels, tiling
             ),
-            Step(
-                "score-rows", "rows of scores in tiles", lambda module: steps.tile_score_rows(module, tiling)
-            ),
+            steps.score_rows(tiling),
             *_softmax_rows(tiling),
             Step(
                 "key-loop",
                 "a loop over key tiles for the product with V",
                 lambda module: steps.tile_keys(module, tiling, ragged),
             ),
-            Step("tiled", "linalg only", steps.to_linalg),
+            steps.TILED,
         ]
 
 
@@ -59,9 +55,10 @@ def _softmax_rows(tiling: Tiling) -> list[Step]:
     if tiling.materializes_score_rows:
         return []
     return [
-        Step(
+        steps.step_of(
             "softmax-rows",
             "maximum, total and probabilities of rows in loops over key tiles",
-            lambda module: steps.tile_softmax_rows(module, tiling),
+            steps.tile_softmax_rows,
+            tiling,
         )
     ]

@@ -63,24 +63,19 @@ class Varlen(GeneratedVariant):
         """Tile tokens over the grid, then keys with a running softmax."""
         from harness.variants import attention_schedule as steps
 
-        pages = Step(
-            "pages",
-            "tiles of K and V are read where the page table says",
-            lambda module: steps.look_up_pages(module, tiling),
+        pages = steps.step_of(
+            "pages", "tiles of K and V are read where the page table says", steps.look_up_pages, tiling
         )
         return [
-            Step("absorbed-scale", "the scale of scores moves into the exponent", steps.absorb_scales),
-            Step("final-division", "divide once, after the product with V", steps.divide_once),
-            Step("grid", "head and tiles of tokens", lambda module: steps.tile_tokens(module, tiling)),
-            Step(
-                "key-loop",
-                "a loop over key tiles that carries maximum, total and output",
-                lambda module: steps.tile_keys(module, tiling),
-            ),
-            Step(
+            steps.ABSORBED_SCALE,
+            steps.FINAL_DIVISION,
+            steps.step_of("grid", "head and tiles of tokens", steps.tile_tokens, tiling),
+            steps.key_loop(tiling),
+            steps.step_of(
                 "visible-tiles",
                 "only key tiles of the sequences that the queries belong to",
-                lambda module: steps.visit_tiles_of_sequences(module, tiling),
+                steps.visit_tiles_of_sequences,
+                tiling,
             ),
             Step(
                 "row-bounds",
@@ -88,7 +83,7 @@ class Varlen(GeneratedVariant):
                 steps.loop_over_sequences,
             ),
             *([pages] if tiling.paging is not None else []),
-            Step("tiled", "linalg only", steps.to_linalg),
+            steps.TILED,
         ]
 
     def tiling(self, case: Case) -> Tiling:

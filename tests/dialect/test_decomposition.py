@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mlir import ir
-from mlir.dialects import arith
 from rewrites.attention_ir import integers
 from rewrites.comparing import close
 from rewrites.execution import Argument, body_of, execute, payload, within
@@ -15,7 +13,6 @@ from rewrites.execution import Argument, body_of, execute, payload, within
 from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
 from harness.dialect.decomposition import decompose, decompose_all
-from harness.dialect.verification import verify
 from harness.ir import builder as b
 from harness.ir.walk import producer_of
 
@@ -188,22 +185,6 @@ def test_a_shift_multiplies_probabilities_and_totals_by_a_power_of_two(drawn, sc
         close(result, factor * other)
 
 
-def test_a_row_without_any_weight_has_no_probability():
-    x, maximum, total = np.full((2, 3), -np.inf), np.full(2, -1e30), np.array([0.0, 2.0])
-
-    def build(x, maximum, total):
-        out, rows = b.empty_like(x), b.empty_like(maximum)
-        return list(attn.softmax(x, out, maximum, total, rows, dimension=1).operation.results)
-
-    probability, kept_maximum, kept_total, correction = computed(
-        arguments_of([x, maximum, total], False), [x, maximum, total], [(2, 3), *[(2,)] * 3], build
-    )
-    assert np.array_equal(probability, np.zeros((2, 3)))
-    assert np.array_equal(kept_maximum, maximum)
-    assert np.array_equal(kept_total, total)
-    assert np.array_equal(correction, [0.0, 1.0])
-
-
 @settings(max_examples=8)
 @given(st.lists(LENGTHS, min_size=1, max_size=3).map(tuple), st.booleans(), SEEDS)
 def test_diagonal_matrices(shape, unknown, seed):
@@ -344,58 +325,3 @@ def test_a_mask_of_what_a_kernel_was_given_does_not_change_it():
         decompose(within(module, "attn.mask")[0])
         (generic,) = within(module, "linalg.generic")
         assert [op.name for op in map(producer_of, generic.operands) if op is not None] == ["tensor.empty"]
-
-
-def small_softmax(x):
-    rows = b.filled(0.0, [2], "f64")
-    softmax = attn.softmax(x, b.empty([2, 2], "f64"), rows, rows, b.empty([2], "f64"), dimension=1)
-    return softmax.probability
-
-
-SMALL = {
-    "attn.batch_matmul": lambda x: attn.batch_matmul(x, x, x).product,
-    "attn.softmax": small_softmax,
-    "attn.diag": lambda x: b.slice_of(
-        attn.diag(x, b.empty([2, 2, 2], "f64")).matrix, [0, 0, 0], [1, 2, 2], [1, 2]
-    ),
-    "attn.mask": lambda x: attn.mask(x, ir.AffineMap.get_identity(2), [b.index(0)] * 2, fill=0.0).masked,
-    "attn.length_mask": lambda x: (
-        attn.length_mask(
-            x,
-            integers([1, 2]),
-            ir.AffineMap.get(2, 1, [ir.AffineSymbolExpr.get(0)]),
-            [b.index(0)] * 2,
-            fill=0.0,
-        ).masked
-    ),
-    "attn.row_mask": lambda x: (
-        attn.row_mask(x, integers([0, 1]), integers([1, 2]), b.index(0), fill=0.0).masked
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_a_decomposition_returns_the_operations_that_it_made(name):
-    with mlir_context():
-        module = payload([Argument((2, 2))], [(2, 2)], lambda x: [SMALL[name](x)])
-        (operation,) = within(module, name)
-        given = [op for op in operations_of(module) if op != operation]
-        made = decompose(operation)
-        assert made == [op for op in operations_of(module) if op not in given]
-        assert made[-1].name == "linalg.generic"
-        assert within(module, name) == []
-        verify(module)
-
-
-def test_all_decompositions_together_return_what_they_made_in_order():
-    def build(x):
-        product = attn.batch_matmul(x, x, x).product
-        return [small_softmax(arith.addf(product, product))]
-
-    with mlir_context():
-        module = payload([Argument((2, 2))], [(2, 2)], build)
-        given = [op for op in operations_of(module) if not op.name.startswith("attn.")]
-        made = decompose_all(module)
-        assert made == [op for op in operations_of(module) if op not in given]
-        assert (made[0].name, made[-1].name) == ("linalg.generic", "linalg.generic")
-        assert decompose_all(module) == []

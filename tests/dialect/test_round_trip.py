@@ -1,11 +1,9 @@
 """What is printed of the dialect's operations is parsed again, and views read what builders have written."""
 
-import math
 import re
 
 import pytest
 from mlir import ir
-from mlir.dialects import func
 
 from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
@@ -112,89 +110,3 @@ def test_printed_operations_are_parsed_again(name):
 def test_every_operation_of_the_dialect_is_among_them():
     defined = re.findall(r"irdl\.operation @(\w+)", DIALECT)
     assert {name.partition("-")[0] for name in TEXTS} == set(defined)
-
-
-@pytest.mark.parametrize(
-    ("layout", "subscripts"),
-    [
-        ("nn", ("amk", "akn", "amn")),
-        ("nt", ("amk", "ank", "amn")),
-        ("tn", ("akm", "akn", "amn")),
-        ("tt", ("akm", "ank", "amn")),
-    ],
-)
-def test_a_product_says_along_which_loops_its_operands_lie(layout, subscripts):
-    with mlir_context():
-        _module, operation = parsed_operation(product(layout))
-        view = attn.BatchMatmul(operation)
-        assert (view.layout, view.subscripts()) == (layout, subscripts)
-
-
-@pytest.mark.parametrize("normalized", [True, False])
-def test_a_softmax_is_read_as_it_was_built(normalized):
-    def build(*operands):
-        return attn.softmax(*operands, dimension=1, scale=0.25, normalized=normalized)
-
-    types = ["tensor<3x5xf32>", "tensor<3x5xf32>", *["tensor<3xf32>"] * 3]
-    with mlir_context():
-        module, view = built(build, types)
-        arguments = list(module.body.operations[0].arguments)
-        assert view.is_normalized is normalized
-        assert (view.dimension, view.scale) == (1, 0.25)
-        assert arguments == [
-            view.x,
-            view.probability_out,
-            view.initial_maximum,
-            view.initial_total,
-            view.correction_out,
-        ]
-        assert list(view.operation.results) == [view.probability, view.maximum, view.total, view.correction]
-
-
-def test_a_mask_is_read_as_it_was_built():
-    with mlir_context():
-        row, column = ir.AffineDimExpr.get(1), ir.AffineDimExpr.get(2)
-        visible = ir.AffineMap.get(3, 1, [row - column + ir.AffineSymbolExpr.get(0)])
-
-        def build(x, *indices):
-            return attn.mask(x, visible, indices[:3], indices[3:], dimensions=[1, 2], fill=-math.inf)
-
-        module, view = built(build, ["tensor<3x4xf32>", *["index"] * 4])
-        arguments = list(module.body.operations[0].arguments)
-        assert (view.dimensions, view.fill, view.visible) == ((1, 2), -math.inf, visible)
-        assert (view.offsets, view.symbols) == (arguments[1:4], arguments[4:])
-
-
-def test_the_axes_of_a_mask_run_along_the_first_dimensions_unless_said():
-    with mlir_context():
-        visible = ir.AffineMap.get_identity(3)
-        _module, view = built(
-            lambda x, *offsets: attn.mask(x, visible, offsets, fill=0.0), ["tensor<3x4xf32>", *["index"] * 3]
-        )
-        assert view.dimensions == (0, 1)
-
-
-def test_a_mask_of_rows_is_read_as_it_was_built():
-    types = ["tensor<2x3x4xf32>", "tensor<3xi32>", "tensor<3xi32>", "index"]
-    with mlir_context():
-        module, view = built(lambda *operands: attn.row_mask(*operands, fill=-1.0), types)
-        arguments = list(module.body.operations[0].arguments)
-        assert [view.x, view.first, view.end, view.offset] == arguments
-        assert view.fill == -1.0
-
-
-def built(build, types):
-    """Return a module with what `build` makes of arguments of some types, checked, and its view."""
-    module = ir.Module.create()
-    with ir.InsertionPoint(module.body):
-        function = func.FuncOp("built", ([ir.Type.parse(text) for text in types], []))
-        with ir.InsertionPoint(function.add_entry_block()):
-            view = build(*function.arguments)
-            func.ReturnOp([])
-    verify(module)
-    return module, view
-
-
-def test_letters_of_loops_can_be_left_out():
-    assert attn.loop_letters(3) == "abc"
-    assert attn.loop_letters(13, avoid="mnk") == "abcdefghijlop"

@@ -72,119 +72,47 @@ def row_mask(*operands):
 
 
 @pytest.mark.parametrize(
-    ("layout", "types", "message"),
+    ("layout", "shapes", "message"),
     [
-        (
-            "xy",
-            ["tensor<2x3xf32>", "tensor<3x4xf32>", "tensor<2x4xf32>"],
-            "expected one of nn, nt, tn, tt",
-        ),
-        (
-            "nn",
-            ["tensor<3xf32>", "tensor<3x4xf32>", "tensor<2x4xf32>"],
-            "lhs has rank 1; expected the product's rank 2, at least 2",
-        ),
-        (
-            "nt",
-            ["tensor<2x3xf32>", "tensor<1x4x3xf32>", "tensor<2x4xf32>"],
-            "rhs has rank 3; expected the product's rank 2, at least 2",
-        ),
-        (
-            "nn",
-            ["tensor<3xf32>", "tensor<3xf32>", "tensor<3xf32>"],
-            "lhs has rank 1; expected the product's rank 1, at least 2",
-        ),
-        (
-            "nn",
-            ["tensor<2x3xf32>", "tensor<5x4xf32>", "tensor<2x4xf32>"],
-            "dimension k is 3 in lhs 2×3 but 5 in rhs 5×4",
-        ),
-        (
-            "nt",
-            ["tensor<2x3xf32>", "tensor<3x4xf32>", "tensor<2x3xf32>"],
-            "dimension k is 3 in lhs 2×3 but 4 in rhs 3×4",
-        ),
-        (
-            "tn",
-            ["tensor<?x3xf32>", "tensor<?x4xf32>", "tensor<2x4xf32>"],
-            "dimension m is 3 in lhs ?×3 but 2 in product 2×4",
-        ),
-        (
-            "tt",
-            ["tensor<3x2xf32>", "tensor<4x3xf32>", "tensor<2x5xf32>"],
-            "dimension n is 4 in rhs 4×3 but 5 in product 2×5",
-        ),
-        (
-            "nn",
-            ["tensor<7x6x2x3xf32>", "tensor<7x5x3x4xf32>", "tensor<7x6x2x4xf32>"],
-            "dimension batch 1 is 6 in lhs 7×6×2×3 but 5 in rhs 7×5×3×4",
-        ),
-        (
-            "nn",
-            ["tensor<2x3xf16>", "tensor<3x4xf64>", "tensor<2x4xf32>"],
-            "rhs has elements f64; expected f32, the product's, or narrower ones",
-        ),
-        (
-            "nn",
-            ["tensor<2x3xbf16>", "tensor<3x4xf16>", "tensor<2x4xf16>"],
-            "lhs has elements bf16; expected f16, the product's, or narrower ones",
-        ),
+        ("xy", "2x3 3x4 2x4", "expected one of nn, nt, tn, tt"),
+        ("nn", "3 3x4 2x4", "lhs has rank 1; expected the product's rank 2, at least 2"),
+        ("nn", "3 3 3", "lhs has rank 1; expected the product's rank 1, at least 2"),
+        ("nt", "2x3 3x4 2x3", "dimension k is 3 in lhs 2×3 but 4 in rhs 3×4"),
+        ("tn", "?x3 ?x4 2x4", "dimension m is 3 in lhs ?×3 but 2 in product 2×4"),
+        ("nn", "7x6x2x3 7x5x3x4 7x6x2x4", "dimension batch 1 is 6 in lhs 7×6×2×3 but 5 in rhs 7×5×3×4"),
     ],
 )
-def test_products(layout, types, message):
+def test_products(layout, shapes, message):
+    types = [f"tensor<{shape}xf32>" for shape in shapes.split()]
     assert rejection(types, product(layout)) == f"attn.batch_matmul in layout {layout}: {message}"
 
 
+def test_factors_are_no_wider_than_the_product():
+    types = ["tensor<2x3xf16>", "tensor<3x4xf64>", "tensor<2x4xf32>"]
+    assert "rhs has elements f64; expected f32, the product's, or narrower" in rejection(types, product("nn"))
+
+
 @pytest.mark.parametrize(
-    ("dimension", "types", "message"),
+    ("dimension", "shapes", "message"),
     [
-        (
-            2,
-            ["tensor<2x3xf32>", "tensor<2x3xf32>", *["tensor<2xf32>"] * 3],
-            "dimension is 2; expected 0 … 1 for x 2×3",
-        ),
-        (
-            -1,
-            ["tensor<2x?xf32>", "tensor<2x?xf32>", *["tensor<2xf32>"] * 3],
-            "dimension is -1; expected 0 … 1 for x 2×?",
-        ),
+        (2, "2x3xf32 2x3xf32 2xf32 2xf32 2xf32", "dimension is 2; expected 0 … 1 for x 2×3"),
+        (1, "2x3xf32 2x4xf32 2xf32 2xf32 2xf32", "probability_out is 2×4; expected 2×3, the shape of x"),
         (
             1,
-            ["tensor<2x3xf32>", "tensor<2x4xf32>", *["tensor<2xf32>"] * 3],
-            "probability_out is 2×4; expected 2×3, the shape of x",
-        ),
-        (
-            1,
-            ["tensor<2x3xf32>", "tensor<2x3xf32>", "tensor<3xf32>", *["tensor<2xf32>"] * 2],
+            "2x3xf32 2x3xf32 3xf32 2xf32 2xf32",
             "initial_maximum is 3; expected 2, the shape of x without dimension 1",
         ),
         (
             0,
-            ["tensor<2x3xf32>", "tensor<2x3xf32>", "tensor<3xf32>", "tensor<2xf32>", "tensor<3xf32>"],
-            "initial_total is 2; expected 3, the shape of x without dimension 0",
-        ),
-        (
-            0,
-            ["tensor<2xf32>", "tensor<2xf32>", "tensor<f32>", "tensor<f32>", "tensor<1xf32>"],
+            "2xf32 2xf32 f32 f32 1xf32",
             "correction_out is 1; expected rank 0, the shape of x without dimension 0",
         ),
-        (
-            1,
-            ["tensor<2x3xf32>", "tensor<2x3xf32>", *["tensor<2xf16>"] * 3],
-            "operands of f32 and f16; expected one element type",
-        ),
+        (1, "2x3xf32 2x3xf32 2xf16 2xf16 2xf16", "operands of f32 and f16; expected one element type"),
     ],
 )
-def test_softmaxes(dimension, types, message):
+def test_softmaxes(dimension, shapes, message):
+    types = [f"tensor<{shape}>" for shape in shapes.split()]
     assert rejection(types, softmax(dimension)) == f"attn.softmax: {message}"
-
-
-def test_a_softmax_without_division_is_called_by_its_name():
-    types = ["tensor<2x3xf32>", "tensor<2x3xf32>", *["tensor<2xf32>"] * 3]
-    message = rejection(
-        types, lambda *operands: attn.softmax(*operands, dimension=5, normalized=False).operation
-    )
-    assert message.startswith("attn.unnormalized_softmax: dimension is 5")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +123,6 @@ def test_a_softmax_without_division_is_called_by_its_name():
             ["tensor<2x3xf32>", "tensor<2x3x4xf32>"],
             "result is 2×3×4; expected 2×3×3, x's shape, its last size twice",
         ),
-        (["tensor<3xf32>", "tensor<3xf32>"], "result is 3; expected 3×3, x's shape, its last size twice"),
         (["tensor<3xf16>", "tensor<3x3xf32>"], "result has elements f32; expected x's f16"),
     ],
 )
@@ -218,7 +145,6 @@ def test_diagonal_matrices(types, message):
             "dimensions [0] for x of rank 2; expected one map dimension for each axis of x",
         ),
         (2, mask("(d0, d1) -> (d0)", [0, 2]), "dimensions [0, 2]; expected 0 … 1"),
-        (2, mask("(d0, d1) -> (d0)", [-1, 0]), "dimensions [-1, 0]; expected 0 … 1"),
         (2, mask("(d0, d1) -> ()"), "visible is (d0, d1) -> (); expected at least one inequality"),
         (
             2,
@@ -254,25 +180,10 @@ def test_masks(indices, build, message):
             length_mask("(d0, d1)[s0] -> (s0 - d1)"),
             "lengths has elements i64; expected i32",
         ),
-        (
-            ["tensor<3xi32>", *["index"] * 2],
-            length_mask("(d0, d1)[s0] -> (s0 - d1)", [0]),
-            "dimensions [0] for x of rank 2; expected one map dimension for each axis of x",
-        ),
     ],
 )
 def test_masks_of_lengths(types, build, message):
     assert rejection(["tensor<3x4xf32>", *types], build) == f"attn.length_mask: {message}"
-
-
-def test_the_dimensions_of_a_mask_are_an_array_of_integers():
-    def build(*operands):
-        operation = mask("(d0, d1) -> (d0)")(*operands)
-        operation.attributes["dimensions"] = ir.Attribute.parse("[0, 1]")
-        return operation
-
-    message = rejection(["tensor<3x4xf32>", "index", "index"], build)
-    assert message == "attn.mask: dimensions are [0, 1]; expected an array of i64"
 
 
 @pytest.mark.parametrize(
@@ -283,16 +194,8 @@ def test_the_dimensions_of_a_mask_are_an_array_of_integers():
             "x has rank 1; expected at least 2",
         ),
         (
-            ["tensor<2x3x4xf32>", "tensor<4xi32>", "tensor<4xi32>", "index"],
-            "first is 4; expected 3, one bound for each row of x",
-        ),
-        (
             ["tensor<3x4xf32>", "tensor<3xi32>", "tensor<2x3xi32>", "index"],
             "end is 2×3; expected 3, one bound for each row of x",
-        ),
-        (
-            ["tensor<3x4xf32>", "tensor<3xi64>", "tensor<3xi64>", "index"],
-            "first has elements i64; expected i32",
         ),
         (
             ["tensor<3x4xf32>", "tensor<3xi32>", "tensor<3xindex>", "index"],
@@ -333,19 +236,3 @@ def test_operations_inside_of_loops_are_checked():
         for root in (module, module.body.operations[0]):
             with pytest.raises(VerificationError, match="dimension k is 3 in lhs 2×3 but 5 in rhs 5×4"):
                 verify(root)
-
-
-def test_mlir_verifies_first():
-    def build(x):
-        return attn.create("attn.diag", [x.type], [x], {})
-
-    with mlir_context():
-        module, _ = built(["tensor<4xf32>"], build)
-        with pytest.raises(ir.MLIRError, match="expects exactly 2 operands, but got 1"):
-            verify(module)
-
-
-def test_operations_of_other_dialects_pass():
-    with mlir_context():
-        module = ir.Module.parse("func.func @f(%x: f32) { return }")
-        verify_operation(module.body.operations[0])

@@ -262,8 +262,8 @@ BUGS: tuple[PlantedBug, ...] = (
     PlantedBug(
         "the first part of the keys is merged in place of each",
         LOOP_DISTRIBUTION,
-        "found = workspace.block(memory, nest.point)",
-        "found = workspace.block(memory, [*nest.point[:-1], nest.loop.operands[0]])",
+        "kept = workspace.block(memory, nest.point)",
+        "kept = workspace.block(memory, [*nest.point[:-1], nest.loop.operands[0]])",
         "gpu_kernels",
         (*GPU_FLASH, "seq_kv=333"),
         "normal inputs",

@@ -15,11 +15,10 @@ from payloads.ir_files import check_file, files_in, first_line
 
 from harness.dialect.decomposition import decompose
 from harness.ir.walk import operations_within
-from harness.payloads.packed_attention import SequenceBounds
+from harness.payloads.packed_attention import sequence_bounds
 from harness.rewrites.dimensions import simplify_dims
 from harness.rewrites.fission import HandedOn, Kernel, split_grid
 from harness.rewrites.loop_distribution import IterationTile, distribute_loop
-from harness.rewrites.mask_merging import merge_masks
 from harness.rewrites.normalization import absorb_scale, defer_division
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.ranges import as_value
@@ -28,6 +27,7 @@ from harness.rewrites.simplifications import (
     erase_unused,
     fold_diagonal_products,
     merge_index_arithmetic,
+    merge_masks,
     write_into_place,
 )
 from harness.rewrites.split_reduction import split_reduction
@@ -117,7 +117,7 @@ def return_key_tile_bounds(
     """Let a function of both cumulative lengths and the first row return the bounds."""
     function = module.body.operations[0]
     query_starts, key_starts, first_row = function.arguments
-    bounds_of_sequences = SequenceBounds.of_packed(query_starts, key_starts)
+    bounds_of_sequences = sequence_bounds({"cu_seqlens_q": query_starts, "cu_seqlens_kv": key_starts})
     sequences = PackedSequences(bounds_of_sequences, int(batch), int(keys), causal, top_left)
     operations = function.entry_block.operations
     end = operations[len(operations) - 1]

@@ -3,7 +3,7 @@ import pytest
 from mlir import ir
 from mlir.dialects import arith, func
 from payloads.ir_checks import check_ir
-from payloads.plain_execution import run_plainly
+from rewrites.execution import execute
 
 from harness.dialect.context import mlir_context
 from harness.ir import builder as b
@@ -45,35 +45,6 @@ def test_subscripts_become_indexing_maps_and_iterators():
     )
 
 
-def test_loops_order_can_be_chosen():
-    module = function(
-        lambda x: b.structured("ab->a", [x], b.filled(0.0, [2]), arith.addf, loops="ba"), [2, 3]
-    )
-    check_ir(
-        module,
-        """
-        CHECK-DAG: [[INPUT:#.*]] = affine_map<(d0, d1) -> (d1, d0)>
-        CHECK-DAG: [[RESULT:#.*]] = affine_map<(d0, d1) -> (d1)>
-        CHECK: linalg.generic
-        CHECK-SAME: indexing_maps = [[[INPUT]], [[RESULT]]]
-        CHECK-SAME: iterator_types = ["reduction", "parallel"]
-        """,
-    )
-
-
-def test_contraction_computes_what_einsum_does():
-    module = function(
-        lambda x, y: b.structured("gab,gcb->gac", [x, y], b.filled(0.0, [2, 3, 4]), product),
-        [2, 3, 5],
-        [2, 4, 5],
-    )
-    generator = np.random.default_rng(0)
-    x, y = (generator.integers(-9, 9, shape).astype(np.float32) for shape in ((2, 3, 5), (2, 4, 5)))
-    output = np.full((2, 3, 4), np.nan, np.float32)
-    run_plainly(module, "f", [x, y], output)
-    np.testing.assert_array_equal(output, np.einsum("gab,gcb->gac", x, y))
-
-
 def test_body_gets_the_initial_contents_on_request():
     module = function(
         lambda x, y: b.structured(
@@ -84,10 +55,7 @@ def test_body_gets_the_initial_contents_on_request():
     )
     x = np.array([1, 2], np.float32)
     y = np.arange(6, dtype=np.float32).reshape(2, 3)
-    expected = y - x[:, None]
-    output = np.full((2, 3), np.nan, np.float32)
-    run_plainly(module, "f", [x, y], output)
-    np.testing.assert_array_equal(output, expected)
+    np.testing.assert_array_equal(execute(module, [x, y], "f")[0], y - x[:, None])
 
 
 def test_loop_index_is_the_position_in_the_result():
@@ -98,8 +66,7 @@ def test_loop_index_is_the_position_in_the_result():
 
         return b.structured("ab->ba", [x], b.empty([3, 2]), body)
 
-    output = np.full((3, 2), np.nan, np.float32)
-    run_plainly(function(build, [2, 3]), "f", [np.zeros((2, 3), np.float32)], output)
+    (output,) = execute(function(build, [2, 3]), [np.zeros((2, 3))], "f")
     np.testing.assert_array_equal(output, [[0, 1], [10, 11], [20, 21]])
 
 
@@ -119,18 +86,3 @@ def test_slices_keep_the_dimensions_asked_for():
         CHECK: tensor.insert_slice [[TILE]] into [[X]][0, 0, [[ONE]]] [1, 2, 1] [1, 1, 1]
         """,
     )
-
-
-def test_narrow_and_widen_leave_a_scalar_of_the_right_type_alone():
-    scalars = {}
-
-    def build(x):
-        def body(element):
-            scalars["wide"] = b.widen(element) == element
-            scalars["narrow"] = b.narrow(element, "f32") == element
-            return element
-
-        return b.structured("a->a", [x], b.empty([2]), body)
-
-    function(build, [2])
-    assert scalars == {"wide": True, "narrow": True}

@@ -1,19 +1,16 @@
-"""What slices and reshapes say of offsets, sizes and dimensions."""
+"""What slices say of offsets, sizes and dimensions."""
 
 import pytest
 from mlir import ir
 
 from harness.dialect.context import mlir_context
-from harness.ir.slices import kept_dimensions, mixed_values, reassociation
+from harness.ir.slices import kept_dimensions, mixed_values
 from harness.ir.walk import functions_of
 
 SLICES = """
 func.func @slices(%x: tensor<1x8x1x4xf32>, %offset: index, %size: index) {
   %0 = tensor.extract_slice %x[0, %offset, 0, 0] [1, 2, 1, 4] [1, 1, 1, 1]
       : tensor<1x8x1x4xf32> to RESULT
-  return
-}
-func.func @other() {
   return
 }
 """
@@ -38,40 +35,9 @@ def test_dimensions_that_a_slice_keeps(result: str, kept: list[int]) -> None:
         assert kept_dimensions(operation, operation.results[0]) == kept
 
 
-def test_of_dimensions_of_size_1_the_last_is_kept() -> None:
-    text = """
-    func.func @f(%x: tensor<8x8x4xf32>) {
-      %0 = tensor.extract_slice %x[0, 0, 0] [1, 1, 4] [1, 1, 1] : tensor<8x8x4xf32> to tensor<1x4xf32>
-      return
-    }
-    """
-    with mlir_context():
-        module = ir.Module.parse(text)
-        operation = first_operation(module)
-        assert kept_dimensions(operation, operation.results[0]) == [1, 2]
-
-
 def test_static_and_dynamic_offsets_are_told_in_order() -> None:
     with mlir_context():
         module = ir.Module.parse(SLICES.replace("RESULT", "tensor<2x4xf32>"))
         operation = first_operation(module)
         assert mixed_values(operation, "offsets") == [0, operation.operands[1], 0, 0]
         assert mixed_values(operation, "sizes") == [1, 2, 1, 4]
-
-
-def test_groups_of_joined_dimensions() -> None:
-    text = """
-    func.func @f(%x: tensor<2x3x4xf32>) {
-      %0 = tensor.collapse_shape %x [[0], [1, 2]] : tensor<2x3x4xf32> into tensor<2x12xf32>
-      return
-    }
-    """
-    with mlir_context():
-        module = ir.Module.parse(text)
-        assert reassociation(first_operation(module)) == [[0], [1, 2]]
-
-
-def test_functions_of_a_module_come_in_order() -> None:
-    with mlir_context():
-        module = ir.Module.parse(SLICES.replace("RESULT", "tensor<2x4xf32>"))
-        assert [function.name.value for function in functions_of(module)] == ["slices", "other"]

@@ -76,10 +76,6 @@ def test_each_instruction_has_class_pipe_cycles_and_control(shown: list[str]) ->
     assert words(shown, "4") == ["4", "jump", "branch", "control", "1"]
 
 
-def test_long_instructions_are_cut(shown: list[str]) -> None:
-    assert "x…  integer" in "\n".join(shown)
-
-
 def test_parts_are_summed_up_the_busiest_first(shown: list[str]) -> None:
     start = shown.index(
         "one iteration of one workgroup: cycles that each part is busy, share of the modelled cycles"

@@ -1,26 +1,13 @@
 """`harness ir` from its options to what it prints, with real builds."""
 
-from dataclasses import replace
-
 import pytest
 from caches import empty_cache
 
 from harness.__main__ import main
-from harness.named_schedules import registry
-from harness.variants.schedule import Step
+from harness.problem.attention_problem import AttentionProblem
 
-SMALL = [
-    "--target",
-    "cpu:avx2",
-    "--seq",
-    "32",
-    "--head-dim",
-    "8",
-    "--set",
-    "tile_q=16",
-    "--set",
-    "tile_kv=16",
-]
+SIZES = ("--set", "tile_q=16", "--set", "tile_kv=16")
+SMALL = ("--target", "cpu:avx2", "--seq", "32", "--head-dim", "8", *SIZES)
 FLASH = ["ir", "flash", *SMALL]
 
 
@@ -79,9 +66,6 @@ class TestStages:
         with mlir_context():
             assert ir.Module.parse(text).operation.verify()
 
-    def test_assembly(self, capsys):
-        assert "\tvfmadd" in output(capsys, *FLASH, "--stage", "object")
-
     def test_the_difference_to_the_one_before(self, capsys):
         lines = output(capsys, *FLASH, "--stage", "bufferized", "--diff").splitlines()
         assert lines[0].startswith("# operations: ")
@@ -113,44 +97,25 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            (
-                ["flsh"],
-                "unknown variant or schedule 'flsh' (did you mean flash?); variants: flash, ",
-            ),
-            (["no-such"], "unknown variant or schedule 'no-such'; variants: flash, "),
+            (["flsh"], "unknown variant or schedule 'flsh' (did you mean flash?); variants: flash, "),
             (["flash", "--target", "abacus"], "--target: unknown target 'abacus'; expected one of cpu"),
-            (
-                ["flash", "--target", "cpu:foo"],
-                "--target: unknown chip of cpu 'foo'; expected one of host, avx2, avx512",
-            ),
             (["flash", "--heads", "0"], "--heads: found 0, expected a positive integer"),
             (
                 ["flash", "--heads", "3", "--kv-heads", "2"],
                 "problem: heads 3 is not a multiple of kv_heads 2",
             ),
-            (["flash", "--dtype", "f8"], "--dtype: found \"f8\", expected 'f32', 'f16' or 'bf16'"),
-            (
-                ["flash", "--causal-alignment", "left"],
-                "--causal-alignment: found \"left\", expected 'bottom-right' or",
-            ),
-            (["flash", "--seq", "x"], "Invalid value for '--seq': "),
             (["flash", "--window", "3"], '--window: found "3", expected 2 integers or none, such as 128,0'),
             (["flash", "--kv-lengths", "a,b"], '--kv-lengths: found "a,b", expected integers'),
-            (["flash", "--seq", "0"], "--seq: found 0, expected a positive integer"),
             (["flash", "--seq", "-3", "--seq-q", "4"], "--seq: found -3, expected a positive integer"),
             (
                 ["varlen", "--seq", "3", "--cu-seqlens-q", "0,3", "--cu-seqlens-kv", "0,3"],
                 "--seq: --cu-seqlens-q and --cu-seqlens-kv already say",
             ),
-            (
-                ["flash", "--set", "tile_q=16", "--set", "tile_q=32"],
-                "--set tile_q=32: tile_q is set twice, before to 16",
-            ),
-            (["matmul", "--set", "rows=4", "--set", "rows=4"], "--set rows=4: rows is set twice"),
+            (["flash", "--set", "tile_q=16", "--set", "tile_q=32"], "--set tile_q=32: tile_q is set twice"),
             (["flash", "--set", "tile_q"], "--set tile_q: expected KEY=VALUE"),
             (
                 ["flash", "--set", "tile=4"],
-                "--set tile=4: unknown key (did you mean tile_q?); allowed: tile_q, tile_kv",
+                "--set tile=4: unknown key (did you mean tile_q?); allowed: tile_q, ",
             ),
             (["flash", "--set", "tile_q=big"], "variant 'flash': "),
             (
@@ -163,50 +128,25 @@ class TestBadInput:
     def test_is_one_line(self, capsys, arguments, expected):
         assert error_line(capsys, "ir", *arguments).startswith(expected)
 
-    def test_a_name_that_nothing_has_is_told_the_schedules(self, capsys):
-        assert "; schedules: matmul, " in error_line(capsys, "ir", "flahs")
-
     def test_a_variant_that_needs_more_is_told_its_schedule(self, capsys):
         line = error_line(capsys, "ir", "split-head")
         assert "needs a model_width; variants that can: flash, " in line
         assert line.endswith("'harness ir schedule:split-head' shows the form on a small problem")
 
-    def test_a_problem_that_is_not_supported(self, capsys, monkeypatch):
-        from harness.problem.attention_problem import AttentionProblem
-
-        def unsupported(problem: AttentionProblem, **_: object) -> None:
-            from harness.errors import UnsupportedError
-
-            raise UnsupportedError(f"flash on cpu: {problem.mask_name} is not built")
-
-        monkeypatch.setattr("harness.api.build", unsupported)
-        options = ["--mask", "--batch", "2", "--seq-q", "5", "--seq-kv", "9"]
-        assert error_line(capsys, "ir", "flash", *options) == "flash on cpu: boolean is not built"
-
-    def test_the_first_stage_has_no_difference(self, capsys):
-        first = cells(output(capsys, *FLASH), "1")[1]
-        line = error_line(capsys, *FLASH, "--stage", first, "--diff")
-        assert line.startswith(f"--diff: {first!r} is the first stage; expected one of ")
-
 
 class TestProblemOptions:
     def problem_of(self, monkeypatch: pytest.MonkeyPatch, *options: str):
-        found = []
+        built = []
 
         def note(problem, **others):
             from harness.errors import InputError
 
-            found.append((problem, others))
+            built.append((problem, others))
             raise InputError("enough")
 
         monkeypatch.setattr("harness.api.build", note)
         assert main(["ir", "flash", *options]) == 2
-        return found[0]
-
-    def test_defaults_are_small(self, monkeypatch):
-        problem, others = self.problem_of(monkeypatch)
-        assert problem.describe() == "b1 h2 s256 d64 f32 full"
-        assert others == {"variant": "flash", "target": "cpu", "params": {}}
+        return built[0]
 
     def test_every_feature_can_be_asked_for(self, monkeypatch):
         options = (
@@ -215,33 +155,11 @@ class TestProblemOptions:
         options += " --causal --causal-alignment top-left --scale 0.5 --window 3,none --softcap 2.5"
         options += " --bias --bias-axes hk"
         problem, _ = self.problem_of(monkeypatch, *options.split(), "--kv-lengths", "4,9")
-        assert problem.model_dump(exclude={"cu_seqlens_q", "cu_seqlens_kv", "model_width"}) == {
-            "batch": 2,
-            "heads": 4,
-            "kv_heads": 2,
-            "seq_q": 8,
-            "seq_kv": 9,
-            "head_dim": 16,
-            "head_dim_v": 4,
-            "dtype": "f16",
-            "causal": True,
-            "causal_alignment": "top-left",
-            "mask": False,
-            "mask_axes": "bqk",
-            "bias": True,
-            "bias_axes": "hk",
-            "sinks": False,
-            "log_sum_exp": False,
-            "output_projection": False,
-            "window": (3, None),
-            "softcap": 2.5,
-            "scale": 0.5,
-            "kv_lengths": (4, 9),
-        }
-
-    def test_packed_lengths_decide_batch_and_length(self, monkeypatch):
-        problem, _ = self.problem_of(monkeypatch, "--cu-seqlens-q", "0,3,10", "--cu-seqlens-kv", "0,4,8")
-        assert (problem.batch, problem.seq_q, problem.seq_kv) == (2, 7, 4)
+        assert problem == AttentionProblem(
+            batch=2, heads=4, kv_heads=2, seq_q=8, seq_kv=9, head_dim=16, head_dim_v=4, dtype="f16",
+            causal=True, causal_alignment="top-left", bias=True, bias_axes="hk", window=(3, None),
+            softcap=2.5, scale=0.5, kv_lengths=(4, 9),
+        )  # fmt: skip
 
     def test_a_length_of_its_own_wins_over_seq(self, monkeypatch):
         problem, _ = self.problem_of(monkeypatch, "--seq", "64", "--seq-kv", "96")
@@ -252,25 +170,10 @@ class TestProblemOptions:
         assert others == {"variant": "flash", "target": "cpu", "params": {"tile_q": 16}, "threads": 2}
 
 
-def test_help_tells_of_schedules(capsys):
-    assert "size of the schedule" in " ".join(output(capsys, "ir", "--help").split())
-    assert "named schedules" in output(capsys, "list", "--help")
-
-
 class TestNamedSchedules:
-    def test_their_stages_in_a_table(self, capsys):
-        text = output(capsys, "ir", "flash-kv-outer")
-        assert "interchange [0, 1, 4, 3, 2]" in text
-        assert cells(text, "payload")[1] == "payload"
-        assert cells(text, "tiled")[1] == "tiled"
-
     def test_one_stage_and_sizes(self, capsys):
         text = output(capsys, "ir", "matmul", "--stage", "tiled")
-        assert [text.count(name) for name in ("scf.for ", "tensor.extract_slice", "linalg.matmul")] == [
-            3,
-            3,
-            1,
-        ]
+        assert [text.count(name) for name in ("scf.for ", "linalg.matmul")] == [3, 1]
         assert "tensor<2x6x8x4xf32>" in output(
             capsys, "ir", "flash-kv-outer", "--stage", "payload", "--set", "batch=2", "--set", "heads=6"
         )
@@ -279,9 +182,6 @@ class TestNamedSchedules:
         ("options", "named"),
         [
             (["--causal"], "--causal"),
-            (["--seq", "64"], "--seq"),
-            (["--dtype", "f32"], "--dtype"),
-            (["--target", "cpu"], "--target"),
             (["--target", "nonsense", "--heads", "4", "--set", "heads=4"], "--target, --heads"),
         ],
     )
@@ -290,24 +190,6 @@ class TestNamedSchedules:
             f"{named}: a schedule takes only --set SIZE=NUMBER; "
             "sizes of flash-kv-outer: batch, heads, seq_q, seq_kv, head_dim"
         )
-
-    def test_a_step_that_fails_is_one_line(self, capsys, monkeypatch):
-        def refuse(module):
-            raise ValueError("no such loop\nand more")
-
-        schedule = replace(registry.SCHEDULES["matmul"], steps=(Step("tiled", "", refuse),))
-        monkeypatch.setitem(registry.SCHEDULES, "matmul", schedule)
-        assert main(["ir", "matmul"]) == 1
-        line = 'schedule matmul: in step "tiled": ValueError: no such loop'
-        assert capsys.readouterr().err == f"harness: {line}\n"
-
-    def test_counts_without_a_build(self, capsys):
-        assert "executed by one call" in output(
-            capsys, "ir", "schedule:naive", "--stage", "tiled", "--counts"
-        )
-
-    def test_a_wrong_form_says_so(self, capsys):
-        assert "wrong, to be looked at only" in output(capsys, "ir", "naive-published")
 
     def test_a_bad_size_is_one_line(self, capsys):
         assert "expected SIZE=NUMBER" in error_line(capsys, "ir", "matmul", "--set", "rows=-1")
@@ -322,8 +204,3 @@ def test_every_field_of_a_problem_is_an_option_with_its_description(capsys):
     for name, field in problem_fields().items():
         assert f"--{name.replace('_', '-')} " in text
         assert field.description.split()[0] in text
-
-
-def test_a_size_of_thousands_of_digits_is_one_line(capsys):
-    found = error_line(capsys, "ir", "schedule:naive", "--set", f"seq_q={'9' * 5000}")
-    assert found == "--set seq_q: found 5,000 characters, expected a number of at most 64 bits"

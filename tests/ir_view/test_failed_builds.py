@@ -42,12 +42,6 @@ def test_the_stages_that_were_reached_are_listed_before_the_failure(
     assert line.endswith(WHY)
 
 
-def test_one_of_them_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    out, line = failure(capsys, *BROKEN, "--stage", "payload")
-    assert "func.func @attention(" in out
-    assert line.endswith(WHY)
-
-
 def test_one_of_them_is_counted_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = failure(capsys, *BROKEN, "--stage", "tiled", "--counts", "--diff")
     assert out.startswith("# operations: ")
@@ -69,13 +63,6 @@ def test_one_that_no_build_of_the_case_has_is_unknown(
     assert out == ""
     assert line.startswith("--stage: found 'objekt' (did you mean object?), expected one of payload, ")
     assert line.endswith(", llvm-ir, object")
-
-
-def test_known_are_those_that_the_parameters_lead_to(capsys: pytest.CaptureFixture[str]) -> None:
-    _, line = failure(capsys, *BROKEN, "--stage", "key-splits", status=2)
-    assert line.startswith("--stage: found 'key-splits', expected one of payload, ")
-    _, line = failure(capsys, *BROKEN, "--set", "kv_splits=2", "--stage", "nonsense", status=2)
-    assert ", key-splits, " in line
 
 
 def test_a_refusal_shows_the_stages_before_it_and_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,5 @@
 """Alignment that is claimed divides every lane's address, and is claimed where it is wanted."""
 
-import itertools
-
 import pytest
 from generated_layouts import POWERS_OF_TWO, layouts
 from hypothesis import given
@@ -14,7 +12,6 @@ from harness.layouts.instructions.registry import instruction
 from harness.layouts.layout import Layout
 from harness.layouts.warp_tiling import WarpTiling
 from harness.targets.cuda.vendor import SHARED_MEMORY
-from harness.targets.gpu.shared_memory import ALIGNMENT
 
 TILING = WarpTiling(instruction("mma.sync.m16n8k16"), 4, SHARED_MEMORY)
 
@@ -62,23 +59,8 @@ def test_a_copy_is_aligned_as_its_rows_are(pitch: int, claimed: int) -> None:
     assert claims(TILING.copy(64, 64, 2), pitch, 2) == {claimed}
 
 
-@pytest.mark.parametrize(("first", "claimed"), [(0, 4), (2, 2), (6, 2), (12, 4), (256, 4)])
-def test_a_tile_that_starts_anywhere_is_aligned_as_its_start_is(first: int, claimed: int) -> None:
-    assert claims(TILING.result(64, 64), 64, 2, first) == {claimed}
-
-
-def test_buffers_in_shared_memory_begin_where_every_access_is_aligned() -> None:
-    assert ALIGNMENT % BUFFER_ALIGNMENT == 0
-
-
 @pytest.mark.parametrize("size", [1, 66, 4096, 4098])
 def test_buffers_of_the_emulator_begin_where_every_access_is_aligned(size: int) -> None:
     buffer = DeviceBuffer(size, "x")
     assert buffer.address % BUFFER_ALIGNMENT == 0
     buffer.free()
-
-
-def test_the_widest_access_of_a_tile_is_claimed_for_all_dtypes_and_widths() -> None:
-    for columns, element_bytes in itertools.product((16, 48, 64, 128), (2, 4)):
-        layout = TILING.copy(64, columns, element_bytes)
-        assert claims(layout, columns + 16 // element_bytes, element_bytes) == {16}

@@ -9,7 +9,8 @@ from harness.dialect.context import mlir_context
 from harness.ir.walk import operations_within
 from harness.layouts.distribution.intel.block_messages import Form, Message, form_of, messages
 from harness.layouts.distribution.intel.matrix_in_memory import can_be_named, is_padded_with_zeros
-from harness.layouts.instructions import amd, intel, nvidia
+from harness.layouts.instructions import intel, nvidia
+from harness.layouts.instructions.registry import instruction
 from harness.layouts.layout import Layout, tiled
 
 DPAS = intel.DPAS_F16
@@ -55,7 +56,7 @@ def test_a_message_gives_each_operand_of_dpas(
         (DPAS.a, 1),
         (DPAS.c.slice(1), 4),  # a row statistic
         (nvidia.M16N8K16_F16.a, 2),
-        (amd.WMMA_GFX12_F16.a, 2),
+        (instruction("wmma.gfx12.f32.16x16x16.f16").a, 2),
         (DPAS.c.transposed(), 8),
     ],
 )
@@ -71,10 +72,6 @@ def test_neighbours_along_a_row_share_a_message() -> None:
         Message((4, 5), 8, 0),
         Message((6, 7), 8, 32),
     )
-
-
-def test_what_is_left_of_a_row_has_a_message_of_its_own() -> None:
-    assert messages(tiled(DPAS.a, (1, 3)), blocks=2) == (Message((0, 1), 0, 0), Message((2,), 0, 32))
 
 
 def test_fragments_of_an_operand_below_each_other_have_one_each() -> None:

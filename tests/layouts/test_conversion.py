@@ -93,11 +93,6 @@ def test_a_lane_takes_an_element_that_it_has_from_itself(pair: tuple[Layout, Lay
 
 
 @given(layouts())
-def test_a_layout_has_no_conflict_with_itself(layout: Layout) -> None:
-    assert convert(layout, layout).conflict is Conflict.NONE
-
-
-@given(layouts())
 def test_row_statistics_are_broadcast_within_lanes(layout: Layout) -> None:
     rows = layout.slice(1)
     conversion = convert(rows, layout, axes=(0,))
@@ -118,31 +113,11 @@ def test_an_accumulator_becomes_the_next_operand_by_moves_of_registers() -> None
     ]  # fmt: skip
 
 
-def test_fewer_columns_of_a_broadcast_statistic_are_a_conflict_of_batches() -> None:
-    """Conflict #2 of the document: the first 8 of 16 fragments, of a value whose columns are all alike."""
-    statistic = tiled(C, (2, 16)).slice(1)
-    assert statistic.is_equivalent(tiled(C, (2, 8)).slice(1))
-
-
 def test_fragments_in_another_order_are_a_conflict_of_batches() -> None:
     rows_first = tiled(C, (2, 4))
     dims = rows_first.order
     columns_first = Layout(rows_first.axes, (*dims[:2], dims[3], dims[2], *dims[4:]))
     assert convert(rows_first, columns_first).conflict is Conflict.BATCH
-
-
-def test_lanes_that_hold_other_columns_exchange_them() -> None:
-    """Lane pairs hold columns 0, 1 and 2, 3; wanted are the even and the odd columns."""
-    pair = lane("x", 2)
-    blocked = Layout(((), (pair, vector("x", 2))), (pair, vector("x", 2)))
-    cyclic = Layout(((), (vector("x", 2), pair)), (pair, vector("x", 2)))
-    conversion = convert(blocked, cyclic)
-    assert conversion.conflict is Conflict.LANE
-    even, odd = (
-        [(move.register, givers(conversion, move, 2)) for move in found] for found in conversion.moves[0]
-    )
-    assert even == [(0, {0: 0}), (1, {1: 0})]
-    assert odd == [(0, {0: 1}), (1, {1: 1})]
 
 
 def test_a_bit_of_lanes_that_changes_places_with_one_of_registers_needs_shuffles_by_xor_only() -> None:
@@ -155,38 +130,9 @@ def test_a_bit_of_lanes_that_changes_places_with_one_of_registers_needs_shuffles
     assert offsets == [[(0, 0), (1, 1)], [(0, 1), (1, 0)]]
 
 
-def test_a_transposed_operand_is_exchanged_within_the_warp() -> None:
-    square = tiled(C, (1, 2))
-    assert convert(square, square.transposed()).conflict is Conflict.LANE
-
-
 def test_other_warps_need_shared_memory() -> None:
     assert convert(tiled(C, (1, 2), (2, 1)), tiled(C, (2, 1), (1, 2))).conflict is Conflict.SHARED_MEMORY
     assert convert(tiled(C, (2, 1)), tiled(C, (1, 1), (2, 1))).conflict is Conflict.SHARED_MEMORY
-
-
-def test_a_replicated_value_is_found_in_the_own_lane() -> None:
-    low, high = lane("x", 2), lane("y", 2)
-    replicated = Layout(((low,),), (high, low))
-    conversion = convert(replicated, replicated)
-    assert conversion.exchange is None
-
-
-def test_a_replicated_value_is_chosen_among_the_own_registers() -> None:
-    """All lanes have both columns, each wants one: no lane asks another."""
-    pair, column = lane("x", 2), vector("x", 2)
-    everywhere = Layout(((), (column,)), (pair, column))
-    conversion = convert(everywhere, Layout(((), (pair,)), (pair,)))
-    assert conversion.exchange is not None
-    assert conversion.exchange.difference.is_zero
-    assert [(move.register, move.offset) for move in conversion.moves[0][0]] == [(0, 0), (1, 0)]
-
-
-def test_odd_counts_of_fragments_are_exchanged_like_others() -> None:
-    source, result = tiled(C, (3, 2)), tiled(C, (1, 6)).transposed()
-    assert convert(source, result).conflict is Conflict.LANE
-    matrix = np.arange(48 * 16).reshape(48, 16)
-    assert np.array_equal(moved(source, result, spread(source, matrix)), spread(result, matrix))
 
 
 def test_odd_numbers_of_lanes_that_would_exchange_elements_need_shared_memory() -> None:

@@ -12,7 +12,6 @@ from harness.layouts.conversion import Conflict, convert
 from harness.layouts.instructions import intel
 from harness.layouts.layout import Layout, tiled
 from harness.layouts.matrix_instruction import MatrixInstruction
-from harness.layouts.warp_tiling import WarpTiling
 from harness.targets.lowering.transforms import run_passes
 
 every_instruction = pytest.mark.parametrize("known", intel.INSTRUCTIONS, ids=lambda known: known.name)
@@ -106,15 +105,3 @@ def test_a_result_is_the_next_operand_without_a_move(known: MatrixInstruction) -
     assert known.c.is_equivalent(known.a)
     found = convert(tiled(known.c, (2, 4)), tiled(known.a, (2, 4)))
     assert found.conflict is Conflict.NONE
-
-
-def test_every_sub_group_has_a_band_of_rows_and_all_columns_of_b() -> None:
-    tiling = WarpTiling(intel.DPAS_F16, warps=8)
-    assert tiling.threads == 128
-    rows = {
-        tiling.left(64, 64).coordinates(place)[0] // 8
-        for place in tiling.left(64, 64).places()
-        if place.warp == 3
-    }
-    assert rows == {3}
-    assert tiling.right(64, 64).replicas == 8

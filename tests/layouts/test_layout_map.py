@@ -6,8 +6,8 @@ from generated_layouts import POWERS_OF_TWO, layouts
 from hypothesis import given
 
 from harness.layouts.instructions import nvidia
-from harness.layouts.layout import Layout, Level, lane, tiled, vector
-from harness.layouts.layout_map import element_bits, element_numbers, is_linear, layout_map
+from harness.layouts.layout import Layout, Level, tiled
+from harness.layouts.layout_map import element_numbers, is_linear, layout_map
 
 
 @given(layouts(sizes=POWERS_OF_TWO))
@@ -15,20 +15,6 @@ def test_the_map_gives_the_element_of_every_place(layout: Layout) -> None:
     function = layout_map(layout)
     numbers = element_numbers(layout.coordinate_table, layout.shape).ravel()
     assert [function(place) for place in range(1 << function.bits)] == numbers.tolist()
-
-
-@given(layouts(sizes=POWERS_OF_TWO))
-def test_replicas_are_the_kernel_and_all_elements_the_image(layout: Layout) -> None:
-    function = layout_map(layout)
-    assert 1 << len(function.kernel) == layout.replicas
-    assert sorted(function.image) == list(range(1 << element_bits(layout.shape)))
-
-
-@given(layouts(sizes=POWERS_OF_TWO, replicated=False))
-def test_the_inverse_finds_the_place_of_every_element(layout: Layout) -> None:
-    places = layout_map(layout).inverse()
-    numbers = element_numbers(layout.coordinate_table, layout.shape).ravel()
-    assert [places(number) for number in numbers.tolist()] == list(range(len(numbers)))
 
 
 @given(layouts())
@@ -57,9 +43,3 @@ def test_lanes_are_linear_beside_an_odd_number_of_fragments() -> None:
     assert not is_linear(layout)
     with pytest.raises(ValueError, match=r"no powers of two.*batch_column 3"):
         layout_map(layout)
-
-
-def test_what_lies_outside_an_odd_size_is_not_linear() -> None:
-    assert not is_linear(
-        Layout(((lane("x", 2), vector("x", 3)),), (lane("x", 2), vector("x", 3))), [Level.LANE]
-    )

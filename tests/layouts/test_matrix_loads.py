@@ -5,7 +5,6 @@ import pytest
 from harness.layouts.distribution.nvidia.ldmatrix import MatrixLoad, matrix_loads
 from harness.layouts.instructions.registry import instruction
 from harness.layouts.layout import Layout, tiled
-from harness.layouts.offsets import constant_part
 
 MMA = instruction("mma.sync.m16n8k16")
 KEYS, VALUES = tiled(MMA.b, (8, 4)), tiled(MMA.b, (8, 4)).transposed()
@@ -14,7 +13,7 @@ KEYS, VALUES = tiled(MMA.b, (8, 4)), tiled(MMA.b, (8, 4)).transposed()
 
 def depths(layout: Layout, load: MatrixLoad, axis: int) -> set[int]:
     """Return where along its depth the fragments of a load begin."""
-    return {constant_part(layout, axis, fragment, 0) for fragment, _ in load.matrices}
+    return {layout.constant_part(axis, fragment, 0) for fragment, _ in load.matrices}
 
 
 @pytest.mark.parametrize(("layout", "depth"), [(KEYS, 1), (VALUES, 0)], ids=["keys", "values"])
@@ -30,11 +29,3 @@ def test_a_load_has_matrices_of_two_steps_or_of_one(layout: Layout, depth: int) 
 def test_loads_of_one_step_come_before_those_of_the_next() -> None:
     steps = [min(depths(KEYS, load, 1)) for load in matrix_loads(KEYS, by_step=True)]
     assert steps == sorted(steps)
-
-
-def test_a_fragment_that_fills_a_load_stays_one() -> None:
-    queries = tiled(MMA.a, (2, 4))
-    loads = matrix_loads(queries, by_step=True)
-    assert [{fragment for fragment, _ in load.matrices} for load in loads] == [
-        {0}, {4}, {1}, {5}, {2}, {6}, {3}, {7},
-    ]  # fmt: skip

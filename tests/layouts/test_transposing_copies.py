@@ -6,14 +6,14 @@ from harness.errors import BuildError
 from harness.layouts.bank_conflicts import TileAccess, conflicts_of_accesses, least_conflicting_pitch
 from harness.layouts.contiguous_accesses import contiguous_accesses
 from harness.layouts.conversion import Conflict, convert
-from harness.layouts.instructions import amd
-from harness.layouts.layout import Layout, Level, lane, vector
+from harness.layouts.instructions.registry import instruction
+from harness.layouts.layout import Level
 from harness.layouts.shared_memory_model import Banks, SharedMemoryModel, consecutive_phases
 from harness.layouts.warp_tiling import WarpTiling
 
 BANKS = Banks(count=32, word_bytes=4, phases=consecutive_phases(64, pass_bytes=128))
 LDS = SharedMemoryModel(reads=BANKS, writes=BANKS)
-WAVES = WarpTiling(amd.CHAINED_MFMA_32_F16, warps=4, shared_memory=LDS)
+WAVES = WarpTiling(instruction("mfma.f32.32x32x8.f16.chained"), warps=4, shared_memory=LDS)
 PITCH = 68
 """Of 64 keys and 4 elements of padding."""
 
@@ -53,24 +53,10 @@ def test_what_the_product_reads_lies_in_different_banks_with_the_pitch_that_is_f
     assert conflicts_of_accesses(wanted, 64, 2, BANKS) > 0
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(32, 128), (64, 32), (16, 64), (64, 16)])
-def test_blocks_fit_tiles_of_other_shapes(rows: int, columns: int) -> None:
-    assert WAVES.can_transpose(rows, columns) is (rows * columns >= WAVES.threads * 16)
-
-
 def test_a_tile_that_blocks_do_not_divide_is_refused() -> None:
     assert not WAVES.can_transpose(64, 12)
     with pytest.raises(BuildError, match="256 threads cannot share a tile of 64×12 in blocks"):
         WAVES.transposing_copy(64, 12, 2, PITCH)
-
-
-def test_an_access_is_done_in_the_pieces_that_it_is_aligned_to() -> None:
-    row = Layout(
-        ((lane("y", 4),), (lane("x", 16), vector("x", 8))), (lane("y", 4), lane("x", 16), vector("x", 8))
-    )
-    assert conflicts_of_accesses(row, 136, 2, BANKS) == 0
-    # At multiples of 8 bytes each of 16 lanes has two pieces, those of 8 lanes in the banks of 8 others.
-    assert conflicts_of_accesses(row, 132, 2, BANKS) == 2 * 4
 
 
 @pytest.mark.parametrize(("pitch", "rows_at_once"), [(136, 4), (132, 8)])

@@ -13,20 +13,43 @@ import numpy as np
 from mlir import ir, passmanager
 from mlir.dialects import func, linalg, tensor
 from mlir.dialects.llvm import translate_module_to_llvmir
-from payloads.plain_execution import LOOPS
 
 from harness.dialect.decomposition import decompose_all
 from harness.dialect.verification import verify
 from harness.ir import builder as b
 from harness.ir.walk import operations_within
+from harness.problem.dtypes import numpy_dtype
 from harness.rewrites.simplifications import decompose_all_pads
 from harness.toolchains.host_llvm import initialize_llvm
+
+LOOPS = (
+    "one-shot-bufferize{bufferize-function-boundaries=true "
+    "function-boundary-type-conversion=identity-layout-map}",
+    "buffer-results-to-out-params{hoist-static-allocs=true modify-public-functions=true}",
+    "func.func(convert-linalg-to-loops)",
+    "convert-scf-to-cf",
+    "expand-strided-metadata",
+    "lower-affine",
+    "arith-expand{include-bf16=true}",
+    "convert-math-to-libm",
+    "convert-math-to-llvm",
+    "convert-arith-to-llvm",
+    "convert-index-to-llvm",
+    "finalize-memref-to-llvm",
+    "convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}",
+    "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+)
+"""The plainest lowering there is: every operation a nest of scalar loops."""
 
 ALLOCATING = LOOPS[0].replace("{", "{allow-return-allocs-from-loops=true ")
 BUFFERIZE = ("inline", ALLOCATING, LOOPS[1], "func.func(scf-forall-to-for)")
 LOWER = LOOPS[2:]
 BODY = "payload"
 """The function to rewrite; `main` calls it."""
+
+
+NUMPY_NAMES = {"f64": "float64", "i8": "int8", "i32": "int32"}
 
 
 @dataclass(frozen=True)
@@ -93,13 +116,20 @@ def execute(module: ir.Module, inputs: Sequence[np.ndarray], name: str = "main")
 
 
 def _array_type(type_: ir.Type) -> tuple[tuple[int, ...], np.dtype]:
-    return tuple(type_.shape), np.dtype({"f32": "float32", "f64": "float64"}[str(type_.element_type)])
+    name = str(type_.element_type)
+    return tuple(type_.shape), np.dtype(NUMPY_NAMES[name]) if name in NUMPY_NAMES else numpy_dtype(name)
 
 
 def _quick_compiler() -> llvm.TargetMachine:
     """Return a code generator that does not optimise: what is run is tiny."""
     initialize_llvm()
-    return llvm.Target.from_default_triple().create_target_machine(opt=0, codemodel="jitdefault", jit=True)
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=0,
+        codemodel="jitdefault",
+        jit=True,
+    )
 
 
 def body_of(module: ir.Module) -> ir.OpView:

@@ -85,45 +85,8 @@ def test_two_kernels_compute_attention(rows: int, kept: int, tiles: int) -> None
         main = MAIN.replace("xGx", f"x{tiles}x").replace("xRx", f"x{kept}x")
         calling = ir.Module.parse(re.sub(r"\n}\s*$", main + "}", str(module).strip()))
         place = np.full((2, 2, 6, 4), np.nan)
-        (found,) = execute(calling, [inputs.q, inputs.k, inputs.v, *workspaces, place])
-    assert expect(inputs, PROBLEM).check(found).first_bad is None
-
-
-def test_each_kernel_takes_what_it_reads_and_writes() -> None:
-    with mlir_context():
-        module = in_parts()
-        distribute(module)
-        buffers = {
-            function.name.value: [
-                ir.StringAttr(ir.DictAttr(own)["harness.buffer"]).value for own in function.arg_attrs
-            ]
-            for function in module.body.operations
-        }
-    assert buffers == {
-        "parts": ["query", "key", "value", "outputs", "maxima", "totals"],
-        "combine": ["outputs", "maxima", "totals", "output"],
-    }
-
-
-def test_the_second_kernel_only_merges() -> None:
-    with mlir_context():
-        module = in_parts()
-        distribute(module)
-        first, second = (str(function) for function in module.body.operations)
-    assert "attn.softmax" in first
-    assert "attn." not in second
-    assert "in (2, 2, 2, 2)" in first
-    assert "in (2, 2, 2)" in second
-
-
-def test_the_outcome_is_the_same_every_time() -> None:
-    texts = set()
-    for _ in range(3):
-        with mlir_context():
-            module = in_parts()
-            distribute(module)
-            texts.add(str(module))
-    assert len(texts) == 1
+        (result,) = execute(calling, [inputs.q, inputs.k, inputs.v, *workspaces, place])
+    assert expect(inputs, PROBLEM).check(result).first_bad is None
 
 
 def test_what_depends_on_what_the_loop_carries_is_refused() -> None:
@@ -136,20 +99,3 @@ def test_what_depends_on_what_the_loop_carries_is_refused() -> None:
         with pytest.raises(RewriteRefusedError, match="its iterations depend on each other"):
             distribute_loop(over_parts, ("parts", "combine"), [tile])
         assert str(module) == before
-
-
-def test_a_loop_in_another_loop_is_refused() -> None:
-    with mlir_context():
-        module = in_parts()
-        _, part = of_name(module, "scf.for")
-        with pytest.raises(RewriteRefusedError, match="it does not stand in a grid of a function"):
-            distribute_loop(part, ("parts", "combine"), [])
-
-
-def test_a_loop_that_counts_in_larger_steps_is_refused() -> None:
-    with mlir_context():
-        module = in_parts()
-        over_parts, _ = of_name(module, "scf.for")
-        over_parts.operands[2] = over_parts.operands[1]
-        with pytest.raises(RewriteRefusedError, match="it does not count from 0 to a known number"):
-            distribute_loop(over_parts, ("parts", "combine"), [])

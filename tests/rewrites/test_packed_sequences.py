@@ -14,7 +14,7 @@ from rewrites.execution import Argument, execute, payload, within
 from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
 from harness.ir import builder as b
-from harness.payloads.packed_attention import SequenceBounds
+from harness.payloads.packed_attention import sequence_bounds
 from harness.rewrites.packed_sequences import PackedSequences, key_tile_bounds
 from harness.rewrites.ranges import as_value
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
@@ -51,7 +51,7 @@ class Packing:
 
     def build(self) -> PackedSequences:
         query_starts, key_starts = (integers(starts) for starts in self.starts.tolist())
-        bounds = SequenceBounds.of_packed(query_starts, key_starts)
+        bounds = sequence_bounds({"cu_seqlens_q": query_starts, "cu_seqlens_kv": key_starts})
         return PackedSequences(bounds, len(self.lengths), self.keys, self.causal, self.top_left)
 
 
@@ -73,8 +73,8 @@ def computed_bounds(packing: Packing, first_rows, rows: int, step: int, is_known
 
     with mlir_context():
         module = payload([Argument((1,))], [(len(first_rows), 4)], build)
-        (found,) = execute(module, [np.zeros(1)])
-    return found.astype(int).tolist()
+        (result,) = execute(module, [np.zeros(1)])
+    return result.astype(int).tolist()
 
 
 PACKINGS = st.builds(
@@ -117,28 +117,17 @@ def test_no_key_is_missed_and_whole_tiles_are_seen_by_all_rows(packing, rows, st
 )
 def test_where_every_query_sees_a_key_no_tile_is_visited_or_masked_in_vain(packing, rows, step):
     first_rows = range(0, int(packing.starts[0, -1]) - rows + 1, rows)
-    for first_row, found in zip(
+    for first_row, bounds in zip(
         first_rows, computed_bounds(packing, first_rows, rows, step, True), strict=True
     ):
         seen = [packing.seen(first_row + row) for row in range(rows)]
         starts, ends = [each.start for each in seen], [each.stop for each in seen]
-        assert found == [
+        assert bounds == [
             min(starts) // step * step,
             -(-max(starts) // step) * step,
             min(ends) // step * step,
             max(ends),
         ]
-
-
-def test_two_sequences_share_a_tile_of_rows():
-    """Rows 2 … 6: two of the first sequence, with keys 0 … 5, and two of the second one, with keys 5 … 13."""
-    packing = Packing(((4, 5), (3, 8)))
-    assert computed_bounds(packing, [2], 4, 4, True) == [[0, 8, 4, 13]]
-
-
-def test_rows_of_no_sequence_leave_no_tile_whole():
-    packing = Packing(((4, 8),))
-    assert computed_bounds(packing, [0, 2, 4], 4, 4, True) == [[0, 0, 8, 8], [0, 0, 0, 8], [8, 0, 0, 0]]
 
 
 @settings(max_examples=12)
@@ -168,13 +157,13 @@ def test_visiting_those_tiles_computes_attention_of_each_sequence(packing, tile,
             bounds = key_tile_bounds(packing.build(), first_row, tile, step)
         split_at_masks(loop, bounds)
         assert len(within(module, attn.RowMask.NAME)) == 2
-        (found,) = execute(module, inputs)
-    expected = np.zeros_like(found)
+        (result,) = execute(module, inputs)
+    expected = np.zeros_like(result)
     for row, seen in enumerate(rows_seen):
         if len(seen):
             weight = np.exp(query[row] @ key[seen].T)
             expected[row] = weight / weight.sum() @ value[seen]
-    close(found, expected)
+    close(result, expected)
 
 
 def _first_row(loop: ir.OpView, queries: int, tile: int) -> b.Size:

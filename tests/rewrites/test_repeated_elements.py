@@ -1,20 +1,15 @@
 """What hides an element from a reduction that has seen it."""
 
-import math
-
 import numpy as np
 import pytest
 from mlir import ir
-from rewrites.attention_ir import Attention
 from rewrites.comparing import close
 from rewrites.execution import Argument, execute, payload, within
 
 from harness.dialect import operations as attn
 from harness.dialect.context import mlir_context
-from harness.ir import builder as b
 from harness.rewrites.errors import RewriteRefusedError
-from harness.rewrites.ranges import Range
-from harness.rewrites.repeated_elements import RAGGED_TILE, Hiding, hide_repeated, hiding_of
+from harness.rewrites.repeated_elements import Hiding, hiding_of
 from harness.rewrites.structured import view_of
 from harness.rewrites.tile_and_fuse import Ragged, TileOptions, tile_and_fuse
 
@@ -94,38 +89,6 @@ def test_other_reductions_are_refused(body):
             hiding_of(view_of(operation), 1)
 
 
-def test_softmaxes_do_not_see_minus_infinity_and_products_not_0():
-    with mlir_context():
-        module = Attention().module()
-        softmax, product = (within(module, name)[-1] for name in ("attn.softmax", "attn.batch_matmul"))
-        assert hiding_of(view_of(softmax), 1) == Hiding(0, -math.inf)
-        assert hiding_of(view_of(product), 2) == Hiding(0, 0.0)
-
-
-def test_only_tiles_that_were_moved_back_are_masked():
-    def build(left, right, start):
-        return [attn.batch_matmul(left, right, start).product]
-
-    with mlir_context():
-        module = payload([Argument((2, 3)), Argument((3, 4)), Argument((2, 4))], [(2, 4)], build)
-        product = within(module, attn.BatchMatmul.NAME)[0]
-        view, tiles = view_of(product), list(product.operands)
-        loops = tuple(Range(0, size, is_whole=True) for size in (2, 4, 3))
-        assert hide_repeated(view, loops, list(tiles)) == tiles
-        with ir.InsertionPoint(product):
-            moved = Range(b.index(2), 3, unshifted=b.index(4))
-            hidden = hide_repeated(view, (*loops[:2], moved), list(tiles))
-            parallel = hide_repeated(view, (Range(b.index(0), 2, unshifted=b.index(1)), *loops[1:]), tiles)
-        assert parallel == list(product.operands)
-        assert hidden[1:] == list(product.operands)[1:]
-        mask = attn.Mask(hidden[0].owner.opview)
-        assert RAGGED_TILE in mask.operation.attributes
-        assert mask.fill == 0.0
-        assert str(mask.visible) == "(d0, d1)[s0] -> (d1 - s0)"
-        assert [offset.owner.attributes["value"].value for offset in mask.offsets] == [0, 2]
-        assert [symbol.owner.attributes["value"].value for symbol in mask.symbols] == [4]
-
-
 @pytest.mark.parametrize("drop", [frozenset(), frozenset({0, 1})])
 def test_a_mask_follows_its_axis_in_tiles_that_lack_dimensions(drop):
     rng = np.random.default_rng(0)
@@ -140,5 +103,5 @@ def test_a_mask_follows_its_axis_in_tiles_that_lack_dimensions(drop):
         tile_and_fuse(root, [1, 1, 0, 0, 3], options=TileOptions(drop=drop, ragged=Ragged.SHIFTED))
         (mask,) = within(module, attn.Mask.NAME)
         assert attn.Mask(mask).visible.n_dims == 4 - len(drop)
-        (found,) = execute(module, [left, right, start])
-    close(found, left @ right + 1)
+        (result,) = execute(module, [left, right, start])
+    close(result, left @ right + 1)

@@ -2,14 +2,10 @@
 
 import pytest
 from mlir import ir
-from payloads.ir_checks import check_ir
 
 from harness.dialect.context import mlir_context
 from harness.dialect.verification import verify
-from harness.rewrites.errors import RewriteRefusedError
 from harness.rewrites.simplifications import (
-    decompose_all_pads,
-    erase_unused,
     merge_index_arithmetic,
     write_into_place,
 )
@@ -93,53 +89,3 @@ def test_loops_with_the_same_bounds_keep_their_own_index_arithmetic():
         assert merge_index_arithmetic(module) == 2
         verify(module)
         assert str(module).count("affine.apply") == 3
-
-
-def test_different_expressions_of_the_same_values_stay():
-    text = """
-    func.func @f(%n: index, %m: index) -> (index, index, index, index, index) {
-      %a = affine.min affine_map<(d0, d1) -> (d0, d1)>(%n, %m)
-      %b = affine.max affine_map<(d0, d1) -> (d0, d1)>(%n, %m)
-      %c = affine.min affine_map<(d0, d1) -> (d0, d1)>(%m, %n)
-      %d = affine.min affine_map<(d0, d1) -> (d0, d1 + 1)>(%n, %m)
-      %e = affine.apply affine_map<(d0, d1) -> (d0 + d1)>(%n, %m)
-      return %a, %b, %c, %d, %e : index, index, index, index, index
-    }
-    """
-    with mlir_context():
-        module = ir.Module.parse(text)
-        assert merge_index_arithmetic(module) == 0
-
-
-def test_unused_operations_of_one_function_are_erased_without_touching_others():
-    text = "func.func @{name}(%x: index) {{ %unused = arith.addi %x, %x : index return }}"
-    with mlir_context():
-        module = ir.Module.parse("\n".join(text.format(name=name) for name in ("first", "second")))
-        erase_unused(module.body.operations[0])
-        check_ir(
-            module,
-            """
-            CHECK: @first
-            CHECK-NOT: arith.addi
-            CHECK: @second
-            CHECK: arith.addi
-            """,
-        )
-
-
-def test_padding_that_depends_on_the_position_is_not_decomposed():
-    text = """
-    func.func @f(%x: tensor<2xf32>) -> tensor<4xf32> {
-      %padded = tensor.pad %x low[1] high[1] {
-      ^bb0(%i: index):
-        %integer = arith.index_cast %i : index to i32
-        %value = arith.sitofp %integer : i32 to f32
-        tensor.yield %value : f32
-      } : tensor<2xf32> to tensor<4xf32>
-      return %padded : tensor<4xf32>
-    }
-    """
-    with mlir_context():
-        module = ir.Module.parse(text)
-        with pytest.raises(RewriteRefusedError, match="pads with values that depend on the position"):
-            decompose_all_pads(module)

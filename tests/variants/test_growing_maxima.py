@@ -17,8 +17,8 @@ def test_earlier_tiles_are_corrected_by_what_their_exponents_had(splits: int) ->
     value = np.random.default_rng(0).uniform(0.5, 1.5, key.shape).astype(np.float32)
     value[:, :, : KEYS // 2] += 4
     params = {"tile_kv": 64, "kv_splits": splits}
-    found = harness.attention(query, key, value, variant="flash", target="cpu", params=params)
+    output = harness.attention(query, key, value, variant="flash", target="cpu", params=params)
     scores = (query[0, 0] @ key[0, 0].T).astype(np.float64) / 8  # as f32 has them
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     exact = weights / weights.sum(axis=1, keepdims=True) @ value[0, 0].astype(np.float64)
-    assert np.abs(found[0, 0] - exact).max() < 4e-6 * np.abs(exact).max()
+    assert np.abs(output[0, 0] - exact).max() < 4e-6 * np.abs(exact).max()

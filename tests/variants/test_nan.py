@@ -79,11 +79,10 @@ def settings() -> list[tuple[str, str, str]]:
 
 
 EVERY_RUN = [
-    *(("cpu", form, "f32") for form in ("flash-masked", "decode", "split-head", "varlen")),
-    ("cpu", "flash-masked", "bf16"),
+    ("cpu", "flash-masked", "f32"),
+    ("cpu", "naive", "bf16"),
+    ("cpu", "varlen", "f16"),
     ("cuda:sm_80", "flash-masked", "f32"),
-    ("rocm:gfx942", "flash-masked", "bf16"),
-    ("xegpu:bmg", "flash-masked", "f16"),
 ]
 
 
@@ -122,11 +121,11 @@ def is_beyond_length(problem: AttentionProblem, place: Place) -> bool:
     return problem.kv_lengths is not None and place[2] >= problem.kv_lengths[place[0]]
 
 
-def assert_kept(problem: AttentionProblem, found: dict[str, np.ndarray], expected: Seen) -> None:
+def assert_kept(problem: AttentionProblem, arrays: dict[str, np.ndarray], expected: Seen) -> None:
     """Rows that see a NaN are NaN where they see it, and so is their log-sum-exp where the score does."""
-    assert np.isnan(found[OUTPUT][expected.output].astype(np.float32)).all()
+    assert np.isnan(arrays[OUTPUT][expected.output].astype(np.float32)).all()
     if problem.log_sum_exp:
-        log_sum_exp = found[LOG_SUM_EXP].T if problem.is_packed else found[LOG_SUM_EXP]
+        log_sum_exp = arrays[LOG_SUM_EXP].T if problem.is_packed else arrays[LOG_SUM_EXP]
         np.testing.assert_array_equal(np.isnan(log_sum_exp), expected.log_sum_exp)
 
 
@@ -138,17 +137,17 @@ def test_rows_that_see_a_nan_are_nan_and_no_others(
     problem = FORMS[form].problem(dtype)
     executable = built(target, FORMS[form], dtype, tmp_path)
     inputs = make_inputs(problem, "normal", 3)
-    given = {"q", "k", "v"} if inputs.projections else set()
+    derived = {"q", "k", "v"} if inputs.projections else set()
     for name, array in inputs.arrays().items():
-        if name in given | {"mask"}:
+        if name in derived | {"mask"}:
             continue
         for nan in nans(dtype, draw, RANDOM.get(target, 0)):
             place = tuple(draw.integers(array.shape).tolist())
             expected = seen(inputs, problem, name, place)
-            found = outputs(executable, with_element(inputs, name, place, nan))
-            assert_kept(problem, found, expected)
+            computed = outputs(executable, with_element(inputs, name, place, nan))
+            assert_kept(problem, computed, expected)
             may_be = expected.output.any(axis=-1)
             if name in MAKE_VALUES and not is_beyond_length(problem, place):
                 may_be |= rows_of_values(FORMS[form], problem, name, place)
-            rows = np.isnan(found[OUTPUT].astype(np.float32)).any(axis=-1)
+            rows = np.isnan(computed[OUTPUT].astype(np.float32)).any(axis=-1)
             assert not (rows & ~may_be).any(), (name, place, nan.tobytes().hex())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sweeps import sweep
-from variants.native_runs import GENERATED, judge, load, run
+from variants.native_runs import GENERATED, judge, run
 
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
@@ -37,9 +37,6 @@ SHAPES = {
     "late queries see all": problem(seq_q=77, seq_kv=33, causal=True, causal_alignment="top-left"),
     "one grid point": problem(heads=1, seq_q=12, seq_kv=26, head_dim=24),
     "cross attention": problem(seq_q=33, seq_kv=200, head_dim=40, head_dim_v=48, heads=6, kv_heads=1),
-}
-
-HALF_PRECISION_SHAPES = {
     "fewer than a vector, f16": problem(seq_q=5, head_dim=33, causal=True, dtype="f16"),
     "cross attention, f16": problem(seq_q=77, seq_kv=141, head_dim=40, head_dim_v=48, dtype="f16"),
     "fewer than a vector, bf16": problem(seq_q=12, head_dim=24, head_dim_v=8, dtype="bf16"),
@@ -68,35 +65,17 @@ def test_equals_the_oracle(variant, shape):
 
 
 @EACH_VARIANT
-@pytest.mark.parametrize("shape", sweep(HALF_PRECISION_SHAPES, but=IN_EVERY_RUN))
-def test_equals_the_oracle_in_half_precision(variant, shape):
-    assert judge(variant, HALF_PRECISION_SHAPES[shape]).first_bad is None
-
-
-@EACH_VARIANT
-@pytest.mark.parametrize("scale", sweep([-0.3, 0.0, 1e-60], but=[-0.3]))
+@pytest.mark.parametrize("scale", sweep([-0.3, 0.0, 1e-60, 1e6], but=[-0.3]))
 def test_equals_the_oracle_at_any_scale(variant, scale):
     assert judge(variant, problem(seq_q=33, scale=scale, causal=True)).first_bad is None
 
 
 @EACH_VARIANT
-def test_a_single_key_gives_its_value_although_its_score_is_huge(variant):
-    assert judge(variant, problem(seq_q=3, seq_kv=1, scale=1e6)).first_bad is None
-
-
-@EACH_VARIANT
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", sweep(["f32", "f16", "bf16"], but=["f16"]))
 def test_equals_the_oracle_for_every_input_distribution(variant, distribution, dtype):
     drawn = RAGGED.model_copy(update={"dtype": dtype})
     assert judge(variant, drawn, distribution).first_bad is None
-
-
-@EACH_VARIANT
-def test_queries_without_a_visible_key_give_exactly_zero(variant):
-    unequal = SHAPES["queries that see no key"]
-    output = run(variant, unequal, make_inputs(unequal))
-    assert not output[:, :, : unequal.seq_q - unequal.seq_kv].any()
 
 
 @EACH_VARIANT
@@ -116,55 +95,11 @@ def test_thread_counts_give_bitwise_equal_outputs(variant, drawn):
 
 
 @EACH_VARIANT
-def test_repeated_runs_give_bitwise_equal_outputs(variant):
-    call = load(variant, RAGGED).bind(make_inputs(RAGGED))
-    outputs = []
-    for _ in range(2):
-        call.poison()
-        call.run()
-        outputs.append(call.output().tobytes())
-    assert outputs[0] == outputs[1]
-
-
-@EACH_VARIANT
-@pytest.mark.parametrize("row", [0, 15, 16, 70, 76])
-def test_nan_in_a_query_spoils_exactly_its_row(variant, row):
-    inputs = make_inputs(RAGGED)
-    inputs.q[0, 1, row, 3] = np.nan
-    spoiled = np.isnan(run(variant, RAGGED, inputs))
-    expected = np.zeros_like(spoiled)
-    expected[0, 1, row] = True
-    np.testing.assert_array_equal(spoiled, expected)
-
-
-@EACH_VARIANT
-def test_nan_in_a_key_spoils_every_query_that_sees_it(variant):
-    inputs = make_inputs(RAGGED)
-    inputs.k[0, 1, 40, 3] = np.nan
-    spoiled = np.isnan(run(variant, RAGGED, inputs)).all(axis=-1)
-    expected = np.zeros_like(spoiled)
-    expected[0, 1, 40:] = True
-    np.testing.assert_array_equal(spoiled, expected)
-
-
-@EACH_VARIANT
-def test_nan_in_a_value_spoils_its_component_of_every_query(variant):
-    full = SHAPES["cross attention"]
-    inputs = make_inputs(full)
-    inputs.v[0, 0, 40, 7] = np.nan
-    spoiled = np.isnan(run(variant, full, inputs))
-    expected = np.zeros_like(spoiled)
-    expected[..., 7] = True
-    np.testing.assert_array_equal(spoiled, expected)
-
-
-@EACH_VARIANT
 def test_leaves_the_inputs_as_they_were(variant):
     inputs = make_inputs(RAGGED)
     before = Inputs(inputs.q.copy(), inputs.k.copy(), inputs.v.copy())
     run(variant, RAGGED, inputs)
-    for name in ("q", "k", "v"):
-        np.testing.assert_array_equal(getattr(inputs, name), getattr(before, name))
+    np.testing.assert_equal(inputs.arrays(), before.arrays())
 
 
 @pytest.mark.parametrize(("variant", "dtype"), [("flash", "f16"), ("unfused", "f32")])
@@ -192,7 +127,7 @@ problems = st.builds(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     drawn=problems,
     variant=st.sampled_from(GENERATED),
@@ -214,7 +149,7 @@ def tied_inputs(drawn: AttentionProblem) -> Inputs:
 
 @EACH_VARIANT
 @pytest.mark.parametrize("causal", sweep([False, True], but=[True]))
-@pytest.mark.parametrize("scale", sweep([16.5, 1e3, 1e6, 1e9, 1e20, -1e9, -1e20], but=[16.5, -1e20]))
+@pytest.mark.parametrize("scale", sweep([16.5, 1e3, 1e6, 1e9, 1e20, -1e9, -1e20], but=[-1e20]))
 def test_equals_the_oracle_at_large_scales(variant, scale, causal):
     drawn = problem(seq_q=96, scale=scale, causal=causal)
     inputs = tied_inputs(drawn)

@@ -5,12 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from emulated_runs import assert_right_on_emulator
-from payloads.ir_checks import check_ir
 from sweeps import sweep
 
 from harness import plugins
 from harness.artifact.artifact import Artifact
-from harness.dialect.context import mlir_context
 from harness.errors import UnsupportedError
 from harness.oracle.expected import Verdict, expect
 from harness.problem.attention_problem import AttentionProblem
@@ -19,21 +17,14 @@ from harness.problem.inputs import make_inputs
 
 SKEWED = {"cu_seqlens_q": (0, 1, 1, 40, 240, 257), "cu_seqlens_kv": (0, 7, 9, 60, 260, 260)}
 DECODE = {"cu_seqlens_q": (0, 1, 2, 3), "cu_seqlens_kv": (0, 5, 9, 300)}
-EVERYTHING = {
-    "heads": 4,
-    "kv_heads": 2,
-    "head_dim": 40,
-    "head_dim_v": 64,
-    "window": (40, 10),
-    "softcap": 5.0,
-    "sinks": True,
-    "log_sum_exp": True,
-}
 PROBLEMS = {
     "causal": AttentionProblem(heads=2, head_dim=32, causal=True, **SKEWED),
-    "everything": AttentionProblem(**EVERYTHING, **SKEWED),
+    "everything": AttentionProblem(
+        heads=4, kv_heads=2, head_dim=40, head_dim_v=64, window=(40, 10), softcap=5.0, sinks=True,
+        log_sum_exp=True, **SKEWED,
+    ),
     "decode": AttentionProblem(heads=1, head_dim=16, **DECODE),
-}
+}  # fmt: skip
 CHIPS = ("cuda:sm_80", "cuda:sm_90a", "rocm:gfx942", "rocm:gfx1100", "rocm:gfx1201", "xegpu:bmg")
 
 
@@ -54,7 +45,7 @@ def judge(artifact: Artifact, folder: Path, distribution: str = "normal") -> Ver
     ("problem", "page_size"),
     sweep(
         [(name, size) for name in PROBLEMS for size in (1, 16, 48, 64, 1024)],
-        but=[("causal", 16), ("everything", 64), ("decode", 1024)],
+        but=[("causal", 16), ("everything", 64)],
     ),
 )
 def test_keys_in_pages_are_right(problem, page_size, tmp_path):
@@ -69,7 +60,7 @@ def test_keys_in_pages_are_right(problem, page_size, tmp_path):
     ("target", "problem"),
     sweep(
         [(target, problem) for target in CHIPS for problem in PROBLEMS],
-        but=[("cuda:sm_80", "everything"), ("rocm:gfx942", "causal"), ("xegpu:bmg", "decode")],
+        but=[("cuda:sm_80", "everything")],
     ),
 )
 def test_keys_in_pages_are_right_on_gpus(target, problem, tmp_path):
@@ -97,22 +88,6 @@ def test_a_table_with_two_entries_exchanged_is_wrong(tmp_path, monkeypatch):
     call = executable.bind(inputs)
     call.run()
     assert not expect(inputs, problem).check(call.output()).ok
-
-
-def test_a_tile_is_read_where_the_table_says():
-    case = case_of(PROBLEMS["causal"], page_size=64, tile_kv=32)
-    with mlir_context():
-        text = str(plugins.variant("varlen").kernels(case))
-    check_ir(
-        text,
-        """
-        CHECK: [[MOVED:#map[0-9]*]] = affine_map<(d0, d1) -> (d1 * 64 + d0 mod 64)>
-        CHECK: harness.buffer = "page_table"
-        CHECK: tensor.extract %arg6{{.*}} : tensor<7xi32>
-        CHECK: affine.apply [[MOVED]]
-        CHECK: tensor.extract_slice %arg1{{.*}} to tensor<32x32xf32>
-        """,
-    )
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ LAST_IS_SEEN = {
 }
 """Forms of which some row sees the last element of each array."""
 
-EVERY_RUN = [("flash", "key"), ("unfused", "bias"), ("naive", "query"), ("varlen", "value")]
+EVERY_RUN = [("flash", "key"), ("unfused", "bias"), ("varlen", "value")]
 
 
 def settings() -> list[tuple[str, str]]:

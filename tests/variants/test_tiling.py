@@ -12,7 +12,6 @@ from harness.dialect.context import mlir_context
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
 from harness.targets.base import TileSizes
-from harness.targets.cpu.chip import chip
 from harness.variants.schedule import apply
 from harness.variants.tiling import Tiling
 
@@ -71,14 +70,7 @@ def tile_flops(tiling: Tiling) -> tuple[int, int]:
     return pairs * tiling.problem.head_dim, pairs * tiling.problem.head_dim_v
 
 
-@given(PROBLEMS, SIZES)
-def test_computed_rows_are_the_least_multiple_of_the_granule(problem, sizes):
-    tiling = Tiling.of(problem, sizes)
-    assert tiling.padded_query % sizes.query_multiple == 0
-    assert 0 <= tiling.padded_query - tiling.query < sizes.query_multiple
-
-
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(PROBLEMS, SIZES)
 def test_flash_executes_both_products_of_every_visited_tile(problem, sizes):
     tiling = Tiling.of(problem, sizes)
@@ -89,7 +81,7 @@ def test_flash_executes_both_products_of_every_visited_tile(problem, sizes):
     assert executed("flash", problem, sizes) == expected
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(PROBLEMS, SIZES)
 def test_naive_recomputes_a_row_of_scores_for_every_key_tile(problem, sizes):
     tiling = Tiling.of(problem, sizes)
@@ -100,7 +92,7 @@ def test_naive_recomputes_a_row_of_scores_for_every_key_tile(problem, sizes):
     assert executed("naive", problem, sizes) == expected
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(PROBLEMS, SIZES)
 def test_unfused_executes_hidden_pairs_too(problem, sizes):
     tiling = Tiling.of(problem, sizes)
@@ -112,44 +104,10 @@ def test_unfused_executes_hidden_pairs_too(problem, sizes):
 
 
 @pytest.mark.parametrize("tiles", [2, 8])
-def test_naive_s_recompute_factor_where_tiles_divide(tiles):
-    problem = AttentionProblem(heads=2, seq_q=64, seq_kv=16 * tiles, head_dim=8)
-    assert executed("naive", problem, TileSizes(query=32, key=16)) == problem.flops() * (tiles + 2) / 2
-
-
-@pytest.mark.parametrize("tiles", [2, 8])
 def test_naive_makes_rows_of_scores_twice_where_kernels_hold_none(tiles):
     problem = AttentionProblem(heads=2, seq_q=64, seq_kv=16 * tiles, head_dim=8)
     sizes = TileSizes(query=32, key=16, materializes_score_rows=False)
     assert executed("naive", problem, sizes) == problem.flops() * (tiles + 1)
-
-
-@pytest.mark.parametrize("variant", ["flash", "unfused"])
-def test_flash_and_unfused_execute_the_ideal_where_tiles_divide(variant):
-    problem = AttentionProblem(heads=2, seq_q=64, seq_kv=48, head_dim=8)
-    assert executed(variant, problem, TileSizes(query=32, key=16)) == problem.flops()
-
-
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
-def test_parameters_reach_the_tiling(variant):
-    problem = AttentionProblem(heads=1, seq_q=100, head_dim=8)
-    case = Case(problem=problem, variant=variant, target="cpu", params={"tile_q": 24, "tile_kv": 7})
-    tiling = plugins.variant(variant).tiling(case)
-    assert (tiling.query, tiling.key) == (24, 7)
-
-
-def test_what_no_parameter_sets_comes_from_the_target():
-    problem = AttentionProblem(heads=1, seq_q=500, head_dim=8)
-    case = Case(problem=problem, variant="flash", target="cpu:avx2")
-    preferred = plugins.target("cpu").tile_sizes("avx2", problem)
-    tiling = plugins.variant("flash").tiling(case)
-    assert (tiling.query, tiling.key) == (preferred.query, preferred.key)
-
-
-def test_the_cpu_pads_queries_to_whole_vectors():
-    problem = AttentionProblem(heads=1, seq_q=3, head_dim=8)
-    tiling = plugins.variant("flash").tiling(Case(problem=problem, variant="flash", target="cpu:avx2"))
-    assert (tiling.query, tiling.padded_query) == (3, chip("avx2").registers.vector_length)
 
 
 def test_parameters_enter_the_source_that_cache_keys_are_made_of():
@@ -161,19 +119,6 @@ def test_parameters_enter_the_source_that_cache_keys_are_made_of():
         for tile in (16, 32)
     }
     assert len(sources) == 2
-
-
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
-def test_unsupported_features_give_their_reason(variant):
-    projected = AttentionProblem(heads=1, seq_q=4, head_dim=8, model_width=16)
-    reason = plugins.variant(variant).supports(projected, "cpu")
-    assert reason == "prologue projections (model_width) is not part of this variant's payload"
-
-
-@pytest.mark.parametrize("variant", ["flash", "naive", "unfused"])
-def test_plain_problems_are_supported(variant):
-    problem = AttentionProblem(heads=4, kv_heads=2, seq_q=5, head_dim=8, causal=True, dtype="f16")
-    assert plugins.variant(variant).supports(problem, "cpu") is None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from harness.layouts.distribution.conversions import converted
 from harness.layouts.distribution.distributor import Distributor, copy_scalar_operation
 from harness.layouts.distribution.lane_value import LaneValue, fragment_type
 from harness.layouts.layout import Layout
-from harness.layouts.offsets import constant_part
 
 
 def distribute_elementwise(distributor: Distributor, operation: ir.OpView) -> None:
@@ -94,7 +93,7 @@ def _within(distributor: Distributor, layout: Layout, truths: Sequence[int]) -> 
 
 
 def _offsets(layout: Layout, kind: ir.VectorType, fragment: int, start: int) -> ir.Value:
-    offsets = [start + constant_part(layout, 0, fragment, register) for register in range(layout.registers)]
+    offsets = [start + layout.constant_part(0, fragment, register) for register in range(layout.registers)]
     attributes = [ir.IntegerAttr.get(kind.element_type, offset) for offset in offsets]
     return arith.constant(kind, ir.DenseElementsAttr.get(attributes, kind))
 

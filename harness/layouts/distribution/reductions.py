@@ -12,7 +12,6 @@ from harness.layouts.distribution.conversions import shuffled_xor
 from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_value import LaneValue, from_elements
 from harness.layouts.layout import Layout, Level
-from harness.layouts.offsets import constant_part
 from harness.layouts.register_pairs import PAIR
 
 PARTIAL = "partial"
@@ -38,7 +37,7 @@ def distribute_reduction(distributor: Distributor, operation: ir.OpView) -> None
     for fragment in range(layout.fragments):
         elements = []
         for register in range(layout.registers):
-            partial = part_of(constant_part(layout, 0, fragment, register))
+            partial = part_of(layout.constant_part(0, fragment, register))
             partial = _over_lanes(partial, masks, lanes, combine)
             elements.append(combine(partial, start.element(fragment, register)))
         fragments.append(from_elements(elements))
@@ -113,7 +112,7 @@ def _parts_of_lane(
     same_rows: dict[tuple[int, ...], list[ir.Value]] = {}
     for fragment, value in enumerate(source.fragments):
         rows = tuple(
-            constant_part(layout, 1 - axis, fragment, register) for register in range(layout.registers)
+            layout.constant_part(1 - axis, fragment, register) for register in range(layout.registers)
         )
         same_rows.setdefault(rows, []).append(value)
     if layout.registers % PAIR == 0 and all(len(set(rows)) == 1 for rows in same_rows):

@@ -18,7 +18,6 @@ from harness.layouts.distribution.distributor import Distributor
 from harness.layouts.distribution.lane_coordinates import UNIFORM, index
 from harness.layouts.formulas import formula
 from harness.layouts.layout import Layout
-from harness.layouts.offsets import constant_part
 
 LAST_AXIS = -1
 
@@ -100,7 +99,7 @@ def addresses_of(
 
 def offsets_of(layout: Layout, access: ContiguousAccess) -> list[int]:
     """Return where in the tile an access is, as far as it is the same for all lanes."""
-    return [constant_part(layout, axis, access.fragment, access.register) for axis in range(len(layout.axes))]
+    return [layout.constant_part(axis, access.fragment, access.register) for axis in range(len(layout.axes))]
 
 
 def alignment_of(transfer: ir.OpView, first: int, layout: Layout) -> TileAlignment:

@@ -147,23 +147,20 @@ CDNA4 = 'CDNA4 ISA, "Matrix Arithmetic Instructions"'
 RDNA3 = "RDNA3 ISA, section 7.9"
 RDNA4 = 'RDNA4 ISA, "Wave Matrix Multiply Accumulate"'
 
-MFMA_16_F16, MFMA_16_BF16 = (_mfma_instruction(16, 16, operand, CDNA) for operand in ("f16", "bf16"))
-MFMA_32_F16, MFMA_32_BF16 = (_mfma_instruction(32, 8, operand, CDNA) for operand in ("f16", "bf16"))
-DEEP_MFMA_16_F16, DEEP_MFMA_16_BF16 = (
-    _mfma_instruction(16, 32, operand, CDNA4) for operand in ("f16", "bf16")
+HALF_TYPES = ("f16", "bf16")
+INSTRUCTIONS = (
+    *(_mfma_instruction(16, 16, operand, CDNA) for operand in HALF_TYPES),
+    *(_mfma_instruction(32, 8, operand, CDNA) for operand in HALF_TYPES),
+    *(_mfma_instruction(16, 32, operand, CDNA4) for operand in HALF_TYPES),
+    *(_mfma_instruction(32, 16, operand, CDNA4) for operand in HALF_TYPES),
+    *(_mfma_instruction(lines, 64 // lines, "f32", CDNA) for lines in (16, 32)),
+    *(
+        _wmma_instruction("gfx11", each, REPLICATED_OPERAND, ALTERNATING_ACCUMULATOR, RDNA3)
+        for each in HALF_TYPES
+    ),
+    *(_wmma_instruction("gfx12", each, SHARED_OPERAND, HALVED_ACCUMULATOR, RDNA4) for each in HALF_TYPES),
 )
-DEEP_MFMA_32_F16, DEEP_MFMA_32_BF16 = (
-    _mfma_instruction(32, 16, operand, CDNA4) for operand in ("f16", "bf16")
-)
-MFMA_16_F32, MFMA_32_F32 = (_mfma_instruction(lines, 64 // lines, "f32", CDNA) for lines in (16, 32))
-WMMA_GFX11_F16, WMMA_GFX11_BF16 = (
-    _wmma_instruction("gfx11", operand, REPLICATED_OPERAND, ALTERNATING_ACCUMULATOR, RDNA3)
-    for operand in ("f16", "bf16")
-)
-WMMA_GFX12_F16, WMMA_GFX12_BF16 = (
-    _wmma_instruction("gfx12", operand, SHARED_OPERAND, HALVED_ACCUMULATOR, RDNA4)
-    for operand in ("f16", "bf16")
-)
+"""As the instruction sets state them; accumulators are f32."""
 
 
 def _chained(instruction: MatrixInstruction, fragment: Layout) -> MatrixInstruction:
@@ -175,63 +172,20 @@ def _chained(instruction: MatrixInstruction, fragment: Layout) -> MatrixInstruct
     return replace(regrouped(swapped(instruction), fragment, fragment), name=f"{instruction.name}.chained")
 
 
-def _chained_mfma(instruction: MatrixInstruction) -> MatrixInstruction:
+def _depth_as_left(instruction: MatrixInstruction) -> Layout:
+    """Return how an operand of the next product lies, as C leaves its elements where it can.
+
+    Of f32, four instructions take a fragment: one for each of a run.  Of gfx11 the halves of a wave, which
+    take turns in C, still exchange what each of them has to have whole.
+    """
+    if "gfx11" in instruction.name:
+        return REPLICATED_OPERAND
+    if "gfx12" in instruction.name:
+        return HALVED_ACCUMULATOR.transposed()
     group, line, _ = instruction.a.order
     runs, run = vector("y", max(1, instruction.a.registers // RUN)), vector("x", RUN)
-    return _chained(instruction, Layout(axes=((line,), (runs, group, run)), order=(group, line, runs, run)))
+    return Layout(axes=((line,), (runs, group, run)), order=(group, line, runs, run))
 
 
-CHAINED_MFMA_16_F16, CHAINED_MFMA_16_BF16 = map(_chained_mfma, (MFMA_16_F16, MFMA_16_BF16))
-CHAINED_MFMA_32_F16, CHAINED_MFMA_32_BF16 = map(_chained_mfma, (MFMA_32_F16, MFMA_32_BF16))
-CHAINED_DEEP_MFMA_16_F16, CHAINED_DEEP_MFMA_16_BF16 = map(
-    _chained_mfma, (DEEP_MFMA_16_F16, DEEP_MFMA_16_BF16)
-)
-CHAINED_DEEP_MFMA_32_F16, CHAINED_DEEP_MFMA_32_BF16 = map(
-    _chained_mfma, (DEEP_MFMA_32_F16, DEEP_MFMA_32_BF16)
-)
-CHAINED_MFMA_16_F32, CHAINED_MFMA_32_F32 = map(_chained_mfma, (MFMA_16_F32, MFMA_32_F32))
-"""Of f32, four instructions for a fragment: one for each of a run."""
-CHAINED_WMMA_GFX11_F16, CHAINED_WMMA_GFX11_BF16 = (
-    _chained(instruction, REPLICATED_OPERAND) for instruction in (WMMA_GFX11_F16, WMMA_GFX11_BF16)
-)
-"""The halves of a wave, which take turns in C, still exchange what each of them has to have whole."""
-HALVED_OPERAND = HALVED_ACCUMULATOR.transposed()
-CHAINED_WMMA_GFX12_F16, CHAINED_WMMA_GFX12_BF16 = (
-    _chained(instruction, HALVED_OPERAND) for instruction in (WMMA_GFX12_F16, WMMA_GFX12_BF16)
-)
-
-INSTRUCTIONS = (
-    MFMA_16_F16,
-    MFMA_16_BF16,
-    MFMA_32_F16,
-    MFMA_32_BF16,
-    DEEP_MFMA_16_F16,
-    DEEP_MFMA_16_BF16,
-    DEEP_MFMA_32_F16,
-    DEEP_MFMA_32_BF16,
-    MFMA_16_F32,
-    MFMA_32_F32,
-    WMMA_GFX11_F16,
-    WMMA_GFX11_BF16,
-    WMMA_GFX12_F16,
-    WMMA_GFX12_BF16,
-)
-"""As the instruction sets state them; accumulators are f32."""
-
-CHAINED_INSTRUCTIONS = (
-    CHAINED_MFMA_16_F16,
-    CHAINED_MFMA_16_BF16,
-    CHAINED_MFMA_32_F16,
-    CHAINED_MFMA_32_BF16,
-    CHAINED_DEEP_MFMA_16_F16,
-    CHAINED_DEEP_MFMA_16_BF16,
-    CHAINED_DEEP_MFMA_32_F16,
-    CHAINED_DEEP_MFMA_32_BF16,
-    CHAINED_MFMA_16_F32,
-    CHAINED_MFMA_32_F32,
-    CHAINED_WMMA_GFX11_F16,
-    CHAINED_WMMA_GFX11_BF16,
-    CHAINED_WMMA_GFX12_F16,
-    CHAINED_WMMA_GFX12_BF16,
-)
+CHAINED_INSTRUCTIONS = tuple(_chained(each, _depth_as_left(each)) for each in INSTRUCTIONS)
 """As products of which one follows the other take them."""

@@ -17,9 +17,8 @@ from harness.layouts.contiguous_accesses import contiguous_accesses
 from harness.layouts.distribution.transfers import LAST_AXIS, alignment_of, bytes_of, open_axes
 from harness.layouts.layout import Layout
 from harness.layouts.shared_memory_model import WIDEST_ACCESS_BYTES, SharedMemoryModel
-from harness.layouts.through_shared_memory import LEAST_BITS, exchanged
 from harness.layouts.warp_tiling import WarpTiling
-from harness.layouts.workgroup_memory import is_body_of_workgroup
+from harness.layouts.workgroup_memory import LEAST_BITS, exchanged, is_body_of_workgroup
 from harness.targets.gpu.shared_memory import place
 
 

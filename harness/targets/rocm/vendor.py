@@ -8,7 +8,7 @@ from types import MappingProxyType
 from harness.artifact.artifact import Loader
 from harness.emulator.devices import device as emulated_device
 from harness.layouts.instructions import amd
-from harness.layouts.matrix_instruction import MatrixInstruction
+from harness.layouts.matrix_instruction import MatrixInstruction, named
 from harness.layouts.shared_memory_model import (
     WIDEST_ACCESS_BYTES,
     Banks,
@@ -25,10 +25,13 @@ QUAD, HALF_WAVE = 4, 32
 """Lanes."""
 
 MATRIX_INSTRUCTIONS: Mapping[Feature, tuple[MatrixInstruction, ...]] = {
-    Feature.MFMA_DEEP: (amd.CHAINED_DEEP_MFMA_32_F16, amd.CHAINED_DEEP_MFMA_32_BF16),
-    Feature.MFMA: (amd.CHAINED_MFMA_32_F16, amd.CHAINED_MFMA_32_BF16, amd.CHAINED_MFMA_16_F32),
-    Feature.WMMA: (amd.CHAINED_WMMA_GFX12_F16, amd.CHAINED_WMMA_GFX12_BF16),
-    Feature.WMMA_REPLICATED: (amd.CHAINED_WMMA_GFX11_F16, amd.CHAINED_WMMA_GFX11_BF16),
+    feature: tuple(named(amd.CHAINED_INSTRUCTIONS, f"{name}.chained") for name in names)
+    for feature, names in {
+        Feature.MFMA_DEEP: ("mfma.f32.32x32x16.f16", "mfma.f32.32x32x16.bf16"),
+        Feature.MFMA: ("mfma.f32.32x32x8.f16", "mfma.f32.32x32x8.bf16", "mfma.f32.16x16x4.f32"),
+        Feature.WMMA: ("wmma.gfx12.f32.16x16x16.f16", "wmma.gfx12.f32.16x16x16.bf16"),
+        Feature.WMMA_REPLICATED: ("wmma.gfx11.f32.16x16x16.f16", "wmma.gfx11.f32.16x16x16.bf16"),
+    }.items()
 }
 """What code is generated for where a chip has a feature; of two for one type the first is taken."""
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dense_attention import draw_inputs
 
 from harness.artifact.artifact import Artifact
 from harness.errors import UnsupportedError
 from harness.oracle.expected import expect
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
+from harness.problem.inputs import make_inputs
 from harness.variants.baselines.torch.variant import Torch, TorchUnfused
 
 NEEDS_TORCH = pytest.mark.extra("baselines", "device")
@@ -60,7 +60,7 @@ def on_device(monkeypatch):
 @pytest.mark.parametrize("backend", [None, "math"])
 def test_the_named_backend_computes_and_is_timed_by_events(on_device, backend, tmp_path):
     params = {} if backend is None else {"backend": backend}
-    inputs = draw_inputs(SMALL)
+    inputs = make_inputs(SMALL)
     call = on_device.load_fused(build(Torch(), tmp_path, **params), tmp_path).bind(inputs)
     call.poison()
     call.run()
@@ -72,14 +72,14 @@ def test_the_named_backend_computes_and_is_timed_by_events(on_device, backend, t
 
 @NEEDS_TORCH
 def test_a_backend_without_a_kernel_is_no_failure(on_device, tmp_path):
-    call = on_device.load_fused(build(Torch(), tmp_path, backend="cudnn"), tmp_path).bind(draw_inputs(SMALL))
+    call = on_device.load_fused(build(Torch(), tmp_path, backend="cudnn"), tmp_path).bind(make_inputs(SMALL))
     with pytest.raises(UnsupportedError, match="PyTorch's backend cudnn has no kernel for this problem"):
         call.run()
 
 
 @NEEDS_TORCH
 def test_the_three_calls_run_there_too(on_device, tmp_path):
-    inputs = draw_inputs(SMALL)
+    inputs = make_inputs(SMALL)
     call = on_device.load_unfused(build(TorchUnfused(), tmp_path), tmp_path).bind(inputs)
     call.poison()
     assert np.isnan(call.output()).all()

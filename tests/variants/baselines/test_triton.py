@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib.util
-import re
 from pathlib import Path
 
 import pytest
@@ -86,33 +85,6 @@ def test_what_no_workgroup_has_shared_memory_for_is_unsupported(tmp_path: Path) 
 
 
 @pytest.mark.extra("triton")
-def test_nothing_tells_whose_machine_it_was_built_on(tmp_path: Path) -> None:
-    build(SMALL, tmp_path)
-    for file in tmp_path.glob("*.*"):
-        assert str(Path(__file__).parents[3]).encode() not in file.read_bytes(), file.name
-
-
-@pytest.mark.extra("triton")
-def test_a_positive_scale_is_a_part_of_the_exponents_multiply_add(tmp_path: Path) -> None:
-    products = {}
-    for scale in (0.3, -0.3):
-        folder = tmp_path / str(scale)
-        folder.mkdir()
-        artifact = build(SMALL.model_copy(update={"scale": scale}), folder)
-        text = (folder / artifact.stage_files["ptx"]).read_text()
-        products[scale] = len(re.findall(r"\bmul(?:\.rn)?(?:\.ftz)?\.f32", text))
-    scores_of_a_lane = TILES["tile_q"] * TILES["tile_kv"] // (32 * TILES["warps"])
-    assert products[0.3] + scores_of_a_lane // 2 < products[-0.3], "one product a row instead of one a score"
-
-
-@pytest.mark.extra("triton")
-def test_few_queries_have_a_small_tile(tmp_path: Path) -> None:
-    problem = AttentionProblem(heads=1, seq_q=1, seq_kv=64, head_dim=16, dtype="f16")
-    case = Case(problem=problem, variant="triton", target="cuda:sm_80")
-    assert Triton().chosen(case) == {"tile_q": 16, "tile_kv": 64, "warps": 1, "pipeline": 3}
-
-
-@pytest.mark.extra("triton")
 def test_what_triton_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.variants.baselines.triton import compilation as triton_compilation
 
@@ -145,8 +117,8 @@ def test_the_executed_operations_are_whole_tiles_that_some_query_sees() -> None:
 def test_what_it_does_not_do_is_said(
     changes: dict, target: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found("json" if name == "triton" else name))
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: find_spec(name.replace("triton", "json")))
     problem = AttentionProblem(**{"heads": 1, "seq_q": 64, "head_dim": 16, "dtype": "f16", **changes})
     assert Triton().supports(problem, target) == reason
 

@@ -17,7 +17,6 @@ from enum import Enum
 
 from harness.layouts.formulas import formula
 from harness.layouts.layout import Layout, Level
-from harness.layouts.offsets import constant_part
 
 LANES = 16
 WORD_BYTES = 4
@@ -74,7 +73,7 @@ def messages(layout: Layout, blocks: int) -> tuple[Message, ...]:
 
 def _messages(layout: Layout, blocks: int) -> Iterator[Message]:
     corners = {
-        (constant_part(layout, 0, fragment, 0), constant_part(layout, 1, fragment, 0)): fragment
+        (layout.constant_part(0, fragment, 0), layout.constant_part(1, fragment, 0)): fragment
         for fragment in range(layout.fragments)
     }
     width = layout.shape[1] // max(1, len({column for _, column in corners}))

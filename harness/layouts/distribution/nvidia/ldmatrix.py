@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from harness.layouts.formulas import Formula, Term, formula
 from harness.layouts.layout import Layout, Level, lane
-from harness.layouts.offsets import constant_part
 from harness.layouts.register_pairs import PAIR
 
 SIDE = 8
@@ -64,7 +63,7 @@ def matrix_loads(layout: Layout, *, by_step: bool = False) -> tuple[MatrixLoad, 
     ]
     if by_step:
         depth = 0 if is_transposed(layout, ELEMENT_BITS) else 1
-        places.sort(key=lambda place: constant_part(layout, depth, place[0], 0))
+        places.sort(key=lambda place: layout.constant_part(depth, place[0], 0))
     count = MOST_MATRICES
     while count > 1:
         groups = [tuple(places[at : at + count]) for at in range(0, len(places), count)]
@@ -78,7 +77,7 @@ def matrix_loads(layout: Layout, *, by_step: bool = False) -> tuple[MatrixLoad, 
 def _load(layout: Layout, matrices: tuple[tuple[int, int], ...]) -> MatrixLoad | None:
     """Return the load of matrices, if their places follow from the number of the matrix bit by bit."""
     corners = [
-        tuple(constant_part(layout, axis, fragment, PAIR * pair) for axis in range(2))
+        tuple(layout.constant_part(axis, fragment, PAIR * pair) for axis in range(2))
         for fragment, pair in matrices
     ]
     strides = []
@@ -107,7 +106,7 @@ def _lane_terms(layout: Layout, axis: int) -> set[tuple[int, int, int]]:
 def _pairs_are_neighbours(layout: Layout, axis: int) -> bool:
     for pair in range(layout.registers // PAIR):
         for other in range(2):
-            first, second = (constant_part(layout, other, 0, PAIR * pair + at) for at in range(PAIR))
+            first, second = (layout.constant_part(other, 0, PAIR * pair + at) for at in range(PAIR))
             if second - first != (1 if other == axis else 0):
                 return False
     return True

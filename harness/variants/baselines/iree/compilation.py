@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.targets.base import Stage
 from harness.toolchains.iree import IreeTools
 from harness.variants.baselines.iree.targets import IreeTarget
 
@@ -20,27 +21,19 @@ PHASES = {
 """Stages that iree-compile can stop after and start from, in order, with its own name of each."""
 
 
-@dataclass(frozen=True)
-class StageName:
-    """A stage, and what it shows."""
-
-    name: str
-    summary: str
-
-
 STAGES = (
-    StageName("payload", "what is computed, and for which device"),
-    StageName("dispatches", "one function for each kernel"),
-    StageName("configured", "IREE's choice of tiles, layouts, threads and passes"),
-    StageName("tuned", "the same, as parameters set it"),
-    StageName("llvm", "kernels in the LLVM dialect, after all of IREE's passes"),
-    StageName("linked", "LLVM IR"),
-    StageName("optimized", "LLVM IR as the device's back end gets it"),
-    StageName("ptx", "assembly for NVIDIA GPUs"),
-    StageName("rocmasm", "assembly for AMD GPUs"),
-    StageName("assembly", "assembly for the CPU"),
-    StageName("module", "what the runtime loads"),
-    StageName("emulated", "device code as the emulator takes it, which its findings refer to"),
+    Stage("payload", "what is computed, and for which device"),
+    Stage("dispatches", "one function for each kernel"),
+    Stage("configured", "IREE's choice of tiles, layouts, threads and passes"),
+    Stage("tuned", "the same, as parameters set it"),
+    Stage("llvm", "kernels in the LLVM dialect, after all of IREE's passes"),
+    Stage("linked", "LLVM IR"),
+    Stage("optimized", "LLVM IR as the device's back end gets it"),
+    Stage("ptx", "assembly for NVIDIA GPUs"),
+    Stage("rocmasm", "assembly for AMD GPUs"),
+    Stage("assembly", "assembly for the CPU"),
+    Stage("module", "what the runtime loads"),
+    Stage("emulated", "device code as the emulator takes it, which its findings refer to"),
 )
 """All stages of what IREE compiles; which there are depends on target and parameters."""
 
@@ -80,7 +73,6 @@ class Compilation:
         """Stage of the last of IREE's phases that the module has gone through."""
         self._finished = time.time()
         """When the last stage was finished: the clock of files, because IREE's phases end in files."""
-        self._began = time.monotonic()
 
     def start(self, payload: str) -> None:
         """Begin with a payload."""
@@ -175,8 +167,7 @@ class Compilation:
 
     def _note_time(self, stage: str, finished: float) -> None:
         """Note when a stage was finished: it began when the one before it was."""
-        most = time.monotonic() - self._began  # files' clock may be set while IREE compiles
-        self.stage_seconds[stage] = min(max(finished - self._finished, 0.0), most)
+        self.stage_seconds[stage] = max(finished - self._finished, 0.0)
         self._finished = finished
 
     def _collect(self, dumps: Path) -> list[Image]:

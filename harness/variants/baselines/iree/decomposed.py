@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 from harness.errors import BuildError
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case
-from harness.variants.baselines.iree.compilation import STAGES, Compilation, StageName
+from harness.targets.base import Stage
+from harness.variants.baselines.iree.compilation import STAGES, Compilation
 from harness.variants.baselines.iree.targets import iree_target
 from harness.variants.baselines.iree.tiling import OPERATION, Configuration, configuration
 from harness.variants.baselines.iree.transforms import script
@@ -40,13 +41,13 @@ class IreeDecomposed(Iree):
     parameters: ClassVar[type[IreeDecomposedParameters]] = IreeDecomposedParameters
     stages = (
         *STAGES[:1],
-        StageName("configured", "what IREE would choose, whose tiles and layouts are used"),
-        StageName("dispatches", "one function for each kernel"),
-        StageName("grid", "one workgroup for a tile of queries"),
-        StageName("online", "output, row maximum and row sum can be gone on from"),
-        StageName("key-loop", "a loop over key tiles that carries the three"),
-        StageName("every-step", "it carries the normalised output, with division = every-step"),
-        StageName("decomposed", "linalg only"),
+        Stage("configured", "what IREE would choose, whose tiles and layouts are used"),
+        Stage("dispatches", "one function for each kernel"),
+        Stage("grid", "one workgroup for a tile of queries"),
+        Stage("online", "output, row maximum and row sum can be gone on from"),
+        Stage("key-loop", "a loop over key tiles that carries the three"),
+        Stage("every-step", "it carries the normalised output, with division = every-step"),
+        Stage("decomposed", "linalg only"),
         *STAGES[4:],
     )
 

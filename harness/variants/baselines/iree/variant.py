@@ -18,10 +18,11 @@ from harness.errors import BuildError, UnsupportedError
 from harness.numbers import LONGEST_TIMEOUT_S
 from harness.problem.attention_problem import AttentionProblem
 from harness.problem.case import Case, ParameterValue
+from harness.targets.base import Stage
 from harness.toolchains.iree import DEFAULT_TIMEOUT_S, MISSING, IreeTools, installed
 from harness.variants.base import Parameters, Variant
 from harness.variants.baselines.iree import payload as iree_payload
-from harness.variants.baselines.iree.compilation import MODULE_FILE, STAGES, Compilation, Image, StageName
+from harness.variants.baselines.iree.compilation import MODULE_FILE, STAGES, Compilation, Image
 from harness.variants.baselines.iree.executor import Executor, choose_executor
 from harness.variants.baselines.iree.targets import IreeTarget, iree_target
 from harness.variants.baselines.iree.tiling import Configuration, IreeTiles, configuration
@@ -49,7 +50,7 @@ class IreeVariant(Variant):
 
     is_baseline = True
     parameters: ClassVar[type[IreeParameters]] = IreeParameters
-    stages: ClassVar[tuple[StageName, ...]] = STAGES
+    stages: ClassVar[tuple[Stage, ...]] = STAGES
 
     @abstractmethod
     def payload(self, problem: AttentionProblem) -> str:

@@ -3,7 +3,9 @@
 What is computed is the same on the CPU and on a GPU, where `torch_device` loads it.
 """
 
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,33 @@ from harness.variants.baselines.masks import (
     visible_keys,
     without_padding,
 )
-from harness.variants.baselines.torch.sequences import PackedCall, ProjectedCall
+from harness.variants.baselines.torch.sequences import CallWithNewOutput, PackedCall, ProjectedCall
 from harness.variants.baselines.torch.tensors import CPU, overwrite, to_array, to_tensor
-from harness.variants.baselines.torch.threads import with_threads
 from harness.variants.baselines.torch.variant import uses_causal_flag
+
+ONE_AT_A_TIME = threading.RLock()
+"""Held by the thread that calls PyTorch with a number of threads of its own."""
+
+
+@contextmanager
+def with_threads(count: int) -> Iterator[None]:
+    """Let PyTorch compute with so many threads in here, and put back how many there were before.
+
+    Other threads of the process wait meanwhile where they come here, too.
+    """
+    with ONE_AT_A_TIME:
+        before = torch.get_num_threads()
+        _set(count, before)
+        try:
+            yield
+        finally:
+            _set(before, torch.get_num_threads())
+
+
+def _set(count: int, present: int) -> None:
+    """Set the number where it is another one: PyTorch then also begins new threads."""
+    if count != present:
+        torch.set_num_threads(count)
 
 
 def load_fused(artifact: Artifact, folder: Path) -> "OnProcessor":
@@ -79,7 +104,7 @@ class FusedExecutable(Executable):
         return FusedCall(self.problem, without_padding(self.problem, inputs), self.device)
 
 
-class FusedCall(BoundCall):
+class FusedCall(CallWithNewOutput):
     """One call; PyTorch allocates the output anew each time."""
 
     def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device) -> None:
@@ -91,11 +116,6 @@ class FusedCall(BoundCall):
         else:
             mask = _mask_operand(problem, inputs)
             self.options["attn_mask"] = None if mask is None else to_tensor(mask, device)
-        self.result: torch.Tensor | None = None
-
-    def poison(self) -> None:
-        """Forget the last output: its memory belongs to PyTorch and there is none to fill beforehand."""
-        self.result = None
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy Q, K and V to where those lie that it is bound to."""
@@ -106,12 +126,6 @@ class FusedCall(BoundCall):
     def run(self) -> None:
         """Call `scaled_dot_product_attention` once; it returns when the result is there."""
         self.result = torch.nn.functional.scaled_dot_product_attention(*self.arguments, **self.options)
-
-    def output(self) -> np.ndarray:
-        """Return the last output as a NumPy array."""
-        if self.result is None:
-            raise RuntimeError("output() before run()")
-        return to_array(self.result)
 
 
 class UnfusedExecutable(Executable):

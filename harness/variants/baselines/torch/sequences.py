@@ -13,6 +13,22 @@ from harness.variants.baselines.torch.tensors import CPU, overwrite, to_array, t
 attention = torch.nn.functional.scaled_dot_product_attention
 
 
+class CallWithNewOutput(BoundCall):
+    """A call whose output PyTorch allocates anew each time."""
+
+    result: torch.Tensor | None = None
+
+    def poison(self) -> None:
+        """Forget the last output: there is no memory to fill beforehand."""
+        self.result = None
+
+    def output(self) -> np.ndarray:
+        """Return the last output as a NumPy array."""
+        if self.result is None:
+            raise RuntimeError("output() before run()")
+        return to_array(self.result)
+
+
 class PackedCall(BoundCall):
     """One `scaled_dot_product_attention` for each packed sequence, written to its place in the output."""
 
@@ -61,7 +77,7 @@ class PackedCall(BoundCall):
         return to_array(self.result).copy()
 
 
-class ProjectedCall(BoundCall):
+class ProjectedCall(CallWithNewOutput):
     """Three projections, one `scaled_dot_product_attention` and, if there is one, the output's projection."""
 
     def __init__(self, problem: AttentionProblem, inputs: Inputs, device: torch.device = CPU) -> None:
@@ -81,11 +97,6 @@ class ProjectedCall(BoundCall):
         weights = given.output_weights
         self.output_weights = None if weights is None else to_tensor(weights, device)
         self.options = _options(problem, problem.seq_q, problem.seq_kv, device)
-        self.result: torch.Tensor | None = None
-
-    def poison(self) -> None:
-        """Forget the last output: its memory belongs to PyTorch."""
-        self.result = None
 
     def take_inputs(self, inputs: Inputs) -> bool:
         """Copy tokens to where those lie that it is bound to; weights stay."""
@@ -104,12 +115,6 @@ class ProjectedCall(BoundCall):
         if self.output_weights is not None:
             heads = heads.transpose(1, 2).flatten(2) @ self.output_weights
         self.result = heads
-
-    def output(self) -> np.ndarray:
-        """Return the last output."""
-        if self.result is None:
-            raise RuntimeError("output() before run()")
-        return to_array(self.result)
 
 
 def _heads_first(tokens: torch.Tensor) -> torch.Tensor:
