@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import llvm
 
 from harness.emulator.llvm_text import DEVICE_PREFIX
 from harness.emulator.retarget import building as b
@@ -108,8 +109,9 @@ class _Expansion:
         results, *operands = instruction.operands
         a, second, c = ([self._registers[name] for name in names] for names in operands)
         types = [self._type_of(name) for name in results]
-        values = _elements(_intrinsic(MATRIX_INTRINSICS[instruction.name], [*a, *second, *c], types), types)
-        self._registers |= dict(zip(results, values, strict=True))
+        product = _intrinsic(MATRIX_INTRINSICS[instruction.name], [*a, *second, *c], types)
+        for position, (register, kind) in enumerate(zip(results, types, strict=True)):
+            self._registers[register] = llvm.extractvalue(kind, product, [position])
 
     def on_lane(self, instruction: Instruction) -> None:
         """An instruction from registers to a register."""
@@ -132,23 +134,27 @@ class _Expansion:
         element = b.integer_type(bits)
         first, second = instruction.operands
         if direction == "ld":
-            held = [self._held(name, element) for name in first]
-            loaded = b.masked_load(self._address(second), self._guard(instruction), _vector(held, element))
-            values = [b.extract_element(loaded, position) for position in range(len(first))]
+            held = _vector([self._held(name, element) for name in first], element)
+            guard = self._guards(instruction, len(first))
+            loaded = llvm.intr_masked_load(held.type, self._address(second), guard, 1, pass_thru=held)
+            values = [llvm.extractelement(loaded, b.constant(position)) for position in range(len(first))]
             self._registers |= dict(zip(first, values, strict=True))
         else:
             stored = _vector([self._value(name, element) for name in second], element)
-            b.masked_store(stored, self._address(first), self._guard(instruction))
+            llvm.intr_masked_store(stored, self._address(first), self._guards(instruction, len(second)), 1)
 
     def _held(self, register: str, element: ir.Type) -> ir.Value:
         """Return what a register keeps if it is not loaded; undefined, here 0, if nothing was there."""
         return self._registers.get(register) or b.constant(0, ir.IntegerType(element).width)
 
-    def _guard(self, instruction: Instruction) -> ir.Value:
+    def _guards(self, instruction: Instruction, count: int) -> ir.Value:
+        """Return a mask of the elements that an instruction accesses: all or none."""
+        always = b.constant(1, 1)
         if instruction.guard is None:
-            return b.constant(1, 1)
+            return b.vector([always] * count, always.type)
         value = self._registers[instruction.guard.removeprefix("!")]
-        return b.inverted(value) if instruction.guard.startswith("!") else value
+        guard = llvm.xor(value, always) if instruction.guard.startswith("!") else value
+        return b.vector([guard] * count, guard.type)
 
     def _address(self, operand: tuple[str, ...]) -> ir.Value:
         register, *offset = operand
@@ -215,12 +221,9 @@ def _result_types(operation: ir.Operation) -> list[ir.Type]:
 
 def _intrinsic(name: str, arguments: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Value:
     """Call an intrinsic by name; several results come as a structure."""
-    kind = results[0] if len(results) == 1 else b.structure_type(results)
+    structure = f"!llvm.struct<({', '.join(map(str, results))})>"
+    kind = results[0] if len(results) == 1 else ir.Type.parse(structure)
     return b.call(DEVICE_PREFIX + name, arguments, kind)
-
-
-def _elements(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
-    return [b.extract_value(value, position, kind) for position, kind in enumerate(types)]
 
 
 def _vector(values: Sequence[ir.Value], element: ir.Type) -> ir.Value:
