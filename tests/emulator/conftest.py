@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from iree_attention import IreeAttention, compile_attention
@@ -10,23 +9,24 @@ from model_calls import ModelLibrary, compile_models
 
 
 @pytest.fixture(scope="session")
-def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("models")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ModelLibrary]:
+    """The models of a vendor."""
+    return functools.cache(lambda vendor: compile_models(vendor, tmp_path_factory.mktemp(vendor)))
 
 
 @pytest.fixture(scope="session")
-def nvidia(model_folder: Path) -> ModelLibrary:
-    return compile_models("nvidia", model_folder)
+def nvidia(models: Callable[[str], ModelLibrary]) -> ModelLibrary:
+    return models("nvidia")
 
 
 @pytest.fixture(scope="session")
-def amd(model_folder: Path) -> ModelLibrary:
-    return compile_models("amd", model_folder)
+def amd(models: Callable[[str], ModelLibrary]) -> ModelLibrary:
+    return models("amd")
 
 
 @pytest.fixture(scope="session")
-def intel(model_folder: Path) -> ModelLibrary:
-    return compile_models("intel", model_folder)
+def intel(models: Callable[[str], ModelLibrary]) -> ModelLibrary:
+    return models("intel")
 
 
 @pytest.fixture(scope="session")
