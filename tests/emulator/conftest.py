@@ -1,10 +1,10 @@
-"""The models of each vendor and IREE's attention for each chip, compiled once a session."""
+"""The models of each vendor, and IREE's modules for each chip, compiled once a session."""
 
 import functools
 from collections.abc import Callable
 
 import pytest
-from iree_attention import IreeAttention, compile_attention
+from iree_modules import GpuModule, IreeAttention, compile_attention
 from model_calls import ModelLibrary, compile_models
 
 
@@ -30,6 +30,18 @@ def intel(models: Callable[[str], ModelLibrary]) -> ModelLibrary:
 
 
 @pytest.fixture(scope="session")
-def iree_attention(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], IreeAttention]:
-    """IREE's attention kernel for a chip."""
+def attention(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], GpuModule]:
+    """IREE's attention op for a chip."""
     return functools.cache(lambda chip: compile_attention(chip, tmp_path_factory.mktemp(chip)))
+
+
+@pytest.fixture(scope="session")
+def unfused(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], GpuModule]:
+    """Matmul, softmax, matmul for a chip: three kernels and a buffer between them."""
+    return functools.cache(lambda chip: compile_attention(chip, tmp_path_factory.mktemp(chip), unfused=True))
+
+
+@pytest.fixture(scope="session")
+def iree_attention(attention: Callable[[str], GpuModule]) -> Callable[[str], IreeAttention]:
+    """IREE's attention kernel for a chip, without IREE's runtime."""
+    return lambda chip: IreeAttention(attention(chip))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hand_written import FOLDER, HAND_WRITTEN, HandWritten, Run
-from iree_attention import CHIPS, IreeAttention
+from iree_modules import CHIPS, IreeAttention
 from sweeps import sweep
 
 from harness.emulator.findings import summary
