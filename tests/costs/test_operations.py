@@ -391,8 +391,7 @@ class TestNotCountable:
             costs_of("llvm.func @f() { llvm.return }")
 
     def test_an_operation_can_be_made_known(self):
-        from harness.costs.operations.elementwise import elementwise
-        from harness.costs.operations.kinds import Kind
+        from harness.costs.operations.elementwise import Kind, elementwise
 
         text = kernel("%x: f32", "%r = math.erf %x : f32")
         with pytest.raises(NotCountable, match=r"math\.erf"):

@@ -6,7 +6,7 @@ from harness.costs.expressions import Constant, Expression, Unknown, Variable, c
 from harness.costs.memory import DYNAMIC, Memory, sliced, stored_integer
 from harness.costs.operations.storage import copied, insert
 from harness.costs.trees import NOTHING, CostTree, nest, sequence
-from harness.costs.walk import Handler, Walk, body_of, is_integer, operand_groups
+from harness.costs.walk import Handler, Walk, body_of, is_integer, nothing, operand_groups
 from harness.ir.slices import kept_dimensions, reassociation
 
 
@@ -169,10 +169,6 @@ def _allocate_tensor(walk: Walk, operation: ir.OpView) -> CostTree:
     return copied(source, walk.fresh(result, source.shape))
 
 
-def _nothing(walk: Walk, operation: ir.OpView) -> CostTree:
-    return NOTHING
-
-
 TENSORS: dict[str, Handler] = {
     **dict.fromkeys(("tensor.empty", "memref.alloc", "memref.alloca"), _allocate),
     **dict.fromkeys(("tensor.extract_slice", "memref.subview"), _slice),
@@ -182,7 +178,7 @@ TENSORS: dict[str, Handler] = {
     **dict.fromkeys(("tensor.extract", "memref.load"), _load),
     **dict.fromkeys(("tensor.insert", "memref.store"), _insert_element),
     **dict.fromkeys(("tensor.from_elements", "tensor.splat"), _filled),
-    **dict.fromkeys(("memref.dealloc", "tensor.yield"), _nothing),
+    **dict.fromkeys(("memref.dealloc", "tensor.yield"), nothing),
     **dict.fromkeys(
         (
             "tensor.cast",
