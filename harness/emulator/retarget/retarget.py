@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import chain
 
 from mlir import ir
 from mlir.dialects import llvm
@@ -191,32 +193,16 @@ class _Retargeting:
 
     def _flatten(self) -> None:
         """Bring all pointers to the one address space."""
-        changes: dict[ir.Type, ir.Type | None] = {}
-
-        def changed(kind: ir.Type) -> ir.Type | None:
-            """Return what a type becomes, None for one that stays."""
-            if kind not in changes:
-                flattened = flat(kind)
-                changes[kind] = None if flattened == kind else flattened
-            return changes[kind]
-
-        def flatten(values: Iterable[ir.Value]) -> None:
-            for value in values:
-                flattened = changed(value.type)
-                if flattened is not None:
-                    value.set_type(flattened)
-
+        flattened = cache(flat)
         for view in operations_within(self.module.operation):
             operation = view.operation
-            flatten(operation.results)
-            if len(operation.regions):
-                for block in operation.regions[0].blocks:
-                    flatten(block.arguments)
+            blocks = operation.regions[0].blocks if len(operation.regions) else ()
+            for value in chain(operation.results, *(block.arguments for block in blocks)):
+                value.set_type(flattened(value.type))
             name = TYPE_ATTRIBUTES.get(operation.name)
             if name is not None and name in operation.attributes:
-                flattened = changed(ir.TypeAttr(operation.attributes[name]).value)
-                if flattened is not None:
-                    operation.attributes[name] = ir.TypeAttr.get(flattened)
+                kind = ir.TypeAttr(operation.attributes[name]).value
+                operation.attributes[name] = ir.TypeAttr.get(flattened(kind))
 
     def _declare(self) -> None:
         """Declare what the code now calls or reads."""
