@@ -17,8 +17,8 @@ SIZES = {
     "<3 x i32>": 12,
     "<8 x i32>": 32,
 }
-START = 32
-"""Where the wide access begins in shared memory."""
+START = 40
+"""Where the wide access begins in shared memory: the widest lies in two blocks of 64 bytes."""
 
 ARGUMENTS = f"{DATA}, i32 %position"
 PLACES = f"""
