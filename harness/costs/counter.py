@@ -11,7 +11,7 @@ from harness.costs.costs import Costs, KernelCosts, NotCountable, Traffic
 from harness.costs.expressions import Bindings, Constant, Expression, Unknown
 from harness.costs.memory import DYNAMIC, Buffer, Level, Memory, Read, Written, is_memory
 from harness.costs.operations import OPERATIONS
-from harness.costs.operations.kinds import Kind
+from harness.costs.operations.elementwise import Kind
 from harness.costs.trees import Amounts
 from harness.costs.walk import Handler, Walk, body_of, name_of
 from harness.ir.walk import functions_of

@@ -13,19 +13,22 @@ from contextlib import suppress
 from harness.costs.costs import NotCountable
 
 
-class Expression(ABC):
-    """An integer; expressions are equal only if they are the same object."""
+class Dependent:
+    """What depends on the variables of loops: an integer, or what a piece of a kernel executes."""
 
     variables: "frozenset[Variable]" = frozenset()
-    """Loop variables that the integer depends on."""
-
-    @abstractmethod
-    def value(self, bindings: "Bindings") -> int:
-        """Return the integer; raises `NotCountable` if it cannot be known."""
 
     def period(self, variable: "Variable") -> int | None:
         """Return P > 0 such that adding P to a variable ≥ 0 changes nothing, or None if no P is known."""
         return None if variable in self.variables else 1
+
+
+class Expression(Dependent, ABC):
+    """An integer; expressions are equal only if they are the same object."""
+
+    @abstractmethod
+    def value(self, bindings: "Bindings") -> int:
+        """Return the integer; raises `NotCountable` if it cannot be known."""
 
 
 class Constant(Expression):
@@ -61,13 +64,24 @@ class Unknown(Expression):
         raise NotCountable(self.reason)
 
 
-class Computed(Expression):
+class Function(Expression):
+    """What depends on other integers, and repeats where all of them do."""
+
+    def __init__(self, operands: Sequence[Expression]) -> None:
+        self.operands = tuple(operands)
+        self.variables = variables_of(operands)
+
+    def period(self, variable: Variable) -> int | None:
+        """Return a common period of the operands."""
+        return common_period(self.operands, variable)
+
+
+class Computed(Function):
     """A function of other integers."""
 
     def __init__(self, function: Callable[..., int], operands: Sequence[Expression]) -> None:
+        super().__init__(operands)
         self.function = function
-        self.operands = tuple(operands)
-        self.variables = variables_of(operands)
 
     def value(self, bindings: "Bindings") -> int:
         """Apply the function."""
@@ -75,10 +89,6 @@ class Computed(Expression):
             return self.function(*(bindings.value_of(operand) for operand in self.operands))
         except ZeroDivisionError as error:
             raise NotCountable("an integer that decides what is executed is divided by zero") from error
-
-    def period(self, variable: Variable) -> int | None:
-        """Return a common period of the operands."""
-        return common_period(self.operands, variable)
 
 
 class Remainder(Computed):
@@ -93,21 +103,13 @@ class Remainder(Computed):
         return self.divisor if variable in self.variables else 1
 
 
-class Selected(Expression):
-    """One of two integers; only the one that is chosen need be known."""
-
-    def __init__(self, condition: Expression, if_true: Expression, if_false: Expression) -> None:
-        self.operands = (condition, if_true, if_false)
-        self.variables = variables_of(self.operands)
+class Selected(Function):
+    """One of two integers, after the condition; only the one that is chosen need be known."""
 
     def value(self, bindings: "Bindings") -> int:
         """Evaluate the condition, then the integer that it chooses."""
         condition, if_true, if_false = self.operands
         return bindings.value_of(if_true if bindings.value_of(condition) else if_false)
-
-    def period(self, variable: Variable) -> int | None:
-        """Return a common period of condition and integers."""
-        return common_period(self.operands, variable)
 
 
 class Bindings:
@@ -152,7 +154,7 @@ def selected(condition: Expression, if_true: Expression, if_false: Expression) -
     """Return one of two integers."""
     if isinstance(condition, Constant):
         return if_true if condition.number else if_false
-    return if_true if same(if_true, if_false) else Selected(condition, if_true, if_false)
+    return if_true if same(if_true, if_false) else Selected([condition, if_true, if_false])
 
 
 def product(factors: Iterable[Expression]) -> Expression:
@@ -167,13 +169,13 @@ def same(first: Expression, second: Expression) -> bool:
     return first is second
 
 
-def variables_of(expressions: Iterable[Expression]) -> frozenset[Variable]:
-    """Return all variables that expressions depend on."""
-    return frozenset().union(*(expression.variables for expression in expressions))
+def variables_of(parts: Iterable[Dependent]) -> frozenset[Variable]:
+    """Return all variables that expressions or cost trees depend on."""
+    return frozenset().union(*(part.variables for part in parts))
 
 
-def common_period(expressions: Iterable[Expression], variable: Variable) -> int | None:
-    """Return a period that all expressions have in a variable, or None."""
-    periods = [expression.period(variable) for expression in expressions]
+def common_period(parts: Iterable[Dependent], variable: Variable) -> int | None:
+    """Return a period that all expressions or cost trees have in a variable, or None."""
+    periods = [part.period(variable) for part in parts]
     known = [period for period in periods if period is not None]
     return math.lcm(*known) if len(known) == len(periods) else None

@@ -15,6 +15,7 @@ from harness.costs.costs import NotCountable
 from harness.costs.expressions import (
     Bindings,
     Constant,
+    Dependent,
     Expression,
     Variable,
     common_period,
@@ -25,19 +26,12 @@ Amounts = Mapping[Hashable, int]
 """How much of each counted thing: keys are opaque here."""
 
 
-class CostTree(ABC):
+class CostTree(Dependent, ABC):
     """What a piece of a kernel executes."""
-
-    variables: frozenset[Variable] = frozenset()
-    """Loop variables that the amounts depend on."""
 
     @abstractmethod
     def amounts(self, bindings: Bindings) -> Amounts:
         """Return how much is executed; raises `NotCountable` where that cannot be known."""
-
-    def period(self, variable: Variable) -> int | None:
-        """Return a period of the amounts in a variable ≥ 0, or None if none is known."""
-        return None if variable in self.variables else 1
 
 
 class Fixed(CostTree):
@@ -59,7 +53,7 @@ class Sequence_(CostTree):  # noqa: N801 - Sequence is taken
 
     def __init__(self, parts: Sequence[CostTree]) -> None:
         self.parts = parts
-        self.variables = frozenset().union(*(part.variables for part in parts))
+        self.variables = variables_of(parts)
 
     def amounts(self, bindings: Bindings) -> Amounts:
         """Add up the parts."""
@@ -67,7 +61,7 @@ class Sequence_(CostTree):  # noqa: N801 - Sequence is taken
 
     def period(self, variable: Variable) -> int | None:
         """Return a common period of the parts."""
-        return common_tree_period(self.parts, variable)
+        return common_period(self.parts, variable)
 
 
 class Branch(CostTree):
@@ -76,7 +70,7 @@ class Branch(CostTree):
     def __init__(self, condition: Expression, if_true: CostTree, if_false: CostTree) -> None:
         self.condition = condition
         self.branches = (if_true, if_false)
-        self.variables = condition.variables | if_true.variables | if_false.variables
+        self.variables = variables_of([condition, if_true, if_false])
 
     def amounts(self, bindings: Bindings) -> Amounts:
         """Evaluate the condition, then the branch that it chooses."""
@@ -85,7 +79,7 @@ class Branch(CostTree):
 
     def period(self, variable: Variable) -> int | None:
         """Return a common period of condition and branches."""
-        return _least_common([self.condition.period(variable), common_tree_period(self.branches, variable)])
+        return common_period([self.condition, *self.branches], variable)
 
 
 @dataclass(frozen=True)
@@ -132,10 +126,10 @@ class Loop(CostTree):
         """Return a common period of bounds, initial values and body."""
         if variable not in self.variables:
             return 1
-        needed = [*self.bounds]
+        needed: list[Dependent] = [*self.bounds, self.body]
         if self._follows_carried:
             needed += [part for integer in self.carried for part in (integer.initial, integer.next)]
-        return _least_common([common_period(needed, variable), self.body.period(variable)])
+        return common_period(needed, variable)
 
     def _evaluated(self, bindings: Bindings) -> Amounts:
         iterations = loop_range(self.bounds, bindings)
@@ -246,16 +240,6 @@ def carried_iterations(
         current = bindings.with_values({variable: number, **state})
         yield current
         state = {integer.variable: current.value_of(integer.next) for integer in carried}
-
-
-def common_tree_period(trees: Iterable[CostTree], variable: Variable) -> int | None:
-    """Return a period that all trees have in a variable, or None."""
-    return _least_common([tree.period(variable) for tree in trees])
-
-
-def _least_common(periods: Sequence[int | None]) -> int | None:
-    known = [period for period in periods if period is not None]
-    return math.lcm(*known) if len(known) == len(periods) else None
 
 
 def _sum(weighted: Iterable[tuple[Amounts, int]]) -> Amounts:

@@ -6,8 +6,8 @@ from mlir import ir
 
 from harness.costs.costs import NotCountable
 from harness.costs.expressions import Constant, Expression, Unknown
-from harness.costs.memory import DYNAMIC, Buffer, Level, Memory, is_memory, static_shape
-from harness.costs.trees import CostTree, sequence
+from harness.costs.memory import DYNAMIC, Buffer, Level, Memory, static_shape
+from harness.costs.trees import NOTHING, CostTree, sequence
 
 Handler = Callable[["Walk", ir.OpView], CostTree]
 """Returns what an operation executes, and defines those of its results that others may ask for."""
@@ -58,12 +58,6 @@ class Walk:
             return known
         raise NotCountable(f"{_origin(value)}: which memory its result {value.type} is in is not known")
 
-    def meaning(self, value: ir.Value) -> Meaning | None:
-        """Return what is known of a value of any type."""
-        if is_memory(value.type):
-            return self.memory(value)
-        return self.integer(value) if is_integer(value.type) else None
-
     def mixed(self, operation: ir.OpView, name: str, values: Iterable[ir.Value]) -> list[Expression]:
         """Return a list of numbers of which some are attributes and the others operands.
 
@@ -86,6 +80,16 @@ class Walk:
         memory = Memory(Buffer(Level.SCRATCH), tuple(known_shape), value.type.element_type)
         self.define(value, memory)
         return memory
+
+
+def nothing(walk: Walk, operation: ir.OpView) -> CostTree:
+    """Count an operation that executes nothing and whose results nobody asks for."""
+    return NOTHING
+
+
+def named(dialect: str, names: str) -> list[str]:
+    """Return the full names of a dialect's operations."""
+    return [f"{dialect}.{name}" for name in names.split()]
 
 
 def name_of(operation: ir.OpView | ir.Operation) -> str:

@@ -1,11 +1,8 @@
 """What a launch has found, in words."""
 
-from collections.abc import Sequence
 from enum import IntEnum
 
 from pydantic import BaseModel, ConfigDict
-
-from harness.emulator.retarget.retargeted import Site
 
 
 class FindingKind(IntEnum):
@@ -42,18 +39,18 @@ class Finding(BaseModel):
 
     kind: FindingKind
     kernel: str
-    operation: str
-    """The operation or intrinsic, empty where no place is to blame."""
-    line: int
-    """Line of the device code as the LLVM dialect has it; 0 where no place is to blame."""
-    thread: int
-    lane: int
-    warp: int
-    workgroup: tuple[int, int, int]
-    """Of the first occurrence, as thread, lane and warp are."""
-    count: int
-    """Occurrences in all."""
     message: str
+    operation: str = ""
+    """The operation or intrinsic, empty where no place is to blame."""
+    line: int = 0
+    """Line of the device code as the LLVM dialect has it; 0 where no place is to blame."""
+    thread: int = -1
+    lane: int = -1
+    warp: int = -1
+    workgroup: tuple[int, int, int] = (0, 0, 0)
+    """Of the first occurrence, as thread, lane and warp are."""
+    count: int = 1
+    """Occurrences in all."""
 
     def __str__(self) -> str:
         """Return one line."""
@@ -79,13 +76,3 @@ class Report(BaseModel):
     clamped_stores: int
     """Stores outside of a buffer that hardware drops."""
     findings: tuple[Finding, ...]
-
-
-def summary(findings: Sequence[Finding]) -> str:
-    """Return all findings, one a line."""
-    return "\n".join(map(str, findings))
-
-
-def place(sites: Sequence[Site], number: int) -> Site:
-    """Return a finding's place; what has none is at line 0."""
-    return sites[number] if 0 <= number < len(sites) else Site("", 0)

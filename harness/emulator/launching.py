@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.emulator.findings import Finding, FindingKind, Report, place
+from harness.emulator.findings import Finding, FindingKind, Report
 from harness.emulator.loading import LoadedKernel
 from harness.emulator.native_library import library
+from harness.emulator.retarget.retargeted import Site
 from harness.emulator.structures import CLaunchOptions, CLaunchOutcome
 from harness.errors import HarnessError, InputError, OutOfMemoryError
 
@@ -129,7 +130,8 @@ def report_of(kernel: LoadedKernel, outcome: CLaunchOutcome) -> Report:
     """Return what a launch did, with findings at their places in the device code."""
     findings = [_finding(kernel, outcome, number) for number in range(outcome.finding_count)]
     if outcome.differs:
-        findings.append(_order_finding(kernel, outcome))
+        message = f"another order of lanes and warps leaves other bytes at {outcome.differing_address:#x}"
+        findings.append(Finding(kind=FindingKind.ORDER, kernel=kernel.description.name, message=message))
     clamped = list(outcome.clamped)
     return Report(
         kernel=kernel.description.name,
@@ -171,7 +173,8 @@ def _argument_pointers(
 
 def _finding(kernel: LoadedKernel, outcome: CLaunchOutcome, number: int) -> Finding:
     raw = outcome.findings[number]
-    site = place(kernel.sites, raw.site)
+    has_place = 0 <= raw.site < len(kernel.sites)
+    site = kernel.sites[raw.site] if has_place else Site("", 0)
     return Finding(
         kind=FindingKind(raw.kind),
         kernel=kernel.description.name,
@@ -183,19 +186,4 @@ def _finding(kernel: LoadedKernel, outcome: CLaunchOutcome, number: int) -> Find
         workgroup=tuple(raw.workgroup),
         count=raw.count,
         message=raw.message.decode(errors="replace"),
-    )
-
-
-def _order_finding(kernel: LoadedKernel, outcome: CLaunchOutcome) -> Finding:
-    return Finding(
-        kind=FindingKind.ORDER,
-        kernel=kernel.description.name,
-        operation="",
-        line=0,
-        thread=-1,
-        lane=-1,
-        warp=-1,
-        workgroup=(0, 0, 0),
-        count=1,
-        message=f"another order of lanes and warps leaves other bytes at {outcome.differing_address:#x}",
     )

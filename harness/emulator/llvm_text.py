@@ -11,14 +11,13 @@ know them.
 
 import math
 import re
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
-FLOAT_TYPES = ("half", "bfloat", "float", "double")
+FLOAT_TYPES = {"half": np.float16, "bfloat": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64}
 
 DEVICE_INTRINSICS = ("llvm.nvvm.", "llvm.amdgcn.")
 """How the names of the intrinsics of NVIDIA's and AMD's back ends begin."""
@@ -99,14 +98,12 @@ def _respelled(line: str) -> str:
     return "".join(spelled)
 
 
-def bit_pattern(element: str, value: float) -> str:
+def bit_pattern(element: str, value: float | np.generic) -> str:
     """Return LLVM's hexadecimal spelling of a constant of a floating-point type, rounded to nearest."""
-    if element == "half":
-        return f"0xH{int(np.float16(value).view(np.uint16)):04X}"
-    if element == "bfloat":
-        return f"0xR{int(ml_dtypes.bfloat16(value).view(np.uint16)):04X}"
-    rounded = float(np.float32(value)) if element == "float" else value
-    return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+    rounded = np.asarray(value).astype(FLOAT_TYPES[element])
+    if element in ("half", "bfloat"):
+        return f"0x{'H' if element == 'half' else 'R'}{rounded.view(np.uint16):04X}"
+    return f"0x{rounded.astype(np.float64).view(np.uint64):016X}"
 
 
 def _spell(token: Token, element: str | None) -> str:
@@ -120,19 +117,9 @@ def _spell(token: Token, element: str | None) -> str:
         sign = -1.0 if token.text.startswith("-") else 1.0
         return bit_pattern(element, math.copysign(math.inf if "inf" in token.text else math.nan, sign))
     if token.kind == "bits" and token.text.startswith("f0x"):
-        return _spell_bits(element, int(token.text[3:], 16))
+        dtype = np.dtype(FLOAT_TYPES[element])
+        return bit_pattern(element, np.array(int(token.text[3:], 16), f"u{dtype.itemsize}").view(dtype)[()])
     return token.text
-
-
-def _spell_bits(element: str, bits: int) -> str:
-    """Return the older spelling of a constant that is given by its own bits."""
-    if element == "half":
-        return f"0xH{bits:04X}"
-    if element == "bfloat":
-        return f"0xR{bits:04X}"
-    if element == "float":
-        return bit_pattern("float", struct.unpack("<f", struct.pack("<I", bits))[0])
-    return f"0x{bits:016X}"
 
 
 def _triple(quoted: str) -> str:

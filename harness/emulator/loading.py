@@ -41,28 +41,24 @@ class LoadedKernel:
 def load(retargeted: Retargeted, code: bytes, device: Device) -> dict[str, LoadedKernel]:
     """Load an object file of retargeted code; returns its kernels by name."""
     with ONE_AT_A_TIME:
-        return _load(retargeted, code, device)
-
-
-def _load(retargeted: Retargeted, code: bytes, device: Device) -> dict[str, LoadedKernel]:
-    runtime = library()
-    for name in (*RUNTIME_SYMBOLS, *retargeted.symbols):
-        llvm.add_symbol(name, _address(runtime, name))
-    runtime.emulator_shared_memory.restype = ctypes.c_void_p
-    llvm.add_symbol(REGION, runtime.emulator_shared_memory())
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    constants = (CMemoryRange * len(retargeted.constants))(
-        *(
-            CMemoryRange(engine.get_global_value_address(name), size)
-            for name, size in retargeted.constants.items()
+        runtime = library()
+        for name in (*RUNTIME_SYMBOLS, *retargeted.symbols):
+            llvm.add_symbol(name, _address(runtime, name))
+        runtime.emulator_shared_memory.restype = ctypes.c_void_p
+        llvm.add_symbol(REGION, runtime.emulator_shared_memory())
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        constants = (CMemoryRange * len(retargeted.constants))(
+            *(
+                CMemoryRange(engine.get_global_value_address(name), size)
+                for name, size in retargeted.constants.items()
+            )
         )
-    )
-    return {
-        kernel.name: _loaded(kernel, engine, constants, device, retargeted.sites)
-        for kernel in retargeted.kernels
-    }
+        return {
+            kernel.name: _loaded(kernel, engine, constants, device, retargeted.sites)
+            for kernel in retargeted.kernels
+        }
 
 
 def _address(runtime: ctypes.CDLL, name: str) -> int:

@@ -23,15 +23,11 @@ class ImageCode:
 
 
 class _SavedCode(BaseModel):
-    """The files of one image, and what is known of the code in them."""
+    """What is known of one image's code beside its files, which its number names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     chip: str
-    image_file: str
-    object_file: str
-    device_code_file: str
-    llvm_ir_file: str
     retargeted: Retargeted
     """Without its LLVM IR, which is in a file of its own."""
 
@@ -42,39 +38,31 @@ _INDEX = TypeAdapter(list[_SavedCode])
 def save(folder: Path, images: Sequence[ImageCode]) -> None:
     """Write images and their code to a folder, which is made if there is none."""
     folder.mkdir(parents=True, exist_ok=True)
-    saved = [_save(folder, number, image) for number, image in enumerate(images)]
+    for number, image in enumerate(images):
+        code = image.code
+        (folder / f"{number}.image").write_bytes(image.image)
+        (folder / f"{number}.o").write_bytes(code.object_file)
+        (folder / f"{number}.mlir").write_text(code.device_code, encoding="utf-8")
+        (folder / f"{number}.ll").write_text(code.retargeted.llvm_ir, encoding="utf-8")
+    saved = [
+        _SavedCode(chip=image.code.device.chip, retargeted=replace(image.code.retargeted, llvm_ir=""))
+        for image in images
+    ]
     (folder / INDEX_FILE).write_bytes(_INDEX.dump_json(saved, indent=1))
 
 
 def load_saved(folder: Path) -> list[ImageCode]:
     """Return what `save` has written to a folder."""
-    return [_load(folder, saved) for saved in _INDEX.validate_json((folder / INDEX_FILE).read_bytes())]
+    index = _INDEX.validate_json((folder / INDEX_FILE).read_bytes())
+    return [_load(folder, number, saved) for number, saved in enumerate(index)]
 
 
-def _save(folder: Path, number: int, image: ImageCode) -> _SavedCode:
-    code = image.code
-    saved = _SavedCode(
-        chip=code.device.chip,
-        image_file=f"{number}.image",
-        object_file=f"{number}.o",
-        device_code_file=f"{number}.mlir",
-        llvm_ir_file=f"{number}.ll",
-        retargeted=replace(code.retargeted, llvm_ir=""),
-    )
-    (folder / saved.image_file).write_bytes(image.image)
-    (folder / saved.object_file).write_bytes(code.object_file)
-    (folder / saved.device_code_file).write_text(code.device_code, encoding="utf-8")
-    (folder / saved.llvm_ir_file).write_text(code.retargeted.llvm_ir, encoding="utf-8")
-    return saved
-
-
-def _load(folder: Path, saved: _SavedCode) -> ImageCode:
+def _load(folder: Path, number: int, saved: _SavedCode) -> ImageCode:
+    llvm_ir = (folder / f"{number}.ll").read_text(encoding="utf-8")
     code = EmulatorCode(
-        device_code=(folder / saved.device_code_file).read_text(encoding="utf-8"),
-        retargeted=replace(
-            saved.retargeted, llvm_ir=(folder / saved.llvm_ir_file).read_text(encoding="utf-8")
-        ),
-        object_file=(folder / saved.object_file).read_bytes(),
+        device_code=(folder / f"{number}.mlir").read_text(encoding="utf-8"),
+        retargeted=replace(saved.retargeted, llvm_ir=llvm_ir),
+        object_file=(folder / f"{number}.o").read_bytes(),
         device=device(saved.chip),
     )
-    return ImageCode((folder / saved.image_file).read_bytes(), code)
+    return ImageCode((folder / f"{number}.image").read_bytes(), code)

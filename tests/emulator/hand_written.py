@@ -20,6 +20,7 @@ from harness.emulator.loading import LoadedKernel
 FOLDER = Path(__file__).parent / "kernels"
 
 Arrays = tuple[np.ndarray, ...]
+FLOAT, HALF, INTEGER = np.dtype(np.float32), np.dtype(np.float16), np.dtype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class HandWritten:
     inputs: Callable[[np.random.Generator], Arrays]
     reference: Callable[..., np.ndarray]
     """Of the inputs in float64, or as they are where they hold integers."""
-    dtype: np.dtype
+    dtype: np.dtype = FLOAT
     scalars: tuple[np.generic, ...] = ()
     tolerance: float = 0.0
     """Largest error, relative to the largest magnitude in the reference; 0: the same bits."""
@@ -95,8 +96,6 @@ def _exact(array: np.ndarray) -> np.ndarray:
 
 # ------------------------------------------------------------------ inputs
 
-FLOAT, HALF, INTEGER = np.dtype(np.float32), np.dtype(np.float16), np.dtype(np.int32)
-
 TOLERANCE = 1e-5
 """Relative; for sums of at most 128 terms in single precision."""
 
@@ -130,8 +129,8 @@ def _exchange(runs: np.ndarray) -> np.ndarray:
     return runs[:, lanes ^ 16][:, lanes ^ 1]
 
 
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return a @ b
+def _sums(rows: np.ndarray) -> np.ndarray:
+    return rows.sum(axis=-1)
 
 
 def _product_transposed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -140,172 +139,66 @@ def _product_transposed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 # ------------------------------------------------------------------ kernels
 
+MATRICES = _normal((2, 16, 32), (2, 16, 32), dtype=HALF)
+
 _ALL = (
+    # name, chip, workgroups, threads of a workgroup
     HandWritten(
-        name="nvidia_transpose",
-        chip="sm_80",
-        grid=(3, 2, 1),
-        block=(16, 16, 1),
-        inputs=_normal((32, 48)),
-        reference=np.transpose,
-        dtype=FLOAT,
+        "nvidia_transpose", "sm_80", (3, 2, 1), (16, 16, 1), _normal((32, 48)), np.transpose,
         scalars=(np.int32(32), np.int32(48)),
     ),
     HandWritten(
-        name="nvidia_block_sum",
-        chip="sm_80",
-        grid=(3, 1, 1),
-        block=(128, 1, 1),
-        inputs=_normal((3, 128)),
-        reference=lambda rows: rows.sum(axis=-1),
-        dtype=FLOAT,
+        "nvidia_block_sum", "sm_80", (3, 1, 1), (128, 1, 1), _normal((3, 128)), _sums, tolerance=TOLERANCE
+    ),
+    HandWritten(
+        "nvidia_matmul", "sm_80", (2, 1, 1), (64, 1, 1), _normal((2, 16, 64), (2, 64, 16), dtype=HALF),
+        np.matmul, scalars=(np.int32(64),), tolerance=TOLERANCE,
+    ),
+    HandWritten(
+        "nvidia_online_softmax", "sm_80", (2, 1, 1), (64, 1, 1), _normal((4, 96)), _softmax,
+        scalars=(np.int32(96), SOFTMAX_SCALE), tolerance=TOLERANCE,
+    ),
+    HandWritten(
+        "nvidia_named_barriers", "sm_80", (2, 1, 1), (64, 1, 1), _normal((8, 32)),
+        lambda runs: np.square(runs)[:, ::-1], scalars=(np.int32(4),), tolerance=TOLERANCE,
+    ),
+    HandWritten(
+        "amd_wave_sum_gfx9", "gfx942", (3, 1, 1), (64, 1, 1), _normal((3, 64)), _sums, tolerance=TOLERANCE
+    ),
+    HandWritten(
+        "amd_wave_maximum_gfx11", "gfx1100", (2, 1, 1), (64, 1, 1), _normal((4, 32)),
+        lambda rows: np.broadcast_to(rows.max(axis=-1, keepdims=True), rows.shape),
+    ),
+    HandWritten(
+        "amd_rotation", "gfx942", (2, 1, 1), (128, 1, 1), _integers(4, 64),
+        lambda runs: np.roll(runs, -5, axis=-1), INTEGER,
+    ),
+    *(
+        HandWritten(
+            name, chip, (2, 1, 1), (threads, 1, 1), MATRICES, _product_transposed, tolerance=TOLERANCE
+        )
+        for name, chip, threads in (
+            ("amd_mfma", "gfx942", 64), ("amd_wmma_gfx11", "gfx1100", 32), ("amd_wmma_gfx12", "gfx1201", 32)
+        )
+    ),
+    HandWritten(
+        "amd_buffer_copy", "gfx942", (4, 1, 1), (64, 1, 1), _normal((1003,)), np.positive,
+        scalars=(np.int32(1003),), clamped_loads=6, clamped_stores=6,
+    ),
+    HandWritten(
+        "amd_split_barriers", "gfx1201", (2, 1, 1), (128, 1, 1), _normal((2, 128)), _add_neighbours,
         tolerance=TOLERANCE,
     ),
     HandWritten(
-        name="nvidia_matmul",
-        chip="sm_80",
-        grid=(2, 1, 1),
-        block=(64, 1, 1),
-        inputs=_normal((2, 16, 64), (2, 64, 16), dtype=HALF),
-        reference=_product,
-        dtype=FLOAT,
-        scalars=(np.int32(64),),
-        tolerance=TOLERANCE,
+        "intel_dpas", "bmg", (3, 1, 1), (16, 1, 1), _normal((20, 32), (32, 32), dtype=HALF),
+        lambda a, b: a @ b[:, :16], scalars=(np.int32(20),),
+        clamped_loads=2 * 4 * 16, clamped_stores=4 * 16, tolerance=TOLERANCE,
     ),
     HandWritten(
-        name="nvidia_online_softmax",
-        chip="sm_80",
-        grid=(2, 1, 1),
-        block=(64, 1, 1),
-        inputs=_normal((4, 96)),
-        reference=_softmax,
-        dtype=FLOAT,
-        scalars=(np.int32(96), SOFTMAX_SCALE),
-        tolerance=TOLERANCE,
+        "intel_sub_group_sum", "bmg", (2, 1, 1), (32, 1, 1), _normal((4, 16)),
+        lambda rows: np.broadcast_to(_sums(rows)[:, None], rows.shape), tolerance=TOLERANCE,
     ),
-    HandWritten(
-        name="nvidia_named_barriers",
-        chip="sm_80",
-        grid=(2, 1, 1),
-        block=(64, 1, 1),
-        inputs=_normal((8, 32)),
-        reference=lambda runs: np.square(runs)[:, ::-1],
-        dtype=FLOAT,
-        scalars=(np.int32(4),),
-        tolerance=TOLERANCE,
-    ),
-    HandWritten(
-        name="amd_wave_sum_gfx9",
-        chip="gfx942",
-        grid=(3, 1, 1),
-        block=(64, 1, 1),
-        inputs=_normal((3, 64)),
-        reference=lambda rows: rows.sum(axis=-1),
-        dtype=FLOAT,
-        tolerance=TOLERANCE,
-    ),
-    HandWritten(
-        name="amd_wave_maximum_gfx11",
-        chip="gfx1100",
-        grid=(2, 1, 1),
-        block=(64, 1, 1),
-        inputs=_normal((4, 32)),
-        reference=lambda rows: np.broadcast_to(rows.max(axis=-1, keepdims=True), rows.shape),
-        dtype=FLOAT,
-    ),
-    HandWritten(
-        name="amd_rotation",
-        chip="gfx942",
-        grid=(2, 1, 1),
-        block=(128, 1, 1),
-        inputs=_integers(4, 64),
-        reference=lambda runs: np.roll(runs, -5, axis=-1),
-        dtype=INTEGER,
-    ),
-    HandWritten(
-        name="amd_mfma",
-        chip="gfx942",
-        grid=(2, 1, 1),
-        block=(64, 1, 1),
-        inputs=_normal((2, 16, 32), (2, 16, 32), dtype=HALF),
-        reference=_product_transposed,
-        dtype=FLOAT,
-        tolerance=TOLERANCE,
-    ),
-    HandWritten(
-        name="amd_wmma_gfx11",
-        chip="gfx1100",
-        grid=(2, 1, 1),
-        block=(32, 1, 1),
-        inputs=_normal((2, 16, 32), (2, 16, 32), dtype=HALF),
-        reference=_product_transposed,
-        dtype=FLOAT,
-        tolerance=TOLERANCE,
-    ),
-    HandWritten(
-        name="amd_wmma_gfx12",
-        chip="gfx1201",
-        grid=(2, 1, 1),
-        block=(32, 1, 1),
-        inputs=_normal((2, 16, 32), (2, 16, 32), dtype=HALF),
-        reference=_product_transposed,
-        dtype=FLOAT,
-        tolerance=TOLERANCE,
-    ),
-    HandWritten(
-        name="amd_buffer_copy",
-        chip="gfx942",
-        grid=(4, 1, 1),
-        block=(64, 1, 1),
-        inputs=_normal((1003,)),
-        reference=np.positive,
-        dtype=FLOAT,
-        scalars=(np.int32(1003),),
-        clamped_loads=6,
-        clamped_stores=6,
-    ),
-    HandWritten(
-        name="amd_split_barriers",
-        chip="gfx1201",
-        grid=(2, 1, 1),
-        block=(128, 1, 1),
-        inputs=_normal((2, 128)),
-        reference=_add_neighbours,
-        dtype=FLOAT,
-        tolerance=TOLERANCE,
-    ),
-    HandWritten(
-        name="intel_dpas",
-        chip="bmg",
-        grid=(3, 1, 1),
-        block=(16, 1, 1),
-        inputs=_normal((20, 32), (32, 32), dtype=HALF),
-        reference=lambda a, b: a @ b[:, :16],
-        dtype=FLOAT,
-        scalars=(np.int32(20),),
-        clamped_loads=2 * 4 * 16,
-        clamped_stores=4 * 16,
-        tolerance=TOLERANCE,
-    ),
-    HandWritten(
-        name="intel_sub_group_sum",
-        chip="bmg",
-        grid=(2, 1, 1),
-        block=(32, 1, 1),
-        inputs=_normal((4, 16)),
-        reference=lambda rows: np.broadcast_to(rows.sum(axis=-1, keepdims=True), rows.shape),
-        dtype=FLOAT,
-        tolerance=TOLERANCE,
-    ),
-    HandWritten(
-        name="intel_exchange",
-        chip="bmg",
-        grid=(2, 1, 1),
-        block=(32, 1, 1),
-        inputs=_integers(2, 32),
-        reference=_exchange,
-        dtype=INTEGER,
-    ),
-)
+    HandWritten("intel_exchange", "bmg", (2, 1, 1), (32, 1, 1), _integers(2, 32), _exchange, INTEGER),
+)  # fmt: skip
 
 HAND_WRITTEN: Mapping[str, HandWritten] = {kernel.name: kernel for kernel in _ALL}

@@ -14,8 +14,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -97,8 +98,7 @@ class Memory:
     writable: bool = True
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """A mistake that a model reported."""
 
     kind: str
@@ -106,9 +106,8 @@ class Finding:
     message: str
 
 
-@dataclass(frozen=True)
-class Event:
-    """What a model asked the runtime for."""
+class Event(NamedTuple):
+    """What a model asked the runtime for; the fields are those of `_CEvent`."""
 
     kind: str
     """One of `EVENT_KINDS`."""
@@ -123,22 +122,18 @@ class Event:
     message: str
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """What a call of a model gave."""
 
     value: np.ndarray
     """The result; of a collective model [lanes, …], with bytes 0xA5 in lanes that it left alone."""
-    events: tuple[Event, ...] = field(repr=False)
+    events: tuple[Event, ...]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings, in order."""
-        return tuple(
-            Finding(FINDING_KINDS[event.detail], event.lane, event.message)
-            for event in self.events
-            if event.kind == "finding"
-        )
+        found = self.of_kind("finding")
+        return tuple(Finding(FINDING_KINDS[event.detail], event.lane, event.message) for event in found)
 
     @property
     def finding_kinds(self) -> list[str]:
@@ -166,13 +161,10 @@ class ModelLibrary:
         result: npt.DTypeLike | None = None,
         *,
         lane: int = 0,
-        warp: int = 0,
-        warp_size: int = 32,
-        memory: Sequence[Memory] = (),
-        launch: Launch | None = None,
+        **options: Any,
     ) -> Call:
         """Call a lane model once; `result` is the type of its result, none for `void`."""
-        self._begin(warp_size, warp_size, warp, memory, launch)
+        self._begin(**options)
         for position, argument in enumerate(arguments):
             self._set(lane, position, _bytes(argument))
         self.loaded.shim_call_lane(self.loaded[symbol], ctypes.c_int(lane))
@@ -185,18 +177,13 @@ class ModelLibrary:
         result: npt.DTypeLike | None = None,
         *,
         active: int | None = None,
-        count: int | None = None,
-        warp: int = 0,
-        warp_size: int = 32,
-        memory: Sequence[Memory] = (),
-        launch: Launch | None = None,
+        **options: Any,
     ) -> Call:
         """Call a collective model for the lanes of a mask (all).
 
         An argument is an array [lanes, …], or one value (a NumPy scalar or bytes) that all lanes pass.
         """
-        count = warp_size if count is None else count
-        self._begin(warp_size, count, warp, memory, launch)
+        count = self._begin(**options)
         for position, argument in enumerate(arguments):
             for lane in range(count):
                 own = argument[lane] if isinstance(argument, np.ndarray) else argument
@@ -209,39 +196,43 @@ class ModelLibrary:
         self, symbol: str, arguments: Sequence[np.ndarray], result: npt.DTypeLike, *, warp_size: int = 32
     ) -> np.ndarray:
         """Call a lane model once per row of its arguments, arrays [rows, …]; findings are not returned."""
-        self._begin(warp_size, warp_size, 0, (), None)
+        self._begin(warp_size=warp_size)
         rows = len(arguments[0])
         columns = [np.ascontiguousarray(argument) for argument in arguments]
         assert all(len(column) == rows for column in columns)
-        dtype = np.dtype(result)
-        out = np.zeros(rows, dtype)
-        sizes = (ctypes.c_size_t * len(columns))(*(column.nbytes // max(rows, 1) for column in columns))
-        values = (ctypes.c_void_p * len(columns))(*(column.ctypes.data for column in columns))
+        out = np.zeros(rows, np.dtype(result))
         self.loaded.shim_map_lane(
             self.loaded[symbol],
             ctypes.c_size_t(rows),
             ctypes.c_int(len(columns)),
-            values,
-            sizes,
+            (ctypes.c_void_p * len(columns))(*(column.ctypes.data for column in columns)),
+            (ctypes.c_size_t * len(columns))(*(column.nbytes // max(rows, 1) for column in columns)),
             ctypes.c_void_p(out.ctypes.data),
-            ctypes.c_size_t(dtype.itemsize),
+            ctypes.c_size_t(np.dtype(result).itemsize),
         )
         return out
 
     def _begin(
-        self, warp_size: int, count: int, warp: int, memory: Sequence[Memory], launch: Launch | None
-    ) -> None:
+        self,
+        *,
+        warp_size: int = 32,
+        count: int | None = None,
+        warp: int = 0,
+        memory: Sequence[Memory] = (),
+        launch: Launch | None = None,
+    ) -> int:
+        """Begin with a warp of so many lanes (all), which are returned."""
+        count = warp_size if count is None else count
         self.loaded.shim_begin(warp_size, count, warp * warp_size)
-        for known in memory:
-            start, size = ctypes.c_void_p(known.array.ctypes.data), ctypes.c_size_t(known.array.nbytes)
-            self.loaded.shim_memory(start, size, int(known.shared), int(known.writable))
+        for part in memory:
+            start, size = ctypes.c_void_p(part.array.ctypes.data), ctypes.c_size_t(part.array.nbytes)
+            self.loaded.shim_memory(start, size, int(part.shared), int(part.writable))
         shape = launch or Launch()
         record = _CLaunch.in_dll(self.loaded, "launch")
-        record.grid[:] = shape.grid
-        record.block[:] = shape.block
-        record.workgroup[:] = shape.workgroup
+        record.grid[:], record.block[:], record.workgroup[:] = shape.grid, shape.block, shape.workgroup
         record.warp_size = warp_size
         record.implicit_arguments = shape.implicit_arguments
+        return count
 
     def _set(self, lane: int, position: int, content: bytes) -> None:
         assert len(content) <= ARGUMENT_BYTES
@@ -258,19 +249,12 @@ class ModelLibrary:
     def _events(self) -> tuple[Event, ...]:
         count = ctypes.c_int.in_dll(self.loaded, "shim_event_count").value
         recorded = (_CEvent * count).in_dll(self.loaded, "shim_events")
+        rows = ([getattr(event, name) for name in Event._fields] for event in recorded)
         return tuple(
             Event(
-                kind=EVENT_KINDS[event.kind],
-                lane=event.lane,
-                detail=event.detail,
-                threads=event.threads,
-                address=event.address or 0,
-                source=event.source or 0,
-                bytes=event.bytes,
-                source_bytes=event.source_bytes,
-                message=event.message.decode(),
+                EVENT_KINDS[kind], lane, detail, threads, address or 0, source or 0, *sizes, message.decode()
             )
-            for event in recorded
+            for kind, lane, detail, threads, address, source, *sizes, message in rows
         )
 
 

@@ -6,10 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hand_written import FOLDER, HAND_WRITTEN, HandWritten, Run
-from iree_attention import CHIPS, IreeAttention
+from iree_modules import CHIPS, IreeAttention
 from sweeps import sweep
 
-from harness.emulator.findings import summary
 from harness.emulator.launching import FORWARD, REVERSED, LaunchSettings
 from harness.emulator.loading import LoadedKernel
 
@@ -24,7 +23,7 @@ def compiled(name: str) -> LoadedKernel:
 
 
 def assert_correct(run: Run) -> None:
-    assert not run.report.findings, summary(run.report.findings)
+    assert not run.report.findings, run.report.findings
     assert run.is_right
     assert run.clamps_as_expected, (run.report.clamped_loads, run.report.clamped_stores)
 

@@ -5,56 +5,24 @@ from mlir import ir
 from harness.costs.costs import NotCountable
 from harness.costs.expressions import Constant
 from harness.costs.memory import Buffer, Level, Memory, is_memory
-from harness.costs.operations.elementwise import elementwise, on_tensors
+from harness.costs.operations.elementwise import Kind, elementwise, on_tensors
 from harness.costs.operations.integers import integer_constant, select
-from harness.costs.operations.kinds import Kind
 from harness.costs.trees import NOTHING, Amounts, CostTree
-from harness.costs.walk import Handler, Walk
+from harness.costs.walk import Handler, Walk, named
 
 ONE_OPERATION: Amounts = {Kind.OTHER: 1}
 FUSED_MULTIPLY_ADD: Amounts = {Kind.OTHER: 2, Kind.FMA: 2}
 ONE_EXPONENTIAL: Amounts = {Kind.EXP: 1}
 
 ARITHMETIC_NAMES = (
-    "arith.addf",
-    "arith.subf",
-    "arith.mulf",
-    "arith.divf",
-    "arith.remf",
-    "arith.negf",
-    "arith.maximumf",
-    "arith.minimumf",
-    "arith.maxnumf",
-    "arith.minnumf",
-    "math.absf",
-    "math.ceil",
-    "math.floor",
-    "math.log",
-    "math.log1p",
-    "math.log2",
-    "math.powf",
-    "math.round",
-    "math.roundeven",
-    "math.rsqrt",
-    "math.sqrt",
-    "math.tanh",
-    "math.trunc",
+    *named("arith", "addf subf mulf divf remf negf maximumf minimumf maxnumf minnumf"),
+    *named("math", "absf ceil floor log log1p log2 powf round roundeven rsqrt sqrt tanh trunc"),
 )
-EXPONENTIALS = ("math.exp", "math.exp2")
+EXPONENTIALS = named("math", "exp exp2")
 
 FREE_ON_FLOATS = (
-    "arith.bitcast",
-    "arith.cmpf",
-    "arith.extf",
-    "arith.fptosi",
-    "arith.fptoui",
-    "arith.sitofp",
-    "arith.truncf",
-    "arith.uitofp",
-    "math.copysign",
-    "math.isfinite",
-    "math.isinf",
-    "math.isnan",
+    *named("arith", "bitcast cmpf extf fptosi fptoui sitofp truncf uitofp"),
+    *named("math", "copysign isfinite isinf isnan"),
 )
 """Comparisons, conversions and handling of bits: they cost nothing."""
 

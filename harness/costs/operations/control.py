@@ -8,7 +8,7 @@ from harness.costs.expressions import Constant, Expression, Variable, selected
 from harness.costs.memory import Memory, is_memory
 from harness.costs.operations.storage import either, insert
 from harness.costs.trees import NOTHING, Carried, CostTree, FinalValue, Loop, branch, loop, sequence
-from harness.costs.walk import Handler, Walk, body_of, is_integer, operand_groups
+from harness.costs.walk import Handler, Walk, body_of, is_integer, nothing, operand_groups
 from harness.ir.walk import terminator_of
 
 Bounds = tuple[Expression, Expression, Expression]
@@ -143,10 +143,6 @@ def _in_parallel(walk: Walk, operation: ir.OpView) -> CostTree:
     return _inside(walk, operation) if list(operation.regions[0].blocks) else NOTHING
 
 
-def _nothing(walk: Walk, operation: ir.OpView) -> CostTree:
-    return NOTHING
-
-
 def _return(walk: Walk, operation: ir.OpView) -> CostTree:
     """Note which memory a kernel returns."""
     walk.returned += [walk.memory(value) for value in operation.operands if is_memory(value.type)]
@@ -160,8 +156,8 @@ CONTROL: dict[str, Handler] = {
     "tensor.parallel_insert_slice": insert,
     "scf.parallel": _parallel,
     "scf.reduce": _inside,
-    "scf.reduce.return": _nothing,
+    "scf.reduce.return": nothing,
     "scf.if": _if,
-    "scf.yield": _nothing,
+    "scf.yield": nothing,
     "func.return": _return,
 }

@@ -1,6 +1,7 @@
 """Operations that treat every element alike, on scalars, vectors and tensors."""
 
 import math
+from enum import Enum, auto
 
 from mlir import ir
 
@@ -9,6 +10,16 @@ from harness.costs.expressions import Constant, Expression, product
 from harness.costs.memory import is_memory
 from harness.costs.trees import Amounts, CostTree, Fixed, repeated, sequence
 from harness.costs.walk import Handler, Walk
+
+
+class Kind(Enum):
+    """Key of an amount of operations; see `harness.costs.costs.Costs` for what each holds."""
+
+    MATMUL = auto()
+    EXP = auto()
+    OTHER = auto()
+    FMA = auto()
+    """What of OTHER is fused multiply-adds: counted in both."""
 
 
 def elements_of(kind: ir.Type) -> int:

@@ -1,6 +1,8 @@
 """Integer arithmetic of `arith` and `affine`: costs nothing, but decides what loops execute."""
 
+import operator
 from collections.abc import Callable
+from functools import partial
 
 from mlir import ir
 
@@ -33,8 +35,7 @@ def _unsigned(number: int, width: int) -> int:
 
 
 def _truncated_quotient(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
 def _truncated_remainder(a: int, b: int) -> int:
@@ -46,44 +47,37 @@ def _ceiling_quotient(a: int, b: int) -> int:
 
 
 SIGNED: dict[str, Callable[[int, int], int]] = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
     "arith.divsi": _truncated_quotient,
-    "arith.floordivsi": lambda a, b: a // b,
+    "arith.floordivsi": operator.floordiv,
     "arith.ceildivsi": _ceiling_quotient,
     "arith.remsi": _truncated_remainder,
     "arith.maxsi": max,
     "arith.minsi": min,
-    "arith.andi": lambda a, b: a & b,
-    "arith.ori": lambda a, b: a | b,
-    "arith.xori": lambda a, b: a ^ b,
-    "arith.shli": lambda a, b: a << b,
-    "arith.shrsi": lambda a, b: a >> b,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
+    "arith.shli": operator.lshift,
+    "arith.shrsi": operator.rshift,
 }
 
 UNSIGNED: dict[str, Callable[[int, int], int]] = {
-    "arith.divui": lambda a, b: a // b,
+    "arith.divui": operator.floordiv,
     "arith.ceildivui": _ceiling_quotient,
-    "arith.remui": lambda a, b: a % b,
+    "arith.remui": operator.mod,
     "arith.maxui": max,
     "arith.minui": min,
-    "arith.shrui": lambda a, b: a >> b,
+    "arith.shrui": operator.rshift,
 }
 
 REMAINDERS = ("arith.remsi", "arith.remui")
 
 COMPARISONS: tuple[tuple[Callable[[int, int], bool], bool], ...] = (
-    (int.__eq__, True),
-    (int.__ne__, True),
-    (int.__lt__, True),
-    (int.__le__, True),
-    (int.__gt__, True),
-    (int.__ge__, True),
-    (int.__lt__, False),
-    (int.__le__, False),
-    (int.__gt__, False),
-    (int.__ge__, False),
+    *((compare, True) for compare in (operator.eq, operator.ne)),
+    *((compare, True) for compare in (operator.lt, operator.le, operator.gt, operator.ge)),
+    *((compare, False) for compare in (operator.lt, operator.le, operator.gt, operator.ge)),
 )
 """Comparison and whether it is signed, by the number of the `arith.cmpi` predicate."""
 
@@ -91,59 +85,46 @@ SIGN_KEEPING = ("arith.index_cast", "arith.extsi", "arith.trunci")
 ZERO_EXTENDING = ("arith.index_castui", "arith.extui")
 
 
-def _binary(walk: Walk, operation: ir.OpView) -> CostTree:
-    """Evaluate a scalar operation; in vectors and tensors integers are not followed."""
-    result = operation.results[0]
-    if is_memory(result.type):
-        return on_tensors(walk, operation, {})
-    if is_integer(result.type):
-        width = _width(result.type)
-        combine = _at_width(operation.name, width)
-        operands = [walk.integer(operand) for operand in operation.operands]
-        fold = remainder if operation.name in REMAINDERS else computed
-        walk.define(result, fold(combine, *operands))
-    return NOTHING
+def _followed(evaluate: Callable[[Walk, ir.OpView], Expression]) -> Handler:
+    """Return what defines a scalar operation's result; integers in vectors and tensors are not followed."""
+
+    def handler(walk: Walk, operation: ir.OpView) -> CostTree:
+        operand, result = operation.operands[0], operation.results[0]
+        if is_memory(operand.type):
+            return on_tensors(walk, operation, {})
+        if is_integer(operand.type) and is_integer(result.type):
+            walk.define(result, evaluate(walk, operation))
+        return NOTHING
+
+    return handler
 
 
-def _at_width(name: str, width: int) -> Callable[[int, int], int]:
+def _binary(walk: Walk, operation: ir.OpView) -> Expression:
     """Return a binary operation on integers of a width, which wraps around."""
-    signed = SIGNED.get(name)
-    if signed is not None:
-        return lambda a, b: _signed(signed(a, b), width)
-    unsigned = UNSIGNED[name]
-    return lambda a, b: _signed(unsigned(_unsigned(a, width), _unsigned(b, width)), width)
+    name, width = operation.name, _width(operation.results[0].type)
+    function, view = (
+        (SIGNED[name], int) if name in SIGNED else (UNSIGNED[name], partial(_unsigned, width=width))
+    )
+    fold = remainder if name in REMAINDERS else computed
+    operands = [walk.integer(operand) for operand in operation.operands]
+    return fold(lambda a, b: _signed(function(view(a), view(b)), width), *operands)
 
 
-def _compare(walk: Walk, operation: ir.OpView) -> CostTree:
+def _compared(walk: Walk, operation: ir.OpView) -> Expression:
     left, right = operation.operands
-    if is_memory(left.type):
-        return on_tensors(walk, operation, {})
-    if is_integer(left.type):
-        width = _width(left.type)
-        comparison, is_signed = COMPARISONS[ir.IntegerAttr(operation.attributes["predicate"]).value]
-        view = _as_signed if is_signed else _unsigned
-        walk.define(
-            operation.results[0],
-            computed(
-                lambda a, b: int(comparison(view(a, width), view(b, width))),
-                walk.integer(left),
-                walk.integer(right),
-            ),
-        )
-    return NOTHING
+    width = _width(left.type)
+    comparison, is_signed = COMPARISONS[ir.IntegerAttr(operation.attributes["predicate"]).value]
+    view = _as_signed if is_signed else _unsigned
+    return computed(
+        lambda a, b: int(comparison(view(a, width), view(b, width))), walk.integer(left), walk.integer(right)
+    )
 
 
-def _convert(walk: Walk, operation: ir.OpView) -> CostTree:
-    operand, result = operation.operands[0], operation.results[0]
-    if is_memory(result.type):
-        return on_tensors(walk, operation, {})
-    if is_integer(result.type) and is_integer(operand.type):
-        before, after = _width(operand.type), _width(result.type)
-        view = _unsigned if operation.name in ZERO_EXTENDING else _as_signed
-        walk.define(
-            result, computed(lambda number: _signed(view(number, before), after), walk.integer(operand))
-        )
-    return NOTHING
+def _converted(walk: Walk, operation: ir.OpView) -> Expression:
+    operand = operation.operands[0]
+    before, after = _width(operand.type), _width(operation.results[0].type)
+    view = _unsigned if operation.name in ZERO_EXTENDING else _as_signed
+    return computed(lambda number: _signed(view(number, before), after), walk.integer(operand))
 
 
 def integer_constant(walk: Walk, operation: ir.OpView) -> None:
@@ -180,7 +161,7 @@ def affine_expression(
     left = affine_expression(binary.lhs, dimensions, symbols)
     right = affine_expression(binary.rhs, dimensions, symbols)
     if isinstance(expression, ir.AffineModExpr):
-        return remainder(lambda a, b: a % b, left, right)
+        return remainder(operator.mod, left, right)
     for kind, function in AFFINE:
         if isinstance(expression, kind):
             return computed(function, left, right)
@@ -188,9 +169,9 @@ def affine_expression(
 
 
 AFFINE: tuple[tuple[type, Callable[[int, int], int]], ...] = (
-    (ir.AffineAddExpr, lambda a, b: a + b),
-    (ir.AffineMulExpr, lambda a, b: a * b),
-    (ir.AffineFloorDivExpr, lambda a, b: a // b),
+    (ir.AffineAddExpr, operator.add),
+    (ir.AffineMulExpr, operator.mul),
+    (ir.AffineFloorDivExpr, operator.floordiv),
     (ir.AffineCeilDivExpr, _ceiling_quotient),
 )
 
@@ -221,15 +202,15 @@ def _delinearize(walk: Walk, operation: ir.OpView) -> CostTree:
             walk.define(results[position], rest)
             continue
         size = sizes[len(sizes) - from_end]
-        walk.define(results[position], remainder(lambda a, b: a % b, rest, size))
-        rest = computed(lambda a, b: a // b, rest, size)
+        walk.define(results[position], remainder(operator.mod, rest, size))
+        rest = computed(operator.floordiv, rest, size)
     return NOTHING
 
 
 INTEGERS: dict[str, Handler] = {
-    **dict.fromkeys((*SIGNED, *UNSIGNED), _binary),
-    **dict.fromkeys((*SIGN_KEEPING, *ZERO_EXTENDING), _convert),
+    **dict.fromkeys((*SIGNED, *UNSIGNED), _followed(_binary)),
+    **dict.fromkeys((*SIGN_KEEPING, *ZERO_EXTENDING), _followed(_converted)),
     **dict.fromkeys(("affine.apply", "affine.min", "affine.max"), _affine),
-    "arith.cmpi": _compare,
+    "arith.cmpi": _followed(_compared),
     "affine.delinearize_index": _delinearize,
 }

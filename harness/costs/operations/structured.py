@@ -13,9 +13,9 @@ from harness.costs.costs import NotCountable
 from harness.costs.expressions import Constant, Expression, Unknown, Variable
 from harness.costs.memory import is_memory
 from harness.costs.operations.arithmetic import FUSED_MULTIPLY_ADD
-from harness.costs.operations.kinds import Kind
+from harness.costs.operations.elementwise import Kind
 from harness.costs.trees import NOTHING, CostTree, Fixed, nest, sequence
-from harness.costs.walk import Handler, Walk, body_of
+from harness.costs.walk import Handler, Walk, body_of, nothing
 from harness.ir.walk import terminator_of
 
 PREFIX = "linalg."
@@ -125,10 +125,6 @@ def _loop_index(walk: Walk, operation: ir.OpView) -> CostTree:
     return NOTHING
 
 
-def _nothing(walk: Walk, operation: ir.OpView) -> CostTree:
-    return NOTHING
-
-
 def structured_names() -> list[str]:
     """Return the names of all structured operations of the dialect."""
     classes = (found for found in vars(linalg).values() if isinstance(found, type))
@@ -139,5 +135,5 @@ def structured_names() -> list[str]:
 STRUCTURED: dict[str, Handler] = {
     **dict.fromkeys(structured_names(), structured),
     "linalg.index": _loop_index,
-    "linalg.yield": _nothing,
+    "linalg.yield": nothing,
 }

@@ -6,7 +6,7 @@ from harness.costs.expressions import Constant, Expression, Unknown, Variable, c
 from harness.costs.memory import DYNAMIC, Memory, sliced, stored_integer
 from harness.costs.operations.storage import copied, insert
 from harness.costs.trees import NOTHING, CostTree, nest, sequence
-from harness.costs.walk import Handler, Walk, body_of, is_integer, operand_groups
+from harness.costs.walk import Handler, Walk, body_of, is_integer, nothing, operand_groups
 from harness.ir.slices import kept_dimensions, reassociation
 
 
@@ -169,38 +169,26 @@ def _allocate_tensor(walk: Walk, operation: ir.OpView) -> CostTree:
     return copied(source, walk.fresh(result, source.shape))
 
 
-def _nothing(walk: Walk, operation: ir.OpView) -> CostTree:
-    return NOTHING
-
-
-TENSORS: dict[str, Handler] = {
-    **dict.fromkeys(("tensor.empty", "memref.alloc", "memref.alloca"), _allocate),
-    **dict.fromkeys(("tensor.extract_slice", "memref.subview"), _slice),
-    **dict.fromkeys(("tensor.expand_shape", "memref.expand_shape"), _expand),
-    **dict.fromkeys(("tensor.collapse_shape", "memref.collapse_shape"), _collapse),
-    **dict.fromkeys(("tensor.dim", "memref.dim"), _dimension),
-    **dict.fromkeys(("tensor.extract", "memref.load"), _load),
-    **dict.fromkeys(("tensor.insert", "memref.store"), _insert_element),
-    **dict.fromkeys(("tensor.from_elements", "tensor.splat"), _filled),
-    **dict.fromkeys(("memref.dealloc", "tensor.yield"), _nothing),
-    **dict.fromkeys(
-        (
-            "tensor.cast",
-            "memref.cast",
-            "memref.assume_alignment",
-            "memref.memory_space_cast",
-            "bufferization.to_tensor",
-            "bufferization.to_buffer",
-        ),
-        _same_memory,
-    ),
-    **dict.fromkeys(("tensor.insert_slice", "bufferization.materialize_in_destination"), insert),
-    "memref.copy": _copy,
-    "tensor.concat": _concatenate,
-    "tensor.pad": _pad,
-    "tensor.generate": _generate,
-    "memref.reinterpret_cast": _reinterpret,
-    "memref.view": _view,
-    "memref.get_global": _global,
-    "bufferization.alloc_tensor": _allocate_tensor,
+_BY_NAMES: dict[Handler, str] = {
+    _allocate: "tensor.empty memref.alloc memref.alloca",
+    _slice: "tensor.extract_slice memref.subview",
+    _expand: "tensor.expand_shape memref.expand_shape",
+    _collapse: "tensor.collapse_shape memref.collapse_shape",
+    _dimension: "tensor.dim memref.dim",
+    _load: "tensor.extract memref.load",
+    _insert_element: "tensor.insert memref.store",
+    _filled: "tensor.from_elements tensor.splat",
+    _same_memory: "tensor.cast memref.cast memref.assume_alignment memref.memory_space_cast "
+    "bufferization.to_tensor bufferization.to_buffer",
+    insert: "tensor.insert_slice bufferization.materialize_in_destination",
+    nothing: "memref.dealloc tensor.yield",
+    _copy: "memref.copy",
+    _concatenate: "tensor.concat",
+    _pad: "tensor.pad",
+    _generate: "tensor.generate",
+    _reinterpret: "memref.reinterpret_cast",
+    _view: "memref.view",
+    _global: "memref.get_global",
+    _allocate_tensor: "bufferization.alloc_tensor",
 }
+TENSORS = {name: handler for handler, names in _BY_NAMES.items() for name in names.split()}

@@ -8,30 +8,17 @@ import math
 from mlir import ir
 
 from harness.costs.costs import NotCountable
-from harness.costs.operations.elementwise import elements_of
-from harness.costs.operations.kinds import Kind
+from harness.costs.operations.elementwise import Kind, elements_of
 from harness.costs.trees import NOTHING, CostTree, Fixed
-from harness.costs.walk import Handler, Walk, body_of
+from harness.costs.walk import Handler, Walk, body_of, named, nothing
 
 FREE = (
     "ub.poison",
-    "vector.bitcast",
-    "vector.broadcast",
-    "vector.constant_mask",
-    "vector.create_mask",
-    "vector.deinterleave",
-    "vector.extract",
-    "vector.extract_strided_slice",
-    "vector.from_elements",
-    "vector.insert",
-    "vector.insert_strided_slice",
-    "vector.interleave",
-    "vector.shape_cast",
-    "vector.shuffle",
-    "vector.step",
-    "vector.to_elements",
-    "vector.transpose",
-    "vector.yield",
+    *named(
+        "vector", "bitcast broadcast constant_mask create_mask deinterleave extract extract_strided_slice"
+    ),
+    *named("vector", "extract_strided_slice from_elements insert insert_strided_slice interleave shape_cast"),
+    *named("vector", "shuffle step to_elements transpose yield"),
 )
 """Operations that only arrange elements in registers."""
 
@@ -138,12 +125,8 @@ def _inline_assembly(walk: Walk, operation: ir.OpView) -> CostTree:
     return NOTHING
 
 
-def _nothing(walk: Walk, operation: ir.OpView) -> CostTree:
-    return NOTHING
-
-
 VECTORS: dict[str, Handler] = {
-    **dict.fromkeys(FREE, _nothing),
+    **dict.fromkeys(FREE, nothing),
     **dict.fromkeys(("vector.load", "vector.maskedload", "vector.gather"), _load),
     **dict.fromkeys(("vector.maskedstore", "vector.scatter"), _masked_store),
     "vector.store": _store,

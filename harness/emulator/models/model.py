@@ -1,5 +1,8 @@
 """What a device intrinsic becomes in the emulator."""
 
+import itertools
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,3 +43,37 @@ def collective(symbol: str, *constants: int) -> Model:
 def nothing() -> Model:
     """Return the model of an intrinsic that has no effect here."""
     return Model(ModelKind.NOTHING)
+
+
+def expanded(pattern: str) -> list[str]:
+    """Return the names that a pattern stands for, whose alternatives are in braces: `f2i.{rn,rz}`."""
+    parts = [part.split(",") for part in re.split(r"[{}]", pattern)]
+    return ["".join(chosen) for chosen in itertools.product(*parts)]
+
+
+@dataclass(frozen=True)
+class Names:
+    """How a vendor's intrinsics and the C functions of their models are named."""
+
+    intrinsics: str
+    """What the names of intrinsics begin with."""
+    symbols: str
+
+    def own(self, make: Callable[[str], Model], patterns: str) -> dict[str, Model]:
+        """Return models with functions named as their intrinsics are: `nvvm_f2i_rn` of `f2i.rn`."""
+        names = [name for pattern in patterns.split() for name in expanded(pattern)]
+        return {self.intrinsics + name: make(self.symbols + name.lower().replace(".", "_")) for name in names}
+
+    def others(self, make: Callable[[str], Model], symbols: Mapping[str, str]) -> dict[str, Model]:
+        """Return models with functions named otherwise; of fewer symbols each serves several intrinsics."""
+        return {
+            self.intrinsics + name: make(self.symbols + symbol)
+            for pattern, function in symbols.items()
+            for name, symbol in zip(expanded(pattern), itertools.cycle(expanded(function)), strict=False)
+        }
+
+    def without_effect(self, patterns: str) -> dict[str, Model]:
+        """Return models of intrinsics that do nothing here."""
+        return {
+            self.intrinsics + name: nothing() for pattern in patterns.split() for name in expanded(pattern)
+        }

@@ -8,6 +8,7 @@ buffer pointers, which are clamped, are made by the runtime itself.
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import llvm
 
 from harness.emulator.retarget import building as b
 from harness.emulator.retarget.types import address_space, bytes_of
@@ -94,11 +95,11 @@ def _through_buffer(operation: ir.Operation, site: int, memory: LaneMemory) -> N
     size = b.constant(bytes_of(_value_type(operation)), 64)
     arguments = [_address(operation), memory.result, size, b.constant(site)]
     if _is_store(operation):
-        b.store(operation.operands[0], memory.result, 1)
+        b.store(operation.operands[0], memory.result)
         b.call("buffer_store", arguments)
     else:
         b.call("buffer_load", arguments)
-        operation.results[0].replace_all_uses_with(b.load(operation.results[0].type, memory.result, 1))
+        operation.results[0].replace_all_uses_with(b.load(operation.results[0].type, memory.result))
     operation.erase()
 
 
@@ -111,9 +112,9 @@ def _through_runtime(operation: ir.Operation, site: int, memory: LaneMemory) -> 
         raise BuildError(f"the emulator has no model of {operation.name} of {value.type}")
     has_addresses = isinstance(address.type, ir.VectorType)
     space = address_space(address.type.element_type if has_addresses else address.type)
-    b.store(value, memory.result, 1)
+    b.store(value, memory.result)
     if has_addresses:
-        b.store(address, memory.arguments, 1)
+        b.store(address, memory.arguments)
         address = memory.arguments
     arguments = [
         address,
@@ -125,11 +126,11 @@ def _through_runtime(operation: ir.Operation, site: int, memory: LaneMemory) -> 
     ]
     b.call(MASKED[operation.name], arguments)
     if operation.results:
-        operation.results[0].replace_all_uses_with(b.load(operation.results[0].type, memory.result, 1))
+        operation.results[0].replace_all_uses_with(b.load(operation.results[0].type, memory.result))
     operation.erase()
 
 
 def _packed(mask: ir.Value, count: int) -> ir.Value:
     """Return a vector of bits as one number."""
-    packed = b.convert("bitcast", mask, b.integer_type(count))
-    return packed if count == MAXIMUM_MASK else b.convert("zext", packed, b.integer_type(64))
+    packed = llvm.bitcast(b.integer_type(count), mask)
+    return packed if count == MAXIMUM_MASK else llvm.zext(b.integer_type(64), packed)

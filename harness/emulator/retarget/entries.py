@@ -3,6 +3,7 @@
 import re
 
 from mlir import ir
+from mlir.dialects import llvm
 
 from harness.emulator.retarget import building as b
 from harness.emulator.retarget.retargeted import KernelDescription, SharedArray
@@ -46,20 +47,15 @@ def add_entry(
     entry = f"emulator_entry_{name}"
     types = [argument.type for argument in function.regions[0].blocks[0].arguments]
     with ir.InsertionPoint.after(function), function.location:
-        attributes = {
-            "sym_name": ir.StringAttr.get(entry),
-            "function_type": ir.TypeAttr.get(b.function_type([b.pointer_type()], None)),
-            "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
-        }
-        made = ir.Operation.create("llvm.func", attributes=attributes, regions=1)
-        block = made.regions[0].blocks.append(b.pointer_type(), arg_locs=[function.location])
+        added = b.function(entry, [b.pointer_type()])
+        block = added.regions[0].blocks.append(b.pointer_type(), arg_locs=[function.location])
     with ir.InsertionPoint(block), function.location:
         arguments = []
         for position, kind in enumerate(types):
-            place = b.load(b.pointer_type(), b.offset(block.arguments[0], 8 * position), 8)
-            arguments.append(b.load(kind, place, 1))
+            place = b.load(b.pointer_type(), b.offset(block.arguments[0], 8 * position))
+            arguments.append(b.load(kind, place))
         b.call(name, arguments)
-        ir.Operation.create("llvm.return")
+        llvm.return_()
     return KernelDescription(
         name=name,
         entry=entry,

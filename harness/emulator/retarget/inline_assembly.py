@@ -6,10 +6,11 @@ one gives it a new value.  Instructions: PTX ISA, sections 9.7.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
+from mlir.dialects import llvm
 
 from harness.emulator.llvm_text import DEVICE_PREFIX
 from harness.emulator.retarget import building as b
@@ -27,6 +28,7 @@ LANE_INTRINSICS = {"cvt.rna.tf32.f32": ("llvm.nvvm.f2tf32.rna", 32)}
 """The intrinsic of an instruction on one lane's registers, and the bits of its result."""
 
 COPY = re.compile(r"cp\.async\.(ca|cg)\.shared\.global")
+MOVE = re.compile(r"mov\.[bu]\d+")
 ACCESS = re.compile(r"(ld|st)\.global(?:\.v\d)?\.[bu](\d+)")
 
 _GUARD = re.compile(r"@(!?)(\$\d+)\s+(.*)", re.DOTALL)
@@ -50,11 +52,10 @@ def expand_assembly(function: ir.Operation) -> None:
         operation = view.operation
         if operation.name == "llvm.inline_asm":
             text = ir.StringAttr(operation.attributes["asm_string"]).value
-            steps = [_step(instruction) for instruction in parsed(text)]
-            known = [step for step in steps if step is not None]
-            if known and len(known) == len(steps):
+            instructions = list(parsed(text))
+            if instructions and all(map(_is_known, instructions)):
                 with ir.InsertionPoint(operation), operation.location:
-                    _Expansion(operation).run(known)
+                    _Expansion(operation).run(instructions)
 
 
 def parsed(text: str) -> Iterator[Instruction]:
@@ -90,35 +91,49 @@ class _Expansion:
             if constraint.isdigit():  # begins in the register of an output
                 self._registers[f"${constraint}"] = value
 
-    def run(self, steps: Sequence["Step"]) -> None:
+    def run(self, instructions: Sequence[Instruction]) -> None:
         """Put operations in the place of the assembly."""
-        for step in steps:
-            step(self)
+        for instruction in instructions:
+            self._expand(instruction)
         if self._result_types:
             self._operation.results[0].replace_all_uses_with(self._result())
         self._operation.erase()
 
-    def move(self, instruction: Instruction) -> None:
+    def _expand(self, instruction: Instruction) -> None:
+        name = instruction.name
+        if access := ACCESS.fullmatch(name):
+            self._access(instruction, access[1], int(access[2]))
+        elif copy := COPY.fullmatch(name):
+            self._copy(instruction, copy[1])
+        elif name in MATRIX_INTRINSICS:
+            self._matrix(instruction)
+        elif name in LANE_INTRINSICS:
+            self._on_lane(instruction)
+        else:
+            self._move(instruction)
+
+    def _move(self, instruction: Instruction) -> None:
         """`mov`: a register or a number."""
         target, source = (operand[0] for operand in instruction.operands)
         self._registers[target] = self._value(source, self._type_of(target))
 
-    def matrix(self, instruction: Instruction) -> None:
+    def _matrix(self, instruction: Instruction) -> None:
         """A matrix instruction: D, A, B, C."""
         results, *operands = instruction.operands
         a, second, c = ([self._registers[name] for name in names] for names in operands)
         types = [self._type_of(name) for name in results]
-        values = _elements(_intrinsic(MATRIX_INTRINSICS[instruction.name], [*a, *second, *c], types), types)
-        self._registers |= dict(zip(results, values, strict=True))
+        product = _intrinsic(MATRIX_INTRINSICS[instruction.name], [*a, *second, *c], types)
+        for position, (register, kind) in enumerate(zip(results, types, strict=True)):
+            self._registers[register] = llvm.extractvalue(kind, product, [position])
 
-    def on_lane(self, instruction: Instruction) -> None:
+    def _on_lane(self, instruction: Instruction) -> None:
         """An instruction from registers to a register."""
         (target,), *operands = instruction.operands
         name, bits = LANE_INTRINSICS[instruction.name]
         arguments = [self._registers[register] for (register,) in operands]
         self._registers[target] = _intrinsic(name, arguments, [b.integer_type(bits)])
 
-    def copy(self, instruction: Instruction, cache: str) -> None:
+    def _copy(self, instruction: Instruction, cache: str) -> None:
         """An asynchronous copy: where to, where from, bytes, and how many of them are read."""
         target, source, (size,), *read = instruction.operands
         name = f"llvm.nvvm.cp.async.{cache}.shared.global.{int(size, 0)}"
@@ -127,28 +142,32 @@ class _Expansion:
             arguments.append(self._value(read[0][0], b.integer_type(32)))
         b.call(DEVICE_PREFIX + name + (".s" if read else ""), arguments)
 
-    def access(self, instruction: Instruction, direction: str, bits: int) -> None:
+    def _access(self, instruction: Instruction, direction: str, bits: int) -> None:
         """A load (`ld`) or store (`st`) of global memory, where its guard says so."""
         element = b.integer_type(bits)
         first, second = instruction.operands
         if direction == "ld":
-            held = [self._held(name, element) for name in first]
-            loaded = b.masked_load(self._address(second), self._guard(instruction), _vector(held, element))
-            values = [b.extract_element(loaded, position) for position in range(len(first))]
+            held = _vector([self._held(name, element) for name in first], element)
+            guard = self._guards(instruction, len(first))
+            loaded = llvm.intr_masked_load(held.type, self._address(second), guard, 1, pass_thru=held)
+            values = [llvm.extractelement(loaded, b.constant(position)) for position in range(len(first))]
             self._registers |= dict(zip(first, values, strict=True))
         else:
             stored = _vector([self._value(name, element) for name in second], element)
-            b.masked_store(stored, self._address(first), self._guard(instruction))
+            llvm.intr_masked_store(stored, self._address(first), self._guards(instruction, len(second)), 1)
 
     def _held(self, register: str, element: ir.Type) -> ir.Value:
         """Return what a register keeps if it is not loaded; undefined, here 0, if nothing was there."""
         return self._registers.get(register) or b.constant(0, ir.IntegerType(element).width)
 
-    def _guard(self, instruction: Instruction) -> ir.Value:
+    def _guards(self, instruction: Instruction, count: int) -> ir.Value:
+        """Return a mask of the elements that an instruction accesses: all or none."""
+        always = b.constant(1, 1)
         if instruction.guard is None:
-            return b.constant(1, 1)
+            return b.vector([always] * count, always.type)
         value = self._registers[instruction.guard.removeprefix("!")]
-        return b.inverted(value) if instruction.guard.startswith("!") else value
+        guard = llvm.xor(value, always) if instruction.guard.startswith("!") else value
+        return b.vector([guard] * count, guard.type)
 
     def _address(self, operand: tuple[str, ...]) -> ir.Value:
         register, *offset = operand
@@ -175,29 +194,13 @@ class _Expansion:
         return b.structure(values, self._operation.results[0].type)
 
 
-Step = Callable[[_Expansion], None]
-"""Expands one instruction."""
-
-
-def _step(instruction: Instruction) -> Step | None:
-    """Return what expands an instruction; None for one that is not known, or not with a guard."""
-    access = ACCESS.fullmatch(instruction.name)
-    if access is not None:
-        direction, bits = access[1], int(access[2])
-        return lambda expansion: expansion.access(instruction, direction, bits)
+def _is_known(instruction: Instruction) -> bool:
+    """Whether an instruction can be expanded; only loads and stores may have a guard."""
+    name = instruction.name
     if instruction.guard is not None:
-        return None
-    if instruction.name in MATRIX_INTRINSICS:
-        return lambda expansion: expansion.matrix(instruction)
-    if instruction.name in LANE_INTRINSICS:
-        return lambda expansion: expansion.on_lane(instruction)
-    copy = COPY.fullmatch(instruction.name)
-    if copy is not None:
-        cache = copy[1]
-        return lambda expansion: expansion.copy(instruction, cache)
-    if re.fullmatch(r"mov\.[bu]\d+", instruction.name):
-        return lambda expansion: expansion.move(instruction)
-    return None
+        return ACCESS.fullmatch(name) is not None
+    patterns = (ACCESS, COPY, MOVE)
+    return name in (*MATRIX_INTRINSICS, *LANE_INTRINSICS) or any(p.fullmatch(name) for p in patterns)
 
 
 def _result_types(operation: ir.Operation) -> list[ir.Type]:
@@ -215,12 +218,9 @@ def _result_types(operation: ir.Operation) -> list[ir.Type]:
 
 def _intrinsic(name: str, arguments: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Value:
     """Call an intrinsic by name; several results come as a structure."""
-    kind = results[0] if len(results) == 1 else b.structure_type(results)
+    structure = f"!llvm.struct<({', '.join(map(str, results))})>"
+    kind = results[0] if len(results) == 1 else ir.Type.parse(structure)
     return b.call(DEVICE_PREFIX + name, arguments, kind)
-
-
-def _elements(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
-    return [b.extract_value(value, position, kind) for position, kind in enumerate(types)]
 
 
 def _vector(values: Sequence[ir.Value], element: ir.Type) -> ir.Value:

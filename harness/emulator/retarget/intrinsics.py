@@ -55,7 +55,7 @@ def call_model(operation: ir.Operation, model: Model, site: int, memory: LaneMem
             function = f"emulator_call_{model.kind}"
             b.call(function, [b.address_of(model.symbol), memory.arguments, memory.result, b.constant(site)])
             if results:
-                results[0].replace_all_uses_with(b.load(results[0].type, memory.result, 1))
+                results[0].replace_all_uses_with(b.load(results[0].type, memory.result))
     operation.erase()
 
 
@@ -64,4 +64,4 @@ def _pass_arguments(operation: ir.Operation, model: Model, memory: LaneMemory) -
     for position, value in enumerate([*operation.operands, *constants]):
         if bytes_of(value.type) > ARGUMENT_BYTES:
             raise BuildError(f"{intrinsic_name(operation)}: an argument of {value.type} is too large")
-        b.store(value, memory.slots[position], 1)
+        b.store(value, memory.slots[position])

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import chain
 
 from mlir import ir
-from mlir.dialects.llvm import translate_module_to_llvmir
+from mlir.dialects import llvm
 
 from harness.emulator.models.model import Model
 from harness.emulator.retarget import building as b
@@ -43,7 +45,7 @@ TYPE_ATTRIBUTES = {
 
 PLAIN_FUNCTION = {
     "CConv": "#llvm.cconv<ccc>",
-    "linkage": "#llvm.linkage<external>",
+    "linkage": b.EXTERNAL,
     "unnamed_addr": "0 : i64",
     "visibility_": "0 : i64",
 }
@@ -62,7 +64,7 @@ def retarget(device_code: str, models: Mapping[str, Model]) -> Retargeted:
         if not module.operation.verify():
             raise BuildError("the retargeted code is not valid")
         return Retargeted(
-            llvm_ir=translate_module_to_llvmir(module.operation),
+            llvm_ir=llvm.translate_module_to_llvmir(module.operation),
             kernels=tuple(kernels),
             sites=tuple(retargeting.sites),
             constants=retargeting.constants,
@@ -108,8 +110,8 @@ class _Retargeting:
         device_operations = [view.operation for view in operations_within(function)]
         with ir.InsertionPoint.at_block_begin(entry), function.location:
             count = self._most_arguments(device_operations)
-            first = b.reserve(ARGUMENT_BYTES * count, STACK_ALIGNMENT)
-            result = b.reserve(RESULT_BYTES, STACK_ALIGNMENT)
+            first = _reserve(ARGUMENT_BYTES * count)
+            result = _reserve(RESULT_BYTES)
             others = [b.offset(first, ARGUMENT_BYTES * position) for position in range(1, count)]
             memory = LaneMemory((first, *others), result)
         for operation in device_operations:
@@ -145,7 +147,8 @@ class _Retargeting:
         elif name in ("llvm.call", "llvm.call_intrinsic"):
             self._call(operation, own, memory)
         else:
-            raise BuildError(f"the emulator has no model of {name}{_detail(operation)}")
+            detail = operation.attributes.get("asm_string", "")
+            raise BuildError(f"the emulator has no model of {name} {detail}".rstrip())
 
     def _call(self, operation: ir.Operation, own: set[str], memory: LaneMemory) -> None:
         name = intrinsic_name(operation)
@@ -185,37 +188,21 @@ class _Retargeting:
         if "constant" not in operation.attributes:
             raise BuildError(f"the emulator has no model of the global variable {name}")
         self.constants[name] = bytes_of(ir.TypeAttr(operation.attributes["global_type"]).value)
-        operation.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+        operation.attributes["linkage"] = ir.Attribute.parse(b.EXTERNAL)
         operation.attributes["addr_space"] = ir.IntegerAttr.get(b.integer_type(32), 0)
 
     def _flatten(self) -> None:
         """Bring all pointers to the one address space."""
-        changes: dict[ir.Type, ir.Type | None] = {}
-
-        def changed(kind: ir.Type) -> ir.Type | None:
-            """Return what a type becomes, None for one that stays."""
-            if kind not in changes:
-                flattened = flat(kind)
-                changes[kind] = None if flattened == kind else flattened
-            return changes[kind]
-
-        def flatten(values: Iterable[ir.Value]) -> None:
-            for value in values:
-                flattened = changed(value.type)
-                if flattened is not None:
-                    value.set_type(flattened)
-
+        flattened = cache(flat)
         for view in operations_within(self.module.operation):
             operation = view.operation
-            flatten(operation.results)
-            if len(operation.regions):
-                for block in operation.regions[0].blocks:
-                    flatten(block.arguments)
+            blocks = operation.regions[0].blocks if len(operation.regions) else ()
+            for value in chain(operation.results, *(block.arguments for block in blocks)):
+                value.set_type(flattened(value.type))
             name = TYPE_ATTRIBUTES.get(operation.name)
             if name is not None and name in operation.attributes:
-                flattened = changed(ir.TypeAttr(operation.attributes[name]).value)
-                if flattened is not None:
-                    operation.attributes[name] = ir.TypeAttr.get(flattened)
+                kind = ir.TypeAttr(operation.attributes[name]).value
+                operation.attributes[name] = ir.TypeAttr.get(flattened(kind))
 
     def _declare(self) -> None:
         """Declare what the code now calls or reads."""
@@ -231,16 +218,15 @@ class _Retargeting:
         }
         with ir.InsertionPoint(self.module.body), ir.Location.unknown():
             for name, (arguments, result) in called.items():
-                b.declare(name, arguments, result)
+                b.function(name, arguments, result)
             for symbol in sorted(self.symbols):
-                b.declare(symbol, [])
-            region = {
-                "sym_name": ir.StringAttr.get(REGION),
-                "global_type": ir.TypeAttr.get(b.integer_type(8)),
-                "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
-                "addr_space": ir.IntegerAttr.get(index, 0),
-            }
-            ir.Operation.create("llvm.mlir.global", attributes=region, regions=1)
+                b.function(symbol, [])
+            llvm.mlir_global(b.integer_type(8), REGION, ir.Attribute.parse(b.EXTERNAL), addr_space=0)
+
+
+def _reserve(bytes_: int) -> ir.Value:
+    """Reserve bytes on the lane's stack."""
+    return llvm.alloca(b.pointer_type(), b.constant(bytes_, 64), b.integer_type(8), alignment=STACK_ALIGNMENT)
 
 
 def _hoist(operation: ir.Operation, entry: ir.Block) -> None:
@@ -261,9 +247,3 @@ def _keep_attributes(function: ir.Operation) -> None:
             function.attributes[name] = ir.Attribute.parse(PLAIN_FUNCTION[name])
         elif name not in ("sym_name", "function_type"):
             del function.attributes[name]
-
-
-def _detail(operation: ir.Operation) -> str:
-    if "asm_string" in operation.attributes:
-        return f" {operation.attributes['asm_string']}"
-    return ""

@@ -11,7 +11,7 @@ import iree.runtime
 import numpy as np
 import pytest
 from callers import at_once
-from iree_modules import ATTENTION, GpuModule, compile_payload
+from iree_modules import ATTENTION, CHIPS, GpuModule, compile_payload
 
 from harness.artifact.bound_call import BoundCall
 from harness.artifact.checked_executable import CheckedExecutable
@@ -25,8 +25,6 @@ from harness.problem.dtypes import numpy_dtype
 from harness.problem.inputs import make_inputs
 from harness.variants.baselines.iree.calls import load_on_device
 from harness.variants.baselines.iree.emulated import EmulatedExecutable, load
-
-CHIPS = ("sm_80", "gfx942", "gfx1100", "gfx1201")
 
 QUICK = LaunchSettings(orders=(FORWARD,))
 

@@ -4,8 +4,7 @@ Sources: SPV_INTEL_2d_block_io, "Mapping Block Data to Invocations", for a sub-g
 Behavior"; cl_intel_subgroup_2d_block_io for names, shapes and restrictions.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -27,17 +26,16 @@ from harness.emulator.models.intel.blocks import (
 UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32}
 CLAMPED_BLOCK_LOAD, CLAMPED_BLOCK_STORE = 2, 3
 POISON = -1
+FILLER = 0x5A
 
-READS = [
+BLOCKS = [
     *(("read", shape) for shape in READ_SHAPES),
     *(("read_transform", shape) for shape in TRANSFORM_SHAPES),
     *(("read_transpose", shape) for shape in TRANSPOSE_SHAPES),
+    *(("write", shape) for shape in WRITE_SHAPES),
+    *(("prefetch", shape) for shape in PREFETCH_SHAPES),
 ]
-WRITES = [("write", shape) for shape in WRITE_SHAPES]
-
-reads = pytest.mark.parametrize(("kind", "shape"), READS, ids=lambda value: str(value))
-writes = pytest.mark.parametrize(("kind", "shape"), WRITES, ids=lambda value: str(value))
-
+READ, WRITE = BlockShape(16, 8, 16, 1), BlockShape(32, 8, 16, 1)
 
 # ------------------------------------------------------------------ the tables
 
@@ -54,8 +52,7 @@ def held_by_lanes(kind: str, block: np.ndarray) -> np.ndarray:
     if columns > LANES:  # each lane has neighbours of a row
         neighbours = columns // LANES
         return block.reshape(rows, LANES, neighbours).transpose(1, 0, 2).reshape(LANES, -1)
-    together = LANES // columns  # rows that the lanes share
-    missing = -rows % together
+    missing = -rows % (LANES // columns)  # of the rows that the lanes share
     padded = np.concatenate([block, np.full((missing, columns), POISON, block.dtype)])
     return padded.reshape(-1, LANES).T
 
@@ -63,19 +60,28 @@ def held_by_lanes(kind: str, block: np.ndarray) -> np.ndarray:
 def owners(kind: str, shape: BlockShape) -> np.ndarray:
     """Return the number of the element in the blocks together, row by row, of each lane's elements."""
     columns = shape.columns * shape.blocks
-    numbers = np.arange(shape.rows * columns).reshape(shape.rows, columns)
-    return np.concatenate(
-        [held_by_lanes(kind, block) for block in np.split(numbers, shape.blocks, axis=1)], axis=1
-    )
+    blocks = np.split(np.arange(shape.rows * columns).reshape(shape.rows, columns), shape.blocks, axis=1)
+    return np.concatenate([held_by_lanes(kind, block) for block in blocks], axis=1)
 
 
-def layout_message(kind: str, shape: BlockShape) -> str:
+@pytest.mark.parametrize(
+    ("kind", "shape", "lane", "expected"),
+    [
+        # Examples in the extensions' words, (row, column) of a lane's elements.
+        ("read", BlockShape(16, 2, 16, 1), 5, [(0, 5), (1, 5)]),
+        ("read", BlockShape(16, 2, 16, 2), 5, [(0, 5), (1, 5), (0, 21), (1, 21)]),
+        ("read", BlockShape(8, 2, 32, 1), 5, [(0, 10), (0, 11), (1, 10), (1, 11)]),
+        ("read", BlockShape(32, 4, 8, 1), 5, [(0, 5), (2, 5)]),
+        ("read", BlockShape(32, 4, 8, 1), 13, [(1, 5), (3, 5)]),
+        ("read", BlockShape(32, 2, 8, 2), 13, [(1, 5), (1, 13)]),
+        ("read_transform", BlockShape(16, 16, 16, 1), 5, [(row, 5) for row in range(16)]),
+        ("read_transpose", BlockShape(32, 16, 8, 1), 5, [(5, column) for column in range(8)]),
+        ("write", BlockShape(8, 1, 32, 1), 5, [(0, 10), (0, 11)]),
+    ],
+)
+def test_the_tables_are_the_extensions(kind, shape, lane, expected):
     columns = shape.columns * shape.blocks
-    lines = [
-        f"{lane:2}: " + " ".join("-" if n == POISON else f"({n // columns},{n % columns})" for n in numbers)
-        for lane, numbers in enumerate(owners(kind, shape))
-    ]
-    return "\n".join([f"(row, column) of the elements that each lane holds in {kind} {shape}:", *lines])
+    assert [divmod(int(number), columns) for number in owners(kind, shape)[lane]] == expected
 
 
 # ------------------------------------------------------------------ surfaces and calls
@@ -94,6 +100,9 @@ class Surface:
     y: int
 
 
+INSIDE = Surface(128, 16, 128, 0, 0)
+
+
 def surface_around(shape: BlockShape) -> Surface:
     """Return a surface that holds a block and more on all sides."""
     width = 4 * max(shape.columns * shape.blocks * shape.bits // 8, 64)
@@ -101,40 +110,29 @@ def surface_around(shape: BlockShape) -> Surface:
 
 
 @st.composite
-def surfaces(draw: st.DrawFn, shape: BlockShape) -> Surface:
+def blocks_at_edges(draw):
     """Draw surfaces by the extension's rules, with blocks at and beyond all edges."""
+    kind, shape = draw(st.sampled_from(BLOCKS))
     size = shape.bits // 8
     width = draw(st.integers(16, 48)) * 4
     pitch = -(-width // 16) * 16 + 16 * draw(st.integers(0, 3))
     height = draw(st.integers(1, shape.rows + 4))
-    x_multiple = max(4 // size, 1)
-    block_width, columns = shape.columns * shape.blocks, width // size
-    x = draw(st.integers(-block_width // x_multiple - 1, columns // x_multiple + 1)) * x_multiple
+    multiple = max(4 // size, 1)
+    x = draw(st.integers(-shape.columns * shape.blocks // multiple - 1, width // size // multiple + 1))
     y = draw(st.integers(-shape.rows - 1, height + 1))
-    return Surface(width, height, pitch, x, y)
+    return kind, shape, Surface(width, height, pitch, x * multiple, y)
 
 
-def memory_of(surface: Surface, seed: int = 0) -> np.ndarray:
+def memory_of(surface: Surface) -> np.ndarray:
     """Return random bytes [height, pitch]; the part beyond the width must never be seen."""
     memory = aligned_zeros((surface.height, surface.pitch), np.uint8)
-    memory[...] = np.random.default_rng(seed).integers(1, 256, memory.shape)
+    memory[...] = np.random.default_rng(0).integers(1, 256, memory.shape)
     return memory
 
 
-def block_of(shape: BlockShape, surface: Surface, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the elements of the blocks side by side, 0 outside of the surface, and which are inside."""
-    size = shape.bits // 8
-    matrix = np.ascontiguousarray(memory[:, : surface.width // size * size]).view(UNSIGNED[shape.bits])
-    rows = np.arange(shape.rows)[:, None] + surface.y
-    columns = np.arange(shape.columns * shape.blocks)[None, :] + surface.x
-    inside = (rows >= 0) & (rows < matrix.shape[0]) & (columns >= 0) & (columns < matrix.shape[1])
-    found = matrix[np.clip(rows, 0, matrix.shape[0] - 1), np.clip(columns, 0, matrix.shape[1] - 1)]
-    return np.where(inside, found, 0), inside
-
-
-def block_name(kind: str, shape: BlockShape, own: str | None = None) -> str:
-    name = f"intel_sub_group_2d_block_{kind}_{shape}"
-    return f"_Z{len(name)}{name}PU3AS1viiiDv2_iP{own or own_array_types(kind, shape)[0]}"
+def own_arrays(kind: str, shape: BlockShape) -> np.ndarray:
+    """Return room for what each lane holds, filled with a pattern."""
+    return np.full((LANES, owners(kind, shape).shape[1]), FILLER, UNSIGNED[shape.bits])
 
 
 def call_block(
@@ -143,148 +141,89 @@ def call_block(
     shape: BlockShape,
     surface: Surface,
     memory: np.ndarray,
-    own: np.ndarray,
-    base: np.generic | None = None,
-    own_type: str | None = None,
+    own: np.ndarray | None = None,
+    *,
+    own_type: str = "",
+    changed: dict[int, np.ndarray] | None = None,
+    writable: bool = True,
     **options: int,
 ) -> Call:
+    """Call the builtin; `changed` are arguments by their position, one for each lane."""
+    own = own_arrays(kind, shape) if own is None else own
+    name = f"intel_sub_group_2d_block_{kind}_{shape}"
+    own_name = "" if kind == "prefetch" else f"P{own_type or own_array_types(kind, shape)[0]}"
     arguments = [
-        address(memory) if base is None else base,
-        np.int32(surface.width),
-        np.int32(surface.height),
-        np.int32(surface.pitch),
+        address(memory),
+        *(np.int32(size) for size in (surface.width, surface.height, surface.pitch)),
         np.array([surface.x, surface.y], np.int32).tobytes(),
-        np.array([address(own[lane]) for lane in range(LANES)]),
+        *([np.array([address(own[lane]) for lane in range(LANES)])] if own_name else []),
     ]
-    known = [Memory(memory), Memory(own)]
-    return call_mangled(intel, block_name(kind, shape, own_type), arguments, memory=known, **options)
+    for position, values in (changed or {}).items():
+        arguments[position] = values
+    known = [Memory(memory, writable=writable), Memory(own)]
+    return call_mangled(
+        intel, f"_Z{len(name)}{name}PU3AS1viiiDv2_i{own_name}", arguments, memory=known, **options
+    )
 
 
-def own_arrays(kind: str, shape: BlockShape) -> np.ndarray:
-    """Return room for what each lane holds, filled with a pattern."""
-    return np.full((LANES, owners(kind, shape).shape[1]), 0x5A, UNSIGNED[shape.bits])
-
-
-def check_read(intel: ModelLibrary, kind: str, shape: BlockShape, surface: Surface) -> Call:
-    memory, own = memory_of(surface), own_arrays(kind, shape)
-    before = memory.copy()
-    block, inside = block_of(shape, surface, memory)
+def check_block(intel: ModelLibrary, kind: str, shape: BlockShape, surface: Surface) -> None:
+    """Compare memory and what lanes hold after a message with what they must be."""
+    memory, own, size = memory_of(surface), own_arrays(kind, shape), shape.bits // 8
+    if kind == "write":
+        own[...] = np.random.default_rng(1).integers(0, np.iinfo(own.dtype).max, own.shape, own.dtype)
+    matrix = np.ascontiguousarray(memory[:, : surface.width // size * size]).view(UNSIGNED[shape.bits])
+    rows = np.arange(shape.rows)[:, None] + surface.y
+    columns = np.arange(shape.columns * shape.blocks)[None, :] + surface.x
+    inside = (rows >= 0) & (rows < matrix.shape[0]) & (columns >= 0) & (columns < matrix.shape[1])
+    block = matrix[np.clip(rows, 0, matrix.shape[0] - 1), np.clip(columns, 0, matrix.shape[1] - 1)]
     numbers = owners(kind, shape)
-    poison = np.iinfo(own.dtype).max
-    expected = np.where(numbers == POISON, poison, block.ravel()[numbers])
-    made = call_block(intel, kind, shape, surface, memory, own)
-    np.testing.assert_array_equal(own, expected, layout_message(kind, shape))
-    np.testing.assert_array_equal(memory, before)
-    assert [event.detail for event in made.of_kind("clamped")] == [CLAMPED_BLOCK_LOAD] * int((~inside).sum())
-    return made
-
-
-def check_write(intel: ModelLibrary, kind: str, shape: BlockShape, surface: Surface) -> Call:
-    memory, own = memory_of(surface), own_arrays(kind, shape)
-    own[...] = np.random.default_rng(1).integers(0, np.iinfo(own.dtype).max, own.shape, own.dtype)
-    size = shape.bits // 8
-    _, inside = block_of(shape, surface, memory)
-    expected = memory.copy()
-    for lane, numbers in enumerate(owners(kind, shape)):
-        for element, number in enumerate(numbers):
+    expected_memory, expected_own = memory.copy(), own.copy()
+    if kind.startswith("read"):
+        held = np.where(inside, block, 0).ravel()[numbers]
+        expected_own = np.where(numbers == POISON, np.iinfo(own.dtype).max, held)
+    elif kind == "write":
+        for (lane, element), number in np.ndenumerate(numbers):
             row, column = divmod(int(number), shape.columns)
             if inside[row, column]:
                 start = (surface.x + column) * size
-                expected[surface.y + row, start : start + size] = own[lane, element : element + 1].view(
-                    np.uint8
-                )
-    held = own.copy()
-    made = call_block(intel, kind, shape, surface, memory, own)
-    np.testing.assert_array_equal(memory, expected, layout_message(kind, shape))
-    np.testing.assert_array_equal(own, held)
-    assert [event.detail for event in made.of_kind("clamped")] == [CLAMPED_BLOCK_STORE] * int((~inside).sum())
-    return made
+                value = own[lane, element : element + 1].view(np.uint8)
+                expected_memory[surface.y + row, start : start + size] = value
+    found = call_block(intel, kind, shape, surface, memory, own)
+    table = f"numbers of the elements that each lane holds:\n{numbers}"
+    np.testing.assert_array_equal(own, expected_own, table)
+    np.testing.assert_array_equal(memory, expected_memory, table)
+    clamped = CLAMPED_BLOCK_STORE if kind == "write" else CLAMPED_BLOCK_LOAD
+    assert [event.detail for event in found.of_kind("clamped")] == [clamped] * int((~inside).sum())
+    assert found.findings == ()
 
 
-# ------------------------------------------------------------------ layouts and edges
+@pytest.mark.parametrize(("kind", "shape"), BLOCKS, ids=str)
+def test_blocks_inside_and_across_corners(intel, kind, shape):
+    around = surface_around(shape)
+    step = max(32 // shape.bits, 1)
+    columns = around.width * 8 // shape.bits
+    last = columns - shape.columns * shape.blocks
+    for x, y in ((around.x, 2), (-step, -1), (last // step * step + step, around.height - shape.rows + 1)):
+        check_block(intel, kind, shape, replace(around, x=x, y=y))
 
 
-@reads
-def test_reads_inside(intel: ModelLibrary, kind: str, shape: BlockShape) -> None:
-    made = check_read(intel, kind, shape, surface_around(shape))
-    assert made.findings == ()
-    assert made.of_kind("clamped") == []
+@settings(max_examples=250)
+@given(case=blocks_at_edges())
+def test_blocks_at_all_edges(intel, case):
+    check_block(intel, *case)
 
 
-@writes
-def test_writes_inside(intel: ModelLibrary, kind: str, shape: BlockShape) -> None:
-    made = check_write(intel, kind, shape, surface_around(shape))
-    assert made.findings == ()
-    assert made.of_kind("clamped") == []
+def test_coordinates_far_away_do_not_overflow(intel):
+    for far in (-(2**31), 2**31 - 2):
+        check_block(intel, "read", READ, Surface(128, 4, 128, far, far))
 
 
 @pytest.mark.parametrize(
-    ("kind", "shape", "lane", "expected"),
-    [
-        # Examples in the extensions' words, (row, column) of a lane's elements.
-        ("read", BlockShape(16, 2, 16, 1), 5, [(0, 5), (1, 5)]),
-        ("read", BlockShape(16, 2, 16, 2), 5, [(0, 5), (1, 5), (0, 21), (1, 21)]),
-        ("read", BlockShape(8, 2, 32, 1), 5, [(0, 10), (0, 11), (1, 10), (1, 11)]),
-        ("read", BlockShape(32, 4, 8, 1), 5, [(0, 5), (2, 5)]),
-        ("read", BlockShape(32, 4, 8, 1), 13, [(1, 5), (3, 5)]),
-        ("read", BlockShape(32, 2, 8, 2), 13, [(1, 5), (1, 13)]),
-        ("read_transform", BlockShape(16, 16, 16, 1), 5, [(row, 5) for row in range(16)]),
-        ("read_transpose", BlockShape(32, 16, 8, 1), 5, [(5, column) for column in range(8)]),
-        ("write", BlockShape(8, 1, 32, 1), 5, [(0, 10), (0, 11)]),
-    ],
+    ("kind", "shape"),
+    [block for block in BLOCKS if block[0] != "prefetch" and len(own_array_types(*block)) > 1],
+    ids=str,
 )
-def test_the_tables_are_the_extensions(
-    kind: str, shape: BlockShape, lane: int, expected: list[tuple[int, int]]
-) -> None:
-    columns = shape.columns * shape.blocks
-    assert [divmod(int(number), columns) for number in owners(kind, shape)[lane]] == expected
-
-
-@reads
-@settings(max_examples=6)
-@given(data=st.data())
-def test_reads_at_all_edges(intel: ModelLibrary, kind: str, shape: BlockShape, data: st.DataObject) -> None:
-    assert check_read(intel, kind, shape, data.draw(surfaces(shape))).findings == ()
-
-
-@writes
-@settings(max_examples=6)
-@given(data=st.data())
-def test_writes_at_all_edges(intel: ModelLibrary, kind: str, shape: BlockShape, data: st.DataObject) -> None:
-    assert check_write(intel, kind, shape, data.draw(surfaces(shape))).findings == ()
-
-
-READ, WRITE = BlockShape(16, 8, 16, 1), BlockShape(32, 8, 16, 1)
-
-
-def corners(shape: BlockShape) -> Iterator[tuple[int, int]]:
-    """Yield coordinates at and one step beyond the edges of a surface of 64 columns and 16 rows."""
-    step = max(32 // shape.bits, 1)
-    for x in (-step, 0, 64 - shape.columns, 64 - shape.columns + step):
-        for y in (-1, 0, 16 - shape.rows, 16 - shape.rows + 1):
-            yield x, y
-
-
-@pytest.mark.parametrize(("x", "y"), list(corners(READ)))
-def test_reads_one_step_over_each_edge(intel: ModelLibrary, x: int, y: int) -> None:
-    assert check_read(intel, "read", READ, Surface(128, 16, 144, x, y)).findings == ()
-
-
-@pytest.mark.parametrize(("x", "y"), list(corners(WRITE)))
-def test_writes_one_step_over_each_edge(intel: ModelLibrary, x: int, y: int) -> None:
-    assert check_write(intel, "write", WRITE, Surface(256, 16, 272, x, y)).findings == ()
-
-
-def test_coordinates_far_away_do_not_overflow(intel: ModelLibrary) -> None:
-    for far in (-(2**31), 2**31 - 2):
-        assert check_read(intel, "read", READ, Surface(128, 4, 128, far, far)).findings == ()
-
-
-SPELLED_TWICE = [(kind, shape) for kind, shape in READS + WRITES if len(own_array_types(kind, shape)) > 1]
-
-
-@pytest.mark.parametrize(("kind", "shape"), SPELLED_TWICE, ids=str)
-def test_all_spellings_are_one(intel: ModelLibrary, kind: str, shape: BlockShape) -> None:
+def test_all_spellings_are_one(intel, kind, shape):
     surface = surface_around(shape)
     seen = set()
     for own_type in own_array_types(kind, shape):
@@ -296,169 +235,92 @@ def test_all_spellings_are_one(intel: ModelLibrary, kind: str, shape: BlockShape
 
 # ------------------------------------------------------------------ findings
 
-INSIDE = Surface(128, 16, 128, 0, 0)
 
-
+@pytest.mark.parametrize("kind", ["read", "prefetch"])
 @pytest.mark.parametrize(
     ("surface", "offset", "kinds"),
     [
         (INSIDE, 0, []),
         (INSIDE, 32, ["UNALIGNED"]),  # the base
-        (Surface(128, 16, 136, 0, 0), 0, ["UNALIGNED"]),
-        (Surface(126, 16, 128, 0, 0), 0, ["UNALIGNED"]),
-        (Surface(128, 16, 128, 1, 0), 0, ["UNALIGNED"]),
-        (Surface(128, 16, 128, -1, 0), 0, ["UNALIGNED"]),
-        (Surface(128, 16, 128, 2, 3), 0, []),
-        (Surface(60, 16, 128, 0, 0), 0, ["UNSUPPORTED_OPERAND"]),
-        (Surface(64, 16, 128, 0, 0), 0, []),
-        (Surface(128, 0, 128, 0, 0), 0, ["UNSUPPORTED_OPERAND"]),
-        (Surface(128, 2**24 + 1, 128, 0, 0), 0, ["UNSUPPORTED_OPERAND"]),
-        (Surface(128, 16, 112, 0, 0), 0, ["UNSUPPORTED_OPERAND"]),
+        (replace(INSIDE, pitch=136), 0, ["UNALIGNED"]),
+        (replace(INSIDE, width=126), 0, ["UNALIGNED"]),
+        (replace(INSIDE, x=1), 0, ["UNALIGNED"]),
+        (replace(INSIDE, x=-1), 0, ["UNALIGNED"]),
+        (replace(INSIDE, x=2, y=3), 0, []),
+        (replace(INSIDE, width=60), 0, ["UNSUPPORTED_OPERAND"]),
+        (replace(INSIDE, width=64), 0, []),
+        (replace(INSIDE, height=0), 0, ["UNSUPPORTED_OPERAND"]),
+        (replace(INSIDE, height=2**24 + 1), 0, ["UNSUPPORTED_OPERAND"]),
+        (replace(INSIDE, pitch=112), 0, ["UNSUPPORTED_OPERAND"]),
         (Surface(2**24 + 4, 1, 2**24 + 16, 0, 0), 0, ["UNSUPPORTED_OPERAND"]),
+        (Surface(128, 65, 256, 0, 60), 0, ["OUT_OF_BOUNDS"]),
     ],
 )
-def test_restrictions(intel: ModelLibrary, surface: Surface, offset: int, kinds: list[str]) -> None:
+def test_restrictions(intel, kind, surface, offset, kinds):
     memory = aligned_zeros((64, 256), np.uint8)
-    own = own_arrays("read", READ)
-    made = call_block(intel, "read", READ, surface, memory, own, base=address(memory, offset))
-    assert made.finding_kinds == kinds
+    base = {0: np.repeat(address(memory, offset), LANES)}
+    assert call_block(intel, kind, READ, surface, memory, changed=base).finding_kinds == kinds
 
 
 @pytest.mark.parametrize(
     ("bits", "columns", "x", "kinds"),
-    [
-        (8, 32, 4, []),
-        (8, 32, 2, ["UNALIGNED"]),
-        (16, 16, 2, []),
-        (16, 16, 3, ["UNALIGNED"]),
-        (32, 16, 1, []),
-    ],
+    [(8, 32, 4, []), (8, 32, 2, ["UNALIGNED"]), (16, 16, 2, []), (16, 16, 3, ["UNALIGNED"]), (32, 16, 1, [])],
 )
-def test_where_a_row_may_begin(
-    intel: ModelLibrary, bits: int, columns: int, x: int, kinds: list[str]
-) -> None:
-    shape = BlockShape(bits, 8, columns, 1)
-    surface = Surface(128, 16, 128, x, 0)
-    made = call_block(intel, "read", shape, surface, memory_of(surface), own_arrays("read", shape))
-    assert made.finding_kinds == kinds
+def test_a_row_begins_at_a_word(intel, bits, columns, x, kinds):
+    surface = replace(INSIDE, x=x)
+    found = call_block(intel, "read", BlockShape(bits, 8, columns, 1), surface, memory_of(surface))
+    assert found.finding_kinds == kinds
 
 
 @pytest.mark.parametrize(("kind", "shape"), [("read", READ), ("write", WRITE)])
-def test_a_surface_beyond_its_buffer(intel: ModelLibrary, kind: str, shape: BlockShape) -> None:
-    """The surface claims more rows than there are: no clamping, and no access either."""
-    surface = Surface(128, 16, 128, 0, 4)
-    memory, own = memory_of(Surface(128, 8, 128, 0, 0)), own_arrays(kind, shape)
-    made = call_block(intel, kind, shape, surface, memory, own)
-    assert made.finding_kinds == ["OUT_OF_BOUNDS"]
-    assert len(made.findings) == 4  # rows
-    assert made.of_kind("clamped") == []
+def test_a_surface_beyond_its_buffer_is_not_clamped(intel, kind, shape):
+    memory, own = memory_of(replace(INSIDE, height=8)), own_arrays(kind, shape)
+    found = call_block(intel, kind, shape, replace(INSIDE, y=4), memory, own)
+    assert found.finding_kinds == ["OUT_OF_BOUNDS"]
+    assert len(found.findings) == 4  # rows
+    assert found.of_kind("clamped") == []
     if kind == "read":
         assert (own[:, 4:] == 0).all()
         assert (own[:, :4] == memory.view(np.uint16)[4:8, :16].T).all()
 
 
-def test_a_write_to_what_is_only_read(intel: ModelLibrary) -> None:
-    memory, own = memory_of(INSIDE), own_arrays("write", WRITE)
+def test_a_write_to_what_is_only_read(intel):
+    memory = memory_of(INSIDE)
     before = memory.copy()
-    arguments = [
-        *(address(memory), np.int32(128), np.int32(16), np.int32(128), np.zeros(2, np.int32).tobytes()),
-        np.array([address(own[lane]) for lane in range(LANES)]),
-    ]
-    known = [Memory(memory, writable=False), Memory(own)]
-    made = call_mangled(intel, block_name("write", WRITE), arguments, memory=known)
-    assert made.finding_kinds == ["READ_ONLY"]
+    assert call_block(intel, "write", WRITE, INSIDE, memory, writable=False).finding_kinds == ["READ_ONLY"]
     np.testing.assert_array_equal(memory, before)
 
 
-def test_all_lanes_must_name_the_same_block(intel: ModelLibrary) -> None:
-    memory, own = memory_of(INSIDE), own_arrays("read", READ)
-    bases = np.repeat(address(memory), LANES)
-    own_addresses = np.array([address(own[lane]) for lane in range(LANES)])
-    known = [Memory(memory), Memory(own)]
-    sizes = [np.int32(128), np.int32(16), np.int32(128)]
-    coordinates = np.zeros((LANES, 2), np.int32)
-    coordinates[9, 1] = 1
-    arguments = [bases, *sizes, coordinates, own_addresses]
-    made = call_mangled(intel, block_name("read", READ), arguments, memory=known)
-    assert [(finding.kind, finding.lane) for finding in made.findings] == [("REPLICATION", 9)]
-    for position, changed in enumerate([bases + 64, *(np.repeat(size, LANES) + 16 for size in sizes)]):
-        arguments = [bases, *sizes, np.zeros(2, np.int32).tobytes(), own_addresses]
-        changed[:15] = arguments[position] if position else bases[:15]
-        arguments[position] = changed
-        made = call_mangled(intel, block_name("read", READ), arguments, memory=known)
-        assert [(finding.kind, finding.lane) for finding in made.findings] == [("REPLICATION", 15)]
-
-
-@pytest.mark.parametrize("kind_and_shape", [READS[0], READS[-1], READS[-2], WRITES[0]], ids=str)
-def test_all_sixteen_lanes_must_take_part(
-    intel: ModelLibrary, kind_and_shape: tuple[str, BlockShape]
-) -> None:
-    kind, shape = kind_and_shape
-    surface = surface_around(shape)
-    memory = memory_of(surface)
-    made = call_block(intel, kind, shape, surface, memory, own_arrays(kind, shape), active=0xFFFE)
-    assert made.finding_kinds == ["DIVERGENT_COLLECTIVE"]
-    made = call_block(intel, kind, shape, surface, memory, own_arrays(kind, shape), count=15)
-    assert made.finding_kinds == ["DIVERGENT_COLLECTIVE"]
-
-
-def test_another_sub_group_size_is_not_supported(intel: ModelLibrary) -> None:
-    memory, own = memory_of(INSIDE), own_arrays("read", READ)
-    made = call_block(intel, "read", READ, INSIDE, memory, own, warp_size=8)
-    assert made.finding_kinds == ["UNSUPPORTED_OPERAND"]
-    assert (own == 0x5A).all()
-
-
-# ------------------------------------------------------------------ prefetches
-
-
-def call_prefetch(
-    intel: ModelLibrary, shape: BlockShape, surface: Surface, memory: np.ndarray, offset: int = 0, **options
-) -> Call:
-    name = f"intel_sub_group_2d_block_prefetch_{shape}"
-    arguments = [
-        address(memory, offset),
-        np.int32(surface.width),
-        np.int32(surface.height),
-        np.int32(surface.pitch),
-        np.array([surface.x, surface.y], np.int32).tobytes(),
-    ]
-    return call_mangled(
-        intel, f"_Z{len(name)}{name}PU3AS1viiiDv2_i", arguments, memory=[Memory(memory)], **options
-    )
-
-
-@pytest.mark.parametrize("shape", PREFETCH_SHAPES, ids=str)
-@settings(max_examples=6)
-@given(data=st.data())
-def test_a_prefetch_is_clamped_as_a_read_is(
-    intel: ModelLibrary, shape: BlockShape, data: st.DataObject
-) -> None:
-    surface = data.draw(surfaces(shape))
-    memory = memory_of(surface)
-    _, inside = block_of(shape, surface, memory)
-    made = call_prefetch(intel, shape, surface, memory)
-    assert made.findings == ()
-    assert [event.detail for event in made.of_kind("clamped")] == [CLAMPED_BLOCK_LOAD] * int((~inside).sum())
+@pytest.mark.parametrize("position", range(5))
+def test_all_lanes_must_name_the_same_block(intel, position):
+    memory = memory_of(INSIDE)
+    same = [np.repeat(address(memory), LANES), *(np.repeat(np.int32(size), LANES) for size in (128, 16, 128))]
+    values = [*same, np.zeros((LANES, 2), np.int32)][position]
+    values[9] += 16 if position else np.uint64(64)
+    found = call_block(intel, "read", READ, INSIDE, memory, changed={position: values})
+    assert [(finding.kind, finding.lane) for finding in found.findings] == [("REPLICATION", 9)]
 
 
 @pytest.mark.parametrize(
-    ("surface", "offset", "kinds"),
+    "block",
     [
-        (INSIDE, 0, []),
-        (INSIDE, 32, ["UNALIGNED"]),
-        (Surface(128, 16, 136, 0, 0), 0, ["UNALIGNED"]),
-        (Surface(60, 16, 128, 0, 0), 0, ["UNSUPPORTED_OPERAND"]),
-        (Surface(128, 65, 256, 0, 60), 0, ["OUT_OF_BOUNDS"]),
+        BLOCKS[0],
+        ("read_transform", TRANSFORM_SHAPES[0]),
+        ("read_transpose", *TRANSPOSE_SHAPES),
+        ("write", WRITE),
+        ("prefetch", READ),
     ],
+    ids=str,
 )
-def test_a_prefetch_has_the_restrictions_of_a_read(
-    intel: ModelLibrary, surface: Surface, offset: int, kinds: list[str]
-) -> None:
-    memory = aligned_zeros((64, 256), np.uint8)
-    assert call_prefetch(intel, READ, surface, memory, offset).finding_kinds == kinds
+def test_all_sixteen_lanes_must_take_part(intel, block):
+    surface = surface_around(block[1])
+    for options in ({"active": 0xFFFE}, {"count": 15}):
+        found = call_block(intel, *block, surface, memory_of(surface), **options)
+        assert found.finding_kinds == ["DIVERGENT_COLLECTIVE"]
 
 
-def test_all_sixteen_lanes_must_prefetch(intel: ModelLibrary) -> None:
-    made = call_prefetch(intel, READ, INSIDE, memory_of(INSIDE), active=0xFFFE)
-    assert made.finding_kinds == ["DIVERGENT_COLLECTIVE"]
+def test_another_sub_group_size_is_not_supported(intel):
+    own = own_arrays("read", READ)
+    found = call_block(intel, "read", READ, INSIDE, memory_of(INSIDE), own, warp_size=8)
+    assert found.finding_kinds == ["UNSUPPORTED_OPERAND"]
+    assert (own == FILLER).all()

@@ -1,13 +1,10 @@
-"""The registry knows the calls that MLIR's lowering makes, and its models are all there."""
+"""The registry of Intel's models knows the calls that MLIR's lowering makes."""
 
 import re
-from pathlib import Path
 
 import pytest
 from mlir import ir, passmanager
-from model_calls import ModelLibrary
 
-import harness
 from harness.emulator.models.intel import MODELS, ROWS
 from harness.emulator.models.intel.blocks import (
     COMPONENTS,
@@ -20,8 +17,10 @@ from harness.emulator.models.intel.blocks import (
 )
 from harness.emulator.models.model import ModelKind
 
-SOURCES = Path(harness.__file__).parent / "emulator" / "models" / "intel"
 BUILTIN = re.compile(r"llvm\.func (?:spir_funccc )?@(_Z\w+)\(")
+SURFACE = "%p: !llvm.ptr<1>, %width: i32, %height: i32, %pitch: i32, %x: i32, %y: i32"
+OPERANDS = "%p, %width, %height, %pitch, %x, %y"
+TYPES = "!llvm.ptr<1>, i32, i32, i32, i32, i32"
 
 
 def lowered(text: str, pipeline: str) -> str:
@@ -35,9 +34,10 @@ def lowered_xevm(body: str, arguments: str) -> str:
     return lowered(f"llvm.func @f({arguments}) {{ {body}\n llvm.return }}", "convert-xevm-to-llvm")
 
 
-SURFACE = "%p: !llvm.ptr<1>, %width: i32, %height: i32, %pitch: i32, %x: i32, %y: i32"
-OPERANDS = "%p, %width, %height, %pitch, %x, %y"
-TYPES = "!llvm.ptr<1>, i32, i32, i32, i32, i32"
+def model_of_xevm(body: str, arguments: str):
+    """Return the model of the only builtin that an operation becomes a call of."""
+    (name,) = BUILTIN.findall(lowered_xevm(body, arguments))
+    return MODELS[name]
 
 
 def tile(shape: BlockShape) -> str:
@@ -57,37 +57,37 @@ def blockload(shape: BlockShape, *, transpose: bool = False, pack: bool = False)
     )
 
 
-def test_loads() -> None:
-    full = [shape for shape in READ_SHAPES if shape.rows * shape.columns >= 16]
-    assert len(READ_SHAPES) - len(full) == 2  # a row of 8 is no whole number of elements per lane to MLIR
-    bodies = [blockload(shape) for shape in full]
-    bodies += [blockload(shape, pack=True) for shape in TRANSFORM_SHAPES]
-    bodies += [blockload(shape, transpose=True) for shape in TRANSPOSE_SHAPES]
-    for body in bodies:
-        names = BUILTIN.findall(lowered_xevm(body, SURFACE))
-        assert len(names) == 1
-        assert names[0] in MODELS
+def blockstore(shape: BlockShape) -> tuple[str, str]:
+    kind = f"vector<{shape.rows * shape.columns // 16}xi{shape.bits}>"
+    return (
+        f"xevm.blockstore2d {OPERANDS}, %v <{{{tile(shape)}}}> : ({TYPES}, {kind})",
+        f"{SURFACE}, %v: {kind}",
+    )
 
 
-def test_stores() -> None:
-    for shape in WRITE_SHAPES:
-        kind = f"vector<{shape.rows * shape.columns // 16}xi{shape.bits}>"
-        body = f"xevm.blockstore2d {OPERANDS}, %v <{{{tile(shape)}}}> : ({TYPES}, {kind})"
-        (name,) = BUILTIN.findall(lowered_xevm(body, f"{SURFACE}, %v: {kind}"))
-        assert name in MODELS
+def blockprefetch(shape: BlockShape) -> str:
+    return f"xevm.blockprefetch2d {OPERANDS} <{{{tile(shape)}, v_blocks = {shape.blocks} : i32}}> : ({TYPES})"
 
 
-def test_prefetches() -> None:
-    for shape in PREFETCH_SHAPES:
-        blocks = f"v_blocks = {shape.blocks} : i32"
-        body = f"xevm.blockprefetch2d {OPERANDS} <{{{tile(shape)}, {blocks}}}> : ({TYPES})"
-        (name,) = BUILTIN.findall(lowered_xevm(body, SURFACE))
-        assert MODELS[name].symbol == "intel_2d_block_prefetch"
-    (name,) = BUILTIN.findall(lowered_xevm("xevm.prefetch %p : (!llvm.ptr<1>)", SURFACE))
-    assert MODELS[name].kind is ModelKind.NOTHING
+FULL = [shape for shape in READ_SHAPES if shape.rows * shape.columns >= 16]
+"""A row of 8 is no whole number of elements per lane to MLIR."""
+MESSAGES = [
+    *(("read", shape, blockload(shape), SURFACE) for shape in FULL),
+    *(("read_transform", shape, blockload(shape, pack=True), SURFACE) for shape in TRANSFORM_SHAPES),
+    *(("read_transpose", shape, blockload(shape, transpose=True), SURFACE) for shape in TRANSPOSE_SHAPES),
+    *(("write", shape, *blockstore(shape)) for shape in WRITE_SHAPES),
+    *(("prefetch", shape, blockprefetch(shape), SURFACE) for shape in PREFETCH_SHAPES),
+]
 
 
-def test_the_order_of_a_blocks_arguments() -> None:
+def test_two_dimensional_blocks():
+    for kind, shape, body, arguments in MESSAGES:
+        model = model_of_xevm(body, arguments)
+        sizes = (shape.bits // 8, shape.rows, shape.columns, shape.blocks)
+        assert (model.symbol, model.constants) == (f"intel_2d_block_{kind}", sizes)
+
+
+def test_the_order_of_a_blocks_arguments():
     """Base, width, height, pitch, (x, y), the lane's own array: the order that `block_io.c` reads them in."""
     text = lowered_xevm(blockload(BlockShape(16, 8, 16, 1)), SURFACE)
     insertions = dict(re.findall(r"(%\d+) = llvm\.insertelement %arg(\d)", text))
@@ -99,34 +99,32 @@ def test_the_order_of_a_blocks_arguments() -> None:
 
 
 @pytest.mark.parametrize("space", [1, 3])
-def test_one_dimensional_blocks(space: int) -> None:
+def test_one_dimensional_blocks(space):
     bits = {"h": 8, "t": 16, "j": 32, "m": 64}
-    for element, counts in COMPONENTS.items():
-        for count in counts:
-            if (element, count) == ("t", 16):
-                continue  # version 1.1 of cl_intel_subgroups_short; MLIR ends at 8
-            kind = f"vector<{count}xi{bits[element]}>" if count > 1 else f"i{bits[element]}"
-            body = f"%v = xevm.blockload %p : (!llvm.ptr<{space}>) -> {kind}\n"
-            body += f"xevm.blockstore %p, %v : (!llvm.ptr<{space}>, {kind})"
-            names = BUILTIN.findall(lowered_xevm(body, f"%p: !llvm.ptr<{space}>"))
-            assert len(names) == 2
-            assert set(names) <= set(MODELS)
-
-
-PRODUCTS = [
-    ("f16", 16, "f32", "f32"),
-    ("f16", 16, "f16", "f16"),
-    ("bf16", 16, "f32", "f32"),
-    ("bf16", 16, "bf16", "bf16"),
-    ("tf32", 8, "f32", "f32"),
-    ("s8", 32, "s32", "i32"),
-    ("u8", 32, "s32", "i32"),
-]
+    shapes = [(element, count) for element, counts in COMPONENTS.items() for count in counts]
+    shapes.remove(("t", 16))  # version 1.1 of cl_intel_subgroups_short; MLIR ends at 8
+    for element, count in shapes:
+        kind = f"vector<{count}xi{bits[element]}>" if count > 1 else f"i{bits[element]}"
+        body = f"%v = xevm.blockload %p : (!llvm.ptr<{space}>) -> {kind}\n"
+        body += f"xevm.blockstore %p, %v : (!llvm.ptr<{space}>, {kind})"
+        read, write = BUILTIN.findall(lowered_xevm(body, f"%p: !llvm.ptr<{space}>"))
+        assert {read, write} <= set(MODELS)
 
 
 @pytest.mark.parametrize("rows", ROWS)
-@pytest.mark.parametrize(("operand", "depth", "accumulator", "c_type"), PRODUCTS)
-def test_products(rows: int, operand: str, depth: int, accumulator: str, c_type: str) -> None:
+@pytest.mark.parametrize(
+    ("operand", "depth", "accumulator", "c_type"),
+    [
+        ("f16", 16, "f32", "f32"),
+        ("f16", 16, "f16", "f16"),
+        ("bf16", 16, "f32", "f32"),
+        ("bf16", 16, "bf16", "bf16"),
+        ("tf32", 8, "f32", "f32"),
+        ("s8", 32, "s32", "i32"),
+        ("u8", 32, "s32", "i32"),
+    ],
+)
+def test_products(rows, operand, depth, accumulator, c_type):
     a_type = f"vector<{max(rows // 2, 1)}xf32>" if operand == "tf32" else f"vector<{rows}xi16>"
     b_type = "vector<8xf32>" if operand == "tf32" else "vector<8xi32>"
     c_type = f"vector<{rows}x{c_type}>"
@@ -135,25 +133,24 @@ def test_products(rows: int, operand: str, depth: int, accumulator: str, c_type:
         f"types = <d = {accumulator}, a = {operand}, b = {operand}, c = {accumulator}>}} "
         f": ({a_type}, {b_type}, {c_type}) -> {c_type}"
     )
-    (name,) = BUILTIN.findall(lowered_xevm(body, f"%a: {a_type}, %b: {b_type}, %c: {c_type}"))
-    model = MODELS[name]
+    model = model_of_xevm(body, f"%a: {a_type}, %b: {b_type}, %c: {c_type}")
     assert model.kind is ModelKind.COLLECTIVE
     assert model.constants[-1] == rows
     if operand.endswith("f16"):
         assert chr(model.constants[0]) == {"f32": "f", "f16": "D", "bf16": "s"}[accumulator]
 
 
-def test_fences() -> None:
+def test_fences_and_prefetches_do_nothing():
+    bodies = ["xevm.prefetch %p : (!llvm.ptr<1>)"]
     for space in ("global", "shared"):
         for scope in ("workgroup", "device"):
-            body = (
-                f"xevm.memfence <{{addrspace = #xevm.addr_space<{space}>, scope = #xevm.mem_scope<{scope}>}}>"
-            )
-            (name,) = BUILTIN.findall(lowered_xevm(body, ""))
-            assert MODELS[name].kind is ModelKind.NOTHING
+            spelled = f"addrspace = #xevm.addr_space<{space}>, scope = #xevm.mem_scope<{scope}>"
+            bodies.append(f"xevm.memfence <{{{spelled}}}>")
+    for body in bodies:
+        assert model_of_xevm(body, SURFACE).kind is ModelKind.NOTHING
 
 
-def test_gpu_operations_and_fast_mathematics() -> None:
+def test_gpu_operations_and_fast_mathematics():
     shuffles = "\n".join(
         f"%s{mode}{kind}, %p{mode}{kind} = gpu.shuffle {mode} %{kind}, %o, %w : {kind}"
         for mode in ("xor", "up", "down", "idx")
@@ -192,35 +189,15 @@ def test_gpu_operations_and_fast_mathematics() -> None:
     assert [name for name in names if name not in MODELS] == []
 
 
-# ------------------------------------------------------------------ models
-
-
-def test_all_models_exist_and_are_used(intel: ModelLibrary) -> None:
-    used: dict[str, set[ModelKind]] = {}
-    for model in MODELS.values():
-        if model.symbol is not None:
-            used.setdefault(model.symbol, set()).add(model.kind)
-    for symbol in used:
-        assert hasattr(intel.loaded, symbol), symbol
-    defined = {
-        name: kind.lower()
-        for source in sorted(SOURCES.glob("*.c"))
-        for kind, name in re.findall(r"(LANE|COLLECTIVE)_MODEL\((\w+)\)", source.read_text(encoding="utf-8"))
-    }
-    assert {symbol: {ModelKind(kind)} for symbol, kind in defined.items()} == used
-
-
-def test_constants_fit_into_argument_slots() -> None:
-    for model in MODELS.values():
-        assert all(0 <= constant < 2**31 for constant in model.constants)
-        assert model.kind is not ModelKind.NOTHING or model == type(model)(ModelKind.NOTHING)
-
-
-def test_what_is_not_modelled_is_absent() -> None:
-    # Shapes that the extension does not have, or whose layout is in doubt (see `blocks.TRANSPOSE_SHAPES`).
-    for name in (
+@pytest.mark.parametrize(
+    "name",
+    [
+        # Shapes that the extension lacks, or whose layout is in doubt (see `blocks.TRANSPOSE_SHAPES`).
         "_Z40intel_sub_group_2d_block_read_8b_8r16x1cPU3AS1viiiDv2_iPh",
         "_Z51intel_sub_group_2d_block_read_transpose_32b_32r8x1cPU3AS1viiiDv2_iPj",
         "_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv3_sDv8_iDv3_f",
-    ):
-        assert name not in MODELS
+        "_Z10native_expi",
+    ],
+)
+def test_what_does_not_exist_is_not_modelled(name):
+    assert name not in MODELS

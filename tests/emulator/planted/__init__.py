@@ -1,1 +1,1 @@
-"""Bugs planted into kernels, to prove that the emulator notices them."""
+"""Bugs planted into correct kernels, one at a time, to prove that the emulator notices each of them."""

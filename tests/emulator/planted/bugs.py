@@ -1,19 +1,15 @@
-"""A planted bug: a kernel, what is changed in it, and by what the emulator must notice."""
+"""A planted bug: a kernel, what is changed in it, and by what the emulator must notice.
 
+`values` are results outside of the oracle's tolerance, `clamped` another number of accesses that hardware
+clamps, `order` results that depend on the order of lanes and warps.  Everything else is a kind of finding.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from generated_attention import GeneratedAttention
-from hand_written import HandWritten, Run
-from iree_attention import IreeAttention
+from hand_written import Run
 
-from harness.emulator.launching import LaunchSettings
 from planted.ir_edits import Edit
-
-VALUES = "values"
-"""Results outside of the tolerance."""
-
-CLAMPED = "clamped"
-"""Another number of accesses that hardware clamps."""
 
 
 @dataclass(frozen=True)
@@ -21,37 +17,28 @@ class PlantedBug:
     """A bug in one kernel."""
 
     kernel: str
-    """Name of a hand-written kernel, the chip of IREE's attention, or the variant of a generated one."""
+    """Name of a hand-written kernel, the chip of IREE's attention, or the name of a generated one."""
     what: str
     edit: Edit
     caught_by: frozenset[str]
-    """Exactly what notices: `values`, `clamped` and kinds of findings."""
-    checks_within_warps: bool = False
+    """Exactly what notices."""
+    checks_within_warps: bool
 
-    @property
-    def name(self) -> str:
-        """As tests are called."""
-        return f"{self.kernel}: {self.what}"
+
+def planted_into(kernel: str) -> Callable[..., PlantedBug]:
+    """Return a function that plants bugs into a kernel."""
+
+    def bug(what: str, edit: Edit, caught_by: str, *, within_warps: bool = False) -> PlantedBug:
+        return PlantedBug(kernel, what, edit, frozenset(caught_by.split()), within_warps)
+
+    return bug
 
 
 def catchers(run: Run) -> frozenset[str]:
     """Return what has noticed something in a run."""
     caught = {finding.kind.text for finding in run.report.findings}
     if not run.is_right:
-        caught.add(VALUES)
+        caught.add("values")
     if not run.clamps_as_expected:
-        caught.add(CLAMPED)
+        caught.add("clamped")
     return frozenset(caught)
-
-
-def run_with(bug: PlantedBug, kernel: HandWritten | IreeAttention | GeneratedAttention) -> Run:
-    """Run the kernel with the bug in it."""
-    settings = LaunchSettings(checks_within_warps=bug.checks_within_warps)
-    if isinstance(kernel, GeneratedAttention):
-        return kernel.run(kernel.compile(bug.edit(kernel.text)), settings)
-    return kernel.run(kernel.compile(bug.edit(kernel.text)), settings)
-
-
-def bug(kernel: str, what: str, edit: Edit, *caught_by: str, checks_within_warps: bool = False) -> PlantedBug:
-    """Return a bug."""
-    return PlantedBug(kernel, what, edit, frozenset(caught_by), checks_within_warps)

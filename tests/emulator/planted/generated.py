@@ -1,6 +1,6 @@
 """Bugs planted into the attention kernels that this harness generates for NVIDIA."""
 
-from planted.bugs import PlantedBug, bug
+from planted.bugs import planted_into
 from planted.ir_edits import dropped, each, replaced, swapped_operands, with_operand
 
 BARRIER = r"call void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all"
@@ -12,105 +12,49 @@ MMA = r"@llvm\.nvvm\.mma\.m16n8k16"
 SLOT = r"select i1 (%\d+), i64 4608, i64 0"
 """Where the tile of an iteration begins."""
 
-BUGS: tuple[PlantedBug, ...] = (
-    bug(
-        "flash",
-        "no barrier after Q is in shared memory",
-        dropped(BARRIER, 0, 7),
-        "race",
-        checks_within_warps=True,
+flash, naive, unfused = map(planted_into, ("flash", "naive", "unfused"))
+few_queries, single_precision = map(planted_into, ("flash of 10 queries", "flash in f32"))
+
+BUGS = (
+    flash("no barrier after Q is in shared memory", dropped(BARRIER, 0, 7), "race", within_warps=True),
+    flash(
+        "no barrier before the warps read K and V", dropped(BARRIER, 2, 7), "order race uninitialized values"
     ),
-    bug(
-        "flash",
-        "no barrier before the warps read K and V",
-        dropped(BARRIER, 2, 7),
-        "order",
-        "race",
-        "uninitialized",
-        "values",
+    flash(
+        "no barrier between the loops, which share their memory", dropped(BARRIER, 3, 7), "order race values"
     ),
-    bug(
-        "flash",
-        "no barrier between the loops, which share their memory",
-        dropped(BARRIER, 3, 7),
-        "order",
-        "race",
-        "values",
-    ),
-    bug(
-        "flash",
+    flash(
         "no barrier before the warps read K and V that a mask cuts",
         dropped(BARRIER, 4, 7),
-        "order",
-        "race",
-        "uninitialized",
-        "values",
+        "order race uninitialized values",
     ),
-    bug(
-        "flash",
-        "Q is not waited for",
-        dropped(WAIT, 0, 3),
-        "in-flight",
-        "values",
+    flash("Q is not waited for", dropped(WAIT, 0, 3), "in-flight values"),
+    flash("K and V are not waited for", dropped(WAIT, 1, 3), "in-flight values"),
+    flash(
+        "K and V that a mask cuts are not waited for", dropped(WAIT, 2, 3), "in-flight pending-copy values"
     ),
-    bug(
-        "flash",
-        "K and V are not waited for",
-        dropped(WAIT, 1, 3),
-        "in-flight",
-        "values",
-    ),
-    bug(
-        "flash",
-        "K and V that a mask cuts are not waited for",
-        dropped(WAIT, 2, 3),
-        "in-flight",
-        "pending-copy",
-        "values",
-    ),
-    bug(
-        "flash",
+    flash(
         "all copies of an iteration may be under way when it begins",
         with_operand(WAIT, 0, "i32 1", 1, 3),
-        "in-flight",
-        "race",
-        "values",
+        "in-flight race values",
     ),
-    bug(
-        "flash",
+    flash(
         "the tile of the other slot is read",
         replaced(SLOT, r"select i1 \1, i64 0, i64 4608", 0, 2),
-        "in-flight",
-        "race",
-        "uninitialized",
-        "values",
+        "in-flight race uninitialized values",
     ),
-    bug(
-        "flash",
-        "the slots never change",
-        replaced(SLOT, r"select i1 \1, i64 0, i64 0", 0, 2),
-        "in-flight",
-        "race",
-        "values",
+    flash(
+        "the slots never change", replaced(SLOT, r"select i1 \1, i64 0, i64 0", 0, 2), "in-flight race values"
     ),
-    bug(
-        "flash",
-        "a copy of K is left out",
-        dropped(COPY, 6, 36),
-        "uninitialized",
-        "values",
-    ),
-    bug(
-        "flash",
+    flash("a copy of K is left out", dropped(COPY, 6, 36), "uninitialized values"),
+    flash(
         "K copied from further behind",
         replaced(
             r"getelementptr half, ptr %1, i64 (%\S+)", r"getelementptr [16 x half], ptr %1, i64 \1", 1, 16
         ),
-        "out-of-bounds",
-        "values",
+        "out-of-bounds values",
     ),
-    bug(
-        "flash",
+    flash(
         "Q copied past the end of shared memory",
         replaced(
             r"getelementptr half, (ptr addrspace\(3\) @shared), (i64 %\d+)$",
@@ -118,29 +62,16 @@ BUGS: tuple[PlantedBug, ...] = (
             0,
             13,
         ),
-        "shared-out-of-bounds",
-        "uninitialized",
-        "values",
+        "shared-out-of-bounds uninitialized values",
     ),
-    bug(
-        "flash",
-        "no barrier before the output is put over K and V",
-        dropped(BARRIER, 5, 7),
-        "order",
-        "race",
-        "values",
-    ),
-    bug(
-        "flash",
+    flash("no barrier before the output is put over K and V", dropped(BARRIER, 5, 7), "order race values"),
+    flash(
         "no barrier before lanes take other parts of the output",
         dropped(BARRIER, 6, 7),
-        "order",
-        "race",
-        "values",
-        checks_within_warps=True,
+        "order race values",
+        within_warps=True,
     ),
-    bug(
-        "flash",
+    flash(
         "a part of the output is put where its neighbour lies",
         replaced(
             r"store (<2 x half> %\d+), ptr addrspace\(3\) (%\d+), align 4",
@@ -151,77 +82,40 @@ BUGS: tuple[PlantedBug, ...] = (
         ),
         "values",
     ),
-    bug(
-        "flash",
+    flash(
         "the output written over Q",
         replaced(r"getelementptr half, ptr %3,", "getelementptr half, ptr %0,", 0, 4),
-        "read-only",
-        "values",
+        "read-only values",
     ),
-    bug(
-        "flash",
+    flash(
         "the mask hides the diagonal",
         replaced(r"icmp slt (<4 x i32> %\d+, %\d+)", r"icmp sle \1", 0, 8),
         "values",
     ),
-    bug(
-        "flash",
-        "shuffle distance 4 for 1 in a row's maximum",
-        with_operand(SHUFFLE, 2, "i32 4", 0, 12),
-        "values",
-    ),
-    bug(
-        "flash",
-        "shuffle distance 1 for 2 in a row's sum",
-        with_operand(SHUFFLE, 2, "i32 1", 9, 12),
-        "values",
-    ),
-    bug(
-        "flash",
+    flash("shuffle distance 4 for 1 in a row's maximum", with_operand(SHUFFLE, 2, "i32 4", 0, 12), "values"),
+    flash("shuffle distance 1 for 2 in a row's sum", with_operand(SHUFFLE, 2, "i32 1", 9, 12), "values"),
+    flash(
         "member mask of the lower 16 lanes",
         with_operand(SHUFFLE, 0, "i32 65535", 0, 12),
-        "inactive-source",
-        "member-mask",
-        "values",
+        "inactive-source member-mask values",
     ),
-    bug(
-        "flash",
-        "registers 0 and 1 of A swapped in a matrix product",
-        swapped_operands(MMA, 0, 1, 5, 128),
-        "values",
+    flash(
+        "registers 0 and 1 of A swapped in a matrix product", swapped_operands(MMA, 0, 1, 5, 128), "values"
     ),
-    bug(
-        "flash",
-        "registers of B swapped in a matrix product",
-        swapped_operands(MMA, 4, 5, 5, 128),
-        "values",
-    ),
-    bug(
-        "flash",
-        "elements of an accumulator swapped",
-        swapped_operands(MMA, 6, 7, 40, 128),
-        "values",
-    ),
-    bug(
-        "flash",
-        "V is not transposed where it is loaded",
-        replaced(r"x4\.trans\.b16", "x4.b16", 0, 32),
-        "values",
-    ),
-    bug(
-        "flash",
+    flash("registers of B swapped in a matrix product", swapped_operands(MMA, 4, 5, 5, 128), "values"),
+    flash("elements of an accumulator swapped", swapped_operands(MMA, 6, 7, 40, 128), "values"),
+    flash("V is not transposed where it is loaded", replaced(r"x4\.trans\.b16", "x4.b16", 0, 32), "values"),
+    flash(
         "an accumulator that is not rescaled",
         replaced(r"fmul (<4 x float>) (%\d+), %\d+", r"fadd \1 \2, zeroinitializer", 0, 16),
         "values",
     ),
-    bug(
-        "flash",
+    flash(
         "a row's sum that is not rescaled",
         replaced(r"fmul (<2 x float>) (%\d+), %\d+", r"fadd \1 \2, zeroinitializer", 0, 2),
         "values",
     ),
-    bug(
-        "flash",
+    flash(
         "scores that are not scaled in the exponent",
         replaced(
             r"@llvm\.fma\.v4f32\((<4 x float> %\d+), <4 x float> splat \(float 0x3FC7154760000000\)",
@@ -231,77 +125,26 @@ BUGS: tuple[PlantedBug, ...] = (
         ),
         "values",
     ),
-    bug(
-        "naive",
+    naive(
         "no barrier before the loop for the maximum fills memory again",
         dropped(BARRIER, 2, 9),
-        "in-flight",
-        "race",
-        "values",
+        "in-flight race values",
     ),
-    bug(
-        "naive",
-        "no barrier before the loop for the sum",
-        dropped(BARRIER, 4, 9),
-        "order",
-        "race",
-        "uninitialized",
-        "values",
+    naive(
+        "no barrier before the loop for the sum", dropped(BARRIER, 4, 9), "order race uninitialized values"
     ),
-    bug(
-        "naive",
-        "K is not waited for in the loop for the maximum",
-        dropped(WAIT, 2, 4),
-        "in-flight",
-        "values",
-    ),
-    bug(
-        "naive",
+    naive("K is not waited for in the loop for the maximum", dropped(WAIT, 2, 4), "in-flight values"),
+    naive(
         "the tile of the other slot in the loop for the sum",
         replaced(SLOT, r"select i1 \1, i64 0, i64 4608", 2, 3),
         "values",
     ),
-    bug(
-        "naive",
-        "shuffle distance 4 for 2 in a row's maximum",
-        with_operand(SHUFFLE, 2, "i32 4", 1, 8),
-        "values",
-    ),
-    bug(
-        "unfused",
-        "no barrier after Q is in shared memory",
-        dropped(BARRIER, 0, 6),
-        "race",
-        checks_within_warps=True,
-    ),
-    bug(
-        "unfused",
-        "no barrier before the warps read K",
-        dropped(BARRIER, 2, 6),
-        "order",
-        "race",
-        "uninitialized",
-        "values",
-    ),
-    bug(
-        "unfused",
-        "no barrier before the warps read V",
-        dropped(BARRIER, 3, 6),
-        "order",
-        "race",
-        "uninitialized",
-        "values",
-    ),
-    bug(
-        "unfused",
-        "V is not waited for",
-        dropped(WAIT, 2, 3),
-        "in-flight",
-        "pending-copy",
-        "values",
-    ),
-    bug(
-        "unfused",
+    naive("shuffle distance 4 for 2 in a row's maximum", with_operand(SHUFFLE, 2, "i32 4", 1, 8), "values"),
+    unfused("no barrier after Q is in shared memory", dropped(BARRIER, 0, 6), "race", within_warps=True),
+    unfused("no barrier before the warps read K", dropped(BARRIER, 2, 6), "order race uninitialized values"),
+    unfused("no barrier before the warps read V", dropped(BARRIER, 3, 6), "order race uninitialized values"),
+    unfused("V is not waited for", dropped(WAIT, 2, 3), "in-flight pending-copy values"),
+    unfused(
         "scores stored 64 bytes too far",
         replaced(
             r"store (<2 x float> %\d+), ptr (%\d+), align 8",
@@ -311,26 +154,14 @@ BUGS: tuple[PlantedBug, ...] = (
         ),
         "values",
     ),
-    bug(
-        "unfused",
+    unfused(
         "the mask hides the diagonal",
         replaced(r"icmp slt (<4 x i32> %\d+, %\d+)", r"icmp sle \1", 0, 8),
         "values",
     ),
-    bug(
-        "unfused",
-        "shuffle distance 4 for 1 in a row's sum",
-        with_operand(SHUFFLE, 2, "i32 4", 4, 8),
-        "values",
-    ),
-    bug(
-        "flash of 10 queries",
-        "half of what is copied of Q",
-        with_operand(PART_OF_COPY, 2, "i32 8", 0, 4),
-        "values",
-    ),
-    bug(
-        "flash of 10 queries",
+    unfused("shuffle distance 4 for 1 in a row's sum", with_operand(SHUFFLE, 2, "i32 4", 4, 8), "values"),
+    few_queries("half of what is copied of Q", with_operand(PART_OF_COPY, 2, "i32 8", 0, 4), "values"),
+    few_queries(
         "rows of Q behind the last one are read",
         each(
             replaced(r"tail call i64 @llvm\.umin\.i64\(i64 (%\d+), i64 9\)", r"add i64 \1, 0"),
@@ -338,18 +169,14 @@ BUGS: tuple[PlantedBug, ...] = (
         ),
         "out-of-bounds",
     ),
-    bug(
-        "flash of 10 queries",
+    few_queries(
         "rows of the output behind the last one are written",
         replaced(r"br i1 %\d+, (label %\d+, label %\d+)$", r"br i1 true, \1", 2, 3),
         "out-of-bounds",
     ),
-    bug(
-        "flash in f32",
+    single_precision(
         "no barrier before V is copied over Q, whose rows are shorter",
         dropped(BARRIER, 1, 5),
-        "order",
-        "race",
-        "values",
+        "order race values",
     ),
 )

@@ -1,6 +1,6 @@
 """Bugs planted into the attention kernels that this harness generates for AMD."""
 
-from planted.bugs import PlantedBug, bug
+from planted.bugs import planted_into
 from planted.ir_edits import dropped, each, replaced, swapped_operands, with_operand
 
 BARRIER = r"call void @llvm\.amdgcn\.s\.barrier\(\)"
@@ -15,253 +15,170 @@ NEXT_TILE = r"select i1 %\d+, i64 (%\d+), i64 (%\d+)$"
 SLOT = r"select i1 (%\d+), i64 4352, i64 0"
 """Where the tile of an iteration begins."""
 
-FLASH, RAGGED, SLOTS, UNFUSED = (
-    "flash by MFMA",
-    "flash by MFMA of lengths that no tile divides",
-    "flash by MFMA in two slots",
-    "unfused by MFMA",
+flash = planted_into("flash by MFMA")
+ragged = planted_into("flash by MFMA of lengths that no tile divides")
+two_slots = planted_into("flash by MFMA in two slots")
+wide_rows = planted_into("flash by MFMA of wide rows")
+deep, replicated, halved, unfused = map(
+    planted_into, ("flash by deep MFMA", "flash by replicated WMMA", "flash by WMMA", "unfused by MFMA")
 )
-WIDE = "flash by MFMA of wide rows"
-DEEP, REPLICATED, HALVED = "flash by deep MFMA", "flash by replicated WMMA", "flash by WMMA"
-KERNELS = (FLASH, RAGGED, SLOTS, WIDE, DEEP, REPLICATED, HALVED, UNFUSED)
 
 WAITS = (
-    bug(FLASH, "no barrier after Q is in LDS", dropped(BARRIER, 0, 7), "order", "uninitialized", "values"),
-    bug(FLASH, "no barrier before K and V are put over Q", dropped(BARRIER, 1, 7), "order", "race", "values"),
-    bug(FLASH, "no barrier before the waves read K and V", dropped(BARRIER, 2, 7), "order", "race", "values"),
-    bug(
-        FLASH,
-        "no barrier before the next K and V are stored",
-        dropped(BARRIER, 3, 7),
-        "order",
-        "race",
-        "values",
-    ),
-    bug(
-        FLASH,
+    flash("no barrier after Q is in LDS", dropped(BARRIER, 0, 7), "order uninitialized values"),
+    flash("no barrier before K and V are put over Q", dropped(BARRIER, 1, 7), "order race values"),
+    flash("no barrier before the waves read K and V", dropped(BARRIER, 2, 7), "order race values"),
+    flash("no barrier before the next K and V are stored", dropped(BARRIER, 3, 7), "order race values"),
+    flash(
         "no barrier before the waves read K and V that a mask cuts",
         dropped(BARRIER, 5, 7),
-        "order",
-        "race",
-        "values",
+        "order race values",
     ),
-    bug(
-        SLOTS, "no barrier before the slots change", dropped(BARRIER, 2, 7), "race", "uninitialized", "values"
-    ),
-    bug(
-        HALVED,
+    two_slots("no barrier before the slots change", dropped(BARRIER, 2, 7), "race uninitialized values"),
+    halved(
         "no wait after Q is in LDS",
         dropped(WAIT, 0, 7),
-        "divergent-barrier",
-        "divergent-collective",
-        "inactive-source",
-        "order",
-        "race",
-        "uninitialized",
-        "values",
+        "divergent-barrier divergent-collective inactive-source order race uninitialized values",
     ),
-    bug(
-        HALVED,
+    halved(
         "no wait before the waves read K and V",
         dropped(WAIT, 2, 7),
-        "divergent-barrier",
-        "order",
-        "race",
-        "uninitialized",
-        "values",
+        "divergent-barrier order race uninitialized values",
     ),
-    bug(
-        HALVED,
-        "no signal before the next K and V are stored",
-        dropped(SIGNAL, 3, 7),
-        "order",
-        "race",
-        "values",
-    ),
-    bug(
-        REPLICATED,
+    halved("no signal before the next K and V are stored", dropped(SIGNAL, 3, 7), "order race values"),
+    replicated(
         "no barrier before the waves read K and V",
         dropped(BARRIER, 2, 9),
-        "order",
-        "race",
-        "replication",
-        "uninitialized",
-        "values",
+        "order race replication uninitialized values",
     ),
 )
 
 TILES_IN_LDS = (
-    bug(
-        FLASH,
+    flash(
         "rows of K are read as if they had no padding",
         replaced(r"mul nuw nsw i64 (%17), 68", r"mul nuw nsw i64 \1, 64"),
-        "uninitialized",
-        "values",
+        "uninitialized values",
     ),
-    bug(
-        FLASH,
+    flash(
         "rows are stored as if they had no padding, and overlap",
         replaced(r"mul nuw nsw i64 (%20), 68", r"mul nuw nsw i64 \1, 60"),
-        "order",
-        "uninitialized",
-        "values",
+        "order uninitialized values",
     ),
-    bug(
-        FLASH,
+    flash(
         "a column of V is stored one key too far",
         replaced(r"(getelementptr i8, ptr addrspace\(3\) %220, i32) 136", r"\1 138"),
-        "unaligned",
-        "values",
+        "unaligned values",
     ),
-    bug(
-        FLASH,
+    flash(
         "two keys of a block of V are exchanged where it is transposed",
         replaced("<i32 0, i32 1, i32 poison, i32 poison>", "<i32 1, i32 0, i32 poison, i32 poison>", 4, 16),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "the run of K of the other half of a wave",
         replaced(r"(%164 = trunc nuw nsw i64) %30 to", r"\1 %29 to"),
         "values",
     ),
-    bug(FLASH, "the next tile is this one again", replaced(NEXT_TILE, r"add i64 \2, 0", 0, 2), "values"),
-    bug(
-        FLASH,
-        "a tile behind the last one is loaded",
-        replaced(NEXT_TILE, r"add i64 \1, 0", 1, 2),
-        "out-of-bounds",
+    flash("the next tile is this one again", replaced(NEXT_TILE, r"add i64 \2, 0", 0, 2), "values"),
+    flash(
+        "a tile behind the last one is loaded", replaced(NEXT_TILE, r"add i64 \1, 0", 1, 2), "out-of-bounds"
     ),
-    bug(FLASH, "a part of K stays that of the last tile", dropped(r"store <8 x half> %236", 0, 1), "values"),
-    bug(
-        SLOTS,
+    flash("a part of K stays that of the last tile", dropped(r"store <8 x half> %236", 0, 1), "values"),
+    two_slots(
         "the tile of the other slot is read",
         replaced(SLOT, r"select i1 \1, i64 0, i64 4352", 0, 2),
-        "race",
-        "uninitialized",
-        "values",
+        "race uninitialized values",
     ),
-    bug(SLOTS, "the slots never change", replaced(SLOT, "add i64 0, 0", 0, 2), "order", "race", "values"),
-    bug(
-        WIDE,
+    two_slots("the slots never change", replaced(SLOT, "add i64 0, 0", 0, 2), "order race values"),
+    wide_rows(
         "the second half of a row of K is stored over the first",
         replaced(r"(%113 = getelementptr i8, ptr addrspace\(3\) %112, i32) 128", r"\1 0"),
         "values",
     ),
-    bug(
-        WIDE,
+    wide_rows(
         "rows of K and Q are stored as if they had no padding",
         replaced(r"mul nuw nsw i64 (%13), 132", r"mul nuw nsw i64 \1, 128"),
-        "uninitialized",
-        "values",
+        "uninitialized values",
     ),
-    bug(
-        DEEP,
+    deep(
         "rows of K are read as if they had no padding",
         replaced(r"mul nuw nsw i64 (%15), 36", r"mul nuw nsw i64 \1, 32"),
-        "uninitialized",
-        "values",
+        "uninitialized values",
     ),
-    bug(
-        HALVED,
+    halved(
         "a column of V is stored one key too far",
         replaced(r"(getelementptr i8, ptr addrspace\(3\) %\d+, i32) 136", r"\1 138", 0, 4),
-        "unaligned",
-        "uninitialized",
-        "values",
+        "unaligned uninitialized values",
     ),
 )
 
 FRAGMENTS = (
-    bug(FLASH, "Q and K exchanged in a product", swapped_operands(MFMA, 0, 1, 3, 64), "values"),
-    bug(FLASH, "the accumulator is not transposed in P·V", swapped_operands(MFMA, 0, 1, 20, 64), "values"),
-    bug(
-        FLASH,
-        "a product begins anew",
-        with_operand(MFMA, 2, "<16 x float> zeroinitializer", 5, 64),
-        "values",
-    ),
-    bug(
-        FLASH,
+    flash("Q and K exchanged in a product", swapped_operands(MFMA, 0, 1, 3, 64), "values"),
+    flash("the accumulator is not transposed in P·V", swapped_operands(MFMA, 0, 1, 20, 64), "values"),
+    flash("a product begins anew", with_operand(MFMA, 2, "<16 x float> zeroinitializer", 5, 64), "values"),
+    flash(
         "a run of P is that of its neighbour",
         replaced("<i32 4, i32 5, i32 6, i32 7>$", "<i32 8, i32 9, i32 10, i32 11>", 0, 6),
         "values",
     ),
-    bug(DEEP, "Q and K exchanged in a product", swapped_operands(DEEP_MFMA, 0, 1, 1, 16), "values"),
-    bug(DEEP, "P and V exchanged in a product", swapped_operands(DEEP_MFMA, 0, 1, 5, 16), "values"),
-    bug(
-        REPLICATED,
+    deep("Q and K exchanged in a product", swapped_operands(DEEP_MFMA, 0, 1, 1, 16), "values"),
+    deep("P and V exchanged in a product", swapped_operands(DEEP_MFMA, 0, 1, 5, 16), "values"),
+    replicated(
         "the upper half of a wave holds rows of its own",
         replaced(r"and i64 (%10), 15$", r"and i64 \1, 31"),
-        "race",
-        "replication",
-        "shared-out-of-bounds",
-        "uninitialized",
-        "values",
+        "race replication shared-out-of-bounds uninitialized values",
     ),
-    bug(REPLICATED, "Q and K exchanged in a product", swapped_operands(WMMA, 0, 1, 1, 32), "values"),
-    bug(
-        REPLICATED,
+    replicated("Q and K exchanged in a product", swapped_operands(WMMA, 0, 1, 1, 32), "values"),
+    replicated(
         "both halves of P come from the lower half of the wave",
         replaced(r"bpermute\(i32 %169,", "bpermute(i32 %168,", 0, 16),
         "values",
     ),
-    bug(
-        REPLICATED,
+    replicated(
         "rows of P come from lanes four apart",
         replaced(r"and i32 (%\d+), 60$", r"and i32 \1, 44", 0, 2),
         "values",
     ),
-    bug(
-        HALVED,
+    halved(
         "both halves of a wave hold the same keys",
         replaced(r"and i64 (%20), 8", r"and i64 \1, 0"),
-        "order",
-        "values",
+        "order values",
     ),
-    bug(HALVED, "P and V exchanged in a product", swapped_operands(WMMA, 0, 1, 9, 32), "values"),
+    halved("P and V exchanged in a product", swapped_operands(WMMA, 0, 1, 9, 32), "values"),
 )
 
 ROWS = (
-    bug(
-        FLASH,
+    flash(
         "the maximum of lanes 16 apart, not 32",
         replaced(r"xor i32 (%\d+), 128", r"xor i32 \1, 64", 0, 2),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "bpermute by lane number, not by byte address",
         replaced(r"shl nuw nsw i32 (%\d+), 2", r"shl nuw nsw i32 \1, 0", 0, 2),
         "values",
     ),
-    bug(FLASH, "all rows have the sum of lane 0", with_operand(BPERMUTE, 0, "i32 0", 2, 3), "values"),
-    bug(
-        FLASH,
+    flash("all rows have the sum of lane 0", with_operand(BPERMUTE, 0, "i32 0", 2, 3), "values"),
+    flash(
         "an accumulator that is not rescaled",
         replaced(r"fmul (<16 x float>) (%228), %\d+", r"fadd \1 \2, zeroinitializer"),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "a row's sum that is not rescaled",
         replaced(r"fmul float (%\d+), %\d+$", r"fadd float \1, 0.0", 0, 2),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "two of a row's probabilities are left out of its sum",
         replaced(r"fadd <2 x float> (%481), %479$", r"fadd <2 x float> \1, zeroinitializer"),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "every second of a row's probabilities is left out of its sum",
         replaced(r"fadd <2 x float> (%482), %shift$", r"fadd <2 x float> \1, zeroinitializer"),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "scores that are not scaled in the exponent",
         replaced(
             r"@llvm\.fma\.v16f32\((<16 x float> %\d+), <16 x float> splat \(float 0x3FC7154760000000\)",
@@ -271,20 +188,17 @@ ROWS = (
         ),
         "values",
     ),
-    bug(
-        DEEP,
+    deep(
         "the maximum of a lane's own half",
         replaced(r"select i1 (%141), i32 (%\d+), i32 (%\d+)", r"select i1 \1, i32 \3, i32 \2"),
         "values",
     ),
-    bug(
-        REPLICATED,
+    replicated(
         "permlanex16 with the lanes of each quad reversed",
         with_operand(ROW_EXCHANGE, 2, "i32 1164413185", 0, 3),
         "values",
     ),
-    bug(
-        HALVED,
+    halved(
         "permlanex16 of the first lane for all of a row",
         each(with_operand(ROW_EXCHANGE, 2, "i32 0", 0, 3), with_operand(ROW_EXCHANGE, 3, "i32 0", 0, 3)),
         "values",
@@ -292,53 +206,44 @@ ROWS = (
 )
 
 BOUNDS = (
-    bug(
-        FLASH,
+    flash(
         "the mask hides the diagonal",
         replaced(r"icmp slt (<16 x i32> %\d+, %\d+)", r"icmp sle \1", 0, 2),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "the output written over Q",
         replaced(r"getelementptr half, ptr addrspace\(1\) %8,", "getelementptr half, ptr addrspace(1) %7,"),
-        "read-only",
-        "values",
+        "read-only values",
     ),
-    bug(
-        RAGGED,
+    ragged(
         "rows of Q behind the last one are read",
         replaced(r"icmp samesign ult i64 (%\d+), 100", r"icmp samesign ult i64 \1, 128", 3, 5),
         "out-of-bounds",
     ),
-    bug(
-        RAGGED,
+    ragged(
         "rows of the output behind the last one are written",
         replaced(r"icmp samesign ult i64 (%\d+), 100", r"icmp samesign ult i64 \1, 128", 4, 5),
         "out-of-bounds",
     ),
-    bug(
-        RAGGED,
+    ragged(
         "keys that the last tile repeats count twice",
         replaced(
             r"select <16 x i1> (%44), (<16 x float> %\d+), <16 x float> .*$", r"fadd \2, zeroinitializer"
         ),
         "values",
     ),
-    bug(
-        RAGGED,
+    ragged(
         "one key too few of the last tile",
         replaced(r"(icmp ult <16 x i32> %\d+, splat \(i32) 22\)", r"\1 21)"),
         "values",
     ),
-    bug(
-        UNFUSED,
+    unfused(
         "rows of Q behind the last one are read",
         replaced(r"icmp samesign ult i64 (%\d+), 100", r"icmp samesign ult i64 \1, 128", 3, 5),
         "out-of-bounds",
     ),
-    bug(
-        UNFUSED,
+    unfused(
         "scores stored 64 bytes too far",
         replaced(
             r"(store <4 x float> %\d+, ptr addrspace\(1\)) (%\d+), align 8",
@@ -348,15 +253,7 @@ BOUNDS = (
         ),
         "values",
     ),
-    bug(
-        UNFUSED,
-        "all rows have the maximum of lane 0",
-        with_operand(BPERMUTE, 0, "i32 0", 0, 4),
-        "order",
-        "values",
-    ),
+    unfused("all rows have the maximum of lane 0", with_operand(BPERMUTE, 0, "i32 0", 0, 4), "order values"),
 )
 
-BUGS: tuple[PlantedBug, ...] = tuple(
-    sorted((*WAITS, *TILES_IN_LDS, *FRAGMENTS, *ROWS, *BOUNDS), key=lambda bug: KERNELS.index(bug.kernel))
-)
+BUGS = (*WAITS, *TILES_IN_LDS, *FRAGMENTS, *ROWS, *BOUNDS)

@@ -1,114 +1,71 @@
 """Bugs planted into other forms of the generated `flash`: keys in parts, large tiles, scores ahead."""
 
-from planted.bugs import PlantedBug, bug
+from planted.bugs import planted_into
 from planted.generated import BARRIER, SHUFFLE, WAIT
 from planted.ir_edits import dropped, replaced, with_operand
 
-BUGS: tuple[PlantedBug, ...] = (
-    bug(
-        "flash of 10 queries in parts",
+in_parts = planted_into("flash of 10 queries in parts")
+large_tiles, scores_ahead = map(planted_into, ("flash in large tiles", "flash with scores ahead"))
+
+BUGS = (
+    in_parts(
         "an accumulator that is not rescaled where parts are merged",
         replaced(r"fmul (<4 x float>) (%\d+), %\d+$", r"fadd \1 \2, zeroinitializer", 8, 32),
         "values",
     ),
-    bug(
-        "flash of 10 queries in parts",
+    in_parts(
         "a row's sum that is not rescaled where parts are merged",
         replaced(r"fmul (<2 x float>) (%\d+), %\d+$", r"fadd \1 \2, zeroinitializer", 1, 3),
         "values",
     ),
-    bug(
-        "flash of 10 queries in parts",
+    in_parts(
         "a part that is merged without its weight",
         replaced(r"fmul (<4 x float>) %\d+, (%\d+)$", r"fadd \1 \2, zeroinitializer", 16, 32),
         "values",
     ),
-    bug(
-        "flash of 10 queries in parts",
+    in_parts(
         "the first part is merged twice",
         replaced(r"mul nuw nsw i64 (%\d+), 2560$", r"mul nuw nsw i64 \1, 0", 1, 2),
         "values",
     ),
-    bug(
-        "flash of 10 queries in parts",
+    in_parts(
         "both parts leave their rows in one place",
         replaced(r"mul nuw nsw i64 (%\d+), 2560$", r"mul nuw nsw i64 \1, 0", 0, 2),
         "values",
     ),
-    bug(
-        "flash of 10 queries in parts",
+    in_parts(
         "maxima of the second part are read from further behind",
         replaced(r"mul nuw nsw i64 (%\d+), 40$", r"mul nuw nsw i64 \1, 80"),
-        "out-of-bounds",
-        "values",
+        "out-of-bounds values",
     ),
-    bug(
-        "flash of 10 queries in parts",
+    in_parts(
         "maxima of rows behind the last one are left",
         replaced(r"br i1 %\d+, (label %\d+, label %\.critedge\.critedge)$", r"br i1 true, \1", 0, 1),
         "out-of-bounds",
     ),
-    bug(
-        "flash in large tiles",
-        "no barrier before V is overwritten",
-        dropped(BARRIER, 2, 9),
-        "order",
-        "race",
-        "uninitialized",
-        "values",
+    large_tiles(
+        "no barrier before V is overwritten", dropped(BARRIER, 2, 9), "order race uninitialized values"
     ),
-    bug(
-        "flash in large tiles",
+    large_tiles(
         "no barrier before the next K is copied over this one",
         dropped(BARRIER, 3, 9),
-        "order",
-        "race",
-        "uninitialized",
-        "values",
+        "order race uninitialized values",
     ),
-    bug(
-        "flash in large tiles",
-        "K is not waited for",
-        dropped(WAIT, 1, 5),
-        "in-flight",
-        "race",
-        "values",
-    ),
-    bug(
-        "flash in large tiles",
-        "V is not waited for",
-        dropped(WAIT, 2, 5),
-        "in-flight",
-        "race",
-        "values",
-    ),
-    bug(
-        "flash in large tiles",
+    large_tiles("K is not waited for", dropped(WAIT, 1, 5), "in-flight race values"),
+    large_tiles("V is not waited for", dropped(WAIT, 2, 5), "in-flight race values"),
+    large_tiles(
         "parts of a row's sum that are added up twice by one lane",
         with_operand(SHUFFLE, 2, "i32 0", 16, 24),
         "values",
     ),
-    bug(
-        "flash in large tiles",
-        "the sum of half of the lanes of a row",
-        with_operand(SHUFFLE, 2, "i32 1", 17, 24),
-        "values",
-    ),
-    bug(
-        "flash with scores ahead",
-        "the next tile of K is not waited for",
-        dropped(WAIT, 2, 5),
-        "in-flight",
-        "values",
-    ),
-    bug(
-        "flash with scores ahead",
+    large_tiles("the sum of half of the lanes of a row", with_operand(SHUFFLE, 2, "i32 1", 17, 24), "values"),
+    scores_ahead("the next tile of K is not waited for", dropped(WAIT, 2, 5), "in-flight values"),
+    scores_ahead(
         "the scores of a tile are computed again for the tile behind it",
         replaced(r"select i1 %\d+, i64 %\d+, i64 (%\d+)$", r"select i1 true, i64 \1, i64 \1", 0, 3),
         "values",
     ),
-    bug(
-        "flash with scores ahead",
+    scores_ahead(
         "a part of the scores is not replaced by the next tile's",
         replaced(
             r"(%\d+) = phi <4 x float> \[ (%\d+), (%\S+) \], \[ %\d+, (%\d+) \]",
@@ -118,20 +75,17 @@ BUGS: tuple[PlantedBug, ...] = (
         ),
         "values",
     ),
-    bug(
-        "flash with scores ahead",
+    scores_ahead(
         "the loop over masked tiles begins with the scores of the first tile",
         replaced(r"select i1 (%\d+), i64 %\d+, i64 0$", r"select i1 \1, i64 0, i64 0", 0, 1),
         "values",
     ),
-    bug(
-        "flash with scores ahead",
+    scores_ahead(
         "scores of a tile behind the last one are computed",
         replaced(r"select i1 %\d+, i64 (%\d+), i64 %\d+$", r"select i1 true, i64 \1, i64 \1", 1, 3),
         "out-of-bounds",
     ),
-    bug(
-        "flash with scores ahead",
+    scores_ahead(
         "scores are masked as those of the next tile",
         replaced(r"add i32 (%\d+), 192$", r"add i32 \1, 128", 0, 1),
         "values",

@@ -1,6 +1,6 @@
 """Bugs planted into the attention kernels that this harness generates for Intel's GPUs."""
 
-from planted.bugs import PlantedBug, bug
+from planted.bugs import planted_into
 from planted.ir_edits import Edit, replaced, with_operand
 
 LOAD_Q = r"call spir_func void @_Z\d+intel_sub_group_2d_block_read_16b_8r16x2c"
@@ -13,8 +13,9 @@ PREFETCH = r"call spir_func void @_Z\d+intel_sub_group_2d_block_prefetch"
 BASE, WIDTH, HEIGHT, PITCH = range(4)
 """Operands of a message."""
 
-FLASH, FEW, UNFUSED = "flash by dpas", "flash by dpas of 10 queries", "unfused by dpas"
-AHEAD = "flash by dpas with prefetches"
+flash, unfused = map(planted_into, ("flash by dpas", "unfused by dpas"))
+few_queries = planted_into("flash by dpas of 10 queries")
+prefetching = planted_into("flash by dpas with prefetches")
 
 
 def moved(argument: int, bytes_: int) -> Edit:
@@ -26,94 +27,52 @@ def moved(argument: int, bytes_: int) -> Edit:
 
 
 MATRICES = (
-    bug(
-        FLASH,
+    flash(
         "Q's width in elements, not bytes",
         with_operand(LOAD_Q, WIDTH, "i32 32"),
-        "clamped",
-        "unsupported-operand",
-        "values",
+        "clamped unsupported-operand values",
     ),
-    bug(FLASH, "K's height one less", with_operand(LOAD_K, HEIGHT, "i32 191", 11, 16), "clamped", "values"),
-    bug(FLASH, "K's height that of Q", with_operand(LOAD_K, HEIGHT, "i32 128", 11, 16), "clamped", "values"),
-    bug(
-        FLASH,
+    flash("K's height one less", with_operand(LOAD_K, HEIGHT, "i32 191", 11, 16), "clamped values"),
+    flash("K's height that of Q", with_operand(LOAD_K, HEIGHT, "i32 128", 11, 16), "clamped values"),
+    flash(
         "K's pitch in elements, not bytes",
         with_operand(LOAD_K, PITCH, "i32 32", 0, 16),
-        "unsupported-operand",
-        "values",
+        "unsupported-operand values",
     ),
-    bug(FLASH, "V's pitch that of two rows", with_operand(LOAD_V, PITCH, "i32 128", 1, 8), "values"),
-    bug(
-        FLASH,
-        "V's pitch no multiple of 16",
-        with_operand(LOAD_V, PITCH, "i32 72", 0, 8),
-        "unaligned",
-        "values",
-    ),
-    bug(FLASH, "V's height one less", with_operand(LOAD_V, HEIGHT, "i32 191", 7, 8), "clamped", "values"),
-    bug(
-        FLASH,
-        "the output's height one less",
-        with_operand(STORE_O, HEIGHT, "i32 127", 0, 2),
-        "clamped",
-        "values",
-    ),
-    bug(
-        FLASH,
+    flash("V's pitch that of two rows", with_operand(LOAD_V, PITCH, "i32 128", 1, 8), "values"),
+    flash("V's pitch no multiple of 16", with_operand(LOAD_V, PITCH, "i32 72", 0, 8), "unaligned values"),
+    flash("V's height one less", with_operand(LOAD_V, HEIGHT, "i32 191", 7, 8), "clamped values"),
+    flash("the output's height one less", with_operand(STORE_O, HEIGHT, "i32 127", 0, 2), "clamped values"),
+    flash(
         "the output written over Q",
         with_operand(STORE_O, BASE, "ptr addrspace(1) %0", 1, 2),
-        "read-only",
-        "values",
+        "read-only values",
     ),
-    bug(FLASH, "K begins half a line further on", moved(1, 32), "out-of-bounds", "unaligned", "values"),
-    bug(FLASH, "V begins a row further on", moved(2, 64), "out-of-bounds", "values"),
+    flash("K begins half a line further on", moved(1, 32), "out-of-bounds unaligned values"),
+    flash("V begins a row further on", moved(2, 64), "out-of-bounds values"),
 )
 
 PLACES = (
-    bug(
-        FLASH,
+    flash(
         "Q's blocks begin within a word",
         replaced(r"<2 x i32> <i32 0, i32 undef>(, i32 %58, i32 1)", r"<2 x i32> <i32 1, i32 undef>\1"),
-        "clamped",
-        "unaligned",
-        "values",
+        "clamped unaligned values",
     ),
-    bug(
-        FLASH,
+    flash(
         "x of K's second step in elements, not words",
         replaced(r"<2 x i32> <i32 8, i32 undef>", "<2 x i32> <i32 16, i32 undef>", 0, 8),
-        "clamped",
-        "values",
+        "clamped values",
     ),
-    bug(
-        FLASH,
-        "keys of one fragment twice",
-        replaced(r"add i64 (%89), 32$", r"add i64 \1, 16"),
-        "values",
-    ),
-    bug(
-        FLASH,
+    flash("keys of one fragment twice", replaced(r"add i64 (%89), 32$", r"add i64 \1, 16"), "values"),
+    flash(
         "rows of a sub-group by the lane's number",
         replaced(r"urem i64 %39, 8", "urem i64 %37, 8"),
-        "replication",
-        "values",
+        "replication values",
     ),
-    bug(
-        FLASH, "all sub-groups have the first band", replaced(r"mul i64 (%41), 8", r"mul i64 \1, 0"), "values"
-    ),
-    bug(
-        FLASH,
-        "bands twice as far apart",
-        replaced(r"mul i64 (%41), 8", r"mul i64 \1, 16"),
-        "clamped",
-        "values",
-    ),
-    bug(
-        FLASH, "a tile of keys is passed over", replaced(r"add i64 (%89), 64$", r"add i64 \1, 128"), "values"
-    ),
-    bug(
-        FLASH,
+    flash("all sub-groups have the first band", replaced(r"mul i64 (%41), 8", r"mul i64 \1, 0"), "values"),
+    flash("bands twice as far apart", replaced(r"mul i64 (%41), 8", r"mul i64 \1, 16"), "clamped values"),
+    flash("a tile of keys is passed over", replaced(r"add i64 (%89), 64$", r"add i64 \1, 128"), "values"),
+    flash(
         "columns of the output exchanged",
         replaced(r"<2 x i32> <i32 16, i32 undef>", "<2 x i32> <i32 0, i32 undef>", 0, 1),
         "values",
@@ -121,15 +80,13 @@ PLACES = (
 )
 
 PRODUCTS = (
-    bug(
-        FLASH,
+    flash(
         "the second step of Q·Kᵀ forgets the first",
         with_operand(DPAS, 2, "<8 x float> zeroinitializer", 4, 32),
         "values",
     ),
-    bug(FLASH, "K's first step twice", with_operand(DPAS, 1, "<8 x i32> %101", 4, 32), "values"),
-    bug(
-        FLASH,
+    flash("K's first step twice", with_operand(DPAS, 1, "<8 x i32> %101", 4, 32), "values"),
+    flash(
         "V's fragments exchanged",
         replaced(
             r"<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>$",
@@ -139,8 +96,7 @@ PRODUCTS = (
         ),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "the halves of a word of V exchanged",
         replaced(
             r"(%239) = shufflevector (<16 x i32> %238, <16 x i32> %238, <8 x i32> <i32 0.*)$",
@@ -153,46 +109,34 @@ PRODUCTS = (
 )
 
 ROWS = (
-    bug(FLASH, "a maximum over half of the lanes", with_operand(SHUFFLE, 1, "i32 4", 3, 96), "values"),
-    bug(
-        FLASH,
-        "a distance beyond the sub-group",
-        with_operand(SHUFFLE, 1, "i32 16", 7, 96),
-        "inactive-source",
-        "values",
+    flash("a maximum over half of the lanes", with_operand(SHUFFLE, 1, "i32 4", 3, 96), "values"),
+    flash(
+        "a distance beyond the sub-group", with_operand(SHUFFLE, 1, "i32 16", 7, 96), "inactive-source values"
     ),
-    bug(
-        FLASH,
+    flash(
         "an accumulator that is not rescaled",
         replaced(r"fmul <8 x float> %242, (%90)$", r"fadd <8 x float> \1, zeroinitializer"),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "the row's sum is not rescaled",
         replaced(r"fmul <8 x float> %242, (%93)$", r"fadd <8 x float> \1, zeroinitializer"),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "exponentials of one fragment are left out of the row's sum",
         replaced(r"fadd <8 x float> %233, (%250)$", r"fadd <8 x float> \1, zeroinitializer"),
         "values",
     ),
-    bug(
-        FLASH,
+    flash(
         "the mask forgets the lane's column",
         replaced(r"trunc i64 %43 to i32", "trunc i64 0 to i32"),
         "values",
     ),
-    bug(
-        FLASH,
-        "the mask is a column late",
-        replaced(r"(%315), splat \(i32 16\)", r"\1, splat (i32 15)"),
-        "values",
+    flash(
+        "the mask is a column late", replaced(r"(%315), splat \(i32 16\)", r"\1, splat (i32 15)"), "values"
     ),
-    bug(
-        FLASH,
+    flash(
         "the mask takes all rows for the band's first",
         replaced(r"<i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>$", "zeroinitializer", 0, 1 + 9),
         "values",
@@ -200,47 +144,28 @@ ROWS = (
 )
 
 FEW_QUERIES = (
-    bug(
-        FEW,
+    few_queries(
         "Q's height as if it were padded",
         with_operand(LOAD_Q, HEIGHT, "i32 16", 0, 2),
-        "clamped",
-        "out-of-bounds",
+        "clamped out-of-bounds",
     ),
-    bug(
-        FEW,
+    few_queries(
         "the output's height as if it were padded",
         with_operand(STORE_O, HEIGHT, "i32 16", 0, 4),
-        "clamped",
-        "out-of-bounds",
+        "clamped out-of-bounds",
     ),
-    bug(
-        FEW,
-        "the output's height that of a band",
-        with_operand(STORE_O, HEIGHT, "i32 8", 3, 4),
-        "clamped",
-        "values",
+    few_queries(
+        "the output's height that of a band", with_operand(STORE_O, HEIGHT, "i32 8", 3, 4), "clamped values"
     ),
 )
 
 IN_PARTS = (
-    bug(UNFUSED, "V's height that of Q", with_operand(LOAD_V, HEIGHT, "i32 100", 0, 8), "clamped"),
-    bug(
-        UNFUSED,
-        "K's width in elements, not bytes",
-        with_operand(LOAD_K, WIDTH, "i32 64", 14, 16),
-        "clamped",
-        "values",
+    unfused("V's height that of Q", with_operand(LOAD_V, HEIGHT, "i32 100", 0, 8), "clamped"),
+    unfused(
+        "K's width in elements, not bytes", with_operand(LOAD_K, WIDTH, "i32 64", 14, 16), "clamped values"
     ),
-    bug(
-        UNFUSED,
-        "the output's height one less",
-        with_operand(STORE_O, HEIGHT, "i32 99", 0, 4),
-        "clamped",
-        "values",
-    ),
-    bug(
-        UNFUSED,
+    unfused("the output's height one less", with_operand(STORE_O, HEIGHT, "i32 99", 0, 4), "clamped values"),
+    unfused(
         "a fragment of the output twice",
         replaced(r"fptrunc <8 x float> %44 to", "fptrunc <8 x float> %43 to"),
         "values",
@@ -248,48 +173,33 @@ IN_PARTS = (
 )
 
 PREFETCHES = (
-    bug(
-        AHEAD,
+    prefetching(
         "the tile after the next one is prefetched",
         replaced(r"call i64 @llvm.umin.i64\(i64 (%342), i64 128\)", r"add i64 \1, 64"),
         "clamped",
     ),
-    bug(
-        AHEAD,
+    prefetching(
         "rows are prefetched by the lane's number",
         replaced(r"add i64 (%343), %42$", r"add i64 \1, %37"),
         "replication",
     ),
-    bug(
-        AHEAD,
+    prefetching(
         "the height of what is prefetched one less",
         with_operand(PREFETCH, HEIGHT, "i32 191", 3, 4),
         "clamped",
     ),
-    bug(
-        AHEAD,
+    prefetching(
         "the pitch of what is prefetched in elements, not bytes",
         with_operand(PREFETCH, PITCH, "i32 32", 2, 4),
         "unsupported-operand",
     ),
-    bug(
-        AHEAD,
+    prefetching(
         "a prefetch begins half a line further on",
         replaced(
-            r"(%348) = inttoptr i64 (%346) to",
-            r"%planted = add i64 \2, 32\n  \1 = inttoptr i64 %planted to",
+            r"(%348) = inttoptr i64 (%346) to", r"%planted = add i64 \2, 32\n  \1 = inttoptr i64 %planted to"
         ),
-        "out-of-bounds",
-        "unaligned",
+        "out-of-bounds unaligned",
     ),
 )
 
-BUGS: tuple[PlantedBug, ...] = (
-    *MATRICES,
-    *PLACES,
-    *PRODUCTS,
-    *ROWS,
-    *FEW_QUERIES,
-    *IN_PARTS,
-    *PREFETCHES,
-)
+BUGS = (*MATRICES, *PLACES, *PRODUCTS, *ROWS, *FEW_QUERIES, *IN_PARTS, *PREFETCHES)

@@ -1,6 +1,6 @@
 """Bugs planted into the hand-written kernels for NVIDIA."""
 
-from planted.bugs import PlantedBug, bug
+from planted.bugs import planted_into
 from planted.ir_edits import (
     dropped,
     moved_behind,
@@ -15,221 +15,153 @@ SHUFFLE = r"call float @llvm\.nvvm\.shfl\.sync\.bfly"
 WAIT_GROUP = r"call void @llvm\.nvvm\.cp\.async\.wait\.group"
 MMA = r"@llvm\.nvvm\.mma\.m16n8k16"
 
+transpose, block_sum, matmul = map(planted_into, ("nvidia_transpose", "nvidia_block_sum", "nvidia_matmul"))
+online_softmax, named_barriers = map(planted_into, ("nvidia_online_softmax", "nvidia_named_barriers"))
+
 TRANSPOSE = (
-    bug(
-        "nvidia_transpose", "no barrier", dropped(NVIDIA_BARRIER), "order", "race", "uninitialized", "values"
-    ),
-    bug(
-        "nvidia_transpose",
+    transpose("no barrier", dropped(NVIDIA_BARRIER), "order race uninitialized values"),
+    transpose(
         "a shared array of 15 rows",
         replaced_everywhere("[16 x [17 x float]]", "[15 x [17 x float]]", 3),
-        "shared-out-of-bounds",
-        "values",
+        "shared-out-of-bounds values",
     ),
-    bug(
-        "nvidia_transpose",
+    transpose(
         "loads one row too far",
         replaced(
             r"%in_y = add i32 %first_y, %y", r"%planted = add i32 %y, 1\n  %in_y = add i32 %first_y, %planted"
         ),
-        "out-of-bounds",
-        "values",
+        "out-of-bounds values",
     ),
-    bug(
-        "nvidia_transpose",
+    transpose(
         "stores one row too far",
         replaced(
             r"%out_y = add i32 %first_x, %y",
             r"%planted = add i32 %y, 1\n  %out_y = add i32 %first_x, %planted",
         ),
-        "out-of-bounds",
-        "values",
+        "out-of-bounds values",
     ),
-    bug(
-        "nvidia_transpose",
+    transpose(
         "reads from the unused column of the pitch",
         replaced(r"(i32 0, i32 %x, i32) %y", r"\1 16"),
-        "uninitialized",
-        "values",
+        "uninitialized values",
     ),
-    bug(
-        "nvidia_transpose",
+    transpose(
         "writes over the input",
         replaced(r"(%to = getelementptr float, ptr addrspace\(1\)) %out", r"\1 %in"),
-        "read-only",
-        "values",
+        "read-only values",
     ),
-    bug(
-        "nvidia_transpose",
+    transpose(
         "a vector load from where only floats are aligned",
         replaced(
             r"%value = load float, ptr addrspace\(1\) %from, align 4",
             r"%pair = load <2 x float>, ptr addrspace(1) %from, align 8\n"
             r"  %value = extractelement <2 x float> %pair, i32 0",
         ),
-        "out-of-bounds",
-        "unaligned",
-        "values",
+        "out-of-bounds unaligned values",
     ),
 )
 
 BLOCK_SUM = (
-    bug("nvidia_block_sum", "no barrier", dropped(NVIDIA_BARRIER), "order", "race", "uninitialized"),
-    bug(
-        "nvidia_block_sum",
+    block_sum("no barrier", dropped(NVIDIA_BARRIER), "order race uninitialized"),
+    block_sum(
         "all warps but the first return before the barrier",
         replaced(
             r"call void (@llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all\(i32 0\))",
             r"%returns_early = icmp ugt i32 %warp, 0\n"
             r"  br i1 %returns_early, label %end, label %barrier\n\nbarrier:\n  call void \1",
         ),
-        "divergent-barrier",
-        "race",
+        "divergent-barrier race",
     ),
-    bug(
-        "nvidia_block_sum",
+    block_sum(
         "a step of the reduction left out",
         replaced(r"fadd float %sum_4, %other_4", "fadd float %sum_4, 0.0"),
         "values",
     ),
-    bug("nvidia_block_sum", "distance 4 twice, for 8", with_operand(SHUFFLE, 2, "i32 4", 1, 7), "values"),
-    bug(
-        "nvidia_block_sum",
+    block_sum("distance 4 twice, for 8", with_operand(SHUFFLE, 2, "i32 4", 1, 7), "values"),
+    block_sum(
         "a member mask without lane 31",
         with_operand(SHUFFLE, 0, "i32 2147483647", 0, 7),
-        "inactive-source",
-        "member-mask",
-        "values",
+        "inactive-source member-mask values",
     ),
-    bug(
-        "nvidia_block_sum",
+    block_sum(
         "every lane stores its warp's sum",
         replaced(r"(%is_first_lane = icmp) eq i32 %lane, 0", r"\1 uge i32 %lane, 0"),
         "race",
-        checks_within_warps=True,
+        within_warps=True,
     ),
-    bug(
-        "nvidia_block_sum",
+    block_sum(
         "reads a fifth warp's sum",
         replaced(r"%which = and i32 %lane, 3", "%four = and i32 %lane, 3\n  %which = add i32 %four, 1"),
-        "shared-out-of-bounds",
-        "values",
+        "shared-out-of-bounds values",
     ),
 )
 
 MATMUL = (
-    bug(
-        "nvidia_matmul",
-        "no wait for the last copies",
-        dropped(WAIT_GROUP, 1, 2),
-        "in-flight",
-        "pending-copy",
-        "values",
-    ),
-    bug(
-        "nvidia_matmul",
-        "no wait while copies are prefetched",
-        dropped(WAIT_GROUP, 0, 2),
-        "in-flight",
-        "values",
-    ),
-    bug(
-        "nvidia_matmul",
+    matmul("no wait for the last copies", dropped(WAIT_GROUP, 1, 2), "in-flight pending-copy values"),
+    matmul("no wait while copies are prefetched", dropped(WAIT_GROUP, 0, 2), "in-flight values"),
+    matmul(
         "waits for all groups but two, not one",
         with_operand(WAIT_GROUP, 0, "i32 2", 0, 2),
-        "in-flight",
-        "values",
+        "in-flight values",
     ),
-    bug(
-        "nvidia_matmul",
+    matmul(
         "copies that are never committed",
         dropped(r"call void @llvm\.nvvm\.cp\.async\.commit\.group"),
-        "in-flight",
-        "pending-copy",
-        "values",
+        "in-flight pending-copy values",
     ),
-    bug(
-        "nvidia_matmul",
-        "no barrier after the wait",
-        dropped(NVIDIA_BARRIER, 0, 2),
-        "in-flight",
-        "race",
-        "uninitialized",
-        "values",
+    matmul("no barrier after the wait", dropped(NVIDIA_BARRIER, 0, 2), "in-flight race uninitialized values"),
+    matmul(
+        "no barrier before the tiles are overwritten", dropped(NVIDIA_BARRIER, 1, 2), "in-flight race values"
     ),
-    bug(
-        "nvidia_matmul",
-        "no barrier before the tiles are overwritten",
-        dropped(NVIDIA_BARRIER, 1, 2),
-        "in-flight",
-        "race",
-        "values",
-    ),
-    bug(
-        "nvidia_matmul",
+    matmul(
         "copies into the stage that is read",
         replaced(r"(ptr addrspace\(1\) %own_b, i32) %next_stage", r"\1 %stage"),
-        "in-flight",
-        "values",
+        "in-flight values",
     ),
-    bug("nvidia_matmul", "registers 1 and 2 of A swapped", swapped_operands(MMA, 1, 2), "values"),
-    bug("nvidia_matmul", "registers of B swapped", swapped_operands(MMA, 4, 5), "values"),
-    bug(
-        "nvidia_matmul",
-        "fragments of B not transposed",
-        replaced_everywhere("m8n8.x2.trans.b16", "m8n8.x2.b16", 2),
-        "values",
+    matmul("registers 1 and 2 of A swapped", swapped_operands(MMA, 1, 2), "values"),
+    matmul("registers of B swapped", swapped_operands(MMA, 4, 5), "values"),
+    matmul(
+        "fragments of B not transposed", replaced_everywhere("m8n8.x2.trans.b16", "m8n8.x2.b16", 2), "values"
     ),
-    bug(
-        "nvidia_matmul",
+    matmul(
         "columns of A for lanes 16 to 31 not added",
         replaced(r"(%a_column = shl i32) %matrix_half, 3", r"\1 0, 3", 0, 1),
         "values",
     ),
-    bug(
-        "nvidia_matmul",
+    matmul(
         "rows of ldmatrix that are 8 bytes apart",
         replaced(r"%a_column = shl i32 %matrix_half, 3", "%a_column = shl i32 %matrix_half, 2"),
-        "unaligned",
-        "values",
+        "unaligned values",
     ),
-    bug(
-        "nvidia_matmul",
+    matmul(
         "one copy too many, past the end of B",
         replaced(r"%has_next = icmp slt", "%has_next = icmp sle"),
-        "out-of-bounds",
-        "values",
+        "out-of-bounds values",
     ),
 )
 
 SOFTMAX = (
-    bug(
-        "nvidia_online_softmax",
+    online_softmax(
         "the sum is not rescaled",
         replaced(r"fmul float %old_sum, %rescale", "fmul float %old_sum, 1.0"),
         "values",
     ),
-    bug(
-        "nvidia_online_softmax",
+    online_softmax(
         "no scale in the second pass",
         replaced(r"fmul float %raw_again, %scale", "fmul float %raw_again, 1.0"),
         "values",
     ),
-    bug(
-        "nvidia_online_softmax",
+    online_softmax(
         "weights of the first pass relative to the chunk's maximum",
         replaced(r"fsub float %score, %maximum", "fsub float %score, %chunk_maximum"),
         "values",
     ),
-    bug(
-        "nvidia_online_softmax",
+    online_softmax(
         "one chunk too many",
         replaced(r"%has_more = icmp slt", "%has_more = icmp sle"),
-        "out-of-bounds",
-        "values",
+        "out-of-bounds values",
     ),
-    bug(
-        "nvidia_online_softmax",
+    online_softmax(
         "one chunk too few",
         replaced(
             r"(%has_more_out = icmp slt i32) %next_out_column, %columns",
@@ -237,8 +169,7 @@ SOFTMAX = (
         ),
         "values",
     ),
-    bug(
-        "nvidia_online_softmax",
+    online_softmax(
         "lanes take part in the maximum of their own half only",
         replaced(r"phi i32 \[ 16, %begin \]", "phi i32 [ 8, %begin ]", 0, 2),
         "values",
@@ -246,45 +177,32 @@ SOFTMAX = (
 )
 
 NAMED_BARRIERS = (
-    bug(
-        "nvidia_named_barriers",
+    named_barriers(
         "the producer does not wait for the place",
         dropped(r"call void @llvm\.nvvm\.barrier\.cta\.sync\.count\(i32 2", 0, 2),
-        "divergent-barrier",
-        "race",
-        "values",
+        "divergent-barrier race values",
     ),
-    bug(
-        "nvidia_named_barriers",
+    named_barriers(
         "the consumer does not wait for a run",
         dropped(r"call void @llvm\.nvvm\.barrier\.cta\.sync\.count\(i32 1"),
-        "divergent-barrier",
-        "uninitialized",
-        "values",
+        "divergent-barrier uninitialized values",
     ),
-    bug(
-        "nvidia_named_barriers",
+    named_barriers(
         "the consumer gives the place back too early",
         moved_behind(r"%taken = load", r"barrier\.cta\.arrive\.count\(i32 2"),
         "race",
     ),
-    bug(
-        "nvidia_named_barriers",
+    named_barriers(
         "the producer announces a run too early",
         moved_behind(r"store float %value", r"barrier\.cta\.arrive\.count\(i32 1"),
         "race",
     ),
-    bug(
-        "nvidia_named_barriers",
+    named_barriers(
         "the producer announces nothing",
         dropped(r"call void @llvm\.nvvm\.barrier\.cta\.arrive\.count\(i32 1"),
-        "divergent-barrier",
-        "order",
-        "race",
-        "values",
+        "divergent-barrier order race values",
     ),
-    bug(
-        "nvidia_named_barriers",
+    named_barriers(
         "different numbers of threads",
         with_operand(r"call void @llvm\.nvvm\.barrier\.cta\.arrive\.count\(i32 1", 1, "i32 32"),
         "divergent-barrier",
@@ -292,4 +210,4 @@ NAMED_BARRIERS = (
 )
 
 
-BUGS: tuple[PlantedBug, ...] = (*TRANSPOSE, *BLOCK_SUM, *MATMUL, *SOFTMAX, *NAMED_BARRIERS)
+BUGS = (*TRANSPOSE, *BLOCK_SUM, *MATMUL, *SOFTMAX, *NAMED_BARRIERS)

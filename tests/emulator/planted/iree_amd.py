@@ -1,6 +1,6 @@
 """Bugs planted into IREE's attention for AMD, for three generations of GPUs."""
 
-from planted.bugs import PlantedBug, bug
+from planted.bugs import planted_into
 from planted.ir_edits import (
     dropped,
     each,
@@ -19,64 +19,36 @@ WMMA = r"@llvm\.amdgcn\.wmma\.f32\.16x16x16"
 DPP = r"@llvm\.amdgcn\.update\.dpp"
 RESOURCE = r"@llvm\.amdgcn\.make\.buffer\.rsrc"
 
+gfx942, gfx1100, gfx1201 = map(planted_into, ("gfx942", "gfx1100", "gfx1201"))
+
 GFX942 = (
-    bug(
-        "gfx942",
+    gfx942(
         "no barrier after Q is in shared memory",
         dropped(AMD_BARRIER, 0, 3),
-        "order",
-        "race",
-        "uninitialized",
-        "values",
+        "order race uninitialized values",
     ),
-    bug(
-        "gfx942",
-        "no barrier before K and V are overwritten",
-        dropped(AMD_BARRIER, 1, 3),
-        "order",
-        "race",
-        "values",
-    ),
-    bug(
-        "gfx942",
+    gfx942("no barrier before K and V are overwritten", dropped(AMD_BARRIER, 1, 3), "order race values"),
+    gfx942(
         "no barrier after K and V are in shared memory",
         dropped(AMD_BARRIER, 2, 3),
-        "race",
-        "uninitialized",
-        "values",
+        "race uninitialized values",
     ),
-    bug(
-        "gfx942",
+    gfx942(
         "bpermute by lane number, not by byte address",
         replaced(r"shl nuw nsw i32 (%63), 2", r"shl nuw nsw i32 \1, 0"),
         "values",
     ),
-    bug(
-        "gfx942",
-        "bpermute from 16 lanes on, not from 32",
-        replaced(r"xor i32 (%64), 128", r"xor i32 \1, 64"),
-        "values",
+    gfx942(
+        "bpermute from 16 lanes on, not from 32", replaced(r"xor i32 (%64), 128", r"xor i32 \1, 64"), "values"
     ),
-    bug(
-        "gfx942",
+    gfx942(
         "swizzle between lanes 8 apart, not 16",
         with_operand(r"@llvm\.amdgcn\.ds\.swizzle", 1, "i32 8223", 0, 2),
         "values",
     ),
-    bug(
-        "gfx942",
-        "A and B swapped in a matrix product of Q and K",
-        swapped_operands(MFMA, 0, 1, 3, 32),
-        "values",
-    ),
-    bug(
-        "gfx942",
-        "A and B swapped in a matrix product of P and V",
-        swapped_operands(MFMA, 0, 1, 20, 32),
-        "values",
-    ),
-    bug(
-        "gfx942",
+    gfx942("A and B swapped in a matrix product of Q and K", swapped_operands(MFMA, 0, 1, 3, 32), "values"),
+    gfx942("A and B swapped in a matrix product of P and V", swapped_operands(MFMA, 0, 1, 20, 32), "values"),
+    gfx942(
         "the other half of a fragment of K",
         replaced(
             r"(%167, <8 x half> poison, <4 x i32>) <i32 0, i32 1, i32 2, i32 3>",
@@ -84,15 +56,8 @@ GFX942 = (
         ),
         "values",
     ),
-    bug(
-        "gfx942",
-        "half of K's buffer declared",
-        with_operand(RESOURCE, 2, "i32 8192", 1, 4),
-        "clamped",
-        "values",
-    ),
-    bug(
-        "gfx942",
+    gfx942("half of K's buffer declared", with_operand(RESOURCE, 2, "i32 8192", 1, 4), "clamped values"),
+    gfx942(
         "twice of V's buffer declared, read from past its end",
         each(
             with_operand(RESOURCE, 2, "i32 32768", 2, 4),
@@ -103,26 +68,20 @@ GFX942 = (
                 1,
             ),
         ),
-        "out-of-bounds",
-        "values",
+        "out-of-bounds values",
     ),
-    bug(
-        "gfx942",
+    gfx942(
         "the output written over K",
         with_operand(RESOURCE, 0, "ptr addrspace(1) nonnull %1", 3, 4),
-        "read-only",
-        "values",
+        "read-only values",
     ),
-    bug(
-        "gfx942",
+    gfx942(
         "pitch 136 bytes for 128 where Q is read",
         replaced(r"(%\.idx43 = mul nuw nsw i32 %27), 136", r"\1, 128"),
-        "uninitialized",
-        "values",
+        "uninitialized values",
     ),
-    bug("gfx942", "an accumulator that is not rescaled", without_rescale("4 x float", 2, 4), "values"),
-    bug(
-        "gfx942",
+    gfx942("an accumulator that is not rescaled", without_rescale("4 x float", 2, 4), "values"),
+    gfx942(
         "half of Q that is not scaled",
         replaced(
             r"fmul <8 x half> (%\d+), splat \(half 1.802980e-01\)",
@@ -135,47 +94,26 @@ GFX942 = (
 )
 
 GFX1100 = (
-    bug(
-        "gfx1100",
+    gfx1100(
         "no barrier after Q is in shared memory",
         dropped(AMD_BARRIER, 0, 4),
-        "order",
-        "race",
-        "replication",
-        "uninitialized",
-        "values",
+        "order race replication uninitialized values",
     ),
-    bug(
-        "gfx1100",
-        "no barrier before K and V are overwritten",
-        dropped(AMD_BARRIER, 1, 4),
-        "order",
-        "race",
-        "values",
-    ),
-    bug(
-        "gfx1100",
+    gfx1100("no barrier before K and V are overwritten", dropped(AMD_BARRIER, 1, 4), "order race values"),
+    gfx1100(
         "no barrier after K and V are in shared memory",
         dropped(AMD_BARRIER, 2, 4),
-        "race",
-        "replication",
-        "uninitialized",
-        "values",
+        "race replication uninitialized values",
     ),
-    bug(
-        "gfx1100",
+    gfx1100(
         "no barrier after P is in shared memory",
         dropped(AMD_BARRIER, 3, 4),
-        "order",
-        "replication",
-        "uninitialized",
-        "values",
+        "order replication uninitialized values",
     ),
-    bug("gfx1100", "quad_perm 2 3 0 1 for 1 0 3 2", with_operand(DPP, 2, "i32 78", 0, 64), "values"),
-    bug("gfx1100", "row_mirror for row_half_mirror", with_operand(DPP, 2, "i32 320", 34, 64), "values"),
-    bug("gfx1100", "A and B swapped in a matrix product", swapped_operands(WMMA, 0, 1, 3, 32), "values"),
-    bug(
-        "gfx1100",
+    gfx1100("quad_perm 2 3 0 1 for 1 0 3 2", with_operand(DPP, 2, "i32 78", 0, 64), "values"),
+    gfx1100("row_mirror for row_half_mirror", with_operand(DPP, 2, "i32 320", 34, 64), "values"),
+    gfx1100("A and B swapped in a matrix product", swapped_operands(WMMA, 0, 1, 3, 32), "values"),
+    gfx1100(
         "rows of K for lanes 16 to 31 that are not those of lanes 0 to 15",
         replaced(r"(%\.idx33 = mul nuw nsw i32) %28, 136", r"%planted = and i32 %5, 31\n  \1 %planted, 136"),
         "replication",
@@ -183,45 +121,32 @@ GFX1100 = (
 )
 
 GFX1201 = (
-    bug(
-        "gfx1201",
+    gfx1201(
         "no barrier before K and V are overwritten",
         each(dropped(SIGNAL, 1, 3), dropped(WAIT, 1, 3)),
-        "order",
-        "race",
-        "values",
+        "order race values",
     ),
-    bug(
-        "gfx1201",
+    gfx1201(
         "no wait after K and V are in shared memory",
         dropped(WAIT, 2, 3),
-        "divergent-barrier",
-        "race",
-        "uninitialized",
-        "values",
+        "divergent-barrier race uninitialized values",
     ),
-    bug("gfx1201", "no signal after Q is in shared memory", dropped(SIGNAL, 0, 3), "deadlock", "race"),
-    bug(
-        "gfx1201",
-        "the last part of V stored after the signal",
-        moved_behind(r"store <8 x half> %271", SIGNAL),
-        "race",
+    gfx1201("no signal after Q is in shared memory", dropped(SIGNAL, 0, 3), "deadlock race"),
+    gfx1201(
+        "the last part of V stored after the signal", moved_behind(r"store <8 x half> %271", SIGNAL), "race"
     ),
-    bug("gfx1201", "A and B swapped in a matrix product", swapped_operands(WMMA, 0, 1, 3, 32), "values"),
-    bug(
-        "gfx1201",
+    gfx1201("A and B swapped in a matrix product", swapped_operands(WMMA, 0, 1, 3, 32), "values"),
+    gfx1201(
         "permlanex16 with the lanes of each quad reversed",
         with_operand(r"@llvm\.amdgcn\.permlanex16", 2, "i32 1164413185", 0, 2),
         "values",
     ),
-    bug(
-        "gfx1201",
+    gfx1201(
         "fragments of eight columns that overlap",
         replaced(r"(%36 = or disjoint i32 %32), 16", r"\1, 20"),
-        "order",
-        "values",
+        "order values",
     ),
-    bug("gfx1201", "an accumulator that is not rescaled", without_rescale("8 x float", 0, 4), "values"),
+    gfx1201("an accumulator that is not rescaled", without_rescale("8 x float", 0, 4), "values"),
 )
 
-BUGS: tuple[PlantedBug, ...] = (*GFX942, *GFX1100, *GFX1201)
+BUGS = (*GFX942, *GFX1100, *GFX1201)

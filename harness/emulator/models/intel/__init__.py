@@ -18,32 +18,21 @@ from harness.emulator.models.intel.mangling import (
     type_code,
     vector,
 )
-from harness.emulator.models.model import Model, collective, lane, nothing
+from harness.emulator.models.model import Model, collective, expanded, lane, nothing
 
 VECTOR_WIDTHS = (1, 2, 3, 4, 8, 16)
 
 
 # ------------------------------------------------------------------ work-items
 
-OF_A_DIMENSION = (
-    "get_local_id",
-    "get_global_id",
-    "get_group_id",
-    "get_local_size",
-    "get_global_size",
-    "get_num_groups",
-    "get_global_offset",
-)
-
-OF_THE_WORK_ITEM = (
-    "get_local_linear_id",
-    "get_global_linear_id",
-    "get_sub_group_id",
-    "get_sub_group_local_id",
-    "get_sub_group_size",
-    "get_max_sub_group_size",
-    "get_num_sub_groups",
-)
+OF_A_DIMENSION = [
+    *expanded("get_{local,global,group}_id"),
+    *expanded("get_{local_size,global_size,num_groups,global_offset}"),
+]
+OF_THE_WORK_ITEM = [
+    *expanded("get_{local_linear,global_linear,sub_group,sub_group_local}_id"),
+    *expanded("get_{sub_group_size,max_sub_group_size,num_sub_groups}"),
+]
 
 
 def _identity() -> Iterator[tuple[str, Model]]:

@@ -52,14 +52,7 @@ WRITE_SHAPES = [
     *shapes(32, (1, 2, 4, 8), 16, (1,)),
 ]
 
-PREFETCH_SHAPES = [
-    *shapes(8, (1, 2, 4, 8, 16, 32), 32, (1, 2)),
-    *shapes(8, (32,), 16, (1, 2)),
-    *shapes(8, (8, 16, 32), 16, (4,)),
-    *shapes(16, (1, 2, 4, 8, 16, 32), 16, (1, 2)),
-    *shapes(32, (1, 2, 4, 8, 16, 32), 8, (1, 2)),
-    *shapes(32, (1, 2, 4, 8, 16, 32), 16, (1,)),
-]
+PREFETCH_SHAPES = [*READ_SHAPES, *shapes(8, (32,), 16, (1, 2))]
 
 _SURFACE = "PU3AS1viiiDv2_i"
 """Types of base address, width, height, pitch and coordinate."""
